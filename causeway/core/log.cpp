@@ -1,0 +1,30 @@
+#include "causeway/core/log.h"
+
+#include "causeway/core/environment.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+namespace causeway::log {
+
+namespace {
+
+spdlog::logger& logger() {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
+    auto made = std::make_shared<spdlog::logger>(
+        "causeway", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    made->set_pattern("causeway %^%l%$: %v");
+    made->set_level(spdlog::level::from_str(environment("CAUSEWAY_LOG").value_or("warn")));
+    return made;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+void debug(std::string_view message) { logger().debug("{}", message); }
+void info(std::string_view message) { logger().info("{}", message); }
+void warn(std::string_view message) { logger().warn("{}", message); }
+void error(std::string_view message) { logger().error("{}", message); }
+
+}  // namespace causeway::log

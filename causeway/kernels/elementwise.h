@@ -1,0 +1,66 @@
+// Kernels that treat each element alone. Operands of one call have one shape (broadcast dimensions
+// have stride 0) and, unless said otherwise, one dtype; strides are free.
+#pragma once
+
+#include "causeway/kernels/operand.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace causeway::kernels {
+
+enum class UnaryOp : std::uint8_t {
+  // of any number
+  negate, absolute, sign, square, relu,
+  // of floating numbers
+  square_root, reciprocal_root, reciprocal, exp, expm1, log, log1p, log2, sin, cos, tan, tanh, erf,
+  sigmoid, silu, gelu, gelu_tanh, floor, ceil, round, trunc,
+};
+
+enum class BinaryOp : std::uint8_t {
+  add, subtract, multiply, divide, power, remainder, minimum, maximum,
+};
+
+// To bool; the operands may be of any one dtype.
+enum class CompareOp : std::uint8_t {
+  equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor,
+};
+
+enum class PredicateOp : std::uint8_t { is_nan, is_inf, is_finite, logical_not };
+
+std::string_view to_string(UnaryOp op);
+std::string_view to_string(BinaryOp op);
+std::string_view to_string(CompareOp op);
+std::string_view to_string(PredicateOp op);
+
+constexpr bool needs_floating(UnaryOp op) { return op >= UnaryOp::square_root; }
+
+// A number without a type of its own: it takes the tensor's.
+struct Scalar {
+  double real = 0;
+  std::int64_t integer = 0;
+  bool is_integer = false;
+
+  Scalar(double value) : real(value), integer(static_cast<std::int64_t>(value)) {}  // NOLINT
+  Scalar(std::int64_t value)                                                        // NOLINT
+      : real(static_cast<double>(value)), integer(value), is_integer(true) {}
+  Scalar(int value) : Scalar(static_cast<std::int64_t>(value)) {}  // NOLINT
+};
+
+CAUSEWAY_KERNEL(unary, UnaryOp op, const Operand& in, const Operand& out);
+CAUSEWAY_KERNEL(binary, BinaryOp op, const Operand& a, const Operand& b, const Operand& out);
+CAUSEWAY_KERNEL(compare, CompareOp op, const Operand& a, const Operand& b, const Operand& out);
+CAUSEWAY_KERNEL(predicate, PredicateOp op, const Operand& in, const Operand& out);
+// out = condition ? a : b; `condition` is bool.
+CAUSEWAY_KERNEL(where, const Operand& condition, const Operand& a, const Operand& b,
+                const Operand& out);
+// NaN stays NaN.
+CAUSEWAY_KERNEL(clamp, const Operand& in, Scalar low, Scalar high, const Operand& out);
+CAUSEWAY_KERNEL(fill, Scalar value, const Operand& out);
+// The same dtype on both sides.
+CAUSEWAY_KERNEL(copy, const Operand& in, const Operand& out);
+// Different dtypes; both sides contiguous. Floating to integer truncates; NaN and numbers out of
+// range give what the hardware's conversion gives.
+CAUSEWAY_KERNEL(cast, const Operand& in, const Operand& out);
+
+}  // namespace causeway::kernels

@@ -1,0 +1,42 @@
+// The CUDA kernels of a build without CUDA: no stream of such a device can exist, so none is called.
+#include "causeway/core/error.h"
+#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/indexing.h"
+#include "causeway/kernels/matmul.h"
+#include "causeway/kernels/random.h"
+#include "causeway/kernels/reduce.h"
+#include "causeway/kernels/sort.h"
+
+namespace causeway::kernels::cuda {
+
+#define CAUSEWAY_ABSENT(name, ...)                                                       \
+  void name(StreamView, __VA_ARGS__) {                                                   \
+    fail(ErrorKind::device, #name, "this build has no CUDA support; use the cpu device"); \
+  }
+
+CAUSEWAY_ABSENT(unary, UnaryOp, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(binary, BinaryOp, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(compare, CompareOp, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(predicate, PredicateOp, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(where, const Operand&, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(clamp, const Operand&, Scalar, Scalar, const Operand&)
+CAUSEWAY_ABSENT(fill, Scalar, const Operand&)
+CAUSEWAY_ABSENT(copy, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(cast, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(reduce, ReduceOp, const Operand&, const Operand&, Cube)
+CAUSEWAY_ABSENT(variance, const Operand&, const Operand&, Cube, double)
+CAUSEWAY_ABSENT(cumulative_sum, const Operand&, const Operand&, Cube)
+CAUSEWAY_ABSENT(sort, const Operand&, const Operand&, const Operand&, std::int64_t, std::int64_t,
+                bool)
+CAUSEWAY_ABSENT(index_select, const Operand&, const Operand&, const Operand&, Cube, std::int64_t,
+                int)
+CAUSEWAY_ABSENT(gather, const Operand&, const Operand&, const Operand&, Cube, std::int64_t, int)
+CAUSEWAY_ABSENT(scatter, const Operand&, const Operand&, const Operand&, Cube, std::int64_t, int)
+CAUSEWAY_ABSENT(scatter_add, const Operand&, const Operand&, const Operand&, Cube, std::int64_t,
+                int)
+CAUSEWAY_ABSENT(uniform, RandomKey, double, double, const Operand&)
+CAUSEWAY_ABSENT(normal, RandomKey, double, double, const Operand&)
+CAUSEWAY_ABSENT(integers, RandomKey, std::int64_t, std::uint64_t, const Operand&)
+CAUSEWAY_ABSENT(matmul, const Operand&, const Operand&, const Operand&, bool)
+
+}  // namespace causeway::kernels::cuda

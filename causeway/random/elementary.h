@@ -1,0 +1,256 @@
+// exp, log, sin, cos, tanh and erf in f32, from IEEE additions, multiplications, divisions and
+// fused multiply-adds in one written-down order: the same bits on every CPU and GPU (the build
+// forbids contraction in files that use them for that), within 2 ulp, and free of branches, so that
+// loops over them vectorise. Coefficients are minimax fits of our own.
+#pragma once
+
+#include "causeway/core/host_device.h"
+
+#if !defined(__CUDACC_RTC__)
+#include <cstdint>
+#include <cstring>
+#endif
+
+namespace causeway::elementary {
+
+CAUSEWAY_HOST_DEVICE float fma(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#else
+  return __builtin_fmaf(a, b, c);
+#endif
+}
+
+CAUSEWAY_HOST_DEVICE float square_root(float x) {
+#if defined(__CUDA_ARCH__)
+  return __fsqrt_rn(x);
+#else
+  return __builtin_sqrtf(x);
+#endif
+}
+
+CAUSEWAY_HOST_DEVICE std::uint32_t bits_of(float x) {
+  std::uint32_t bits;
+  memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+
+CAUSEWAY_HOST_DEVICE float from_bits(std::uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+// The nearest integer, halves to even, for |x| < 2^22: the sum's own rounding does it.
+CAUSEWAY_HOST_DEVICE float nearest(float x) {
+  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23
+#if defined(__CUDA_ARCH__)
+  return __fsub_rn(__fadd_rn(x, kShift), kShift);
+#else
+  return (x + kShift) - kShift;
+#endif
+}
+
+// 2^n for integral n in [-126, 127].
+CAUSEWAY_HOST_DEVICE float power_of_two(float n) {
+  return from_bits(static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127) << 23);
+}
+
+CAUSEWAY_HOST_DEVICE float exp(float x) {
+  // x = n ln 2 + r with |r| <= ln 2 / 2; the ends are clamped where the result is 0 or infinite.
+  const float clamped = x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x);
+  const float n = nearest(clamped * 1.44269504f);
+  float r = fma(n, -0.693359375f, clamped);
+  r = fma(n, 2.12194442e-4f, r);
+  float p = 1.99163362e-4f;
+  p = fma(p, r, 1.39462308e-3f);
+  p = fma(p, r, 8.33326858e-3f);
+  p = fma(p, r, 4.16662693e-2f);
+  p = fma(p, r, 1.66666672e-1f);
+  p = fma(p, r, 0.5f);
+  p = fma(p, r * r, r) + 1.0f;
+  // Two factors, since 2^n alone may be subnormal or overflow before the product does.
+  const float half = nearest(n * 0.5f);
+  const float result = p * power_of_two(half) * power_of_two(n - half);
+  return x != x ? x : result;
+}
+
+CAUSEWAY_HOST_DEVICE float log(float x) {
+  // x = m 2^e with m in [sqrt(1/2), sqrt(2)); subnormals are scaled up first.
+  const bool tiny = x < 1.17549435e-38f;
+  const float scaled = tiny ? x * 8388608.0f : x;
+  const std::uint32_t shifted = bits_of(scaled) - 0x3f3504f3u;  // sqrt(1/2)
+  const float e = static_cast<float>(static_cast<std::int32_t>(shifted) >> 23) -
+                  (tiny ? 23.0f : 0.0f);
+  const float f = from_bits((shifted & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+  float p = 6.91525936e-2f;
+  p = fma(p, f, -1.17897525e-1f);
+  p = fma(p, f, 1.18729956e-1f);
+  p = fma(p, f, -1.23843595e-1f);
+  p = fma(p, f, 1.42186567e-1f);
+  p = fma(p, f, -1.66692495e-1f);
+  p = fma(p, f, 2.00022265e-1f);
+  p = fma(p, f, -2.49999866e-1f);
+  p = fma(p, f, 3.33333105e-1f);
+  const float f2 = f * f;
+  float low = fma(p * f, f2, e * -2.12194442e-4f);
+  low = fma(f2, -0.5f, low);
+  const float result = fma(e, 0.693359375f, f + low);
+  const float inf = from_bits(0x7f800000u);
+  const float at_ends = x == 0.0f ? -inf : (x < 0.0f ? from_bits(0x7fc00000u) : x);
+  return (x > 0.0f && x < inf) ? result : at_ends;
+}
+
+// sin and cos on |r| <= pi/4.
+CAUSEWAY_HOST_DEVICE float sin_near_zero(float r) {
+  const float z = r * r;
+  float p = 2.71823706e-6f;
+  p = fma(p, z, -1.98393274e-4f);
+  p = fma(p, z, 8.33332911e-3f);
+  p = fma(p, z, -1.66666672e-1f);
+  return fma(p * z, r, r);
+}
+
+CAUSEWAY_HOST_DEVICE float cos_near_zero(float r) {
+  const float z = r * r;
+  float p = -2.72095434e-7f;
+  p = fma(p, z, 2.47995122e-5f);
+  p = fma(p, z, -1.38888834e-3f);
+  p = fma(p, z, 4.16666679e-2f);
+  return fma(p * z, z, fma(z, -0.5f, 1.0f));
+}
+
+// The sine of an angle r + quarter * pi/2; the cosine has its quarter one further on.
+CAUSEWAY_HOST_DEVICE float sin_of_quarter(float r, std::int32_t quarter) {
+  const float value = (quarter & 1) != 0 ? cos_near_zero(r) : sin_near_zero(r);
+  return (quarter & 2) != 0 ? -value : value;
+}
+
+// Arguments up to here keep their accuracy; the tensor functions switch to the C library beyond.
+inline constexpr float kTrigonometryLimit = 30000.0f;
+
+CAUSEWAY_HOST_DEVICE float reduce_angle(float x, std::int32_t& quarter) {
+  const float n = nearest(x * 0.636619772f);
+  quarter = static_cast<std::int32_t>(n);
+  float r = fma(n, -1.57079625f, x);  // pi/2 in three parts
+  r = fma(n, -7.54978942e-8f, r);
+  return fma(n, -5.39030253e-15f, r);
+}
+
+CAUSEWAY_HOST_DEVICE float sin(float x) {
+  std::int32_t quarter;
+  const float r = reduce_angle(x, quarter);
+  return sin_of_quarter(r, quarter);
+}
+
+CAUSEWAY_HOST_DEVICE float cos(float x) {
+  std::int32_t quarter;
+  const float r = reduce_angle(x, quarter);
+  return sin_of_quarter(r, quarter + 1);
+}
+
+// sin and cos of `turns` full turns, turns in [0, 1).
+CAUSEWAY_HOST_DEVICE void sincos_turns(float turns, float& sine, float& cosine) {
+  const float n = nearest(turns * 4.0f);
+  const float r = fma(turns, 4.0f, -n) * 1.57079633f;
+  const auto quarter = static_cast<std::int32_t>(n);
+  sine = sin_of_quarter(r, quarter);
+  cosine = sin_of_quarter(r, quarter + 1);
+}
+
+CAUSEWAY_HOST_DEVICE float tanh(float x) {
+  const float a = x < 0.0f ? -x : x;
+  const float z = x * x;
+  float p = -5.71702141e-3f;
+  p = fma(p, z, 2.06505638e-2f);
+  p = fma(p, z, -5.37434891e-2f);
+  p = fma(p, z, 1.33314908e-1f);
+  p = fma(p, z, -3.33332837e-1f);
+  const float near_zero = fma(p * z, x, x);
+  const float far = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
+  return a < 0.625f ? near_zero : (x < 0.0f ? -far : far);
+}
+
+CAUSEWAY_HOST_DEVICE float erf(float x) {
+  const float a = x < 0.0f ? -x : x;
+  const float z = x * x;
+  float p = -9.68013046e-6f;
+  p = fma(p, z, 1.12705427e-4f);
+  p = fma(p, z, -8.48471129e-4f);
+  p = fma(p, z, 5.22107491e-3f);
+  p = fma(p, z, -2.68654451e-2f);
+  p = fma(p, z, 1.12837829e-1f);
+  p = fma(p, z, -3.76126379e-1f);
+  p = fma(p, z, 3.37916706e-3f);
+  const float near_zero = fma(p, x, 1.125f * x);
+  // Farther out, erfc(a) = exp(-q(a)); from 4 on the result rounds to 1.
+  const float b = a > 4.0f ? 4.0f : a;
+  float q = 2.16977987e-5f;
+  q = fma(q, b, -4.41474869e-4f);
+  q = fma(q, b, 4.20529628e-3f);
+  q = fma(q, b, -2.52103712e-2f);
+  q = fma(q, b, 1.08422153e-1f);
+  q = fma(q, b, 6.33216321e-1f);
+  q = fma(q, b, 1.12958038f);
+  q = fma(q, b, -1.88473321e-4f);
+  const float far = 1.0f - exp(-q);
+  const float result = a < 1.0f ? near_zero : (x < 0.0f ? -far : far);
+  return x != x ? x : result;
+}
+
+// The f64 forms that random numbers need: log for positive normal numbers, and sin and cos of
+// turns. The series are Taylor's, long enough for the last bit or two.
+
+CAUSEWAY_HOST_DEVICE double fma(double a, double b, double c) {
+#if defined(__CUDA_ARCH__)
+  return __fma_rn(a, b, c);
+#else
+  return __builtin_fma(a, b, c);
+#endif
+}
+
+CAUSEWAY_HOST_DEVICE double square_root(double x) {
+#if defined(__CUDA_ARCH__)
+  return __dsqrt_rn(x);
+#else
+  return __builtin_sqrt(x);
+#endif
+}
+
+CAUSEWAY_HOST_DEVICE double log(double x) {
+  // x = m 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = (m - 1) / (m + 1).
+  std::uint64_t bits;
+  memcpy(&bits, &x, sizeof(bits));
+  const std::uint64_t shifted = bits - 0x3fe6a09e667f3bcdull;
+  const auto e = static_cast<double>(static_cast<std::int64_t>(shifted) >> 52);
+  const std::uint64_t mantissa = (shifted & 0x000fffffffffffffull) + 0x3fe6a09e667f3bcdull;
+  double m;
+  memcpy(&m, &mantissa, sizeof(m));
+  const double s = (m - 1.0) / (m + 1.0);
+  const double z = s * s;
+  double p = 1.0 / 23.0;
+  for (int k = 21; k >= 3; k -= 2) p = fma(p, z, 1.0 / k);
+  const double log_m = fma(2.0 * s * z, p, 2.0 * s);
+  return fma(e, 0.693147180369123816490, fma(e, 1.90821492927058770002e-10, log_m));
+}
+
+CAUSEWAY_HOST_DEVICE void sincos_turns(double turns, double& sine, double& cosine) {
+  constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52: rounds to an integer
+  const double n = fma(turns, 4.0, kShift) - kShift;
+  const double r = fma(turns, 4.0, -n) * 1.57079632679489661923;
+  const double z = r * r;
+  double s = 1.0;
+  double c = 1.0;
+  for (int k = 18; k >= 2; k -= 2) {
+    s = fma(s * z, -1.0 / (k * (k + 1)), 1.0);
+    c = fma(c * z, -1.0 / (k * (k - 1)), 1.0);
+  }
+  s *= r;
+  const auto quarter = static_cast<std::int32_t>(n);
+  const double first = (quarter & 1) != 0 ? c : s;
+  const double second = (quarter & 1) != 0 ? s : c;
+  sine = (quarter & 2) != 0 ? -first : first;
+  cosine = ((quarter + 1) & 2) != 0 ? -second : second;
+}
+
+}  // namespace causeway::elementary

@@ -1,0 +1,44 @@
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC'11): a keyed function from a 128-bit counter to 128
+// random bits. No state to carry: the n-th draw is reached at once, on any device, in any order.
+#pragma once
+
+#include "causeway/core/host_device.h"
+
+#if !defined(__CUDACC_RTC__)
+#include <cstdint>
+#endif
+
+namespace causeway {
+
+struct Bits128 {
+  std::uint32_t word[4];
+};
+
+CAUSEWAY_HOST_DEVICE void multiply_wide(std::uint32_t a, std::uint32_t b, std::uint32_t& high,
+                                        std::uint32_t& low) {
+  const std::uint64_t product = static_cast<std::uint64_t>(a) * b;
+  high = static_cast<std::uint32_t>(product >> 32);
+  low = static_cast<std::uint32_t>(product);
+}
+
+CAUSEWAY_HOST_DEVICE Bits128 philox(Bits128 counter, std::uint32_t key0, std::uint32_t key1) {
+  for (int round = 0; round < 10; ++round) {
+    std::uint32_t high0, low0, high1, low1;
+    multiply_wide(0xD2511F53u, counter.word[0], high0, low0);
+    multiply_wide(0xCD9E8D57u, counter.word[2], high1, low1);
+    counter = {{high1 ^ counter.word[1] ^ key0, low1, high0 ^ counter.word[3] ^ key1, low0}};
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
+  }
+  return counter;
+}
+
+// Block `index` of the random stream `stream` of a seed.
+CAUSEWAY_HOST_DEVICE Bits128 philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
+  const Bits128 counter = {
+      {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+       static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}};
+  return philox(counter, static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+}
+
+}  // namespace causeway

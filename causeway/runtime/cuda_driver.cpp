@@ -1,0 +1,250 @@
+#include "causeway/runtime/driver.h"
+
+#include "causeway/runtime/cuda_check.h"
+
+#include <fmt/format.h>
+#include <nvtx3/nvToolsExt.h>
+
+namespace causeway::driver {
+
+void check(cudaError_t status, const char* call, std::source_location where) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // clears an error that is not sticky, so that the next call starts clean
+  fail(ErrorKind::device, call,
+       fmt::format("{}: {} ({}:{})", cudaGetErrorName(status), cudaGetErrorString(status),
+                   where.file_name(), where.line()),
+       where);
+}
+
+DeviceScope::DeviceScope(int device) {
+  check(cudaGetDevice(&before_), "cudaGetDevice");
+  if (before_ == device) return;
+  check(cudaSetDevice(device), "cudaSetDevice");
+  changed_ = true;
+}
+
+DeviceScope::~DeviceScope() {
+  if (changed_) cudaSetDevice(before_);
+}
+
+namespace {
+
+// The count, or why there is none.
+struct Presence {
+  int count = 0;
+  std::string absence;
+};
+
+const Presence& presence() {
+  static const Presence found = [] {
+    Presence result;
+    const cudaError_t status = cudaGetDeviceCount(&result.count);
+    if (status != cudaSuccess) {
+      cudaGetLastError();
+      result.count = 0;
+      result.absence = fmt::format("the CUDA runtime reports {} ({})", cudaGetErrorName(status),
+                                   cudaGetErrorString(status));
+    } else if (result.count == 0) {
+      result.absence = "the driver lists no GPU";
+    }
+    return result;
+  }();
+  return found;
+}
+
+int attribute(cudaDeviceAttr name, int device) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, name, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+}  // namespace
+
+int device_count() { return presence().count; }
+std::string absence() { return presence().absence; }
+
+std::string runtime_version() { return version_text(CUDART_VERSION); }
+
+std::string driver_version() {
+  int version = 0;
+  if (cudaDriverGetVersion(&version) != cudaSuccess || version == 0) return "";
+  return version_text(version);
+}
+
+DeviceInfo describe(int device) {
+  const DeviceScope scope(device);
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  DeviceInfo info;
+  info.name = properties.name;
+  info.capability_major = properties.major;
+  info.capability_minor = properties.minor;
+  check(cudaMemGetInfo(&info.memory_free, &info.memory_total), "cudaMemGetInfo");
+  info.multiprocessors = properties.multiProcessorCount;
+  info.clock_mhz = attribute(cudaDevAttrClockRate, device) / 1000;
+  info.memory_clock_mhz = attribute(cudaDevAttrMemoryClockRate, device) / 1000;
+  info.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
+  // Two transfers a clock over a bus counted in bits.
+  info.peak_bandwidth = 2.0 * info.memory_clock_mhz * 1e6 *
+                        attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
+  return info;
+}
+
+void require_device(int device) {
+  if (device < device_count()) return;
+  fail(ErrorKind::device, "device",
+       device_count() == 0
+           ? fmt::format("no CUDA device: looked for cuda:{}, and {}; pass --device cpu", device,
+                         absence())
+           : fmt::format("no device cuda:{}; this machine has cuda:0 to cuda:{}", device,
+                         device_count() - 1));
+}
+
+void* allocate(int device, std::size_t bytes) {
+  const DeviceScope scope(device);
+  void* data = nullptr;
+  const cudaError_t status = cudaMalloc(&data, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  check(status, "cudaMalloc");
+  return data;
+}
+
+void release(int device, void* data) noexcept {
+  (void)device;  // cudaFree finds the device by the address
+  cudaFree(data);  // fails harmlessly at shutdown, when the driver may be gone
+}
+
+void* allocate_pinned(std::size_t bytes) {
+  void* data = nullptr;
+  const cudaError_t status = cudaHostAlloc(&data, bytes, cudaHostAllocPortable);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  check(status, "cudaHostAlloc");
+  return data;
+}
+
+void release_pinned(void* data) noexcept { cudaFreeHost(data); }
+
+CUstream_st* create_stream(int device) {
+  const DeviceScope scope(device);
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  return stream;
+}
+
+void destroy_stream(int device, CUstream_st* stream) noexcept {
+  (void)device;
+  cudaStreamDestroy(stream);
+}
+
+void synchronize(int device, CUstream_st* stream) {
+  const DeviceScope scope(device);
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+void synchronize_device(int device) {
+  const DeviceScope scope(device);
+  check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+namespace {
+
+bool finished(cudaError_t status, const char* call) {
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();
+    return false;
+  }
+  check(status, call);
+  return true;
+}
+
+}  // namespace
+
+bool done(int device, CUstream_st* stream) {
+  const DeviceScope scope(device);
+  return finished(cudaStreamQuery(stream), "cudaStreamQuery");
+}
+
+void wait(int device, CUstream_st* stream, CUevent_st* event) {
+  const DeviceScope scope(device);
+  check(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
+}
+
+CUevent_st* create_event(int device, bool timed) {
+  const DeviceScope scope(device);
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, timed ? cudaEventDefault : cudaEventDisableTiming),
+        "cudaEventCreate");
+  return event;
+}
+
+void destroy_event(CUevent_st* event) noexcept { cudaEventDestroy(event); }
+
+void record(int device, CUevent_st* event, CUstream_st* stream) {
+  const DeviceScope scope(device);
+  check(cudaEventRecord(event, stream), "cudaEventRecord");
+}
+
+bool done(CUevent_st* event) { return finished(cudaEventQuery(event), "cudaEventQuery"); }
+
+void synchronize(CUevent_st* event) { check(cudaEventSynchronize(event), "cudaEventSynchronize"); }
+
+double milliseconds(CUevent_st* start, CUevent_st* end) {
+  float elapsed = 0;
+  check(cudaEventElapsedTime(&elapsed, start, end), "cudaEventElapsedTime");
+  return elapsed;
+}
+
+void copy_async(int device, void* to, const void* from, std::size_t bytes, CUstream_st* stream) {
+  const DeviceScope scope(device);
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+}
+
+void fill_async(int device, void* data, int byte, std::size_t bytes, CUstream_st* stream) {
+  const DeviceScope scope(device);
+  check(cudaMemsetAsync(data, byte, bytes, stream), "cudaMemsetAsync");
+}
+
+void begin_capture(int device, CUstream_st* stream) {
+  const DeviceScope scope(device);
+  // Relaxed: the pool may have to ask for a fresh segment in the middle of a capture.
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+}
+
+CUgraphExec_st* end_capture(int device, CUstream_st* stream, bool keep) {
+  const DeviceScope scope(device);
+  cudaGraph_t graph = nullptr;
+  const cudaError_t status = cudaStreamEndCapture(stream, &graph);
+  if (!keep) {
+    cudaGetLastError();
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    return nullptr;
+  }
+  check(status, "cudaStreamEndCapture");
+  cudaGraphExec_t executable = nullptr;
+  const cudaError_t instantiated = cudaGraphInstantiate(&executable, graph, 0);
+  cudaGraphDestroy(graph);
+  check(instantiated, "cudaGraphInstantiate");
+  return executable;
+}
+
+void launch_graph(int device, CUgraphExec_st* graph, CUstream_st* stream) {
+  const DeviceScope scope(device);
+  check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
+}
+
+void destroy_graph(CUgraphExec_st* graph) noexcept { cudaGraphExecDestroy(graph); }
+
+void push_range(const char* name) { nvtxRangePushA(name); }
+void pop_range() { nvtxRangePop(); }
+
+}  // namespace causeway::driver

@@ -1,0 +1,59 @@
+// The seam to CUDA: every call the runtime makes to it, by plain types. cuda_driver.cpp implements
+// it over the CUDA runtime; a build without CUDA takes no_cuda.cpp, where there are no devices.
+// Calls throw device errors naming the call; `device` is always a CUDA device's index.
+#pragma once
+
+#include "causeway/runtime/device.h"
+
+#include <cstddef>
+#include <string>
+
+struct CUstream_st;
+struct CUevent_st;
+struct CUgraphExec_st;
+
+namespace causeway::driver {
+
+int device_count();
+std::string absence();
+std::string runtime_version();  // "13.0", or "" without CUDA
+std::string driver_version();
+DeviceInfo describe(int device);
+
+// Throws a device error that says what was looked for, unless the device exists.
+void require_device(int device);
+
+// nullptr where memory is out.
+void* allocate(int device, std::size_t bytes);
+void release(int device, void* data) noexcept;
+void* allocate_pinned(std::size_t bytes);
+void release_pinned(void* data) noexcept;
+
+CUstream_st* create_stream(int device);
+void destroy_stream(int device, CUstream_st* stream) noexcept;
+void synchronize(int device, CUstream_st* stream);
+void synchronize_device(int device);
+bool done(int device, CUstream_st* stream);
+void wait(int device, CUstream_st* stream, CUevent_st* event);
+
+CUevent_st* create_event(int device, bool timed);
+void destroy_event(CUevent_st* event) noexcept;
+void record(int device, CUevent_st* event, CUstream_st* stream);
+bool done(CUevent_st* event);
+void synchronize(CUevent_st* event);
+double milliseconds(CUevent_st* start, CUevent_st* end);
+
+// Between any two of device and host memory; the direction is read off the pointers.
+void copy_async(int device, void* to, const void* from, std::size_t bytes, CUstream_st* stream);
+void fill_async(int device, void* data, int byte, std::size_t bytes, CUstream_st* stream);
+
+void begin_capture(int device, CUstream_st* stream);
+// Ends the capture; `keep` false throws the recording away and returns nullptr.
+CUgraphExec_st* end_capture(int device, CUstream_st* stream, bool keep);
+void launch_graph(int device, CUgraphExec_st* graph, CUstream_st* stream);
+void destroy_graph(CUgraphExec_st* graph) noexcept;
+
+void push_range(const char* name);  // NVTX
+void pop_range();
+
+}  // namespace causeway::driver

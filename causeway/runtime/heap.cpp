@@ -1,0 +1,139 @@
+#include "causeway/runtime/heap.h"
+
+#include <bit>
+
+namespace causeway {
+
+int Heap::class_of(std::size_t size) {
+  const std::size_t granules = size / kGranule;
+  const int power = std::bit_width(granules) - 1;
+  if (power < 3) return static_cast<int>(granules);  // 1 … 7 granules: a class each
+  const auto step = static_cast<int>(granules >> (power - 3)) & (kSteps - 1);
+  return (power - 2) * kSteps + step;
+}
+
+int Heap::next_filled_class(int from) const {
+  for (int word = from / 64; word < kClasses / 64; ++word) {
+    std::uint64_t bits = filled_[static_cast<std::size_t>(word)];
+    if (word == from / 64) bits &= ~std::uint64_t{0} << (from % 64);
+    if (bits != 0) return word * 64 + std::countr_zero(bits);
+  }
+  return -1;
+}
+
+void Heap::link(Block* block) {
+  const auto index = static_cast<std::size_t>(class_of(block->size));
+  block->free = true;
+  block->previous_free = nullptr;
+  block->next_free = lists_[index];
+  if (block->next_free != nullptr) block->next_free->previous_free = block;
+  lists_[index] = block;
+  filled_[index / 64] |= std::uint64_t{1} << (index % 64);
+  free_bytes_ += block->size;
+}
+
+void Heap::unlink(Block* block) {
+  const auto index = static_cast<std::size_t>(class_of(block->size));
+  if (block->previous_free != nullptr) block->previous_free->next_free = block->next_free;
+  if (block->next_free != nullptr) block->next_free->previous_free = block->previous_free;
+  if (lists_[index] == block) lists_[index] = block->next_free;
+  if (lists_[index] == nullptr) filled_[index / 64] &= ~(std::uint64_t{1} << (index % 64));
+  block->free = false;
+  free_bytes_ -= block->size;
+}
+
+Block* Heap::new_block() {
+  if (spare_.empty()) return &blocks_.emplace_back();
+  Block* block = spare_.back();
+  spare_.pop_back();
+  return block;
+}
+
+void Heap::drop_block(Block* block) {
+  *block = Block();
+  spare_.push_back(block);
+}
+
+void Heap::split(Block* block, std::size_t size) {
+  const std::size_t rest = block->size - size;
+  if (rest < smallest_split_) return;
+  Block* tail = new_block();
+  tail->data = block->data + size;
+  tail->size = rest;
+  tail->heap = this;
+  tail->before = block;
+  tail->after = block->after;
+  if (tail->after != nullptr) tail->after->before = tail;
+  block->after = tail;
+  block->size = size;
+  link(tail);
+}
+
+Block* Heap::take(std::size_t size) {
+  // Blocks of the request's own class may be a little smaller than it: look at a few. Any block of
+  // a higher class fits.
+  constexpr int kLooks = 8;
+  const int own_class = class_of(size);
+  Block* found = nullptr;
+  Block* candidate = lists_[static_cast<std::size_t>(own_class)];
+  for (int looks = 0; candidate != nullptr && looks < kLooks; ++looks) {
+    if (candidate->size >= size) {
+      found = candidate;
+      break;
+    }
+    candidate = candidate->next_free;
+  }
+  if (found == nullptr) {
+    const int higher = next_filled_class(own_class + 1);
+    if (higher < 0) return nullptr;
+    found = lists_[static_cast<std::size_t>(higher)];
+  }
+  unlink(found);
+  split(found, size);
+  return found;
+}
+
+void Heap::give(Block* block) {
+  if (Block* after = block->after; after != nullptr && after->free) {
+    unlink(after);
+    block->size += after->size;
+    block->after = after->after;
+    if (block->after != nullptr) block->after->before = block;
+    drop_block(after);
+  }
+  if (Block* before = block->before; before != nullptr && before->free) {
+    unlink(before);
+    before->size += block->size;
+    before->after = block->after;
+    if (before->after != nullptr) before->after->before = before;
+    drop_block(block);
+    block = before;
+  }
+  link(block);
+}
+
+void Heap::add_segment(Segment segment) {
+  Block* block = new_block();
+  block->data = segment.data;
+  block->size = segment.size;
+  block->heap = this;
+  link(block);
+}
+
+std::vector<Segment> Heap::take_free_segments() {
+  std::vector<Segment> segments;
+  for (Block* list : lists_) {
+    for (Block* block = list; block != nullptr;) {
+      Block* next = block->next_free;
+      if (block->before == nullptr && block->after == nullptr) {
+        unlink(block);
+        segments.push_back({block->data, block->size});
+        drop_block(block);
+      }
+      block = next;
+    }
+  }
+  return segments;
+}
+
+}  // namespace causeway

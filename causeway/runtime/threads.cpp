@@ -1,0 +1,33 @@
+#include "causeway/runtime/threads.h"
+
+#include "causeway/core/error.h"
+
+#include <atomic>
+#include <string>
+
+#include <omp.h>
+
+extern "C" void openblas_set_num_threads(int count);
+
+namespace causeway {
+
+namespace {
+std::atomic<int> chosen{0};
+}
+
+int thread_count() {
+  if (omp_in_parallel() != 0) return 1;
+  const int count = chosen.load(std::memory_order_relaxed);
+  return count > 0 ? count : omp_get_max_threads();
+}
+
+void set_thread_count(int count) {
+  if (count < 1) {
+    fail(ErrorKind::invalid_argument, "threads",
+         "the number of threads must be 1 or more, got " + std::to_string(count));
+  }
+  chosen = count;
+  openblas_set_num_threads(count);
+}
+
+}  // namespace causeway

@@ -1,0 +1,30 @@
+// The one way work is spread over the CPU's cores.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace causeway {
+
+// How many threads parallel_for uses; at first OMP_NUM_THREADS, or the hardware's.
+int thread_count();
+// 1 and up; the BLAS library follows.
+void set_thread_count(int count);
+
+// Calls body(begin, end) on pieces of [0, count), of at least `grain` items but for the last, each
+// by one thread. Runs in the caller where there is one piece or it is in a parallel region already.
+// `body` must not throw.
+template <class Body>
+void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
+  if (count <= 0) return;
+  const std::int64_t pieces =
+      std::min<std::int64_t>(thread_count(), (count + grain - 1) / std::max<std::int64_t>(grain, 1));
+  if (pieces <= 1) return body(0, count);
+#pragma omp parallel for num_threads(static_cast<int>(pieces)) schedule(static, 1)
+  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+    const std::int64_t begin = count / pieces * piece + std::min(piece, count % pieces);
+    body(begin, begin + count / pieces + (piece < count % pieces ? 1 : 0));
+  }
+}
+
+}  // namespace causeway

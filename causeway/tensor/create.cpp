@@ -1,0 +1,118 @@
+#include "causeway/tensor/create.h"
+
+#include "causeway/core/error.h"
+#include "causeway/tensor/operand.h"
+#include "causeway/tensor/sort.h"
+
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace causeway {
+
+Tensor full(const Shape& shape, Scalar value, DType dtype, Device device) {
+  Tensor tensor = Tensor::empty(shape, dtype, device);
+  if (tensor.numel() == 0) return tensor;
+  const StreamView stream = current_stream(device);
+  kernels::fill(stream, value, operand(tensor, stream));
+  return tensor;
+}
+
+Tensor zeros(const Shape& shape, DType dtype, Device device) { return full(shape, 0, dtype, device); }
+Tensor ones(const Shape& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
+
+Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device) {
+  if (step.real == 0) fail(ErrorKind::invalid_argument, "arange", "the step is 0");
+  const double length = std::ceil((stop.real - start.real) / step.real);
+  if (!(length < 9e15)) {
+    fail(ErrorKind::invalid_argument, "arange",
+         fmt::format("{} to {} by {} has no end", start.real, stop.real, step.real));
+  }
+  const auto count = static_cast<std::int64_t>(std::max(length, 0.0));
+  if (start.is_integer && step.is_integer) {
+    std::vector<std::int64_t> values(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+      values[static_cast<std::size_t>(i)] = start.integer + i * step.integer;
+    }
+    return Tensor::from<std::int64_t>(values, {count}).to(dtype).to(device);
+  }
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    values[static_cast<std::size_t>(i)] = start.real + static_cast<double>(i) * step.real;
+  }
+  return Tensor::from<double>(values, {count}).to(dtype).to(device);
+}
+
+Tensor eye(std::int64_t n, DType dtype, Device device) {
+  Tensor matrix = zeros({n, n}, dtype, device);
+  if (n == 0) return matrix;
+  // The diagonal is every (n+1)-th element.
+  matrix.flatten().slice(0, 0, Tensor::kEnd, n + 1).copy_from(ones({n}, dtype, device));
+  return matrix;
+}
+
+namespace {
+
+void require_floating(const char* operation, DType dtype) {
+  if (is_floating(dtype)) return;
+  fail(ErrorKind::invalid_argument, operation,
+       fmt::format("draws f64, f32, f16 or bf16, not {}; use integers() for integer types",
+                   to_string(dtype)));
+}
+
+}  // namespace
+
+Tensor Generator::uniform(const Shape& shape, double low, double high, DType dtype, Device device) {
+  require_floating("uniform", dtype);
+  if (!(low < high)) {
+    fail(ErrorKind::invalid_argument, "uniform", fmt::format("[{}, {}) is empty", low, high));
+  }
+  Tensor tensor = Tensor::empty(shape, dtype, device);
+  const kernels::RandomKey key = take();
+  const StreamView stream = current_stream(device);
+  if (tensor.numel() > 0) kernels::uniform(stream, key, low, high, operand(tensor, stream));
+  return tensor;
+}
+
+Tensor Generator::normal(const Shape& shape, double mean, double deviation, DType dtype,
+                         Device device) {
+  require_floating("normal", dtype);
+  Tensor tensor = Tensor::empty(shape, dtype, device);
+  const kernels::RandomKey key = take();
+  const StreamView stream = current_stream(device);
+  if (tensor.numel() > 0) kernels::normal(stream, key, mean, deviation, operand(tensor, stream));
+  return tensor;
+}
+
+Tensor Generator::integers(const Shape& shape, std::int64_t low, std::int64_t high, DType dtype,
+                           Device device) {
+  if (!is_integer(dtype)) {
+    fail(ErrorKind::invalid_argument, "integers",
+         fmt::format("draws integer types, not {}", to_string(dtype)));
+  }
+  if (low >= high) {
+    fail(ErrorKind::invalid_argument, "integers", fmt::format("[{}, {}) is empty", low, high));
+  }
+  Tensor tensor = Tensor::empty(shape, dtype, device);
+  const kernels::RandomKey key = take();
+  const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  const StreamView stream = current_stream(device);
+  if (tensor.numel() > 0) kernels::integers(stream, key, low, range, operand(tensor, stream));
+  return tensor;
+}
+
+Tensor Generator::permutation(std::int64_t n, Device device) {
+  if (n < 0) {
+    fail(ErrorKind::invalid_argument, "permutation", fmt::format("{} is negative", n));
+  }
+  // Sorts random 64-bit keys; of equal ones the lower position comes first, on every device.
+  Tensor keys = Tensor::empty({n}, DType::i64, device);
+  const kernels::RandomKey key = take();
+  if (n == 0) return keys;
+  const StreamView stream = current_stream(device);
+  kernels::integers(stream, key, 0, 0, operand(keys, stream));
+  return sort(keys).indices;
+}
+
+}  // namespace causeway

@@ -1,0 +1,73 @@
+#include "causeway/tensor/matmul.h"
+
+#include "causeway/core/error.h"
+#include "causeway/kernels/matmul.h"
+#include "causeway/kernels/matmul_layout.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/operand.h"
+
+#include <atomic>
+
+#include <fmt/format.h>
+
+namespace causeway {
+
+namespace {
+
+std::atomic<bool> tf32_allowed{false};
+
+// Readable by a BLAS library: itself, or a contiguous copy.
+Tensor readable(const Tensor& x) {
+  return kernels::is_matrix(operand(x, current_stream(x.device()))) ? x : x.clone();
+}
+
+Shape batch_shape(const Tensor& x) {
+  return Shape(std::span(x.shape().begin(), static_cast<std::size_t>(x.n_dims() - 2)));
+}
+
+Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t columns) {
+  batch.push_back(rows);
+  batch.push_back(columns);
+  return batch;
+}
+
+}  // namespace
+
+void set_allow_tf32(bool allow) { tf32_allowed = allow; }
+bool allow_tf32() { return tf32_allowed; }
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (a.n_dims() == 0 || b.n_dims() == 0) {
+    fail(ErrorKind::shape_mismatch, "matmul", "an operand has no dimensions; multiply it instead");
+  }
+  if (a.n_dims() == 1) return matmul(a.unsqueeze(0), b).squeeze(b.n_dims() == 1 ? 0 : -2);
+  if (b.n_dims() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
+  require_same_device("matmul", a, b);
+  if (a.size(-1) != b.size(-2)) {
+    fail(ErrorKind::shape_mismatch, "matmul",
+         fmt::format("shapes {} and {}: the last size of the first, {}, must equal the last but one "
+                     "of the second, {}{}",
+                     to_string(a.shape()), to_string(b.shape()), a.size(-1), b.size(-2),
+                     a.size(-1) == b.size(-1) ? "; transpose the second" : ""));
+  }
+  const DType dtype = promote(a.dtype(), b.dtype());
+  if (!is_floating(dtype)) {
+    fail(ErrorKind::invalid_argument, "matmul",
+         fmt::format("{} and {} are not floating types; convert with .to(\"f32\")",
+                     to_string(a.dtype()), to_string(b.dtype())));
+  }
+  const Shape batch = broadcast("matmul", batch_shape(a), batch_shape(b));
+  const Tensor left = readable(a.to(dtype)).expand(with_matrix(batch, a.size(-2), a.size(-1)));
+  const Tensor right = readable(b.to(dtype)).expand(with_matrix(batch, b.size(-2), b.size(-1)));
+  const Shape shape = with_matrix(batch, a.size(-2), b.size(-1));
+  if (a.size(-1) == 0) return zeros(shape, dtype, a.device());
+  Tensor out = Tensor::empty(shape, dtype, a.device());
+  const StreamView stream = current_stream(a.device());
+  if (out.numel() > 0) {
+    kernels::matmul(stream, operand(left, stream), operand(right, stream), operand(out, stream),
+                    allow_tf32());
+  }
+  return out;
+}
+
+}  // namespace causeway

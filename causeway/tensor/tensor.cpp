@@ -1,0 +1,167 @@
+#include "causeway/tensor/tensor.h"
+
+#include "causeway/core/error.h"
+#include "causeway/kernels/elementwise.h"
+#include "causeway/tensor/operand.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace causeway {
+
+Tensor::Tensor(std::shared_ptr<Storage> storage, const Shape& shape, const Strides& strides,
+               std::int64_t offset, DType dtype)
+    : storage_(std::move(storage)),
+      shape_(shape),
+      strides_(strides),
+      offset_(offset),
+      dtype_(dtype) {}
+
+Tensor::Tensor() : Tensor(empty({0})) {}
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(causeway::numel(shape)), size_of(dtype),
+                             &bytes)) {
+    fail(ErrorKind::invalid_argument, "empty",
+         fmt::format("{} of {} is more than 64 bits address", causeway::to_string(shape),
+                     causeway::to_string(dtype)));
+  }
+  auto storage = std::make_shared<Storage>();
+  storage->device = device;
+  storage->buffer = pool_of(device).allocate(bytes, current_stream(device));
+  storage->data = storage->buffer.data();
+  return {std::move(storage), shape, contiguous_strides(shape), 0, dtype};
+}
+
+Tensor Tensor::wrap(void* data, const Shape& shape, const Strides& strides, DType dtype,
+                    Device device, std::shared_ptr<void> owner, bool read_only) {
+  auto storage = std::make_shared<Storage>();
+  storage->owner = std::move(owner);
+  storage->data = static_cast<std::byte*>(data);
+  storage->device = device;
+  storage->read_only = read_only;
+  return {std::move(storage), shape, strides, 0, dtype};
+}
+
+std::int64_t Tensor::size(int axis) const {
+  return shape_[normalize_axis("size", axis, n_dims())];
+}
+
+bool Tensor::is_contiguous() const {
+  std::int64_t step = 1;
+  for (int dim = n_dims() - 1; dim >= 0; --dim) {
+    if (shape_[dim] == 0) return true;
+    if (shape_[dim] != 1 && strides_[dim] != step) return false;
+    step *= shape_[dim];
+  }
+  return true;
+}
+
+Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t offset) const {
+  return {storage_, shape, strides, offset_ + offset, dtype_};
+}
+
+Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
+
+Tensor Tensor::clone() const {
+  Tensor copy = empty(shape_, dtype_, device());
+  copy.copy_from(*this);
+  return copy;
+}
+
+Tensor Tensor::to(Device target) const {
+  if (target == device()) return *this;
+  const Tensor dense = contiguous();
+  Tensor moved = empty(shape_, dtype_, target);
+  if (numel() == 0) return moved;
+  // The device side's stream orders the copy; between two GPUs the source's work is waited for.
+  const StreamView source_stream = current_stream(device());
+  const StreamView stream = target.is_cuda() ? current_stream(target) : source_stream;
+  if (device().is_cuda() && target.is_cuda()) {
+    Event ready(device());
+    ready.record(source_stream);
+    stream.wait(ready);
+  }
+  dense.storage_->buffer.used_on(stream);
+  transfer(moved.data(), target, dense.data(), device(), n_bytes(), stream);
+  return moved;
+}
+
+Tensor Tensor::to(DType dtype) const {
+  if (dtype == dtype_) return *this;
+  const Tensor dense = contiguous();
+  Tensor converted = empty(shape_, dtype, device());
+  if (numel() == 0) return converted;
+  const StreamView stream = current_stream(device());
+  kernels::cast(stream, operand(dense, stream), operand(converted, stream));
+  return converted;
+}
+
+void Tensor::copy_from(const Tensor& source) const {
+  if (storage_->read_only) {
+    fail(ErrorKind::invalid_argument, "copy_from",
+         "the memory was handed over as read-only; clone() it first");
+  }
+  const Tensor typed = source.to(dtype_).to(device()).expand(shape_);
+  if (numel() == 0) return;
+  const StreamView stream = current_stream(device());
+  kernels::copy(stream, operand(typed, stream), operand(*this, stream));
+}
+
+namespace {
+
+Tensor single(const Tensor& tensor, DType dtype) {
+  if (tensor.numel() != 1) {
+    fail(ErrorKind::shape_mismatch, "item",
+         fmt::format("shape {} has {} elements; item() takes exactly one",
+                     to_string(tensor.shape()), tensor.numel()));
+  }
+  return tensor.to(dtype).to(Device::cpu());
+}
+
+}  // namespace
+
+double Tensor::item() const { return *single(*this, DType::f64).data_as<double>(); }
+
+std::int64_t Tensor::item_integer() const {
+  return *single(*this, DType::i64).data_as<std::int64_t>();
+}
+
+kernels::Operand operand(const Tensor& tensor, StreamView stream) {
+  tensor.storage()->buffer.used_on(stream);
+  return {tensor.data(), tensor.dtype(), tensor.shape(), tensor.strides(), false};
+}
+
+kernels::Cube cube_around(const Tensor& tensor, int axis) {
+  kernels::Cube cube;
+  for (int dim = 0; dim < tensor.n_dims(); ++dim) {
+    std::int64_t& side = dim < axis ? cube.outer : (dim == axis ? cube.axis : cube.inner);
+    side *= tensor.shape()[dim];
+  }
+  return cube;
+}
+
+void require_same_device(std::string_view operation, const Tensor& a, const Tensor& b) {
+  if (a.device() == b.device()) return;
+  fail(ErrorKind::device, operation,
+       fmt::format("the tensors are on {} and {}; move one of them with .to(\"{}\")",
+                   to_string(a.device()), to_string(b.device()), to_string(a.device())));
+}
+
+std::vector<int> normalize_axes(std::string_view operation, const std::vector<int>& axes,
+                                int n_dims) {
+  std::vector<int> sorted;
+  for (int axis : axes) sorted.push_back(normalize_axis(operation, axis, n_dims));
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+    fail(ErrorKind::invalid_argument, operation, "an axis is named twice");
+  }
+  if (axes.empty()) {
+    for (int axis = 0; axis < n_dims; ++axis) sorted.push_back(axis);
+  }
+  return sorted;
+}
+
+}  // namespace causeway

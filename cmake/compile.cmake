@@ -1,0 +1,45 @@
+# How everything is compiled. Contraction is off everywhere on the CPU, so that the same source gives
+# the same bits; where a fused multiply-add is wanted, the source says so.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
+
+add_library(causeway_options INTERFACE)
+target_include_directories(causeway_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(causeway_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wno-psabi -ffp-contract=off
+    -fno-math-errno -fno-trapping-math -fwrapv>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi,-ffp-contract=off,-fwrapv
+    --expt-relaxed-constexpr --extended-lambda -lineinfo --threads 1>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(causeway_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-march=${CAUSEWAY_CPU}>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=${CAUSEWAY_CPU}>)
+endif()
+if(CAUSEWAY_SANITIZE)
+  target_compile_options(causeway_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${CAUSEWAY_SANITIZE} -fno-omit-frame-pointer -g
+      -fno-sanitize-recover=all>)
+  target_link_options(causeway_options INTERFACE -fsanitize=${CAUSEWAY_SANITIZE})
+endif()
+
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_path(OPENBLAS_INCLUDE_DIR cblas.h
+  PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE} openblas REQUIRED)
+find_library(OPENBLAS_LIBRARY openblas
+  PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp REQUIRED)

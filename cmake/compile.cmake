@@ -4,7 +4,12 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
+# CMake 3.25 does not know that nvcc speaks C++20.
 set(CMAKE_CUDA_STANDARD 20)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
@@ -22,7 +27,7 @@ target_compile_options(causeway_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wno-psabi -ffp-contract=off
     -fno-math-errno -fno-trapping-math -fwrapv>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi,-ffp-contract=off,-fwrapv
-    --expt-relaxed-constexpr --extended-lambda -lineinfo --threads 1>)
+    --expt-relaxed-constexpr -lineinfo>)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(causeway_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-march=${CAUSEWAY_CPU}>

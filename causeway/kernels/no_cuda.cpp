@@ -25,7 +25,7 @@ CAUSEWAY_ABSENT(copy, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(cast, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(reduce, ReduceOp, const Operand&, const Operand&, Cube)
 CAUSEWAY_ABSENT(variance, const Operand&, const Operand&, Cube, double)
-CAUSEWAY_ABSENT(cumulative_sum, const Operand&, const Operand&, Cube)
+CAUSEWAY_ABSENT(cumulative_sum, const Operand&, const Operand&, std::int64_t, std::int64_t)
 CAUSEWAY_ABSENT(sort, const Operand&, const Operand&, const Operand&, std::int64_t, std::int64_t,
                 bool)
 CAUSEWAY_ABSENT(index_select, const Operand&, const Operand&, const Operand&, Cube, std::int64_t,

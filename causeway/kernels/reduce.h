@@ -1,4 +1,4 @@
-// Reductions over one axis of a contiguous cube (outer, axis, inner), and the running sum along it.
+// Reductions over one axis of a contiguous cube (outer, axis, inner), and running sums of rows.
 #pragma once
 
 #include "causeway/kernels/operand.h"
@@ -21,7 +21,8 @@ DType result_dtype(ReduceOp op, DType in);
 CAUSEWAY_KERNEL(reduce, ReduceOp op, const Operand& in, const Operand& out, Cube cube);
 // Floating types; the divisor is axis - correction.
 CAUSEWAY_KERNEL(variance, const Operand& in, const Operand& out, Cube cube, double correction);
-// The same shape; `out` has the dtype of a sum.
-CAUSEWAY_KERNEL(cumulative_sum, const Operand& in, const Operand& out, Cube cube);
+// Running sums along the rows of a contiguous matrix; `out` has the dtype of a sum.
+CAUSEWAY_KERNEL(cumulative_sum, const Operand& in, const Operand& out, std::int64_t n_rows,
+                std::int64_t n_columns);
 
 }  // namespace causeway::kernels

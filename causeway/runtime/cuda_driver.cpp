@@ -1,9 +1,20 @@
 #include "causeway/runtime/driver.h"
 
+#include "causeway/core/environment.h"
 #include "causeway/runtime/cuda_check.h"
+#include "causeway/runtime/launch.h"
 
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
+
+namespace causeway::internal {
+
+bool launches_wait() {
+  static const bool wait = environment("CAUSEWAY_SYNC").value_or("0") != "0";
+  return wait;
+}
+
+}  // namespace causeway::internal
 
 namespace causeway::driver {
 

@@ -56,6 +56,12 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
          fmt::format("{} and {} are not floating types; convert with .to(\"f32\")",
                      to_string(a.dtype()), to_string(b.dtype())));
   }
+  if (b.n_dims() == 2 && a.n_dims() > 2 && a.is_contiguous() && a.numel() > 0) {
+    // One matrix for the whole batch: the batch's rows make one tall product.
+    Shape shape = a.shape();
+    shape[a.n_dims() - 1] = b.size(-1);
+    return matmul(a.reshape({-1, a.size(-1)}), b).reshape(shape);
+  }
   const Shape batch = broadcast("matmul", batch_shape(a), batch_shape(b));
   const Tensor left = readable(a.to(dtype)).expand(with_matrix(batch, a.size(-2), a.size(-1)));
   const Tensor right = readable(b.to(dtype)).expand(with_matrix(batch, b.size(-2), b.size(-1)));

@@ -145,14 +145,14 @@ Tensor argmax(const Tensor& x, std::optional<int> axis, bool keep_dims) {
 
 Tensor cumulative_sum(const Tensor& x, int axis) {
   axis = normalize_axis("cumulative_sum", axis, x.n_dims());
-  const Tensor dense = x.contiguous();
-  Tensor out = Tensor::empty(x.shape(), kernels::result_dtype(ReduceOp::sum, x.dtype()), x.device());
-  const StreamView stream = current_stream(x.device());
-  if (out.numel() > 0) {
-    kernels::cumulative_sum(stream, operand(dense, stream), operand(out, stream),
-                            cube_around(dense, axis));
+  const Tensor rows = x.transpose(axis, -1).contiguous();
+  Tensor out = Tensor::empty(rows.shape(), kernels::result_dtype(ReduceOp::sum, x.dtype()), x.device());
+  if (x.numel() > 0) {
+    const StreamView stream = current_stream(x.device());
+    kernels::cumulative_sum(stream, operand(rows, stream), operand(out, stream),
+                            x.numel() / rows.size(-1), rows.size(-1));
   }
-  return out;
+  return out.transpose(axis, -1).contiguous();
 }
 
 }  // namespace causeway

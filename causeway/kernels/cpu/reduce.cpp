@@ -171,23 +171,22 @@ void variance(StreamView, const Operand& in, const Operand& out, Cube cube, doub
   });
 }
 
-void cumulative_sum(StreamView, const Operand& in, const Operand& out, Cube cube) {
+void cumulative_sum(StreamView, const Operand& in, const Operand& out, std::int64_t n_rows,
+                    std::int64_t n_columns) {
   dispatch_all(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Result = reducers::SumResult<T>;
     // A running f64 sum is as good as any tree for f32, and as fast here.
     using Running = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-    const auto* from = static_cast<const T*>(in.data);
-    auto* to = static_cast<Result*>(out.data);
-    const std::int64_t grain = std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(cube.axis, 1));
-    parallel_for(cube.outer * cube.inner, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t line = begin; line < end; ++line) {
-        const std::int64_t start = line / cube.inner * cube.axis * cube.inner + line % cube.inner;
+    const std::int64_t grain = std::max<std::int64_t>(1, 32768 / n_columns);
+    parallel_for(n_rows, grain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T* from = static_cast<const T*>(in.data) + row * n_columns;
+        auto* to = static_cast<Result*>(out.data) + row * n_columns;
         Running sum = 0;
-        for (std::int64_t i = 0; i < cube.axis; ++i) {
-          const std::int64_t at = start + i * cube.inner;
-          sum += static_cast<Running>(static_cast<Compute<T>>(from[at]));
-          to[at] = static_cast<Result>(static_cast<Compute<Result>>(sum));
+        for (std::int64_t i = 0; i < n_columns; ++i) {
+          sum += static_cast<Running>(static_cast<Compute<T>>(from[i]));
+          to[i] = static_cast<Result>(static_cast<Compute<Result>>(sum));
         }
       }
     });

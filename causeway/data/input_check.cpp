@@ -1,0 +1,42 @@
+#include "causeway/data/input_check.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace causeway::data {
+
+void Origin::fail(ErrorKind kind, std::string_view message, std::source_location where) const {
+  const std::string text =
+      name.empty() ? std::string(message) : fmt::format("\"{}\": {}", name, message);
+  causeway::fail(kind, operation, text, where);
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kLongest = 80;
+  std::string result = "\"";
+  for (const char letter : text.substr(0, kLongest)) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (letter == '"' || letter == '\\') {
+      result += fmt::format("\\{}", letter);
+    } else if (code < 0x20 || code >= 0x7f) {
+      result += fmt::format("\\x{:02x}", code);
+    } else {
+      result += letter;
+    }
+  }
+  return result + (text.size() > kLongest ? "...\"" : "\"");
+}
+
+std::optional<std::uint64_t> count_bytes(const Shape& shape, DType dtype) {
+  auto bytes = static_cast<std::int64_t>(size_of(dtype));
+  bool empty = false;
+  for (const std::int64_t size : shape) {
+    if (size < 0) return std::nullopt;
+    empty |= size == 0;
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes)) return std::nullopt;
+  }
+  return empty ? 0 : static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace causeway::data

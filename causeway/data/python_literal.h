@@ -1,0 +1,38 @@
+// Reads the few Python literals an .npy header is made of, front to back: strings, True and False,
+// tuples of sizes. No recursion and no allocation, whatever the text.
+#pragma once
+
+#include "causeway/data/input_check.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace causeway::data {
+
+class PythonLiteral {
+ public:
+  // Both must outlive the reader; its format errors tell the byte within `text`.
+  PythonLiteral(const Origin& origin, std::string_view text) : origin_(origin), text_(text) {}
+
+  // Each function passes over white space first.
+  bool take(char letter);  // whether it stood there
+  void expect(char letter);
+  void expect_end();
+  // A string without escapes, in single or double quotes; `expected` is what a message calls it.
+  std::string_view string(std::string_view expected);
+  bool boolean();
+  // A tuple of at most kMaxDims sizes, none negative.
+  Shape shape();
+
+ private:
+  bool take_word(std::string_view word);
+  std::int64_t size();
+  void skip_spaces();
+  [[noreturn]] void fail_expecting(std::string_view expected) const;
+
+  const Origin& origin_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace causeway::data

@@ -1,0 +1,56 @@
+#include "causeway/data/safetensors.h"
+
+#include "causeway/core/file.h"
+#include "causeway/data/safetensors_header.h"
+#include "causeway/data/tensor_bytes.h"
+
+#include <fmt/format.h>
+
+namespace causeway {
+
+namespace {
+
+SafetensorsFile read(const data::Origin& origin, std::span<const std::byte> file, Device device) {
+  data::SafetensorsHeader header = data::parse_safetensors_header(origin, file);
+  const auto payload = file.subspan(header.data_offset);
+  SafetensorsFile result;
+  result.metadata = std::move(header.metadata);
+  for (const data::SafetensorsEntry& entry : header.entries) {
+    result.tensors[entry.name] = data::tensor_from_bytes(
+        origin, fmt::format("tensor {}: ", data::shown(entry.name)),
+        payload.subspan(entry.begin, entry.end - entry.begin), entry.shape, entry.dtype, device);
+  }
+  return result;
+}
+
+}  // namespace
+
+SafetensorsFile load_safetensors(const std::filesystem::path& path, Device device) {
+  const MappedFile file("load_safetensors", path);
+  return read({"load_safetensors", path.string()}, file.bytes(), device);
+}
+
+SafetensorsFile read_safetensors(std::span<const std::byte> file, Device device) {
+  return read({"read_safetensors", ""}, file, device);
+}
+
+void save_safetensors(const std::filesystem::path& path,
+                      const std::map<std::string, Tensor>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  std::vector<data::SafetensorsEntry> entries;
+  for (const auto& [name, tensor] : tensors) {
+    entries.push_back({name, tensor.dtype(), tensor.shape()});
+  }
+  data::place_entries(entries);
+  const data::Origin origin{"save_safetensors", path.string()};
+  const std::string header = data::make_safetensors_header(origin, entries, metadata);
+  FileWriter writer(origin.operation, path);
+  writer.write(header);
+  // One after the other, so that at most one tensor of a device is held twice.
+  for (const data::SafetensorsEntry& entry : entries) {
+    writer.write(data::bytes_of(data::packed_on_host(tensors.at(entry.name))));
+  }
+  writer.commit();
+}
+
+}  // namespace causeway

@@ -1,0 +1,38 @@
+// Operations of one element that every number has, predicates and clamping; unary_floating.cu has
+// the rest. Bytes: the input and the output once; bound by memory.
+#include "causeway/kernels/cuda/elementwise.cuh"
+#include "causeway/kernels/cuda/unary_floating.cuh"
+#include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/visit.h"
+
+namespace causeway::kernels::cuda {
+
+void unary(StreamView stream, UnaryOp op, const Operand& in, const Operand& out) {
+  if (needs_floating(op)) return unary_floating(stream, op, in, out);
+  dispatch_number(in.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    visit_number_op(
+        op, [&](auto function) { map_unary<T, T>("unary", stream, function, in, out); });
+  });
+}
+
+void predicate(StreamView stream, PredicateOp op, const Operand& in, const Operand& out) {
+  dispatch_all(in.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    visit(op, [&](auto function) { map_unary<bool, T>("predicate", stream, function, in, out); });
+  });
+}
+
+void clamp(StreamView stream, const Operand& in, Scalar low, Scalar high, const Operand& out) {
+  dispatch_number(in.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using C = Compute<T>;
+    functors::Clamp<C> function{static_cast<C>(low.real), static_cast<C>(high.real)};
+    if constexpr (std::is_integral_v<C>) {
+      function = {static_cast<C>(low.integer), static_cast<C>(high.integer)};
+    }
+    map_unary<T, T>("clamp", stream, function, in, out);
+  });
+}
+
+}  // namespace causeway::kernels::cuda

@@ -1,0 +1,57 @@
+// The one way a kernel is launched. CUDA files only.
+#pragma once
+
+#include "causeway/runtime/cuda_check.h"
+#include "causeway/runtime/stream.h"
+
+#include <cuda_runtime.h>
+
+#include <source_location>
+
+namespace causeway {
+
+// Where and how a kernel runs, and the place in the source that asked for it: an error names both.
+struct Launch {
+  Launch(const char* kernel_name, StreamView on_stream, dim3 grid_size, dim3 block_size,
+         std::size_t shared = 0, std::source_location place = std::source_location::current())
+      : name(kernel_name),
+        stream(on_stream),
+        grid(grid_size),
+        block(block_size),
+        shared_bytes(shared),
+        where(place) {}
+
+  const char* name;
+  StreamView stream;
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes;  // dynamic
+  std::source_location where;
+};
+
+namespace internal {
+// Whether CAUSEWAY_SYNC=1 asks that every launch be waited for, so that a fault names its kernel.
+bool launches_wait();
+}  // namespace internal
+
+template <class... Params, class... Args>
+void launch(const Launch& how, void (*kernel)(Params...), Args... args) {
+  const driver::DeviceScope scope(how.stream.device().index);
+  constexpr std::size_t kStaticLimit = 48 * 1024;
+  if (how.shared_bytes > kStaticLimit) {
+    driver::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(how.shared_bytes)),
+                  how.name, how.where);
+  }
+  cudaLaunchConfig_t config{};
+  config.gridDim = how.grid;
+  config.blockDim = how.block;
+  config.dynamicSmemBytes = how.shared_bytes;
+  config.stream = how.stream.handle();
+  driver::check(cudaLaunchKernelEx(&config, kernel, Params(args)...), how.name, how.where);
+  if (internal::launches_wait()) {
+    driver::check(cudaStreamSynchronize(how.stream.handle()), how.name, how.where);
+  }
+}
+
+}  // namespace causeway

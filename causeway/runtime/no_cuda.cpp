@@ -19,7 +19,10 @@ std::string absence() {
 std::string runtime_version() { return ""; }
 std::string driver_version() { return ""; }
 DeviceInfo describe(int) { absent(); }
-void require_device(int) { absent(); }
+void require_device(int device) {
+  fail(ErrorKind::device, "device",
+       "no CUDA device: looked for cuda:" + std::to_string(device) + ", but " + absence());
+}
 
 void* allocate(int, std::size_t) { absent(); }
 void release(int, void*) noexcept {}

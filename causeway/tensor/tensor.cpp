@@ -51,12 +51,13 @@ std::int64_t Tensor::size(int axis) const {
 
 bool Tensor::is_contiguous() const {
   std::int64_t step = 1;
+  bool dense = true;
   for (int dim = n_dims() - 1; dim >= 0; --dim) {
     if (shape_[dim] == 0) return true;
-    if (shape_[dim] != 1 && strides_[dim] != step) return false;
+    dense = dense && (shape_[dim] == 1 || strides_[dim] == step);
     step *= shape_[dim];
   }
-  return true;
+  return dense;
 }
 
 Tensor Tensor::view(const Shape& shape, const Strides& strides, std::int64_t offset) const {

@@ -13,7 +13,7 @@ namespace causeway::kernels::cpu {
 namespace {
 
 constexpr std::int64_t kLanes = 16;        // independent accumulators of a run
-constexpr std::int64_t kRun = 1024;        // elements summed lane by lane
+constexpr std::int64_t kRun = 256;         // elements summed lane by lane
 constexpr std::int64_t kPiece = 1 << 16;   // elements of the axis a task takes
 constexpr std::int64_t kColumns = 256;     // columns a task takes
 constexpr std::int64_t kRowRun = 32;       // rows summed one after the other

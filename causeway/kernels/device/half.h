@@ -29,17 +29,15 @@ struct f16 {
   f16() = default;
   CAUSEWAY_HOST_DEVICE f16(float value) {  // NOLINT: converts like a number
 #if defined(__CUDACC__)
-    const __half half = __float2half_rn(value);
+    bits = __half_as_ushort(__float2half_rn(value));
 #else
     const auto half = static_cast<NativeHalf>(value);
-#endif
     memcpy(&bits, &half, sizeof(bits));
+#endif
   }
   CAUSEWAY_HOST_DEVICE operator float() const {  // NOLINT
 #if defined(__CUDACC__)
-    __half half;
-    memcpy(&half, &bits, sizeof(bits));
-    return __half2float(half);
+    return __half2float(__ushort_as_half(bits));
 #else
     NativeHalf half;
     memcpy(&half, &bits, sizeof(bits));

@@ -1,0 +1,110 @@
+"""Runs `causeway bench ops` and the peers on one machine, one after the other, and prints them side
+by side; with --out, writes the figures with the date, the commit and the machine as JSON.
+
+    python3 bench/run.py --device cuda --out bench/results/NVIDIA-H200.json
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def run_json(command, env=None):
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=env)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed with exit code {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def commit():
+    """The commit of the sources, with a + where files differ from it; git may not be there."""
+    if os.environ.get("CAUSEWAY_COMMIT"):
+        return os.environ["CAUSEWAY_COMMIT"]
+    head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, text=True,
+                          capture_output=True)
+    changed = subprocess.run(["git", "status", "--porcelain", "--untracked-files=no"], cwd=ROOT,
+                             text=True, capture_output=True)
+    if head.returncode != 0:
+        return "unknown"
+    return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def peer_times(peer, python, threads, env):
+    command = [python, ROOT / "bench" / "peers" / "ops.py", peer]
+    if threads:
+        command += ["--threads", str(threads)]
+    result = run_json(command, env)
+    return result["peer"], {case["name"]: case["ms"] for case in result["cases"]}
+
+
+def join(ours, peers):
+    """Our cases with each peer's time and the ratio of the two: above 1, we are faster."""
+    rows = []
+    for case in ours["cases"]:
+        row = dict(case)
+        row["peers"] = {}
+        for name, times in peers.items():
+            if case["name"] in times:
+                ms = times[case["name"]]
+                row["peers"][name] = {"ms": ms, "ratio": ms / case["ms"]}
+        rows.append(row)
+    return rows
+
+
+def show(title, rows, peers):
+    print(f"\n{title}")
+    head = f"{'case':34} {'ours ms':>10} {'GB/s':>7} {'GFLOP/s':>9}"
+    print(head + "".join(f" {peer + ' ms':>22} {'ratio':>6}" for peer in peers))
+    for row in rows:
+        bandwidth = f"{row['bytes_per_second'] / 1e9:.0f}" if row["bytes_per_second"] else ""
+        flops = f"{row['flops_per_second'] / 1e9:.0f}" if row["flops_per_second"] else ""
+        line = f"{row['name']:34} {row['ms']:10.5f} {bandwidth:>7} {flops:>9}"
+        for peer in peers:
+            other = row["peers"].get(peer)
+            line += f" {other['ms']:22.5f} {other['ratio']:6.2f}" if other else " " * 30
+        print(line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=ROOT / "build" / "causeway")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter with the peers")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--threads", type=int, help="CPU threads, ours and the peers'")
+    parser.add_argument("--peers", nargs="*", help="torch-cuda, torch-cpu, numpy")
+    parser.add_argument("--out", type=pathlib.Path)
+    arguments = parser.parse_args()
+    env = dict(os.environ)
+    command = [arguments.program, "bench", "ops", "--device", arguments.device, "--json", "--quiet"]
+    if arguments.threads:
+        command += ["--threads", str(arguments.threads)]
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            env[name] = str(arguments.threads)
+    ours = run_json(command, env)
+    chosen = arguments.peers
+    if chosen is None:
+        chosen = ["torch-cuda"] if arguments.device == "cuda" else ["numpy"]
+    peers = dict(peer_times(peer, arguments.python, arguments.threads, env) for peer in chosen)
+    rows = join(ours, peers)
+    show(f"{ours['name']}, {ours['device']}, {ours['threads']} CPU threads", rows, peers)
+    record = {"machine": ours["name"], "device": ours["device"], "threads": ours["threads"],
+              "date": datetime.date.today().isoformat(), "commit": commit(), "ops": rows}
+    if arguments.device == "cuda":
+        _, handoff = peer_times("handoff", arguments.python, None, env)
+        record["handoff_ms"] = handoff
+        print("\n" + "\n".join(f"{name}: {ms * 1e3:.2f} us" for name, ms in handoff.items()))
+    if arguments.out:
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
+        arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+        print(f"\nwritten to {arguments.out}")
+
+
+if __name__ == "__main__":
+    main()

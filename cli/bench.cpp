@@ -1,0 +1,99 @@
+#include "cli/bench.h"
+
+#include "bench/harness.h"
+#include "cli/options.h"
+#include "cli/table.h"
+
+#include "causeway/runtime/threads.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+namespace causeway::cli {
+
+namespace {
+
+struct BenchOptions {
+  Device device = Device::cpu();
+  bool device_given = false;
+  bool json = false;
+  bool quiet = false;
+  int threads = 0;
+};
+
+std::string time_text(double ms) {
+  if (ms < 1e-3) return fmt::format("{:.0f} ns", ms * 1e6);
+  if (ms < 1) return fmt::format("{:.1f} us", ms * 1e3);
+  return fmt::format("{:.3f} ms", ms);
+}
+
+void print_table(Device device, const std::vector<bench::Result>& results) {
+  using Align = Table::Align;
+  Table table({{fmt::format("on {} ({})", to_string(device), describe(device).name)},
+               {"median", Align::right},
+               {"GB/s", Align::right},
+               {"of peak", Align::right},
+               {"GFLOP/s", Align::right}});
+  for (const bench::Result& result : results) {
+    const auto cell = [](bool known, std::string text) { return known ? std::move(text) : ""; };
+    table.add_row({result.name, time_text(result.ms),
+                   cell(result.bandwidth > 0, fmt::format("{:.0f}", result.bandwidth / 1e9)),
+                   cell(result.share_of_peak > 0, fmt::format("{:.0f}%", result.share_of_peak * 100)),
+                   cell(result.flops > 0, fmt::format("{:.0f}", result.flops / 1e9))});
+  }
+  fmt::print("{}", table.to_string());
+}
+
+void print_json(Device device, const std::vector<bench::Result>& results) {
+  nlohmann::ordered_json out;
+  out["device"] = to_string(device);
+  out["name"] = describe(device).name;
+  out["threads"] = thread_count();
+  out["cases"] = nlohmann::ordered_json::array();
+  for (const bench::Result& result : results) {
+    out["cases"].push_back({{"name", result.name},
+                            {"ms", result.ms},
+                            {"ms_best", result.ms_best},
+                            {"bytes_per_second", result.bandwidth},
+                            {"flops_per_second", result.flops},
+                            {"share_of_peak", result.share_of_peak}});
+  }
+  fmt::print("{}\n", out.dump(2));
+}
+
+void run(const BenchOptions& options) {
+  bench::require_optimised();
+  const Device device = options.device_given ? options.device : parse_device("auto");
+  if (options.threads > 0) set_thread_count(options.threads);
+  const bool shows = !options.quiet && isatty(STDERR_FILENO) != 0;
+  std::vector<bench::Result> results;
+  bench::run_ops(device, [&](const bench::Result& result) {
+    if (shows) fmt::print(stderr, "\r\033[K{}: {}", result.name, time_text(result.ms));
+    results.push_back(result);
+  });
+  if (shows) fmt::print(stderr, "\r\033[K");
+  options.json ? print_json(device, results) : print_table(device, results);
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  CLI::App* bench = app.add_subcommand("bench", "Measure this machine, a suite at a time");
+  bench->require_subcommand(1);
+  CLI::App* ops = bench->add_subcommand("ops", "Tensor operations, products and allocation");
+  const auto options = std::make_shared<BenchOptions>();
+  add_device(*ops, options->device, "Where to measure; auto at first")->each([options](const std::string&) {
+    options->device_given = true;
+  });
+  add_json(*ops, options->json);
+  add_quiet(*ops, options->quiet);
+  ops->add_option("--threads", options->threads, "CPU threads to use")->type_name("N")->check(CLI::PositiveNumber);
+  ops->callback([options] { run(*options); });
+}
+
+}  // namespace causeway::cli

@@ -1,0 +1,40 @@
+// The flags that mean the same in every subcommand; each takes those it has a use for.
+#pragma once
+
+#include "causeway/core/error.h"
+#include "causeway/runtime/device.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace causeway::cli {
+
+// Reads the device at once: a word that names none is bad usage, a device that is not there throws.
+inline CLI::Option* add_device(CLI::App& command, Device& device, const std::string& description) {
+  const auto read = [&device](const std::string& text) {
+    try {
+      device = parse_device(text);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::invalid_argument) throw;
+      throw CLI::ValidationError("--device", "\"" + text + "\" is not auto, cpu, cuda or cuda:<i>");
+    }
+  };
+  return command.add_option_function<std::string>("--device", read, description)
+      ->type_name("auto|cpu|cuda[:i]");
+}
+
+inline CLI::Option* add_seed(CLI::App& command, std::uint64_t& seed) {
+  return command.add_option("--seed", seed, "What random numbers are drawn from")->type_name("N");
+}
+
+inline CLI::Option* add_json(CLI::App& command, bool& json) {
+  return command.add_flag("--json", json, "Print the results as JSON");
+}
+
+inline CLI::Option* add_quiet(CLI::App& command, bool& quiet) {
+  return command.add_flag("--quiet", quiet, "Show no progress, only results and errors");
+}
+
+}  // namespace causeway::cli

@@ -1,0 +1,60 @@
+// What the files of the Python module share. Each bind_x.cpp adds one room to the module; methods
+// of Tensor are added to its class by the room they come from.
+#pragma once
+
+#include "causeway/tensor/tensor.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+namespace causeway::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+using TensorClass = nb::class_<Tensor>;
+
+void bind_errors(nb::module_& module);
+void bind_runtime(nb::module_& module);
+void bind_streams(nb::module_& module);
+void bind_dtype(nb::module_& module);
+void bind_tensor(TensorClass& tensor);
+void bind_subscript(TensorClass& tensor);
+void bind_numpy(nb::module_& module, TensorClass& tensor);
+void bind_dlpack(nb::module_& module, TensorClass& tensor);
+void bind_create(nb::module_& module);
+void bind_ops(nb::module_& module, TensorClass& tensor);
+void bind_operators(TensorClass& tensor);
+void bind_reduce(nb::module_& module, TensorClass& tensor);
+void bind_indexing(nb::module_& module, TensorClass& tensor);
+void bind_data(nb::module_& module);
+
+// Runs `body`, which touches no Python object, while other Python threads go on.
+template <class Body>
+auto without_gil(Body&& body) {
+  const nb::gil_scoped_release released;
+  return std::forward<Body>(body)();
+}
+
+// Throws the Python exception that `kind` and `message` of a causeway::Error become.
+[[noreturn]] void throw_index_error(const char* message);
+
+// A tensor that shares a NumPy array's memory; copies it where that cannot be.
+Tensor from_array(nb::handle array);
+// A tensor that shares the memory of an object with __dlpack__, or of a DLPack capsule.
+Tensor from_dlpack(nb::handle source);
+// A tensor that shares the memory of an object with __cuda_array_interface__.
+Tensor from_cuda_array(nb::handle source);
+// Any of these, or a copy of nested lists and numbers.
+Tensor as_tensor(nb::handle source);
+
+// Keeps a Python object alive; may be dropped by a thread that does not hold the GIL.
+std::shared_ptr<void> keep_alive(nb::object object);
+
+// "<f4", "|b1": how the array interfaces write a type; bf16 has no such name.
+const char* typestr(DType dtype);
+DType parse_typestr(const char* operation, nb::handle text);
+
+}  // namespace causeway::python

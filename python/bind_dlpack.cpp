@@ -1,0 +1,242 @@
+// DLPack and the CUDA array interface: tensors handed to other libraries and taken from them,
+// without a copy. The side that gives makes the taker's stream wait for its own.
+#include "causeway/tensor/dlpack.h"
+
+#include "causeway/core/error.h"
+#include "causeway/runtime/stream.h"
+#include "python/bind.h"
+#include "python/casters.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace causeway::python {
+
+namespace {
+
+using dlpack::DLManagedTensor;
+using dlpack::DLManagedTensorVersioned;
+
+// A managed tensor travels in a capsule of one name, and whoever takes it out changes the name.
+template <class Managed>
+constexpr const char* kFresh = "dltensor";
+template <>
+constexpr const char* kFresh<DLManagedTensorVersioned> = "dltensor_versioned";
+template <class Managed>
+constexpr const char* kUsed = "used_dltensor";
+template <>
+constexpr const char* kUsed<DLManagedTensorVersioned> = "used_dltensor_versioned";
+
+template <class Managed>
+nb::object make_capsule(Managed* managed) {
+  PyObject* capsule = PyCapsule_New(managed, kFresh<Managed>, [](PyObject* self) {
+    if (PyCapsule_IsValid(self, kFresh<Managed>) == 0) return;  // taken: its consumer frees it
+    auto* held = static_cast<Managed*>(PyCapsule_GetPointer(self, kFresh<Managed>));
+    held->deleter(held);
+  });
+  if (capsule == nullptr) {
+    managed->deleter(managed);
+    nb::raise_python_error();
+  }
+  return nb::steal(capsule);
+}
+
+template <class Managed>
+Managed* open_capsule(nb::handle capsule) {
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), kFresh<Managed>));
+  PyCapsule_SetName(capsule.ptr(), kUsed<Managed>);
+  return managed;
+}
+
+Tensor from_capsule(nb::handle capsule) {
+  if (PyCapsule_IsValid(capsule.ptr(), kFresh<DLManagedTensorVersioned>) != 0) {
+    return dlpack::import_versioned(open_capsule<DLManagedTensorVersioned>(capsule));
+  }
+  if (PyCapsule_IsValid(capsule.ptr(), kFresh<DLManagedTensor>) != 0) {
+    return dlpack::import_tensor(open_capsule<DLManagedTensor>(capsule));
+  }
+  fail(ErrorKind::invalid_argument, "from_dlpack",
+       "expected a fresh DLPack capsule; each can be taken once");
+}
+
+StreamView external_stream(Device device, std::int64_t handle) {
+  return {device, reinterpret_cast<CUstream_st*>(static_cast<std::intptr_t>(handle))};
+}
+
+// Makes `later` wait for what `earlier` holds now.
+void order(StreamView earlier, StreamView later) {
+  if (earlier == later) return;
+  Event ready(earlier.device());
+  ready.record(earlier);
+  later.wait(ready);
+}
+
+// The consumer's stream as DLPack numbers them: None and 1 the legacy default stream, 2 the
+// per-thread one (CUDA's own handles for both), -1 no wish for order.
+void order_for_consumer(const Tensor& x, nb::handle stream) {
+  if (x.device().is_cpu()) {
+    if (stream.is_none()) return;
+    fail(ErrorKind::invalid_argument, "__dlpack__", "a CPU tensor has no stream; pass None");
+  }
+  const std::int64_t number = stream.is_none() ? 1 : nb::cast<std::int64_t>(stream);
+  if (number == -1) return;
+  if (number < 1) {
+    fail(ErrorKind::invalid_argument, "__dlpack__",
+         "stream " + std::to_string(number) +
+             " is ambiguous; pass None, 1, 2, -1 or a stream's handle");
+  }
+  const StreamView consumer = external_stream(x.device(), number);
+  order(current_stream(x.device()), consumer);
+  x.storage()->buffer.used_on(consumer);
+}
+
+// Where the consumer wants the tensor: there already, or copied.
+Tensor placed(const Tensor& x, nb::handle dl_device, nb::handle copy) {
+  const bool never = !copy.is_none() && !nb::cast<bool>(copy);
+  const bool always = !copy.is_none() && nb::cast<bool>(copy);
+  Device target = x.device();
+  if (!dl_device.is_none()) {
+    const auto kind = nb::cast<int>(nb::object(dl_device[0]));
+    const auto index = nb::cast<int>(nb::object(dl_device[1]));
+    if (kind != 1 && kind != 2)
+      throw nb::buffer_error("only the CPU and CUDA devices are supported");
+    target = kind == 1 ? Device::cpu() : Device::cuda(index);
+  }
+  if (target != x.device()) {
+    if (never) throw nb::buffer_error("another device needs a copy, and copy=False forbids it");
+    return without_gil([&] { return x.to(target); });
+  }
+  return always ? without_gil([&] { return x.clone(); }) : x;
+}
+
+nb::object to_dlpack(const Tensor& x, nb::handle stream, nb::handle max_version,
+                     nb::handle dl_device, nb::handle copy) {
+  const bool as_is = dl_device.is_none() && copy.is_none();
+  const Tensor& tensor = as_is ? x : placed(x, dl_device, copy);
+  order_for_consumer(tensor, stream);
+  const bool versioned = !max_version.is_none() && nb::cast<int>(nb::object(max_version[0])) >= 1;
+  if (versioned) return make_capsule(dlpack::export_versioned(tensor));
+  if (tensor.storage()->read_only) {
+    throw nb::buffer_error("a read-only tensor needs a consumer of DLPack 1.0 or later");
+  }
+  return make_capsule(dlpack::export_tensor(tensor));
+}
+
+nb::tuple dlpack_device(const Tensor& x) {
+  const dlpack::DLDevice device = dlpack::device_of(x);
+  return nb::make_tuple(device.device_type, device.device_id);
+}
+
+// Types whose __dlpack__ is older than DLPack 1.0 and takes no max_version: finding out costs an
+// exception, so they are remembered, and held, for the life of the process.
+std::vector<PyObject*>& old_producers() {
+  static auto* types = new std::vector<PyObject*>();
+  return *types;
+}
+
+// Calls method(stream=stream, max_version=(1, 0)), without what is None or not understood.
+nb::object call_versioned(nb::handle method, nb::handle type, nb::handle stream) {
+  static const nb::handle version = nb::make_tuple(1, 0).release();
+  std::vector<PyObject*>& old = old_producers();
+  if (std::find(old.begin(), old.end(), type.ptr()) == old.end()) {
+    try {
+      if (stream.is_none()) return method("max_version"_a = version);
+      return method("stream"_a = stream, "max_version"_a = version);
+    } catch (nb::python_error& error) {
+      if (!error.matches(PyExc_TypeError)) throw;
+      old.push_back(type.inc_ref().ptr());
+    }
+  }
+  return stream.is_none() ? method() : method("stream"_a = stream);
+}
+
+// The stream that a producer of CUDA memory is to make wait; None for memory of the host.
+nb::object stream_for(nb::handle source) {
+  constexpr long kCuda = 2;
+  static const bool has_cuda = cuda_device_count() > 0;
+  if (!has_cuda) return nb::none();  // asking costs some producers microseconds
+  const nb::object device = source.attr("__dlpack_device__")();
+  if (PyLong_AsLong(nb::object(device[0]).ptr()) != kCuda) return nb::none();
+  const Device here = Device::cuda(nb::cast<int>(nb::object(device[1])));
+  return nb::int_(reinterpret_cast<std::intptr_t>(current_stream(here).handle()));
+}
+
+nb::dict cuda_array_interface(const Tensor& x) {
+  if (x.device().is_cpu()) {
+    throw nb::attribute_error("a CPU tensor has no __cuda_array_interface__");
+  }
+  nb::dict entries;
+  entries["version"] = 3;
+  entries["shape"] = x.shape();
+  entries["typestr"] = typestr(x.dtype());
+  entries["data"] =
+      nb::make_tuple(reinterpret_cast<std::uintptr_t>(x.data()), x.storage()->read_only);
+  entries["stream"] = reinterpret_cast<std::intptr_t>(current_stream(x.device()).handle());
+  entries["strides"] = nb::none();
+  if (!x.is_contiguous()) {
+    Strides bytes = x.strides();
+    for (int dim = 0; dim < bytes.size(); ++dim) {
+      bytes[dim] *= static_cast<std::int64_t>(size_of(x.dtype()));
+    }
+    entries["strides"] = bytes;
+  }
+  return entries;
+}
+
+}  // namespace
+
+Tensor from_dlpack(nb::handle source) {
+  if (PyCapsule_CheckExact(source.ptr()) != 0) return from_capsule(source);
+  if (!nb::hasattr(source, "__dlpack__")) {
+    throw nb::type_error("from_dlpack takes a DLPack capsule or an object with __dlpack__");
+  }
+  return from_capsule(call_versioned(source.attr("__dlpack__"), source.type(), stream_for(source)));
+}
+
+Tensor from_cuda_array(nb::handle source) {
+  const nb::object interface = source.attr("__cuda_array_interface__");
+  const DType dtype = parse_typestr("from_cuda_array", interface["typestr"]);
+  const Shape shape = nb::cast<Dims>(nb::object(interface["shape"]));
+  const nb::object data = interface["data"];
+  const auto item = static_cast<std::int64_t>(size_of(dtype));
+  const nb::object byte_strides = interface.attr("get")("strides");
+  Strides strides = contiguous_strides(shape);
+  if (!byte_strides.is_none()) {
+    strides = nb::cast<Dims>(byte_strides);
+    for (int dim = 0; dim < strides.size(); ++dim) strides[dim] /= item;
+  }
+  // The interface does not name the device: the pointer lies on the first one, or on that which the
+  // object's own `device` attribute tells.
+  const nb::object place = nb::getattr(source, "device", nb::none());
+  const int index = nb::hasattr(place, "id") ? nb::cast<int>(place.attr("id")) : 0;
+  const Device device = parse_device("cuda:" + std::to_string(index));
+  const nb::object stream = interface.attr("get")("stream");
+  if (!stream.is_none()) {
+    order(external_stream(device, nb::cast<std::int64_t>(stream)), current_stream(device));
+  }
+  return Tensor::wrap(reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(data[0]))), shape,
+                      strides, dtype, device, keep_alive(nb::borrow(source)),
+                      nb::cast<bool>(nb::object(data[1])));
+}
+
+void bind_dlpack(nb::module_& module, TensorClass& tensor) {
+  tensor
+      .def(
+          "__dlpack__", to_dlpack, nb::kw_only(), "stream"_a = nb::none(),
+          "max_version"_a = nb::none(), "dl_device"_a = nb::none(), "copy"_a = nb::none(),
+          nb::sig("def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] "
+                  "| None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = "
+                  "None) -> object"),
+          "A DLPack capsule of the tensor's memory, ready on the consumer's stream.")
+      .def("__dlpack_device__", dlpack_device,
+           nb::sig("def __dlpack_device__(self) -> tuple[int, int]"),
+           "DLPack's numbers of the device: its type (1 CPU, 2 CUDA) and index.")
+      .def_prop_ro("__cuda_array_interface__", cuda_array_interface,
+                   "Version 3 of the interface; CUDA tensors only.");
+  module.def(
+      "from_dlpack", from_dlpack, "x"_a, nb::sig("def from_dlpack(x: object) -> Tensor"),
+      "A tensor that shares the memory of x: an object with __dlpack__, or a DLPack capsule.");
+}
+
+}  // namespace causeway::python

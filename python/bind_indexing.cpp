@@ -1,0 +1,121 @@
+// Taking tensors apart and putting them together.
+#include "causeway/tensor/indexing.h"
+
+#include "python/bind.h"
+#include "python/casters.h"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <variant>
+
+namespace causeway::python {
+
+namespace {
+
+using Width = std::pair<std::int64_t, std::int64_t>;
+using Sizes = std::vector<std::int64_t>;
+
+std::vector<Tensor> split_axis(const Tensor& x, const std::variant<std::int64_t, Sizes>& size,
+                               int axis) {
+  if (const auto* each = std::get_if<std::int64_t>(&size)) return split(x, *each, axis);
+  return split(x, std::get<Sizes>(size), axis);
+}
+
+Tensor pad_axes(const Tensor& x, const std::variant<std::int64_t, std::vector<Width>>& widths,
+                Number value) {
+  require_fits("pad", value.value, x.dtype());
+  std::vector<Width> pairs;
+  if (const auto* all = std::get_if<std::int64_t>(&widths)) {
+    pairs.assign(static_cast<std::size_t>(x.n_dims()), {*all, *all});
+  } else {
+    pairs = std::get<std::vector<Width>>(widths);
+  }
+  return without_gil([&] { return pad(x, pairs, value.value); });
+}
+
+void bind_joining(nb::module_& module, TensorClass& tensor) {
+  module.def(
+      "concatenate",
+      [](const std::vector<Tensor>& tensors, int axis) {
+        return without_gil([&] { return concatenate(tensors, axis); });
+      },
+      "tensors"_a, "axis"_a = 0,
+      "The tensors one after the other along an axis; types are promoted.");
+  module.def(
+      "stack",
+      [](const std::vector<Tensor>& tensors, int axis) {
+        return without_gil([&] { return stack(tensors, axis); });
+      },
+      "tensors"_a, "axis"_a = 0, "Tensors of one shape beside each other along a new axis.");
+  constexpr const char* kSplit =
+      "Views along an axis: of `size` entries each, the last perhaps shorter, or of the listed "
+      "sizes.";
+  module.def("split", split_axis, "x"_a, "size"_a, "axis"_a = 0, kSplit);
+  tensor.def("split", split_axis, "size"_a, "axis"_a = 0, kSplit);
+  constexpr const char* kPad =
+      "x with entries of `value` before and behind each axis: one width for all, or a pair an "
+      "axis.";
+  module.def("pad", pad_axes, "x"_a, "widths"_a, "value"_a.sig("0") = 0, kPad);
+  tensor.def("pad", pad_axes, "widths"_a, "value"_a.sig("0") = 0, kPad);
+}
+
+using Gather = Tensor (*)(const Tensor&, int, const Tensor&);
+using Scatter = Tensor (*)(const Tensor&, int, const Tensor&, const Tensor&);
+
+struct GatherName {
+  const char* name;
+  Gather function;
+  const char* doc;
+};
+
+constexpr const char* kSelect =
+    "The entries of an axis that a 1-D index names; indices run from 0 to size - 1.";
+constexpr const char* kGather =
+    "out[..., k, ...] = x[..., index[..., k, ...], ...]; the index has x's shape but along the "
+    "axis.";
+
+constexpr GatherName kGathers[] = {
+    {"index_select", index_select, kSelect},
+    {"take", index_select, kSelect},
+    {"gather", gather, kGather},
+    {"take_along_axis", gather, kGather},
+};
+
+struct ScatterName {
+  const char* name;
+  Scatter function;
+  const char* doc;
+};
+
+constexpr ScatterName kScatters[] = {
+    {"scatter", scatter,
+     "A copy of x with out[..., index[..., k, ...], ...] = source[..., k, ...]; of several writes "
+     "to "
+     "one place the last stands."},
+    {"scatter_add", scatter_add, "As scatter, adding to what is there, in order."},
+};
+
+}  // namespace
+
+void bind_indexing(nb::module_& module, TensorClass& tensor) {
+  bind_joining(module, tensor);
+  for (const auto& [name, function, doc] : kGathers) {
+    const auto run = [function = function](const Tensor& x, const Tensor& index, int axis) {
+      return without_gil([&] { return function(x, axis, index); });
+    };
+    module.def(name, run, "x"_a, "index"_a, "axis"_a, doc);
+    tensor.def(name, run, "index"_a, "axis"_a, doc);
+  }
+  for (const auto& [name, function, doc] : kScatters) {
+    const auto run = [function = function](const Tensor& x, const Tensor& index,
+                                           const Tensor& source, int axis) {
+      return without_gil([&] { return function(x, axis, index, source); });
+    };
+    module.def(name, run, "x"_a, "index"_a, "source"_a, "axis"_a, doc);
+    tensor.def(name, run, "index"_a, "source"_a, "axis"_a, doc);
+  }
+}
+
+}  // namespace causeway::python

@@ -1,0 +1,154 @@
+// Streams, and graphs of recorded work.
+#include "causeway/runtime/stream.h"
+
+#include "causeway/core/error.h"
+#include "causeway/runtime/graph.h"
+#include "python/bind.h"
+#include "python/casters.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace causeway::python {
+
+namespace {
+
+// Streams made from Python are handed on, never destroyed: memory they used may be freed long after
+// the Python object is gone, and the pool then asks the stream whether its work is done.
+class StreamCache {
+ public:
+  static std::shared_ptr<Stream> take(Device device) {
+    static auto* cache = new StreamCache();
+    std::unique_ptr<Stream> stream = cache->find(device);
+    if (stream == nullptr) stream = std::make_unique<Stream>(device);
+    return {stream.release(), [](Stream* given) { cache->give(given); }};
+  }
+
+ private:
+  std::unique_ptr<Stream> find(Device device) {
+    const std::lock_guard lock(mutex_);
+    for (auto& stream : idle_) {
+      if (stream->view().device() != device) continue;
+      std::swap(stream, idle_.back());
+      std::unique_ptr<Stream> found = std::move(idle_.back());
+      idle_.pop_back();
+      return found;
+    }
+    return nullptr;
+  }
+  void give(Stream* stream) {
+    const std::lock_guard lock(mutex_);
+    idle_.emplace_back(stream);
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Stream>> idle_;
+};
+
+// A stream of ours, or one that something else owns.
+struct AnyStream {
+  StreamView view;
+  std::shared_ptr<Stream> owner;
+
+  std::intptr_t handle() const { return reinterpret_cast<std::intptr_t>(view.handle()); }
+};
+
+AnyStream external(std::intptr_t handle, Device device) {
+  if (device.is_cpu()) {
+    fail(ErrorKind::invalid_argument, "Stream.external", "the CPU has no stream handles");
+  }
+  return {StreamView(device, reinterpret_cast<CUstream_st*>(handle)), nullptr};
+}
+
+// A context manager over StreamGuard.
+struct StreamScope {
+  AnyStream stream;
+  std::optional<StreamGuard> guard;
+};
+
+void wait_for(const AnyStream& self, const AnyStream& other) {
+  Event reached(other.view.device());
+  reached.record(other.view);
+  self.view.wait(reached);
+}
+
+void bind_graph(nb::module_& module) {
+  nb::class_<Graph>(module, "_RecordedGraph", "Work recorded on a CUDA stream.")
+      .def(
+          "replay", [](const Graph& self, const AnyStream& stream) { self.replay(stream.view); },
+          "stream"_a, "Queues the recorded work.");
+  module.def(
+      "_record_graph",
+      [](const AnyStream& stream, nb::handle body) {
+        return Graph::capture(stream.view, [&] { body(); });
+      },
+      "stream"_a, "body"_a,
+      nb::sig("def _record_graph(stream: Stream, body: collections.abc.Callable[[], object]) "
+              "-> _RecordedGraph"),
+      "Runs body once, recording what it queues on the stream instead of running it.");
+}
+
+}  // namespace
+
+void bind_streams(nb::module_& module) {
+  nb::class_<AnyStream>(module, "Stream", "An ordered queue of work on one device.")
+      .def(
+          "__init__",
+          [](AnyStream* self, Device device) {
+            std::shared_ptr<Stream> owner = StreamCache::take(device);
+            new (self) AnyStream{owner->view(), owner};
+          },
+          "device"_a)
+      .def_static(
+          "external", external, "handle"_a, "device"_a = "cuda:0",
+          "A stream that something else owns, by its CUDA handle; it must outlive what uses "
+          "it.")
+      .def_prop_ro(
+          "device", [](const AnyStream& self) { return self.view.device(); },
+          "The device whose work it orders.")
+      .def_prop_ro("handle", &AnyStream::handle, "The CUDA handle; 0 on the CPU.")
+      .def_prop_ro(
+          "done", [](const AnyStream& self) { return self.view.done(); },
+          "Whether all work queued so far is done.")
+      .def(
+          "synchronize",
+          [](const AnyStream& self) { without_gil([&] { self.view.synchronize(); }); },
+          "Waits for all work queued so far, and raises what that work reported.")
+      .def("wait", wait_for, "other"_a,
+           "Makes work queued from now on wait for what the other stream holds now.")
+      .def(
+          "__eq__", [](const AnyStream& a, const AnyStream& b) { return a.view == b.view; },
+          "other"_a, nb::is_operator())
+      .def("__hash__", [](const AnyStream& self) { return static_cast<Py_hash_t>(self.handle()); });
+  module.def(
+      "current_stream",
+      [](Device device) {
+        return AnyStream{current_stream(device), nullptr};
+      },
+      "device"_a, "The stream that this thread's work on the device goes to.");
+  module.def(
+      "synchronize", [](Device device) { without_gil([&] { synchronize(device); }); },
+      "device"_a = Device::cpu(),
+      "Waits for everything on the device, and raises what its work reported.");
+  nb::class_<StreamScope>(module, "stream", "Makes a stream the current one inside a with block.")
+      .def(
+          "__init__",
+          [](StreamScope* self, const AnyStream& chosen) {
+            new (self) StreamScope{chosen, std::nullopt};
+          },
+          "stream"_a)
+      .def("__enter__",
+           [](StreamScope& self) {
+             self.guard.emplace(self.stream.view);
+             return self.stream;
+           })
+      .def(
+          "__exit__", [](StreamScope& self, nb::args) { self.guard.reset(); },
+          nb::sig("def __exit__(self, *exception: object) -> None"));
+  bind_graph(module);
+}
+
+}  // namespace causeway::python

@@ -1,0 +1,196 @@
+// The class Tensor: what it is, its views and its copies; and the dtypes.
+#include "causeway/tensor/tensor.h"
+
+#include "causeway/core/error.h"
+#include "python/bind.h"
+#include "python/casters.h"
+
+#include <algorithm>
+
+namespace causeway::python {
+
+namespace {
+
+// reshape(2, 3) and reshape((2, 3)) alike.
+Dims dims_of(nb::args arguments) {
+  Dims dims;
+  const bool nested = arguments.size() == 1;
+  if (!read_dims(nested ? nb::object(arguments[0]) : nb::object(arguments), dims)) {
+    throw nb::type_error("expected integers, or one sequence of them");
+  }
+  return dims;
+}
+
+std::vector<int> axes_of(nb::args arguments) {
+  const Dims dims = dims_of(arguments);
+  return {dims.begin(), dims.end()};
+}
+
+Tensor reversed(const Tensor& x) {
+  std::vector<int> axes;
+  for (int axis = x.n_dims() - 1; axis >= 0; --axis) axes.push_back(axis);
+  return x.permute(axes);
+}
+
+Tensor to(const Tensor& x, nb::args targets) {
+  Tensor result = x;
+  for (nb::handle target : targets) {
+    DType dtype = DType::f32;
+    if (nb::isinstance<nb::str>(target) && names_device(nb::cast<std::string>(target))) {
+      const Device device = nb::cast<Device>(target);
+      result = without_gil([&] { return result.to(device); });
+    } else if (read_dtype(target, dtype)) {
+      result = without_gil([&] { return result.to(dtype); });
+    } else {
+      throw nb::type_error("to() takes devices, such as \"cuda:0\", and dtypes, such as \"f16\"");
+    }
+  }
+  return result;
+}
+
+nb::object item(const Tensor& x) {
+  if (is_floating(x.dtype())) return nb::float_(without_gil([&] { return x.item(); }));
+  const std::int64_t value = without_gil([&] { return x.item_integer(); });
+  return x.dtype() == DType::boolean ? nb::object(nb::bool_(value != 0))
+                                     : nb::object(nb::int_(value));
+}
+
+std::size_t length(const Tensor& x) {
+  if (x.n_dims() == 0) throw nb::type_error("a tensor with no dimensions has no len()");
+  return static_cast<std::size_t>(x.shape()[0]);
+}
+
+// Walks x[0], x[1], … until InvalidIndex, which is an IndexError.
+nb::object iterator(nb::handle_t<Tensor> self) {
+  length(nb::cast<const Tensor&>(self));
+  return nb::steal(PySeqIter_New(self.ptr()));
+}
+
+bool truth(const Tensor& x) {
+  if (x.numel() != 1) {
+    fail(ErrorKind::shape_mismatch, "bool",
+         "shape " + to_string(x.shape()) + " has " + std::to_string(x.numel()) +
+             " elements, and truth has one; use any() or all()");
+  }
+  return without_gil([&] { return x.to(DType::boolean).item_integer() != 0; });
+}
+
+void bind_properties(TensorClass& tensor) {
+  tensor.def_prop_ro("shape", &Tensor::shape, "The sizes, outermost first.")
+      .def_prop_ro("strides", &Tensor::strides, "Elements between neighbours along each axis.")
+      .def_prop_ro("dtype", &Tensor::dtype, "The element type.")
+      .def_prop_ro("device", &Tensor::device, "\"cpu\" or \"cuda:<index>\".")
+      .def_prop_ro("ndim", &Tensor::n_dims, "The number of dimensions.")
+      .def_prop_ro("size", &Tensor::numel, "The number of elements.")
+      .def_prop_ro("nbytes", &Tensor::n_bytes, "Bytes of all elements.")
+      .def_prop_ro(
+          "itemsize", [](const Tensor& x) { return size_of(x.dtype()); }, "Bytes of one element.")
+      .def_prop_ro("is_contiguous", &Tensor::is_contiguous,
+                   "Whether the elements lie in row-major order without gaps.")
+      .def_prop_ro(
+          "data_ptr", [](const Tensor& x) { return reinterpret_cast<std::uintptr_t>(x.data()); },
+          "The address of the first element, in the device's memory.")
+      .def_prop_ro("T", reversed, "A view with the axes reversed.");
+}
+
+void bind_views(TensorClass& tensor) {
+  tensor
+      .def(
+          "reshape",
+          [](const Tensor& x, nb::args shape) {
+            const Dims wanted = dims_of(shape);
+            return without_gil([&] { return x.reshape(wanted); });
+          },
+          nb::sig("def reshape(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
+          "The same elements in another shape, of which one size may be -1: a view where the "
+          "strides allow it, else a copy.")
+      .def("transpose", &Tensor::transpose, "axis_a"_a = -2, "axis_b"_a = -1,
+           "A view with two axes swapped.")
+      .def(
+          "permute", [](const Tensor& x, nb::args axes) { return x.permute(axes_of(axes)); },
+          nb::sig("def permute(self, *axes: int | collections.abc.Sequence[int]) -> Tensor"),
+          "A view with the axes in the given order; each is named once.")
+      .def(
+          "expand", [](const Tensor& x, nb::args shape) { return x.expand(dims_of(shape)); },
+          nb::sig("def expand(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
+          "A view of a larger shape in which dimensions of size 1 repeat.")
+      .def(
+          "squeeze",
+          [](const Tensor& x, Maybe<int> axis) {
+            return axis.value.has_value() ? x.squeeze(*axis.value) : x.squeeze();
+          },
+          "axis"_a = nb::none(), "A view without an axis of size 1, or without all of them.")
+      .def("unsqueeze", &Tensor::unsqueeze, "axis"_a, "A view with an axis of size 1 added.")
+      .def(
+          "flatten", [](const Tensor& x) { return without_gil([&] { return x.flatten(); }); },
+          "The elements in one dimension: a view where the strides allow it, else a copy.");
+}
+
+void bind_copies(TensorClass& tensor) {
+  const auto clone = [](const Tensor& x) { return without_gil([&] { return x.clone(); }); };
+  tensor
+      .def(
+          "contiguous", [](const Tensor& x) { return without_gil([&] { return x.contiguous(); }); },
+          "The tensor itself where it is contiguous, else a copy.")
+      .def("clone", clone, "A contiguous copy.")
+      .def("copy", clone, "A contiguous copy.")
+      .def("__copy__", clone)
+      .def(
+          "__deepcopy__", [clone](const Tensor& x, nb::handle) { return clone(x); }, "memo"_a)
+      .def(
+          "to", to, nb::sig("def to(self, *targets: str | DType | type) -> Tensor"),
+          "On another device, in another dtype, or both, as in x.to(\"cuda\", \"f16\"); the tensor "
+          "itself where nothing changes.")
+      .def(
+          "astype",
+          [](const Tensor& x, DTypeArg dtype) {
+            return without_gil([&] { return x.to(dtype.value); });
+          },
+          "dtype"_a, "In another dtype; the tensor itself where it has that one.")
+      .def(
+          "copy_from",
+          [](const Tensor& x, const Tensor& source) { without_gil([&] { x.copy_from(source); }); },
+          "source"_a, "Overwrites the elements with those of source, broadcast and converted.");
+}
+
+void bind_values(TensorClass& tensor) {
+  tensor
+      .def("item", item, nb::sig("def item(self) -> float | int | bool"),
+           "The only element as a Python number; waits for the device.")
+      .def("__len__", length)
+      .def("__iter__", iterator, nb::sig("def __iter__(self) -> collections.abc.Iterator[Tensor]"))
+      .def("__bool__", truth)
+      .def("__float__", [](const Tensor& x) { return without_gil([&] { return x.item(); }); })
+      .def("__int__", [](const Tensor& x) { return without_gil([&] { return x.item_integer(); }); })
+      .def("__hash__",
+           [](nb::handle_t<Tensor> self) {
+             return static_cast<Py_hash_t>(reinterpret_cast<std::uintptr_t>(self.ptr()) >> 4);
+           })
+      .def("__repr__", [](const Tensor& x) { return without_gil([&] { return to_string(x); }); });
+}
+
+}  // namespace
+
+void bind_dtype(nb::module_& module) {
+  nb::enum_<DType> dtype(module, "DType", "The type of a tensor's elements.");
+  for (DType value : kAllDTypes) {
+    const std::string name(value == DType::boolean ? "bool_" : to_string(value));
+    dtype.value(name.c_str(), value);
+  }
+  dtype.export_values();
+  dtype
+      .def_prop_ro(
+          "itemsize", [](DType value) { return size_of(value); }, "Bytes of one element.")
+      .def_prop_ro(
+          "is_floating", [](DType value) { return is_floating(value); },
+          "Whether it is f64, f32, f16 or bf16.");
+}
+
+void bind_tensor(TensorClass& tensor) {
+  bind_properties(tensor);
+  bind_views(tensor);
+  bind_copies(tensor);
+  bind_values(tensor);
+}
+
+}  // namespace causeway::python

@@ -1,0 +1,18 @@
+"""Causeway: tensors on the CPU and on CUDA devices, with NumPy's names.
+
+    import causeway as cw
+    x = cw.Generator(7).normal((1024, 100), device="auto")
+    y = (x @ x.T).mean(axis=1)
+    t = torch.from_dlpack(y)  # no copy
+"""
+
+from . import cuda, testing
+from ._core import *  # noqa: F403
+from ._core import __version__
+from .graph import Graph, capture
+from .profiler import profile
+
+# Messages name what users import.
+for _class in (Error, *Error.__subclasses__(), InvalidIndex, Tensor, DType, Generator, Stream):
+    _class.__module__ = "causeway"
+del _class

@@ -1,0 +1,26 @@
+// The module causeway._core: everything the Python package has that is not Python.
+#include "python/bind.h"
+
+NB_MODULE(_core, module) {
+  using namespace causeway::python;
+  module.doc() = "The compiled part of causeway.";
+  module.attr("__version__") = CAUSEWAY_VERSION;
+  bind_errors(module);
+  bind_dtype(module);
+  // The class comes before every function that names it in its signature.
+  TensorClass tensor(module, "Tensor",
+                     "A strided tensor on a device. Views share memory with what they were made "
+                     "from; work happens on the current stream of the tensor's device.");
+  bind_runtime(module);
+  bind_streams(module);
+  bind_tensor(tensor);
+  bind_subscript(tensor);
+  bind_numpy(module, tensor);
+  bind_dlpack(module, tensor);
+  bind_create(module);
+  bind_ops(module, tensor);
+  bind_operators(tensor);
+  bind_reduce(module, tensor);
+  bind_indexing(module, tensor);
+  bind_data(module);
+}

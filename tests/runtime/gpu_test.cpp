@@ -1,0 +1,223 @@
+// The runtime on a real device: streams, events, graphs, memory, transfers, faults, the profiler.
+#include "causeway/core/error.h"
+#include "causeway/runtime/graph.h"
+#include "causeway/runtime/profiler.h"
+#include "causeway/tensor/indexing.h"
+#include "causeway/tensor/matmul.h"
+#include "causeway/tensor/reduce.h"
+#include "tests/tensor/devices.h"
+
+#include <nlohmann/json.hpp>
+
+namespace causeway {
+namespace {
+
+const Device kGpu = Device::cuda(0);
+
+TEST(GpuRuntime, Describe) {
+  CAUSEWAY_REQUIRE_GPU();
+  const DeviceInfo info = describe(kGpu);
+  EXPECT_GE(info.capability_major, 7);
+  EXPECT_GT(info.multiprocessors, 0);
+  EXPECT_GT(info.clock_mhz, 0);
+  EXPECT_GT(info.l2_bytes, 0u);
+  EXPECT_GT(info.peak_bandwidth, 1e11);
+  EXPECT_GE(info.memory_total, info.memory_free);
+}
+
+TEST(GpuRuntime, TransfersOfEverySize) {
+  CAUSEWAY_REQUIRE_GPU();
+  Generator generator(1);
+  for (std::int64_t bytes : {1, 4095, 8 << 20, (8 << 20) + 1, (24 << 20) + 7, 100000001}) {
+    const Tensor x = generator.integers({bytes}, 0, 256, DType::u8);
+    expect_same_bytes(x.to(kGpu).to(Device::cpu()), x, std::to_string(bytes));
+  }
+}
+
+TEST(GpuRuntime, HostMemoryMayChangeRightAfterAnUpload) {
+  CAUSEWAY_REQUIRE_GPU();
+  std::vector<float> values(20 << 20, 1.0f);
+  const Tensor x = Tensor::from<float>(values, {static_cast<std::int64_t>(values.size())}, kGpu);
+  std::fill(values.begin(), values.end(), 2.0f);
+  EXPECT_EQ(sum(x).item(), 20 << 20);
+}
+
+TEST(GpuRuntime, MemoryUsedOnAnotherStreamIsNotReusedEarly) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Stream side(kGpu);
+  const Tensor a = ones({4096, 4096}, DType::f32, kGpu);
+  synchronize(kGpu);
+  Tensor result;
+  {
+    Tensor temporary = ones({4096, 4096}, DType::f32, kGpu);
+    synchronize(kGpu);
+    const StreamGuard guard(side);
+    Tensor slow = a;
+    for (int i = 0; i < 5; ++i) slow = matmul(a, a);  // keeps the side stream busy
+    result = temporary + slow * 0.0;                  // reads `temporary` late
+  }
+  // Its memory must not be handed out on the main stream while the side stream still reads it.
+  for (int i = 0; i < 10; ++i) (void)full({4096, 4096}, 7, DType::f32, kGpu);
+  side.view().synchronize();
+  EXPECT_EQ(sum(result).item(), 4096.0 * 4096);
+}
+
+TEST(GpuRuntime, EventsOrderStreamsAndMeasure) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Stream side(kGpu);
+  Event start(kGpu, true);
+  Event end(kGpu, true);
+  Tensor x = zeros({1 << 24}, DType::f32, kGpu);
+  start.record(current_stream(kGpu));
+  for (int i = 0; i < 20; ++i) x = x + 1;
+  end.record(current_stream(kGpu));
+  {
+    side.view().wait(end);
+    const StreamGuard guard(side);
+    EXPECT_EQ(max(x).item(), 20);
+  }
+  EXPECT_GT(Event::milliseconds(start, end), 0);
+}
+
+TEST(GpuRuntime, GraphsReplayWhatWasRecorded) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Stream stream(kGpu);
+  Generator generator(2);
+  const Tensor x = generator.normal({64, 128}, 0, 1, DType::f32, kGpu);
+  const Tensor w = generator.normal({128, 32}, 0, 1, DType::f32, kGpu);
+  const auto work = [&] { return sum(gelu(matmul(x, w)) * 2.0, {1}); };
+  Tensor eager;
+  {
+    const StreamGuard guard(stream);
+    synchronize(kGpu);
+    eager = work();
+    stream.view().synchronize();
+  }
+  Tensor out;
+  const Graph graph = Graph::capture(stream, [&] { out = work(); });
+  graph.replay(stream);
+  stream.view().synchronize();
+  expect_same_bytes(out, eager, "first replay");
+  x.copy_from(generator.normal({64, 128}, 0, 1, DType::f32, kGpu));
+  synchronize(kGpu);
+  const std::uint64_t allocations = pool_of(kGpu).stats().allocations;
+  for (int i = 0; i < 3; ++i) graph.replay(stream);
+  stream.view().synchronize();
+  EXPECT_EQ(pool_of(kGpu).stats().allocations, allocations);
+  expect_same_bytes(out, work(), "new input");
+}
+
+TEST(GpuRuntime, AFailedCaptureLeavesTheStreamUsable) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Stream stream(kGpu);
+  EXPECT_THROW(Graph::capture(stream, [] { fail(ErrorKind::internal, "test", "stop"); }), Error);
+  const StreamGuard guard(stream);
+  EXPECT_EQ(sum(ones({1000}, DType::f32, kGpu)).item(), 1000);
+}
+
+TEST(GpuRuntime, IndicesOutOfRangeThrowAndTheDeviceLives) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Tensor x = ones({5, 4}, DType::f32, kGpu);
+  const Tensor bad = full({3}, 7, DType::i64, kGpu);
+  for (int i = 0; i < 2; ++i) {
+    try {
+      (void)index_select(x, 0, bad).to(Device::cpu());
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(),
+                   "[index_select] index 7 is out of range for axis 0 of size 5; expected 0 to 4");
+    }
+  }
+  const Tensor negative = full({5, 1}, -1, DType::i64, kGpu);
+  EXPECT_THROW(gather(x, 1, negative).to(Device::cpu()), Error);
+  EXPECT_THROW(scatter(x, 1, negative, x.slice(1, 0, 1)).to(Device::cpu()), Error);
+  EXPECT_THROW(scatter_add(x, 1, negative, x.slice(1, 0, 1)).to(Device::cpu()), Error);
+  EXPECT_EQ(sum(x).item(), 20);
+}
+
+TEST(GpuRuntime, OutOfMemoryRecoversAndExplains) {
+  CAUSEWAY_REQUIRE_GPU();
+  Pool& pool = pool_of(kGpu);
+  pool.release_cached();
+  const DeviceInfo info = describe(kGpu);
+  const auto half = static_cast<std::int64_t>(info.memory_free / 8 * 5);
+  { const Tensor large = Tensor::empty({half}, DType::u8, kGpu); }
+  // Larger than what is left beside the cached block: the pool gives that back first.
+  { const Tensor larger = Tensor::empty({half + (half / 4)}, DType::u8, kGpu); }
+  EXPECT_GE(pool.stats().recoveries, 1u);
+  try {
+    const Tensor impossible = Tensor::empty({std::int64_t{1} << 46}, DType::u8, kGpu);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+    EXPECT_NE(std::string(error.what()).find("cuda:0 is out of memory"), std::string::npos);
+  }
+  EXPECT_EQ(sum(ones({1000}, DType::f32, kGpu)).item(), 1000);
+  pool.release_cached();
+  EXPECT_LE(pool.stats().cached, std::size_t{64} << 20);
+}
+
+TEST(GpuRuntime, GuardsSeeKernelsThatWriteTooFar) {
+  CAUSEWAY_REQUIRE_GPU();
+  Pool& pool = pool_of(kGpu);
+  pool.set_guarded(true);
+  const std::uint64_t before = pool.stats().corrupted;
+  for (std::int64_t size : {1, 33, 1003}) {
+    Generator generator(3);
+    const Tensor x = generator.normal({size, 7}, 0, 1, DType::f32, kGpu);
+    (void)(x + x);
+    (void)sum(x, {0});
+    (void)x.transpose().clone();
+    (void)cumulative_sum(x, 0);
+    (void)x.to(DType::bf16);
+    synchronize(kGpu);
+  }
+  EXPECT_EQ(pool.stats().corrupted, before);
+  {
+    const Tensor x = zeros({100}, DType::f32, kGpu);
+    const Tensor beyond = Tensor::wrap(x.data() + 400, {4}, {1}, DType::f32, kGpu, nullptr);
+    beyond.copy_from(ones({4}, DType::f32, kGpu));
+  }
+  EXPECT_EQ(pool.stats().corrupted, before + 1);
+  pool.set_guarded(false);
+}
+
+TEST(GpuRuntime, ProfilerTimesKernelsAndTransfers) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Tensor x = ones({1 << 26}, DType::f32, kGpu);
+  (void)(x + x);
+  synchronize(kGpu);
+  profiler::start();
+  for (int i = 0; i < 5; ++i) (void)(x + x);
+  (void)x.slice(0, 0, 1 << 20).to(Device::cpu());
+  profiler::stop();
+  bool found = false;
+  for (const auto& entry : profiler::report()) {
+    if (entry.name != "binary.add") continue;
+    found = true;
+    EXPECT_EQ(entry.count, 5u);
+    EXPECT_GT(entry.share_of_peak, 0.2);
+    EXPECT_LT(entry.share_of_peak, 1.05);
+  }
+  EXPECT_TRUE(found);
+  const auto trace = nlohmann::json::parse(profiler::trace_json());
+  EXPECT_GE(trace["traceEvents"].size(), 6u);
+}
+
+TEST(GpuRuntime, LaunchErrorsNameKernelAndPlace) {
+  CAUSEWAY_REQUIRE_GPU();
+  // A grid of 2^31 blocks is more than there can be.
+  try {
+    const Tensor x = Tensor::wrap(nullptr, {std::int64_t{1} << 44}, {1}, DType::u8, kGpu, nullptr);
+    kernels::fill(current_stream(kGpu), 0.0,
+                  {nullptr, DType::u8, {std::int64_t{1} << 44}, {1}, false});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::device);
+    EXPECT_NE(std::string(error.what()).find("[fill]"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("cast.cu"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace causeway

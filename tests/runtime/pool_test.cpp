@@ -1,0 +1,324 @@
+// The pool over a source of memory made for tests: it counts, runs out, and has streams whose work
+// ends when the test says so.
+#include "causeway/core/error.h"
+#include "causeway/runtime/heap.h"
+#include "causeway/runtime/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+#include <thread>
+
+namespace causeway {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+struct Source {
+  std::size_t room = std::size_t{1} << 40;
+  std::size_t taken = 0;
+  int waits = 0;
+  std::map<CUstream_st*, bool> busy;
+};
+
+class SourceFence : public Fence {
+ public:
+  SourceFence(Source& source, CUstream_st* stream) : source_(source), stream_(stream) {}
+  bool done() override { return !source_.busy[stream_]; }
+  void wait() override { source_.busy[stream_] = false; }
+
+ private:
+  Source& source_;
+  CUstream_st* stream_;
+};
+
+class SourceUpstream : public Upstream {
+ public:
+  explicit SourceUpstream(Source& source) : source_(source) {}
+  std::byte* allocate(std::size_t bytes) override {
+    if (source_.taken + bytes > source_.room) return nullptr;
+    source_.taken += bytes;
+    return static_cast<std::byte*>(std::aligned_alloc(512, bytes));
+  }
+  void release(std::byte* data, std::size_t bytes) noexcept override {
+    source_.taken -= bytes;
+    std::free(data);
+  }
+  void synchronize() override { ++source_.waits; }
+  std::unique_ptr<Fence> fence(StreamView stream) override {
+    return std::make_unique<SourceFence>(source_, stream.handle());
+  }
+  void fill(std::byte* data, int byte, std::size_t bytes, StreamView) override {
+    std::memset(data, byte, bytes);
+  }
+  void read(std::byte* to, const std::byte* from, std::size_t bytes, StreamView) override {
+    std::memcpy(to, from, bytes);
+  }
+  std::string room() const override { return "test memory"; }
+
+ private:
+  Source& source_;
+};
+
+// A stream of a device that does not exist: the pool only compares handles.
+StreamView stream(std::uintptr_t id) {
+  return {Device::cuda(0), reinterpret_cast<CUstream_st*>(id)};
+}
+
+class PoolTest : public ::testing::Test {
+ protected:
+  PoolTest() : pool("test", std::make_unique<SourceUpstream>(source)) { pool.set_guarded(false); }
+  Source source;
+  Pool pool;
+};
+
+TEST_F(PoolTest, ReusesOnTheSameStreamAtOnce) {
+  std::byte* first = nullptr;
+  {
+    const Buffer buffer = pool.allocate(1000, stream(1));
+    first = buffer.data();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 512, 0u);
+  }
+  const Buffer again = pool.allocate(900, stream(1));
+  EXPECT_EQ(again.data(), first);
+  EXPECT_EQ(pool.stats().upstream_allocations, 1u);
+}
+
+TEST_F(PoolTest, OtherStreamsHaveTheirOwnMemory) {
+  std::byte* first = pool.allocate(1000, stream(1)).data();
+  const Buffer other = pool.allocate(1000, stream(2));
+  EXPECT_NE(other.data(), first);
+}
+
+TEST_F(PoolTest, ZeroBytesHoldNothing) {
+  const Buffer buffer = pool.allocate(0, stream(1));
+  EXPECT_EQ(buffer.data(), nullptr);
+  EXPECT_EQ(pool.stats().allocations, 0u);
+}
+
+TEST_F(PoolTest, ABlockUsedElsewhereWaitsForThatStream) {
+  source.busy[stream(2).handle()] = true;
+  std::byte* data = nullptr;
+  {
+    Buffer buffer = pool.allocate(4 * kMiB, stream(1));
+    data = buffer.data();
+    buffer.used_on(stream(2));
+    buffer.used_on(stream(2));
+  }
+  const Buffer meanwhile = pool.allocate(30 * kMiB, stream(1));  // too large for the first segment
+  EXPECT_NE(meanwhile.data(), data);
+  source.busy[stream(2).handle()] = false;
+  const Buffer after = pool.allocate(31 * kMiB, stream(1));
+  EXPECT_EQ(after.data(), data);
+}
+
+TEST_F(PoolTest, StatisticsByName) {
+  const MemoryScope outer("weights");
+  const Buffer a = pool.allocate(1024, stream(1));
+  {
+    const MemoryScope inner("activations");
+    const Buffer b = pool.allocate(2048, stream(1));
+    EXPECT_EQ(pool.stats().by_name["activations"].current, 2048u);
+  }
+  const MemoryStats stats = pool.stats();
+  EXPECT_EQ(stats.by_name.at("weights").current, 1024u);
+  EXPECT_EQ(stats.by_name.at("activations").current, 0u);
+  EXPECT_EQ(stats.by_name.at("activations").peak, 2048u);
+  EXPECT_EQ(stats.current, 1024u);
+  EXPECT_EQ(stats.peak, 3072u);
+  EXPECT_EQ(stats.allocations, 2u);
+  EXPECT_EQ(stats.frees, 1u);
+  EXPECT_EQ(stats.cached, 2 * kMiB - 1024);
+  pool.reset_peak();
+  EXPECT_EQ(pool.stats().peak, 1024u);
+}
+
+TEST_F(PoolTest, RecoversByReleasingWhatIsCached) {
+  source.room = 100 * kMiB;
+  { const Buffer large = pool.allocate(60 * kMiB, stream(1)); }
+  const Buffer other = pool.allocate(80 * kMiB, stream(2));
+  EXPECT_NE(other.data(), nullptr);
+  EXPECT_EQ(pool.stats().recoveries, 1u);
+  EXPECT_EQ(source.taken, 80 * kMiB);
+}
+
+TEST_F(PoolTest, RecoversByWaitingForOtherStreams) {
+  source.room = 100 * kMiB;
+  source.busy[stream(2).handle()] = true;
+  {
+    Buffer large = pool.allocate(80 * kMiB, stream(1));
+    large.used_on(stream(2));
+  }
+  const Buffer again = pool.allocate(80 * kMiB, stream(1));
+  EXPECT_NE(again.data(), nullptr);
+}
+
+TEST_F(PoolTest, OutOfMemorySaysWhoHoldsItAndLeavesThePoolUsable) {
+  source.room = 100 * kMiB;
+  const MemoryScope scope("embeddings");
+  const Buffer held = pool.allocate(80 * kMiB, stream(1));
+  try {
+    const Buffer more = pool.allocate(50 * kMiB, stream(1));
+    FAIL() << "50 MiB more than there is";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+    const std::string text = error.what();
+    for (const char* part : {"[memory.allocate]", "50.0 MiB", "embeddings 80.0 MiB", "test memory",
+                             "smaller batch"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+    }
+  }
+  const Buffer small = pool.allocate(10 * kMiB, stream(1));
+  EXPECT_NE(small.data(), nullptr);
+}
+
+TEST_F(PoolTest, LimitHoldsForWhatIsTakenFromBelow) {
+  pool.set_limit(50 * kMiB);
+  { const Buffer fits = pool.allocate(40 * kMiB, stream(1)); }
+  EXPECT_THROW(pool.allocate(60 * kMiB, stream(1)), Error);
+  EXPECT_LE(source.taken, 50 * kMiB);
+  const Buffer other_stream = pool.allocate(45 * kMiB, stream(2));  // releases the first one
+  EXPECT_LE(source.taken, 50 * kMiB);
+}
+
+TEST_F(PoolTest, FailsTheNthAllocationOnce) {
+  pool.fail_nth(2);
+  const Buffer first = pool.allocate(512, stream(1));
+  EXPECT_THROW(pool.allocate(512, stream(1)), Error);
+  const Buffer third = pool.allocate(512, stream(1));
+  EXPECT_EQ(pool.stats().current, 1024u);
+}
+
+TEST_F(PoolTest, AbsurdRequestsAreRefused) {
+  EXPECT_THROW(pool.allocate(~std::size_t{0}, stream(1)), Error);
+  EXPECT_THROW(pool.allocate(std::size_t{1} << 60, stream(1)), Error);
+}
+
+TEST_F(PoolTest, GuardsFindOverwritesOnBothSides) {
+  pool.set_guarded(true);
+  {
+    const Buffer clean = pool.allocate(100, stream(1));
+    EXPECT_EQ(clean.data()[0], std::byte{0xff});
+    EXPECT_EQ(clean.data()[99], std::byte{0xff});
+  }
+  EXPECT_EQ(pool.stats().corrupted, 0u);
+  {
+    const Buffer behind = pool.allocate(100, stream(1));
+    behind.data()[100] = std::byte{1};
+  }
+  EXPECT_EQ(pool.stats().corrupted, 1u);
+  {
+    const Buffer before = pool.allocate(100, stream(1));
+    before.data()[-1] = std::byte{1};
+  }
+  EXPECT_EQ(pool.stats().corrupted, 2u);
+}
+
+TEST_F(PoolTest, CapturedMemoryKeepsItsAddressesUntilDropped) {
+  std::byte* data = nullptr;
+  const std::uint64_t capture = pool.begin_capture(stream(1));
+  {
+    const Buffer temporary = pool.allocate(4 * kMiB, stream(1));
+    data = temporary.data();
+  }
+  Buffer kept = pool.allocate(4 * kMiB, stream(1));
+  EXPECT_EQ(kept.data(), data);  // within the capture, memory is reused
+  kept = Buffer();
+  pool.end_capture(stream(1));
+  const Buffer ordinary = pool.allocate(4 * kMiB, stream(1));
+  EXPECT_NE(ordinary.data(), data);
+  pool.release_cached();
+  const std::size_t before = source.taken;
+  pool.drop_capture(capture);
+  EXPECT_LT(source.taken, before);
+}
+
+TEST_F(PoolTest, CapturedMemoryStillInUseIsReleasedLater) {
+  const std::uint64_t capture = pool.begin_capture(stream(1));
+  Buffer kept = pool.allocate(4 * kMiB, stream(1));
+  pool.end_capture(stream(1));
+  pool.drop_capture(capture);
+  EXPECT_GT(source.taken, 0u);
+  kept = Buffer();
+  EXPECT_EQ(source.taken, 0u);
+}
+
+TEST_F(PoolTest, RandomTrafficNeverOverlapsAndEverythingComesBack) {
+  std::mt19937 random(7);
+  std::vector<std::pair<Buffer, std::byte>> live;
+  for (int step = 0; step < 20000; ++step) {
+    if (live.size() < 50 && random() % 2 == 0) {
+      const std::size_t bytes = std::size_t{1} << (random() % 22);
+      const auto mark = static_cast<std::byte>(random());
+      Buffer buffer = pool.allocate(bytes + random() % 100, stream(1 + random() % 3));
+      buffer.data()[0] = buffer.data()[buffer.size() - 1] = mark;
+      live.emplace_back(std::move(buffer), mark);
+    } else if (!live.empty()) {
+      const std::size_t at = random() % live.size();
+      std::swap(live[at], live.back());
+      EXPECT_EQ(live.back().first.data()[0], live.back().second);
+      EXPECT_EQ(live.back().first.data()[live.back().first.size() - 1], live.back().second);
+      live.pop_back();
+    }
+  }
+  live.clear();
+  EXPECT_EQ(pool.stats().current, 0u);
+  pool.release_cached();
+  EXPECT_EQ(source.taken, 0u);
+  EXPECT_EQ(pool.stats().segments, 0u);
+}
+
+TEST_F(PoolTest, ThreadsShareIt) {
+  std::vector<std::thread> threads;
+  for (std::uintptr_t id = 1; id <= 4; ++id) {
+    threads.emplace_back([&, id] {
+      for (int i = 0; i < 2000; ++i) {
+        Buffer a = pool.allocate(700, stream(id));
+        Buffer b = pool.allocate(70000, stream(id));
+        std::memset(a.data(), static_cast<int>(id), a.size());
+        std::memset(b.data(), static_cast<int>(id), b.size());
+        ASSERT_EQ(a.data()[699], static_cast<std::byte>(id));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pool.stats().current, 0u);
+  EXPECT_EQ(pool.stats().allocations, 16000u);
+}
+
+TEST(Heap, SplitsAndMerges) {
+  Heap heap;
+  std::vector<std::byte> memory(64 * 512);
+  heap.add_segment({memory.data(), memory.size()});
+  Block* a = heap.take(512);
+  Block* b = heap.take(1024);
+  Block* c = heap.take(512);
+  EXPECT_EQ(b->data, a->data + 512);
+  EXPECT_EQ(c->data, b->data + 1024);
+  heap.give(b);
+  EXPECT_EQ(heap.take(1024)->data, memory.data() + 512);
+  Block* whole = heap.take(61 * 512);
+  EXPECT_EQ(whole, nullptr);
+  heap.give(a);
+  heap.give(c);
+  EXPECT_TRUE(heap.take_free_segments().empty());
+}
+
+TEST(Heap, EveryGranuleCanBeTaken) {
+  for (std::size_t granules = 1; granules < 3000; granules += 7) {
+    Heap heap;
+    heap.add_segment({reinterpret_cast<std::byte*>(std::uintptr_t{4096}), granules * 512});
+    Block* block = heap.take(granules * 512);
+    ASSERT_NE(block, nullptr) << granules;
+    EXPECT_EQ(block->size, granules * 512);
+    EXPECT_EQ(heap.take(512), nullptr);
+    heap.give(block);
+    EXPECT_EQ(heap.take_free_segments().size(), 1u);
+  }
+}
+
+}  // namespace
+}  // namespace causeway

@@ -1,0 +1,121 @@
+#include "causeway/core/error.h"
+#include "causeway/runtime/device.h"
+#include "causeway/runtime/graph.h"
+#include "causeway/runtime/profiler.h"
+#include "causeway/runtime/threads.h"
+#include "causeway/runtime/transfer.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/elementwise.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+namespace causeway {
+namespace {
+
+TEST(Device, TheCpuIsDescribed) {
+  EXPECT_EQ(devices().front(), Device::cpu());
+  const DeviceInfo info = describe(Device::cpu());
+  EXPECT_FALSE(info.name.empty());
+  EXPECT_GT(info.memory_total, info.memory_free);
+  EXPECT_GT(info.memory_free, 0u);
+  EXPECT_GE(info.multiprocessors, 1);
+}
+
+TEST(Device, Parse) {
+  EXPECT_EQ(parse_device("cpu"), Device::cpu());
+  EXPECT_EQ(parse_device("auto"), cuda_device_count() > 0 ? Device::cuda() : Device::cpu());
+  for (const char* bad : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:0x", "CPU"}) {
+    try {
+      parse_device(bad);
+      FAIL() << bad;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument) << bad;
+    }
+  }
+}
+
+TEST(Device, OneThatIsNotThereIsADeviceErrorThatSaysWhy) {
+  try {
+    parse_device("cuda:63");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::device);
+    EXPECT_NE(std::string(error.what()).find("cuda:63"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(cuda_absence().empty(), cuda_device_count() > 0);
+}
+
+TEST(Stream, TheCpusRunsAtOnce) {
+  const StreamView stream = current_stream(Device::cpu());
+  EXPECT_TRUE(stream.done());
+  Event start(Device::cpu(), true);
+  Event end(Device::cpu(), true);
+  start.record(stream);
+  end.record(stream);
+  stream.wait(end);
+  EXPECT_TRUE(end.done());
+  EXPECT_GE(Event::milliseconds(start, end), 0);
+  EXPECT_THROW(Graph::capture(stream, [] {}), Error);
+}
+
+TEST(Threads, EveryItemOnce) {
+  for (std::int64_t count : {0, 1, 31, 32, 33, 100003}) {
+    std::vector<int> seen(static_cast<std::size_t>(count), 0);
+    parallel_for(count, 100, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) ++seen[static_cast<std::size_t>(i)];
+    });
+    EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0), count);
+    EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
+  }
+  EXPECT_THROW(set_thread_count(0), Error);
+}
+
+TEST(Transfer, HostToHost) {
+  std::vector<int> from(3000001);
+  std::iota(from.begin(), from.end(), 0);
+  std::vector<int> to(from.size());
+  transfer(to.data(), Device::cpu(), from.data(), Device::cpu(), from.size() * sizeof(int),
+           StreamView());
+  EXPECT_EQ(to, from);
+}
+
+TEST(Profiler, ReportsNamesCountsAndBytes) {
+  const Tensor x = ones({1000});
+  profiler::start();
+  for (int i = 0; i < 3; ++i) (void)(x + x);
+  (void)exp(x);
+  profiler::stop();
+  (void)exp(x);  // not recorded any more
+  const auto entries = profiler::report();
+  ASSERT_EQ(entries.size(), 2u);
+  for (const auto& entry : entries) {
+    if (entry.name == "binary.add") {
+      EXPECT_EQ(entry.count, 3u);
+      EXPECT_EQ(entry.bytes, 3 * 12000.0);
+    } else {
+      EXPECT_EQ(entry.name, "unary.exp");
+      EXPECT_EQ(entry.count, 1u);
+      EXPECT_EQ(entry.bytes, 8000.0);
+    }
+    EXPECT_NEAR(entry.mean_ms, entry.total_ms / static_cast<double>(entry.count), 1e-9);
+  }
+  const auto report = nlohmann::json::parse(profiler::report_json());
+  EXPECT_EQ(report["entries"].size(), 2u);
+  EXPECT_TRUE(report["entries"][0]["share_of_peak"].is_null());
+  const auto trace = nlohmann::json::parse(profiler::trace_json());
+  int complete = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    ++complete;
+    EXPECT_GE(event["dur"].get<double>(), 0);
+    EXPECT_EQ(event["pid"], 0);
+  }
+  EXPECT_EQ(complete, 4);
+}
+
+}  // namespace
+}  // namespace causeway

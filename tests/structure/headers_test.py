@@ -1,0 +1,66 @@
+"""Compiles every header of causeway/ and cli/ alone: each includes what it needs, and guards itself.
+
+Usage: headers_test.py [c++-compiler [nvcc]]. CUDA headers need nvcc, and are skipped with a count
+where there is none.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CUDA_INCLUDE = re.compile(r'#include <cu(da|b/|blas)|#include "causeway/\S*(\.cuh|/launch\.h|/cuda_check\.h)"')
+
+
+def is_cuda(header):
+    return header.suffix == ".cuh" or bool(CUDA_INCLUDE.search(header.read_text("utf-8")))
+
+
+def compile_alone(header, compiler, nvcc, folder):
+    """The compiler's words, empty where it is content."""
+    cuda = is_cuda(header)
+    name = header.relative_to(ROOT).as_posix()
+    source = Path(folder) / (name.replace("/", "_") + (".cu" if cuda else ".cpp"))
+    source.write_text(f'#include "{name}"\n#include "{name}"\n', "utf-8")
+    if cuda:
+        # To PTX only: the front end reads it all, and nothing is assembled.
+        command = [nvcc, "-std=c++20", "--expt-relaxed-constexpr", "-arch=sm_90", "-ptx"]
+        command += ["-o", os.devnull]
+    else:
+        command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fopenmp"]
+        command += ["-fsyntax-only"]
+    done = subprocess.run(
+        command + ["-I", str(ROOT), str(source)], capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def main():
+    compiler = sys.argv[1] if len(sys.argv) > 1 else "g++"
+    nvcc = sys.argv[2] if len(sys.argv) > 2 else shutil.which("nvcc")
+    headers = sorted(
+        header
+        for folder in ("causeway", "cli")
+        for header in (ROOT / folder).rglob("*")
+        if header.suffix in (".h", ".cuh")
+    )
+    chosen = [header for header in headers if nvcc or not is_cuda(header)]
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as threads:
+        results = threads.map(lambda header: compile_alone(header, compiler, nvcc, folder), chosen)
+        failures = [(header, words) for header, words in zip(chosen, results) if words]
+    for header, words in failures:
+        print(f"{header.relative_to(ROOT)} does not compile alone:\n{words}")
+    print(
+        f"{len(chosen) - len(failures)} headers compile alone, {len(failures)} do not, "
+        f"{len(headers) - len(chosen)} skipped for want of nvcc"
+    )
+    return 1 if failures or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

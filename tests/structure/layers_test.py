@@ -1,0 +1,179 @@
+"""Reads the sources against the table of rooms in the design: who includes whom, and what never.
+
+Usage: layers_test.py. The rules are tried on small trees that break them, then on the repository.
+"""
+
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A room may include the rooms its row names, and what those may include.
+ROWS = {
+    "core": "",
+    "runtime": "core",
+    "random": "core runtime",
+    "kernels": "core runtime random",
+    "tensor": "kernels",
+    "autograd": "tensor",
+    "nn": "autograd",
+    "optim": "autograd",
+    "models": "nn",
+    "prior": "tensor",
+    "tokenizer": "tensor",
+    "lang": "core",
+    "jit": "lang runtime",
+    "pairs": "lang jit data",
+    "data": "core tensor",
+    "dist": "core runtime tensor",
+    "train": "models optim data dist prior",
+    "report": "core data",
+}
+FOLDERS = ["causeway", "cli", "python", "tests", "bench"]
+SUFFIXES = {".h", ".cpp", ".cuh", ".cu"}
+FORBIDDEN_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+THIRD_PARTY = re.compile(r"^(fmt/|spdlog/|nlohmann/|CLI/|omp\.h|cblas\.h)")
+CUDA = re.compile(r"^(cuda|cub/|cublas|cudnn|cutlass|nvrtc|nvJitLink|nccl|nvtx3/|thrust/)")
+
+
+def reachable(room):
+    """The rooms that `room` may include, itself among them."""
+    return {room}.union(*(reachable(below) for below in ROWS[room].split()))
+
+
+class Tree:
+    def __init__(self, root):
+        self.root = root
+        self.text = {}
+        for folder in FOLDERS:
+            for path in sorted((root / folder).rglob("*")):
+                if path.suffix in SUFFIXES:
+                    self.text[path.relative_to(root).as_posix()] = path.read_text("utf-8")
+        self.includes = {
+            path: [(mark == '"', name) for mark, name in INCLUDE.findall(text)]
+            for path, text in self.text.items()
+        }
+
+    def problems(self):
+        found = []
+        for path in self.text:
+            found += [f"{path}: {problem}" for problem in self.problems_of(path)]
+        return found
+
+    def problems_of(self, path):
+        yield from self.bad_names(path)
+        if path.startswith("causeway/"):
+            yield from self.bad_layers(path)
+        if path.endswith((".cu", ".cuh")):
+            yield from self.third_party(path)
+        code = COMMENT_OR_TEXT.sub("", self.text[path])
+        if "<<<" in code and path != "causeway/runtime/launch.h":
+            yield "launches a kernel with <<<; use launch() of causeway/runtime/launch.h"
+
+    def bad_names(self, path):
+        words = re.split(r"[_.-]", path.rsplit("/", 1)[-1])
+        for word in sorted(FORBIDDEN_NAMES.intersection(words)):
+            yield f'is called "{word}"; name it after what it does'
+
+    def bad_layers(self, path):
+        room = path.split("/")[1]
+        if room not in ROWS:
+            yield f'is in the room "{room}", which the table does not have'
+            return
+        for rooted, name in self.includes[path]:
+            if room == "core" and CUDA.match(name):
+                yield f"includes {name}; core knows no CUDA"
+            if not rooted:
+                continue
+            parts = name.split("/")
+            if parts[0] != "causeway" or ".." in parts or len(parts) < 3:
+                yield f'includes "{name}"; includes are rooted: "causeway/<room>/<file>"'
+            elif path.startswith("causeway/kernels/device/"):
+                if not name.startswith(("causeway/kernels/device/", "causeway/random/")) and (
+                    name != "causeway/core/host_device.h"
+                ):
+                    yield f"includes {name}; kernels/device includes only itself and random"
+            elif parts[1] not in reachable(room):
+                yield f"includes {name}; {room} may include {ROWS[room] or 'no other room'}"
+
+    def third_party(self, path):
+        """Walks what a CUDA file includes, and says by which way it comes to a foreign header."""
+        seen, ways = set(), [[path]]
+        while ways:
+            way = ways.pop()
+            for rooted, name in self.includes.get(way[-1], []):
+                if THIRD_PARTY.match(name):
+                    yield f"a CUDA file includes {name}, by {' -> '.join(way)}"
+                elif rooted and name not in seen:
+                    seen.add(name)
+                    ways.append(way + [name])
+
+
+class Rules(unittest.TestCase):
+    """Each rule finds its mistake, and nothing where there is none."""
+
+    def problems(self, **files):
+        with tempfile.TemporaryDirectory() as folder:
+            for path, text in files["files"].items():
+                file = Path(folder) / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, "utf-8")
+            return Tree(Path(folder)).problems()
+
+    def one(self, words, files):
+        problems = self.problems(files=files)
+        self.assertEqual(len(problems), 1, problems)
+        self.assertIn(words, problems[0])
+
+    def test_layers(self):
+        self.one("may include core", {"causeway/runtime/a.h": '#include "causeway/tensor/b.h"\n'})
+        self.one("may include", {"causeway/prior/a.h": '#include "causeway/tokenizer/b.h"\n'})
+        self.one("no other room", {"causeway/core/a.h": '#include "causeway/runtime/b.h"\n'})
+        self.assertEqual(
+            self.problems(files={"causeway/models/a.h": '#include "causeway/core/b.h"\n'}), []
+        )
+
+    def test_rooted(self):
+        self.one("rooted", {"causeway/core/a.cpp": '#include "a.h"\n'})
+        self.one("rooted", {"causeway/core/a.cpp": '#include "causeway/core/../core/a.h"\n'})
+
+    def test_device_stands_alone(self):
+        self.one("only itself", {"causeway/kernels/device/a.h": '#include "causeway/core/error.h"'})
+
+    def test_core_has_no_cuda(self):
+        self.one("no CUDA", {"causeway/core/a.cpp": "#include <cuda_runtime.h>\n"})
+
+    def test_unknown_room(self):
+        self.one("does not have", {"causeway/extras/a.h": ""})
+
+    def test_bare_launch(self):
+        self.one("<<<", {"causeway/kernels/cuda/a.cu": "void f() { k<<<1, 2>>>(); }\n"})
+        quiet = '// k<<<1, 2>>>()\nconst char* text = "<<<";\n'
+        self.assertEqual(self.problems(files={"bench/a.cu": quiet}), [])
+
+    def test_third_party_in_cuda(self):
+        self.one("by causeway/kernels/cuda/a.cu", {
+            "causeway/kernels/cuda/a.cu": '#include "causeway/kernels/b.h"\n',
+            "causeway/kernels/b.h": '#include "causeway/core/c.h"\n',
+            "causeway/core/c.h": "#include <fmt/format.h>\n",
+        })  # fmt: skip
+
+    def test_names(self):
+        self.one("string_utils", {"cli/string_utils.cpp": ""})
+        self.one("common", {"tests/common.h": ""})
+
+
+class Repository(unittest.TestCase):
+    def test_repository(self):
+        tree = Tree(ROOT)
+        self.assertGreater(len(tree.text), 50, "the sources were not found")
+        problems = tree.problems()
+        self.assertFalse(problems, "\n" + "\n".join(problems))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -133,10 +133,9 @@ std::string zsh(const std::vector<Command>& commands) {
   std::string words;
   for (const Command& command : commands) {
     for (const Value& value : command.values) {
-      values += fmt::format("  {}) {}; return ;;\n", shell_quoted(command.path + " " + value.option),
-                            value.choices.empty()
-                                ? "_files"
-                                : "compadd -- " + CLI::detail::join(value.choices, " "));
+      values += fmt::format(
+          "  {}) {}; return ;;\n", shell_quoted(command.path + " " + value.option),
+          value.choices.empty() ? "_files" : "compadd -- " + CLI::detail::join(value.choices, " "));
     }
     std::string found;
     for (const Word& word : command.words) {
@@ -148,7 +147,8 @@ std::string zsh(const std::vector<Command>& commands) {
   return fmt::format(kZsh, paths_below(commands, "|"), values, words);
 }
 
-constexpr const char* kFish = R"(# fish completion for causeway: save as causeway.fish in a completions folder.
+constexpr const char* kFish =
+    R"(# fish completion for causeway: save as causeway.fish in a completions folder.
 function __causeway_at
     set -l at causeway
     for word in (commandline -opc)[2..]
@@ -170,8 +170,9 @@ std::string fish(const std::vector<Command>& commands) {
       line += word.text.starts_with("--") ? " -l " + word.text.substr(2) : " -a " + word.text;
       for (const Value& value : command.values) {
         if (value.option != word.text) continue;
-        line += value.choices.empty() ? " -r -F"
-                                      : " -x -a " + fish_quoted(CLI::detail::join(value.choices, " "));
+        line += value.choices.empty()
+                    ? " -r -F"
+                    : " -x -a " + fish_quoted(CLI::detail::join(value.choices, " "));
       }
       if (!word.description.empty()) line += " -d " + fish_quoted(word.description);
       text += line + "\n";

@@ -127,9 +127,10 @@ void print_json(const std::vector<Device>& devices) {
   const Json report = {{"version", CAUSEWAY_VERSION},
                        {"openblas", openblas_get_config()},
                        {"cpu_threads", thread_count()},
-                       {"cuda", {{"runtime", text_or_null(driver::runtime_version())},
-                                 {"driver", text_or_null(driver::driver_version())},
-                                 {"absence", text_or_null(cuda_absence())}}},
+                       {"cuda",
+                        {{"runtime", text_or_null(driver::runtime_version())},
+                         {"driver", text_or_null(driver::driver_version())},
+                         {"absence", text_or_null(cuda_absence())}}},
                        {"devices", all}};
   fmt::print("{}\n", report.dump(2));
 }
@@ -138,7 +139,8 @@ void print_json(const std::vector<Device>& devices) {
 
 std::string version_line() {
   const std::string cuda = driver::runtime_version();
-  return fmt::format("causeway {} ({})", CAUSEWAY_VERSION, cuda.empty() ? "cpu only" : "cuda " + cuda);
+  return fmt::format("causeway {} ({})", CAUSEWAY_VERSION,
+                     cuda.empty() ? "cpu only" : "cuda " + cuda);
 }
 
 void add_info(CLI::App& app) {

@@ -64,7 +64,8 @@ std::string describe(const CLI::App& command, const CLI::ParseError& error) {
   const auto unknown = command.remaining();
   if (has_subcommands && (unknown.empty() || !unknown.front().starts_with('-'))) {
     std::string names;
-    for (const CLI::App* subcommand : command.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::App* subcommand :
+         command.get_subcommands([](const CLI::App*) { return true; })) {
       names += (names.empty() ? "" : ", ") + subcommand->get_name();
     }
     return unknown.empty()

@@ -64,7 +64,9 @@ show("table")
 show("table[1:, ::2].shape")
 
 chapter("reductions and sorting")
-show("x.sum(), x.mean(axis=0), x.argmax(axis=1)")
+show("x.sum().item()")
+show("x.mean(axis=0)")
+show("x.argmax(axis=1)")
 show("cw.array([3, 1, 2]).sort(descending=True)")
 
 chapter("random numbers: the same bits on every device")

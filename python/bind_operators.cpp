@@ -96,7 +96,8 @@ nb::object in_place(BinaryOp op, nb::handle_t<Tensor> self, const Operand& b) {
   return nb::borrow(self);
 }
 
-void require_bool(CompareOp op, const Tensor& x) {
+template <class Op>
+void require_bool(Op op, const Tensor& x) {
   if (x.dtype() == DType::boolean) return;
   fail(ErrorKind::invalid_argument, kernels::to_string(op),
        "& | ^ ~ are for bool tensors, and this one is " + std::string(to_string(x.dtype())) +
@@ -154,7 +155,7 @@ void bind_operators(TensorClass& tensor) {
   tensor
       .def("__invert__",
            [](const Tensor& x) {
-             require_bool(CompareOp::logical_xor, x);
+             require_bool(PredicateOp::logical_not, x);
              return without_gil([&] { return predicate(PredicateOp::logical_not, x); });
            })
       .def("__neg__",

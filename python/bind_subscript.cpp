@@ -212,7 +212,8 @@ void set(const Tensor& x, nb::handle key, const Operand& value) {
     const Tensor& source = value.tensor();
     // As in x[1:] = x[:-1]: what is still to be read must not be overwritten.
     const bool overlaps = source.storage() == target.storage();
-    target.copy_from(overlaps ? source.clone() : source);
+    with_context("assigning to a view of shape " + to_string(target.shape()),
+                 [&] { target.copy_from(overlaps ? source.clone() : source); });
   });
 }
 
@@ -220,10 +221,11 @@ void set(const Tensor& x, nb::handle key, const Operand& value) {
 
 void bind_subscript(TensorClass& tensor) {
   tensor
-      .def("__getitem__", get, "key"_a, nb::sig("def __getitem__(self, key: object, /) -> Tensor"),
+      .def("__getitem__", get, "key"_a.none(),
+           nb::sig("def __getitem__(self, key: object, /) -> Tensor"),
            "A view by integers, slices, Ellipsis and None; a copy where one of the indices is a "
            "list or tensor of integers.")
-      .def("__setitem__", set, "key"_a, "value"_a,
+      .def("__setitem__", set, "key"_a.none(), "value"_a,
            nb::sig("def __setitem__(self, key: object, value: Tensor | float | numpy.ndarray[], /) "
                    "-> None"),
            "Overwrites the elements a view by integers, slices, Ellipsis and None shows.");

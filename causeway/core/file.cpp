@@ -2,6 +2,8 @@
 
 #include "causeway/core/error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -12,8 +14,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 
 namespace causeway {
 
@@ -131,13 +131,15 @@ void FileWriter::open_beside(int old_mode) {
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail_writing(errno);
   // Best effort: some file systems have no permissions to keep.
-  if (old_mode != kNoOldFile && ::fchmod(descriptor_, static_cast<mode_t>(old_mode)) != 0)
-    errno = 0;
+  if (old_mode != kNoOldFile) ::fchmod(descriptor_, static_cast<mode_t>(old_mode));
 }
 
-FileWriter::~FileWriter() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+FileWriter::~FileWriter() { abandon(); }
+
+void FileWriter::abandon() noexcept {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   if (!partial_.empty()) ::unlink(partial_.c_str());
+  partial_.clear();
 }
 
 void FileWriter::write(std::span<const std::byte> bytes) {
@@ -172,7 +174,10 @@ void FileWriter::commit() {
   sync_folder(target_);
 }
 
-void FileWriter::fail_writing(int error) const { fail_io(operation_, "write", path_, error); }
+void FileWriter::fail_writing(int error) {
+  abandon();  // a file with a piece missing must not be committed by who catches the error
+  fail_io(operation_, "write", path_, error);
+}
 
 void write_file_atomically(std::string_view operation, const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> pieces) {

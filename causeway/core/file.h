@@ -34,7 +34,7 @@ class MappedFile {
 // directly.
 class FileWriter {
  public:
-  // Every function throws io errors that begin with [operation].
+  // Every function throws io errors that begin with [operation]; after one, nothing can be written.
   FileWriter(std::string_view operation, const std::filesystem::path& path);
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
@@ -50,7 +50,8 @@ class FileWriter {
  private:
   void open_beside(int old_mode);
   void write_through(std::span<const std::byte> bytes);
-  [[noreturn]] void fail_writing(int error) const;
+  void abandon() noexcept;
+  [[noreturn]] void fail_writing(int error);
 
   std::string operation_;
   std::filesystem::path path_;     // as the caller named it, for messages

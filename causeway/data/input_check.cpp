@@ -1,8 +1,8 @@
 #include "causeway/data/input_check.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace causeway::data {
 

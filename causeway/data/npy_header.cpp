@@ -2,9 +2,10 @@
 
 #include "causeway/data/python_literal.h"
 
-#include <optional>
-
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
 
 namespace causeway::data {
 

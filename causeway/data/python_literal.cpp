@@ -1,8 +1,9 @@
 #include "causeway/data/python_literal.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 
 namespace causeway::data {
 

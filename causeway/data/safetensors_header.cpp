@@ -2,11 +2,11 @@
 
 #include "causeway/data/safetensors_json.h"
 
-#include <algorithm>
-#include <tuple>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <tuple>
 
 namespace causeway::data {
 

@@ -1,11 +1,12 @@
 #include "causeway/data/safetensors_json.h"
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <limits>
 #include <unordered_set>
 #include <utility>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace causeway::data {
 

@@ -2,10 +2,10 @@
 
 #include "causeway/runtime/transfer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
-
-#include <fmt/format.h>
 
 namespace causeway::data {
 

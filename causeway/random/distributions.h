@@ -22,7 +22,7 @@ CAUSEWAY_HOST_DEVICE double uniform_f64(std::uint32_t high, std::uint32_t low) {
 CAUSEWAY_HOST_DEVICE void normal_pair_f32(std::uint32_t radius_bits, std::uint32_t angle_bits,
                                           float& first, float& second) {
   const float u = (static_cast<float>(radius_bits) + 1.0f) * 2.3283064365386963e-10f;  // (0, 1]
-  const float radius = elementary::square_root(-2.0f * elementary::log(u));
+  const float radius = elementary::square_root(-2.0f * elementary::log_of_normal(u));
   float sine, cosine;
   elementary::sincos_turns(uniform_f32(angle_bits), sine, cosine);
   first = radius * cosine;

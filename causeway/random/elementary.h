@@ -75,13 +75,10 @@ CAUSEWAY_HOST_DEVICE float exp(float x) {
   return x != x ? x : result;
 }
 
-CAUSEWAY_HOST_DEVICE float log(float x) {
-  // x = m 2^e with m in [sqrt(1/2), sqrt(2)); subnormals are scaled up first.
-  const bool tiny = x < 1.17549435e-38f;
-  const float scaled = tiny ? x * 8388608.0f : x;
-  const std::uint32_t shifted = bits_of(scaled) - 0x3f3504f3u;  // sqrt(1/2)
-  const float e = static_cast<float>(static_cast<std::int32_t>(shifted) >> 23) -
-                  (tiny ? 23.0f : 0.0f);
+// The logarithm of a positive normal number: x = m 2^e with m in [sqrt(1/2), sqrt(2)).
+CAUSEWAY_HOST_DEVICE float log_of_normal(float x) {
+  const std::uint32_t shifted = bits_of(x) - 0x3f3504f3u;  // sqrt(1/2)
+  const auto e = static_cast<float>(static_cast<std::int32_t>(shifted) >> 23);
   const float f = from_bits((shifted & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
   float p = 6.91525936e-2f;
   p = fma(p, f, -1.17897525e-1f);
@@ -95,7 +92,13 @@ CAUSEWAY_HOST_DEVICE float log(float x) {
   const float f2 = f * f;
   float low = fma(p * f, f2, e * -2.12194442e-4f);
   low = fma(f2, -0.5f, low);
-  const float result = fma(e, 0.693359375f, f + low);
+  return fma(e, 0.693359375f, f + low);
+}
+
+CAUSEWAY_HOST_DEVICE float log(float x) {
+  const bool tiny = x < 1.17549435e-38f;  // subnormals are scaled up first
+  const float scaled = log_of_normal(tiny ? x * 8388608.0f : x);
+  const float result = tiny ? fma(-23.0f, 0.693147181f, scaled) : scaled;
   const float inf = from_bits(0x7f800000u);
   const float at_ends = x == 0.0f ? -inf : (x < 0.0f ? from_bits(0x7fc00000u) : x);
   return (x > 0.0f && x < inf) ? result : at_ends;
@@ -140,7 +143,7 @@ CAUSEWAY_HOST_DEVICE float reduce_angle(float x, std::int32_t& quarter) {
 CAUSEWAY_HOST_DEVICE float sin(float x) {
   std::int32_t quarter;
   const float r = reduce_angle(x, quarter);
-  return sin_of_quarter(r, quarter);
+  return x == 0.0f ? x : sin_of_quarter(r, quarter);  // -0 stays
 }
 
 CAUSEWAY_HOST_DEVICE float cos(float x) {
@@ -166,7 +169,7 @@ CAUSEWAY_HOST_DEVICE float tanh(float x) {
   p = fma(p, z, -5.37434891e-2f);
   p = fma(p, z, 1.33314908e-1f);
   p = fma(p, z, -3.33332837e-1f);
-  const float near_zero = fma(p * z, x, x);
+  const float near_zero = x == 0.0f ? x : fma(p * z, x, x);  // -0 stays
   const float far = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
   return a < 0.625f ? near_zero : (x < 0.0f ? -far : far);
 }

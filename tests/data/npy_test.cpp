@@ -3,8 +3,7 @@
 #include "causeway/data/npy_header.h"
 #include "tests/data/raw_tensor.h"
 #include "tests/data/scratch.h"
-
-#include <numeric>
+#include "tests/tensor/devices.h"
 
 namespace causeway::data_test {
 namespace {
@@ -193,6 +192,8 @@ TEST(Npy, RefusesWrongStarts) {
   EXPECT_TRUE(says(read_failure("PK\3\4 and so on"), "format:", "unpack the .npz archive first"));
   EXPECT_TRUE(says(read_failure("\x93NUMPY\4\0\0\0"s), "format:", "got 4.0"));
   EXPECT_TRUE(says(read_failure("\x93NUMPY\1\1\0\0"s), "format:", "got 1.1"));
+  EXPECT_TRUE(
+      says(read_failure("\x93NUMPY\1\0\3\0{}"s), "format:", "expected 3 bytes of header, got 2"));
   EXPECT_TRUE(says(read_failure("\x93NUMPY\1\0\xff\xff{}"s),
                    "format:", "expected 65535 bytes of header, got 2"));
   EXPECT_TRUE(says(read_failure("\x93NUMPY\2\0\xff\xff\xff\xff{}"s),
@@ -245,6 +246,18 @@ TEST(Npy, NamesTheFile) {
                    "io: [save_npy] cannot write \"", "none/x.npy\": No such file"));
   EXPECT_TRUE(says(failure([&] { save_npy("/dev/full", Tensor()); }),
                    "io: [save_npy] cannot write \"/dev/full\": No space left on device"));
+}
+
+TEST(GpuNpy, GoesToTheDeviceAndBack) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Scratch scratch;
+  const Tensor tensor = patterned({33, 1001}, DType::f32);
+  save_npy(scratch / "x.npy", tensor.to(Device::cuda()).transpose());
+  const Tensor loaded = load_npy(scratch / "x.npy", Device::cuda());
+  EXPECT_EQ(loaded.device(), Device::cuda());
+  expect_same(loaded.to(Device::cpu()), tensor.transpose());
+  const std::string fortran = npy_file(dictionary("'|i1'", "(2, 3)", "True"), "\0\3\1\4\2\5"s);
+  EXPECT_EQ(raw(read_npy(bytes(fortran), Device::cuda()).to(Device::cpu())), "\0\1\2\3\4\5"s);
 }
 
 }  // namespace

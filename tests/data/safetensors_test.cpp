@@ -4,6 +4,7 @@
 #include "causeway/data/safetensors_header.h"
 #include "tests/data/raw_tensor.h"
 #include "tests/data/scratch.h"
+#include "tests/tensor/devices.h"
 
 namespace causeway::data_test {
 namespace {
@@ -331,6 +332,21 @@ TEST(Safetensors, RefusesNamesTheFormatCannotHold) {
                    "invalid_argument:", "the format allows 100000000"));
   EXPECT_EQ(contents(scratch / "x"), "old");
   EXPECT_EQ(scratch.n_files(), 1u);
+}
+
+TEST(GpuSafetensors, GoesToTheDeviceAndBack) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Scratch scratch;
+  SafetensorsFile on_device = golden_file();
+  for (auto& [name, tensor] : on_device.tensors) tensor = tensor.to(Device::cuda());
+  save_safetensors(scratch / "x", on_device.tensors, on_device.metadata);
+  EXPECT_EQ(contents(scratch / "x"), kGolden);
+  SafetensorsFile loaded = load_safetensors(scratch / "x", Device::cuda());
+  for (auto& [name, tensor] : loaded.tensors) {
+    EXPECT_EQ(tensor.device(), Device::cuda());
+    tensor = tensor.to(Device::cpu());
+  }
+  expect_same_file(loaded, golden_file());
 }
 
 }  // namespace

@@ -89,6 +89,14 @@ def test_unary_of_special_values(op, dtype, device):
     np.testing.assert_array_equal(np.signbit(actual[zero]), np.signbit(expected[zero]))
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=name)
+@pytest.mark.parametrize("op", ["sin", "tan", "tanh", "erf", "expm1", "log1p", "sqrt", "floor",
+                                "ceil", "round", "trunc"])
+def test_minus_zero_stays(op, dtype, device):
+    x = getattr(cw, op)(tensor(np.full(33, -0.0), dtype, device))
+    assert np.signbit(host(x)).all()
+
+
 def test_activations_at_infinity(device):
     x = cw.array([float("inf"), float("-inf"), float("nan")], device=device)
     np.testing.assert_array_equal(host(cw.relu(x)), [np.inf, 0, np.nan])

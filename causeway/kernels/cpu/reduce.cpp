@@ -31,12 +31,12 @@ Acc<Reducer> reduce_run(const Reducer& reducer, const T* in, std::int64_t first,
 #pragma GCC unroll 1
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
       auto& slot = lanes[static_cast<std::size_t>(lane)];
-      slot = reducer.combine(slot, reducer.load(in[i + lane], first + i + lane));
+      slot = reducers::include(reducer, slot, in[i + lane], first + i + lane);
     }
   }
   for (; i < count; ++i) {
     auto& slot = lanes[static_cast<std::size_t>(i % kLanes)];
-    slot = reducer.combine(slot, reducer.load(in[i], first + i));
+    slot = reducers::include(reducer, slot, in[i], first + i);
   }
   for (std::int64_t step = kLanes / 2; step > 0; step /= 2) {
     for (std::int64_t lane = 0; lane < step; ++lane) {
@@ -103,7 +103,7 @@ void reduce_block(const Reducer& reducer, const T* in, std::int64_t first, std::
     for (std::int64_t r = first; r < first + count; ++r) {
       const T* row = in + r * inner;
       for (std::int64_t c = 0; c < columns; ++c) {
-        acc[c] = reducer.combine(acc[c], reducer.load(row[c], r));
+        acc[c] = reducers::include(reducer, acc[c], row[c], r);
       }
     }
     return;

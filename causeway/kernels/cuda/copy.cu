@@ -43,18 +43,25 @@ __global__ void __launch_bounds__(kThreads) transpose_kernel(Transposition how, 
   const int line0 = static_cast<int>(threadIdx.x) / kPerLine;
   in += offset[1];
   out += offset[0];
+  // All loads are issued before the first is used.
+  Vector<T, kVec> loaded[kTile / kLines];
 #pragma unroll
-  for (int line = line0; line < kTile; line += kLines) {  // a line of the input is an output column
-    const std::int64_t column = column0 + line;
+  for (int step = 0; step < kTile / kLines; ++step) {  // a line of the input is an output column
+    const std::int64_t column = column0 + line0 + step * kLines;
     const std::int64_t row = row0 + along;
-    if (column >= how.columns || row >= how.rows) continue;
-    const auto loaded = *reinterpret_cast<const Vector<T, kVec>*>(in + column * how.in_stride + row);
+    if (column < how.columns && row < how.rows) {
+      loaded[step] = *reinterpret_cast<const Vector<T, kVec>*>(in + column * how.in_stride + row);
+    }
+  }
 #pragma unroll
-    for (int i = 0; i < kVec; ++i) tile[line][along + i] = loaded.value[i];
+  for (int step = 0; step < kTile / kLines; ++step) {
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) tile[line0 + step * kLines][along + i] = loaded[step].value[i];
   }
   __syncthreads();
 #pragma unroll
-  for (int line = line0; line < kTile; line += kLines) {
+  for (int step = 0; step < kTile / kLines; ++step) {
+    const int line = line0 + step * kLines;
     const std::int64_t row = row0 + line;
     const std::int64_t column = column0 + along;
     if (row >= how.rows || column >= how.columns) continue;

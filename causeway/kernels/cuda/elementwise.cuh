@@ -1,6 +1,6 @@
 // The GPU's elementwise loop: one kernel body for contiguous, broadcast and strided operands.
-// Bytes: every input once, the output once. A thread loads several 16-byte vectors of each operand
-// before it uses the first, so that enough bytes are in flight to fill the memory system.
+// Bytes: every input once, the output once. A thread carries one 16-byte vector of each operand: on an
+// H200 that beats two or four vectors a thread by 1 to 3%.
 #pragma once
 
 #include "causeway/kernels/device/half.h"
@@ -30,8 +30,9 @@ struct FastDivider {
   }
 };
 
+// Aligned to its size, so that it moves in one access; a lone T of an odd size keeps its own.
 template <class T, int kVec>
-struct alignas(sizeof(T) * kVec) Vector {
+struct alignas(kVec > 1 ? sizeof(T) * kVec : alignof(T)) Vector {
   T value[kVec];
 };
 
@@ -245,7 +246,7 @@ template <class Out, class In, class Function>
 void map_unary(const char* name, StreamView stream, const Function& function, const Operand& in,
                const Operand& out) {
   constexpr int kVec = vector_width<Out, In>();
-  constexpr int kVecItems = 2;
+  constexpr int kVecItems = 1;
   constexpr int kScalarItems = 4;
   for_each_piece<2>(make_loop<2>({&out, &in}), {out, in}, [&](const Loop<2>& loop, auto& operands) {
     auto* to = static_cast<Out*>(operands[0].data);
@@ -266,7 +267,7 @@ template <class Out, class In, class Function>
 void map_binary(const char* name, StreamView stream, const Function& function, const Operand& a,
                 const Operand& b, const Operand& out) {
   constexpr int kVec = vector_width<Out, In>();
-  constexpr int kVecItems = 2;
+  constexpr int kVecItems = 1;
   constexpr int kScalarItems = 4;
   for_each_piece<3>(
       make_loop<3>({&out, &a, &b}), {out, a, b}, [&](const Loop<3>& loop, auto& operands) {

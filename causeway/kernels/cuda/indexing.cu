@@ -11,6 +11,7 @@
 #include "causeway/runtime/fault.h"
 #include "causeway/runtime/pool.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace causeway::kernels::cuda {
@@ -43,17 +44,21 @@ dim3 grid_over(std::int64_t count) {
   return dim3(static_cast<unsigned>((count + kThreads - 1) / kThreads));
 }
 
-// T is a word of up to 16 bytes; `run` words follow each index.
+// T is a word of up to 16 bytes; `run` words follow each index. The block's x side walks a run, its y
+// side takes several.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     index_select_kernel(const T* in, const std::int64_t* indices, T* out, std::int64_t outer,
                         std::int64_t axis, std::int64_t run, std::int64_t n_indices,
                         IndexCheck check) {
-  const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (at >= outer * n_indices * run) return;
-  const std::int64_t line = at / run;
+  const std::int64_t line = std::int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
+  if (line >= outer * n_indices) return;
   const std::int64_t index = indices[line % n_indices];
-  if (check.fits(index)) out[at] = in[(line / n_indices * axis + index) * run + at % run];
+  if (!check.fits(index)) return;
+  const T* from = in + (line / n_indices * axis + index) * run;
+  T* to = out + line * run;
+#pragma unroll 4
+  for (std::int64_t i = threadIdx.x; i < run; i += blockDim.x) to[i] = from[i];
 }
 
 // The flat position in the cube that position `at` of the indices names.
@@ -139,7 +144,12 @@ void index_select(StreamView stream, const Operand& in, const Operand& index, co
   const auto run = [&](auto tag) {
     using T = typename decltype(tag)::type;
     const std::int64_t words = run_bytes / static_cast<std::int64_t>(sizeof(T));
-    launch({"index_select", stream, grid_over(cube.outer * n_indices * words), dim3(kThreads)},
+    const auto width = static_cast<unsigned>(
+        std::min<std::uint64_t>(kThreads, std::bit_ceil(static_cast<std::uint64_t>(words))));
+    const dim3 block(width, kThreads / width);
+    const std::int64_t lines = cube.outer * n_indices;
+    launch({"index_select", stream, dim3(static_cast<unsigned>((lines + block.y - 1) / block.y)),
+            block},
            index_select_kernel<T>, static_cast<const T*>(in.data), indices,
            static_cast<T*>(out.data), cube.outer, cube.axis, words, n_indices, check);
   };

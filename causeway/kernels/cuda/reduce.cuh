@@ -4,6 +4,7 @@
 #pragma once
 
 #include "causeway/kernels/cuda/elementwise.cuh"
+#include "causeway/kernels/device/reducers.h"
 #include "causeway/runtime/pool.h"
 
 #include <algorithm>
@@ -53,14 +54,14 @@ __device__ __forceinline__ typename Reducer::Acc reduce_block(const Reducer& red
   return acc;
 }
 
-// Elements first, first + step, … of [0, count) of a row, kVec at a time, four vectors in flight.
+// Elements first, first + step, … of [0, count) of a row, kVec at a time, several vectors in flight.
 template <int kVec, class Reducer, class T>
 __device__ __forceinline__ typename Reducer::Acc reduce_strided(const Reducer& reducer,
                                                                 const T* row, std::int64_t begin,
                                                                 std::int64_t end, int thread,
                                                                 int n_threads) {
   using Acc = typename Reducer::Acc;
-  constexpr int kUnroll = sizeof(Acc) > 8 ? 2 : 4;
+  constexpr int kUnroll = sizeof(Acc) > 8 ? 2 : (sizeof(Acc) > 4 ? 4 : 8);
   Acc lanes[kVec];
 #pragma unroll
   for (int i = 0; i < kVec; ++i) lanes[i] = reducer.identity();
@@ -76,14 +77,14 @@ __device__ __forceinline__ typename Reducer::Acc reduce_strided(const Reducer& r
     for (int u = 0; u < kUnroll; ++u) {
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
-        lanes[i] = reducer.combine(lanes[i], reducer.load(loaded[u].value[i], at + u * step + i));
+        lanes[i] = reducers::include(reducer, lanes[i], loaded[u].value[i], at + u * step + i);
       }
     }
   }
   for (; at < end; at += step) {
 #pragma unroll
     for (int i = 0; i < kVec; ++i) {
-      if (at + i < end) lanes[i] = reducer.combine(lanes[i], reducer.load(row[at + i], at + i));
+      if (at + i < end) lanes[i] = reducers::include(reducer, lanes[i], row[at + i], at + i);
     }
   }
 #pragma unroll
@@ -106,9 +107,11 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x % 32 == 0) out[row] = reducer.finish(acc);
 }
 
+inline constexpr int kMostThreads = 512;
+
 // Long rows: a block each; a row cut into pieces leaves a partial result for each.
 template <int kVec, class Reducer, class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMostThreads)
     reduce_rows_kernel(Reducer reducer, const T* in, typename Reducer::Result* out,
                        typename Reducer::Acc* partial, std::int64_t n_columns, int n_pieces,
                        std::int64_t piece) {
@@ -116,7 +119,8 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t begin = blockIdx.x % n_pieces * piece;
   const std::int64_t end = begin + piece < n_columns ? begin + piece : n_columns;
   const auto acc = reduce_block(
-      reducer, reduce_strided<kVec>(reducer, in + row * n_columns, begin, end, threadIdx.x, kThreads));
+      reducer, reduce_strided<kVec>(reducer, in + row * n_columns, begin, end, threadIdx.x,
+                                    static_cast<int>(blockDim.x)));
   if (threadIdx.x != 0) return;
   if (n_pieces == 1) {
     out[row] = reducer.finish(acc);
@@ -159,7 +163,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int u = 0; u < kUnroll; ++u) {
 #pragma unroll
         for (int i = 0; i < kVec; ++i) {
-          lanes[i] = reducer.combine(lanes[i], reducer.load(loaded[u].value[i], row + u * step));
+          lanes[i] = reducers::include(reducer, lanes[i], loaded[u].value[i], row + u * step);
         }
       }
     }
@@ -167,7 +171,7 @@ __global__ void __launch_bounds__(kThreads)
       const auto loaded = *reinterpret_cast<const Vector<T, kVec>*>(from + row * cube.inner);
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
-        lanes[i] = reducer.combine(lanes[i], reducer.load(loaded.value[i], row));
+        lanes[i] = reducers::include(reducer, lanes[i], loaded.value[i], row);
       }
     }
   }
@@ -196,27 +200,10 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The pieces of one output, `inner` apart, combined by a warp.
-template <class Reducer>
-__global__ void __launch_bounds__(kThreads)
-    combine_pieces_kernel(Reducer reducer, const typename Reducer::Acc* partial,
-                          typename Reducer::Result* out, std::int64_t n_outputs,
-                          std::int64_t inner, int n_pieces) {
-  const std::int64_t output = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) / 32;
-  if (output >= n_outputs) return;
-  const auto* from = partial + output / inner * n_pieces * inner + output % inner;
-  auto acc = reducer.identity();
-  for (int piece = threadIdx.x % 32; piece < n_pieces; piece += 32) {
-    acc = reducer.combine(acc, from[piece * inner]);
-  }
-  acc = reduce_warp(reducer, acc);
-  if (threadIdx.x % 32 == 0) out[output] = reducer.finish(acc);
-}
-
-// How many pieces an axis is cut into, so that there are blocks enough to fill any GPU of today.
-inline int count_pieces(std::int64_t blocks, std::int64_t axis, std::int64_t smallest_piece) {
-  constexpr std::int64_t kEnoughBlocks = 2048;
-  const std::int64_t wanted = (kEnoughBlocks + blocks - 1) / std::max<std::int64_t>(blocks, 1);
+// How many pieces an axis is cut into, so that there are about `enough` blocks.
+inline int count_pieces(std::int64_t blocks, std::int64_t axis, std::int64_t smallest_piece,
+                        std::int64_t enough) {
+  const std::int64_t wanted = (enough + blocks - 1) / std::max<std::int64_t>(blocks, 1);
   return static_cast<int>(std::clamp<std::int64_t>(axis / smallest_piece, 1, wanted));
 }
 
@@ -224,21 +211,46 @@ inline unsigned blocks_for(std::int64_t items, std::int64_t per_block) {
   return static_cast<unsigned>((items + per_block - 1) / per_block);
 }
 
-template <class T, class Reducer>
+template <class Acc>
+Buffer allocate_partial(StreamView stream, std::int64_t count) {
+  return pool_of(stream.device()).allocate(static_cast<std::size_t>(count) * sizeof(Acc), stream);
+}
+
+// The block a column reduction takes: wide and four rows high, or flat for short columns.
+inline dim3 column_block(std::int64_t axis) {
+  const unsigned height = axis >= 16 ? 4 : 1;
+  return dim3(kThreads / height, height);
+}
+
+// The pieces of every output, n_pieces of them and `cube.inner` apart, become its result.
+template <class Reducer>
 void combine_pieces(StreamView stream, const Reducer& reducer, const Buffer& partial,
                     typename Reducer::Result* out, Cube cube, int n_pieces) {
-  const std::int64_t n_outputs = cube.outer * cube.inner;
-  launch({"reduce", stream, dim3(blocks_for(n_outputs * 32, kThreads)), dim3(kThreads)},
-         combine_pieces_kernel<Reducer>, reducer,
-         reinterpret_cast<const typename Reducer::Acc*>(partial.data()), out, n_outputs, cube.inner,
-         n_pieces);
+  using Acc = typename Reducer::Acc;
+  using Second = reducers::Combiner<Reducer>;
+  const auto* from = reinterpret_cast<const Acc*>(partial.data());
+  if (cube.inner == 1) {
+    launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer)), dim3(kThreads)},
+           reduce_rows_kernel<1, Second, Acc>, Second{reducer}, from, out,
+           static_cast<Acc*>(nullptr), std::int64_t{n_pieces}, 1, std::int64_t{n_pieces});
+    return;
+  }
+  const dim3 block = column_block(n_pieces);
+  const unsigned column_blocks = blocks_for(cube.inner, block.x);
+  launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * column_blocks)), block,
+          kThreads * sizeof(Acc)},
+         reduce_columns_kernel<1, Second, Acc>, Second{reducer}, from, out,
+         static_cast<Acc*>(nullptr), Cube{cube.outer, n_pieces, cube.inner}, 1,
+         std::int64_t{n_pieces}, column_blocks);
 }
 
 template <class T, class Reducer>
 void reduce_rows(StreamView stream, const Reducer& reducer, const T* in,
                  typename Reducer::Result* out, Cube cube) {
+  using Acc = typename Reducer::Acc;
   constexpr int kVec = vector_width<T>() > 4 ? 4 : vector_width<T>();
   constexpr std::int64_t kShort = 1024;
+  constexpr std::int64_t kEnoughBlocks = 2112;  // four waves of 512 threads on 132 multiprocessors
   const bool vectors = cube.axis % kVec == 0 &&
                        reinterpret_cast<std::uintptr_t>(in) % (kVec * sizeof(T)) == 0;
   if (cube.axis <= kShort) {
@@ -248,19 +260,16 @@ void reduce_rows(StreamView stream, const Reducer& reducer, const T* in,
            reducer, in, out, cube.outer, cube.axis);
     return;
   }
-  const int n_pieces = count_pieces(cube.outer, cube.axis, std::int64_t{1} << 14);
+  const int n_pieces = count_pieces(cube.outer, cube.axis, std::int64_t{1} << 14, kEnoughBlocks);
   const std::int64_t even = (cube.axis + n_pieces - 1) / n_pieces;
   const std::int64_t piece = (even + kVec - 1) / kVec * kVec;
   Buffer partial;
-  if (n_pieces > 1) {
-    const auto count = static_cast<std::size_t>(cube.outer * n_pieces);
-    partial = pool_of(stream.device()).allocate(count * sizeof(typename Reducer::Acc), stream);
-  }
-  launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * n_pieces)), dim3(kThreads)},
+  if (n_pieces > 1) partial = allocate_partial<Acc>(stream, cube.outer * n_pieces);
+  launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * n_pieces)),
+          dim3(n_pieces > 1 ? kMostThreads : kThreads)},
          vectors ? reduce_rows_kernel<kVec, Reducer, T> : reduce_rows_kernel<1, Reducer, T>, reducer,
-         in, out, reinterpret_cast<typename Reducer::Acc*>(partial.data()), cube.axis, n_pieces,
-         piece);
-  if (n_pieces > 1) combine_pieces<T>(stream, reducer, partial, out, cube, n_pieces);
+         in, out, reinterpret_cast<Acc*>(partial.data()), cube.axis, n_pieces, piece);
+  if (n_pieces > 1) combine_pieces(stream, reducer, partial, out, cube, n_pieces);
 }
 
 template <class T, class Reducer>
@@ -268,26 +277,22 @@ void reduce_columns(StreamView stream, const Reducer& reducer, const T* in,
                     typename Reducer::Result* out, Cube cube) {
   using Acc = typename Reducer::Acc;
   constexpr int kVec = vector_width<T>() > 4 ? 4 : vector_width<T>();
+  constexpr std::int64_t kEnoughBlocks = 512;  // more pieces cost more than they fill
   const bool vectors = cube.inner % kVec == 0 &&
                        reinterpret_cast<std::uintptr_t>(in) % (kVec * sizeof(T)) == 0;
   const int vec = vectors ? kVec : 1;
-  const unsigned height = cube.axis >= 64 ? 8 : (cube.axis >= 16 ? 4 : 1);
-  const dim3 block(kThreads / height, height);
+  const dim3 block = column_block(cube.axis);
   const unsigned column_blocks = blocks_for(cube.inner, std::int64_t{block.x} * vec);
-  const int n_pieces = count_pieces(cube.outer * column_blocks, cube.axis, 64);
+  const int n_pieces = count_pieces(cube.outer * column_blocks, cube.axis, 64, kEnoughBlocks);
   const std::int64_t piece = (cube.axis + n_pieces - 1) / n_pieces;
   Buffer partial;
-  if (n_pieces > 1) {
-    const auto count = static_cast<std::size_t>(cube.outer * n_pieces * cube.inner);
-    partial = pool_of(stream.device()).allocate(count * sizeof(Acc), stream);
-  }
-  const std::size_t shared = static_cast<std::size_t>(kThreads * vec) * sizeof(Acc);
+  if (n_pieces > 1) partial = allocate_partial<Acc>(stream, cube.outer * n_pieces * cube.inner);
   launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * n_pieces * column_blocks)), block,
-          shared},
+          static_cast<std::size_t>(kThreads * vec) * sizeof(Acc)},
          vectors ? reduce_columns_kernel<kVec, Reducer, T> : reduce_columns_kernel<1, Reducer, T>,
          reducer, in, out, reinterpret_cast<Acc*>(partial.data()), cube, n_pieces, piece,
          column_blocks);
-  if (n_pieces > 1) combine_pieces<T>(stream, reducer, partial, out, cube, n_pieces);
+  if (n_pieces > 1) combine_pieces(stream, reducer, partial, out, cube, n_pieces);
 }
 
 template <class T, class Reducer>

@@ -1,0 +1,65 @@
+"""Writes the README's tables of speed from bench/results/*.json, between the two marks there.
+
+    python3 bench/table.py            rewrites README.md
+    python3 bench/table.py --check    fails where README.md says something else
+"""
+
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BEGIN, END = "<!-- speed: made by bench/table.py -->", "<!-- end of speed -->"
+
+
+def rate(row):
+    if row["bytes_per_second"]:
+        return f"{row['bytes_per_second'] / 1e12:.2f} TB/s"
+    if row["flops_per_second"]:
+        return f"{row['flops_per_second'] / 1e12:.1f} TFLOP/s"
+    return ""
+
+
+def time_text(ms):
+    if ms < 1e-3:
+        return f"{ms * 1e6:.0f} ns"
+    if ms < 1:
+        return f"{ms * 1e3:.1f} us"
+    return f"{ms:.2f} ms"
+
+
+def table(record):
+    peers = sorted({peer for row in record["ops"] for peer in row["peers"]})
+    head = ["", "ours", ""] + [cell for peer in peers for cell in (peer, "ratio")]
+    threads = f", {record['threads']} threads" if record["device"] == "cpu" else ""
+    lines = [f"{record['machine']}{threads}, {record['date']}, commit {record['commit']}; medians, "
+             "ratios above 1 are in our favour:", "",
+             "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in record["ops"]:
+        cells = [row["name"], time_text(row["ms"]), rate(row)]
+        for peer in peers:
+            other = row["peers"].get(peer)
+            cells += [time_text(other["ms"]), f"{other['ratio']:.2f}"] if other else ["", ""]
+        lines.append("| " + " | ".join(cells) + " |")
+    for name, ms in record.get("handoff_ms", {}).items():
+        lines.append(f"| {name} | {time_text(ms)} |" + " |" * (len(head) - 2))
+    return lines
+
+
+def main():
+    readme = ROOT / "README.md"
+    text = readme.read_text()
+    before, rest = text.split(BEGIN)
+    behind = rest.split(END)[1]
+    lines = []
+    for path in sorted((ROOT / "bench" / "results").glob("*.json")):
+        lines += ["", *table(json.loads(path.read_text())), ""]
+    wanted = before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + behind
+    if "--check" in sys.argv[1:]:
+        sys.exit(0 if wanted == text else "README.md: the speed tables are not those of "
+                 "bench/results; run python3 bench/table.py")
+    readme.write_text(wanted)
+
+
+if __name__ == "__main__":
+    main()

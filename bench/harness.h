@@ -19,10 +19,10 @@ struct Case {
 
 struct Result {
   std::string name;
-  double ms = 0;         // median
+  double ms = 0;  // median
   double ms_best = 0;
-  double bandwidth = 0;  // bytes a second
-  double flops = 0;      // a second
+  double bandwidth = 0;      // bytes a second
+  double flops = 0;          // a second
   double share_of_peak = 0;  // of the device's bandwidth, where that is known
 };
 

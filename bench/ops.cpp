@@ -74,7 +74,8 @@ void run_products(Device device, const Report& report) {
     const Tensor a = generator.normal({n, n}, 0, 1, dtype, device);
     const Tensor b = generator.normal({n, n}, 0, 1, dtype, device);
     set_allow_tf32(tf32);
-    const double flops = 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+    const double flops =
+        2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
     report(measure({fmt::format("matmul {} {}", type, n), 0, flops, [&] { (void)matmul(a, b); }},
                    device));
     set_allow_tf32(false);

@@ -41,10 +41,11 @@ void print_table(Device device, const std::vector<bench::Result>& results) {
                {"GFLOP/s", Align::right}});
   for (const bench::Result& result : results) {
     const auto cell = [](bool known, std::string text) { return known ? std::move(text) : ""; };
-    table.add_row({result.name, time_text(result.ms),
-                   cell(result.bandwidth > 0, fmt::format("{:.0f}", result.bandwidth / 1e9)),
-                   cell(result.share_of_peak > 0, fmt::format("{:.0f}%", result.share_of_peak * 100)),
-                   cell(result.flops > 0, fmt::format("{:.0f}", result.flops / 1e9))});
+    table.add_row(
+        {result.name, time_text(result.ms),
+         cell(result.bandwidth > 0, fmt::format("{:.0f}", result.bandwidth / 1e9)),
+         cell(result.share_of_peak > 0, fmt::format("{:.0f}%", result.share_of_peak * 100)),
+         cell(result.flops > 0, fmt::format("{:.0f}", result.flops / 1e9))});
   }
   fmt::print("{}", table.to_string());
 }
@@ -87,12 +88,13 @@ void add_bench(CLI::App& app) {
   bench->require_subcommand(1);
   CLI::App* ops = bench->add_subcommand("ops", "Tensor operations, products and allocation");
   const auto options = std::make_shared<BenchOptions>();
-  add_device(*ops, options->device, "Where to measure; auto at first")->each([options](const std::string&) {
-    options->device_given = true;
-  });
+  add_device(*ops, options->device, "Where to measure; auto at first")
+      ->each([options](const std::string&) { options->device_given = true; });
   add_json(*ops, options->json);
   add_quiet(*ops, options->quiet);
-  ops->add_option("--threads", options->threads, "CPU threads to use")->type_name("N")->check(CLI::PositiveNumber);
+  ops->add_option("--threads", options->threads, "CPU threads to use")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   ops->callback([options] { run(*options); });
 }
 

@@ -38,7 +38,7 @@ auto without_gil(Body&& body) {
   return std::forward<Body>(body)();
 }
 
-// Throws the Python exception that `kind` and `message` of a causeway::Error become.
+// Throws InvalidIndex, which is an IndexError.
 [[noreturn]] void throw_index_error(const char* message);
 
 // A tensor that shares a NumPy array's memory; copies it where that cannot be.
@@ -52,9 +52,5 @@ Tensor as_tensor(nb::handle source);
 
 // Keeps a Python object alive; may be dropped by a thread that does not hold the GIL.
 std::shared_ptr<void> keep_alive(nb::object object);
-
-// "<f4", "|b1": how the array interfaces write a type; bf16 has no such name.
-const char* typestr(DType dtype);
-DType parse_typestr(const char* operation, nb::handle text);
 
 }  // namespace causeway::python

@@ -13,7 +13,6 @@ namespace causeway::python {
 namespace {
 
 Tensor filled(const Shape& shape, Scalar value, DType dtype, Device device) {
-  require_fits("full", value, dtype);
   return without_gil([&] { return full(shape, value, dtype, device); });
 }
 

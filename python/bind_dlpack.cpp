@@ -3,11 +3,14 @@
 #include "causeway/tensor/dlpack.h"
 
 #include "causeway/core/error.h"
+#include "causeway/runtime/graph.h"
 #include "causeway/runtime/stream.h"
+#include "python/array_interface.h"
 #include "python/bind.h"
 #include "python/casters.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -72,6 +75,26 @@ void order(StreamView earlier, StreamView later) {
   later.wait(ready);
 }
 
+constexpr std::int64_t kLegacyStream = 1;  // CUDA's own handle for the default stream
+
+// Foreign CUDA memory goes back when the last tensor that shares it is dropped, perhaps with work
+// of ours on it still queued: what its owner queues on the default stream from then on waits for
+// that.
+Tensor returned_in_order(const Tensor& foreign) {
+  const Device device = foreign.device();
+  if (device.is_cpu()) return foreign;
+  const std::shared_ptr<Tensor> owner(new Tensor(foreign), [device](Tensor* held) {
+    try {
+      if (!capturing()) order(current_stream(device), external_stream(device, kLegacyStream));
+    } catch (const Error&) {
+      // The driver is gone or the device has failed: no work is left to wait for.
+    }
+    delete held;
+  });
+  return Tensor::wrap(foreign.data(), foreign.shape(), foreign.strides(), foreign.dtype(), device,
+                      owner, foreign.storage()->read_only);
+}
+
 // The consumer's stream as DLPack numbers them: None and 1 the legacy default stream, 2 the
 // per-thread one (CUDA's own handles for both), -1 no wish for order.
 void order_for_consumer(const Tensor& x, nb::handle stream) {
@@ -79,7 +102,7 @@ void order_for_consumer(const Tensor& x, nb::handle stream) {
     if (stream.is_none()) return;
     fail(ErrorKind::invalid_argument, "__dlpack__", "a CPU tensor has no stream; pass None");
   }
-  const std::int64_t number = stream.is_none() ? 1 : nb::cast<std::int64_t>(stream);
+  const std::int64_t number = stream.is_none() ? kLegacyStream : nb::cast<std::int64_t>(stream);
   if (number == -1) return;
   if (number < 1) {
     fail(ErrorKind::invalid_argument, "__dlpack__",
@@ -166,58 +189,44 @@ nb::dict cuda_array_interface(const Tensor& x) {
   if (x.device().is_cpu()) {
     throw nb::attribute_error("a CPU tensor has no __cuda_array_interface__");
   }
-  nb::dict entries;
-  entries["version"] = 3;
-  entries["shape"] = x.shape();
-  entries["typestr"] = typestr(x.dtype());
-  entries["data"] =
-      nb::make_tuple(reinterpret_cast<std::uintptr_t>(x.data()), x.storage()->read_only);
+  nb::dict entries = write_interface(x, x.dtype());
   entries["stream"] = reinterpret_cast<std::intptr_t>(current_stream(x.device()).handle());
-  entries["strides"] = nb::none();
-  if (!x.is_contiguous()) {
-    Strides bytes = x.strides();
-    for (int dim = 0; dim < bytes.size(); ++dim) {
-      bytes[dim] *= static_cast<std::int64_t>(size_of(x.dtype()));
-    }
-    entries["strides"] = bytes;
-  }
   return entries;
+}
+
+// The interface does not name the device: it is the first one, or that which the object's own
+// `device` attribute tells.
+Device device_of(nb::handle source) {
+  const nb::object place = nb::getattr(source, "device", nb::none());
+  const int index = nb::hasattr(place, "id") ? nb::cast<int>(place.attr("id")) : 0;
+  return parse_device("cuda:" + std::to_string(index));
 }
 
 }  // namespace
 
 Tensor from_dlpack(nb::handle source) {
-  if (PyCapsule_CheckExact(source.ptr()) != 0) return from_capsule(source);
+  if (PyCapsule_CheckExact(source.ptr()) != 0) return returned_in_order(from_capsule(source));
   if (!nb::hasattr(source, "__dlpack__")) {
     throw nb::type_error("from_dlpack takes a DLPack capsule or an object with __dlpack__");
   }
-  return from_capsule(call_versioned(source.attr("__dlpack__"), source.type(), stream_for(source)));
+  return returned_in_order(
+      from_capsule(call_versioned(source.attr("__dlpack__"), source.type(), stream_for(source))));
 }
 
 Tensor from_cuda_array(nb::handle source) {
   const nb::object interface = source.attr("__cuda_array_interface__");
-  const DType dtype = parse_typestr("from_cuda_array", interface["typestr"]);
-  const Shape shape = nb::cast<Dims>(nb::object(interface["shape"]));
-  const nb::object data = interface["data"];
-  const auto item = static_cast<std::int64_t>(size_of(dtype));
-  const nb::object byte_strides = interface.attr("get")("strides");
-  Strides strides = contiguous_strides(shape);
-  if (!byte_strides.is_none()) {
-    strides = nb::cast<Dims>(byte_strides);
-    for (int dim = 0; dim < strides.size(); ++dim) strides[dim] /= item;
+  const std::optional<Memory> memory = read_interface("asarray", interface);
+  if (!memory.has_value()) {
+    fail(ErrorKind::invalid_argument, "asarray",
+         "the address or a stride is no whole number of elements; copy the array first");
   }
-  // The interface does not name the device: the pointer lies on the first one, or on that which the
-  // object's own `device` attribute tells.
-  const nb::object place = nb::getattr(source, "device", nb::none());
-  const int index = nb::hasattr(place, "id") ? nb::cast<int>(place.attr("id")) : 0;
-  const Device device = parse_device("cuda:" + std::to_string(index));
+  const Device device = device_of(source);
   const nb::object stream = interface.attr("get")("stream");
   if (!stream.is_none()) {
     order(external_stream(device, nb::cast<std::int64_t>(stream)), current_stream(device));
   }
-  return Tensor::wrap(reinterpret_cast<void*>(nb::cast<std::uintptr_t>(nb::object(data[0]))), shape,
-                      strides, dtype, device, keep_alive(nb::borrow(source)),
-                      nb::cast<bool>(nb::object(data[1])));
+  return returned_in_order(Tensor::wrap(memory->data, memory->shape, memory->strides, memory->dtype,
+                                        device, keep_alive(nb::borrow(source)), memory->read_only));
 }
 
 void bind_dlpack(nb::module_& module, TensorClass& tensor) {

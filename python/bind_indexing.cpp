@@ -1,6 +1,7 @@
 // Taking tensors apart and putting them together.
 #include "causeway/tensor/indexing.h"
 
+#include "causeway/tensor/operand.h"
 #include "python/bind.h"
 #include "python/casters.h"
 

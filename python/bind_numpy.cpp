@@ -1,9 +1,10 @@
 // Tensors from NumPy arrays and back, by the array interface: without a copy on the CPU.
 #include "causeway/core/error.h"
+#include "python/array_interface.h"
 #include "python/bind.h"
 #include "python/casters.h"
 
-#include <utility>
+#include <optional>
 
 namespace causeway::python {
 
@@ -11,30 +12,11 @@ namespace {
 
 nb::object numpy() { return nb::module_::import_("numpy"); }
 
-constexpr std::pair<DType, const char*> kTypeStrings[] = {
-    {DType::f64, "<f8"}, {DType::f32, "<f4"},     {DType::f16, "<f2"}, {DType::i64, "<i8"},
-    {DType::i32, "<i4"}, {DType::i16, "<i2"},     {DType::i8, "|i1"},  {DType::u8, "|u1"},
-    {DType::u16, "<u2"}, {DType::boolean, "|b1"},
-};
-
+// ml_dtypes registers it with NumPy as a type of kind "V"; NumPy is slow to tell a type's name.
 bool is_bfloat16(nb::handle array) {
   const nb::object dtype = nb::getattr(array, "dtype", nb::none());
-  const nb::object name = nb::getattr(dtype, "name", nb::none());
-  return name.equal(nb::str("bfloat16"));
-}
-
-// Byte strides as element strides; false where they are no whole number of elements.
-bool element_strides(nb::handle bytes, const Shape& shape, std::int64_t item, Strides& strides) {
-  if (bytes.is_none()) {
-    strides = contiguous_strides(shape);
-    return true;
-  }
-  strides = nb::cast<Dims>(bytes);
-  for (int dim = 0; dim < strides.size(); ++dim) {
-    if (strides[dim] % item != 0) return false;
-    strides[dim] /= item;
-  }
-  return true;
+  return nb::getattr(dtype, "kind", nb::none()).equal(nb::str("V")) &&
+         dtype.attr("name").equal(nb::str("bfloat16"));
 }
 
 nb::object ml_dtypes_bfloat16() {
@@ -46,23 +28,8 @@ nb::object ml_dtypes_bfloat16() {
   }
 }
 
-// The description NumPy reads; bf16 goes as u16.
-nb::dict array_interface(const Tensor& x) {
-  nb::dict entries;
-  entries["version"] = 3;
-  entries["shape"] = x.shape();
-  entries["typestr"] = typestr(x.dtype() == DType::bf16 ? DType::u16 : x.dtype());
-  entries["data"] =
-      nb::make_tuple(reinterpret_cast<std::uintptr_t>(x.data()), x.storage()->read_only);
-  if (!x.is_contiguous()) {
-    Strides bytes = x.strides();
-    for (int dim = 0; dim < bytes.size(); ++dim) {
-      bytes[dim] *= static_cast<std::int64_t>(size_of(x.dtype()));
-    }
-    entries["strides"] = bytes;
-  }
-  return entries;
-}
+// The type NumPy sees an element as; bf16 goes as u16.
+DType shown(const Tensor& x) { return x.dtype() == DType::bf16 ? DType::u16 : x.dtype(); }
 
 // What NumPy takes an array's memory from, and holds on to. Tensor itself does not serve: bf16
 // would go as u16.
@@ -72,15 +39,14 @@ struct ArrayView {
 
 nb::object to_numpy(const Tensor& x) {
   const Tensor host = without_gil([&] { return x.to(Device::cpu()); });
-  const bool is_bf16 = host.dtype() == DType::bf16;
-  const nb::object bfloat16 = is_bf16 ? ml_dtypes_bfloat16() : nb::none();
   nb::object array;
-  if (host.numel() == 0) {
-    array = numpy().attr("empty")(host.shape(), typestr(is_bf16 ? DType::u16 : host.dtype()));
+  if (host.numel() == 0) {  // NumPy takes no null address
+    const nb::dict described = write_interface(host, shown(host));
+    array = numpy().attr("empty")(host.shape(), nb::object(described["typestr"]));
   } else {
     array = numpy().attr("asarray")(ArrayView{host});
   }
-  return is_bf16 ? array.attr("view")(bfloat16) : array;
+  return host.dtype() == DType::bf16 ? array.attr("view")(ml_dtypes_bfloat16()) : array;
 }
 
 nb::object array_method(const Tensor& x, nb::handle dtype, nb::handle copy) {
@@ -125,24 +91,6 @@ Tensor asarray(nb::handle source, Maybe<DTypeArg> dtype, Maybe<Device> device) {
 
 }  // namespace
 
-const char* typestr(DType dtype) {
-  for (const auto& [type, text] : kTypeStrings) {
-    if (type == dtype) return text;
-  }
-  throw nb::attribute_error("bf16 has no array interface; use from_dlpack");
-}
-
-DType parse_typestr(const char* operation, nb::handle text) {
-  const auto wanted = nb::cast<std::string>(text);
-  for (const auto& [type, name] : kTypeStrings) {
-    if (wanted == name) return type;
-  }
-  fail(ErrorKind::invalid_argument, operation,
-       "no element type here is \"" + wanted +
-           "\"; convert it first, as with .astype(\"int64\") or "
-           ".astype(\"float32\")");
-}
-
 std::shared_ptr<void> keep_alive(nb::object object) {
   return {object.release().ptr(), [](void* held) {
             if (Py_IsInitialized() == 0) return;
@@ -152,24 +100,15 @@ std::shared_ptr<void> keep_alive(nb::object object) {
 }
 
 Tensor from_array(nb::handle source) {
-  nb::object array = nb::borrow(source);
-  const bool is_bf16 = is_bfloat16(array);
-  if (is_bf16) array = array.attr("view")("uint16");
-  const nb::object interface = array.attr("__array_interface__");
-  const DType dtype = parse_typestr("array", interface["typestr"]);
-  const Shape shape = nb::cast<Dims>(nb::object(interface["shape"]));
-  const nb::object data = interface["data"];
-  const auto address = nb::cast<std::uintptr_t>(nb::object(data[0]));
-  const auto item = static_cast<std::int64_t>(size_of(dtype));
-  Strides strides;
-  const bool whole =
-      element_strides(nb::object(interface.attr("get")("strides")), shape, item, strides);
-  if (!whole || address % static_cast<std::uintptr_t>(item) != 0) {
-    return from_array(numpy().attr("array")(source));  // fields of records, odd addresses
-  }
-  return Tensor::wrap(reinterpret_cast<void*>(address), shape, strides,
-                      is_bf16 ? DType::bf16 : dtype, Device::cpu(), keep_alive(array),
-                      nb::cast<bool>(nb::object(data[1])));
+  const bool is_bf16 = is_bfloat16(source);
+  const nb::object array = is_bf16 ? source.attr("view")("uint16") : nb::borrow(source);
+  const std::optional<Memory> memory =
+      read_interface("array", nb::object(array.attr("__array_interface__")));
+  // Fields of records and odd addresses need a copy.
+  if (!memory.has_value()) return from_array(numpy().attr("array")(source));
+  return Tensor::wrap(memory->data, memory->shape, memory->strides,
+                      is_bf16 ? DType::bf16 : memory->dtype, Device::cpu(), keep_alive(array),
+                      memory->read_only);
 }
 
 Tensor as_tensor(nb::handle source) {
@@ -182,8 +121,9 @@ Tensor as_tensor(nb::handle source) {
 
 void bind_numpy(nb::module_& module, TensorClass& tensor) {
   nb::class_<ArrayView>(module, "_ArrayView", "The memory behind a NumPy array made of a tensor.")
-      .def_prop_ro("__array_interface__",
-                   [](const ArrayView& view) { return array_interface(view.tensor); });
+      .def_prop_ro("__array_interface__", [](const ArrayView& view) {
+        return write_interface(view.tensor, shown(view.tensor));
+      });
   tensor.attr("__array_priority__") = 1000;  // so that ndarray + Tensor asks the tensor
   tensor
       .def("numpy", to_numpy, nb::sig("def numpy(self) -> numpy.ndarray[]"),

@@ -3,6 +3,7 @@
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/matmul.h"
 #include "python/arithmetic.h"
+#include "causeway/tensor/operand.h"
 #include "python/bind.h"
 
 #include <limits>
@@ -109,11 +110,6 @@ Scalar greatest(DType dtype) {
 }
 
 Tensor clip(const Tensor& x, Maybe<Number> low, Maybe<Number> high) {
-  for (const Maybe<Number>& bound : {low, high}) {
-    if (bound.value.has_value() && bound.value->value.is_integer) {
-      require_fits("clip", bound.value->value, x.dtype());
-    }
-  }
   const Scalar from = low.value_or(least(x.dtype()));
   const Scalar to = high.value_or(greatest(x.dtype()));
   return without_gil([&] { return clamp(x, from, to); });

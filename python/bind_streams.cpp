@@ -7,46 +7,12 @@
 #include "python/casters.h"
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace causeway::python {
 
 namespace {
-
-// Streams made from Python are handed on, never destroyed: memory they used may be freed long after
-// the Python object is gone, and the pool then asks the stream whether its work is done.
-class StreamCache {
- public:
-  static std::shared_ptr<Stream> take(Device device) {
-    static auto* cache = new StreamCache();
-    std::unique_ptr<Stream> stream = cache->find(device);
-    if (stream == nullptr) stream = std::make_unique<Stream>(device);
-    return {stream.release(), [](Stream* given) { cache->give(given); }};
-  }
-
- private:
-  std::unique_ptr<Stream> find(Device device) {
-    const std::lock_guard lock(mutex_);
-    for (auto& stream : idle_) {
-      if (stream->view().device() != device) continue;
-      std::swap(stream, idle_.back());
-      std::unique_ptr<Stream> found = std::move(idle_.back());
-      idle_.pop_back();
-      return found;
-    }
-    return nullptr;
-  }
-  void give(Stream* stream) {
-    const std::lock_guard lock(mutex_);
-    idle_.emplace_back(stream);
-  }
-
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Stream>> idle_;
-};
 
 // A stream of ours, or one that something else owns.
 struct AnyStream {
@@ -75,30 +41,12 @@ void wait_for(const AnyStream& self, const AnyStream& other) {
   self.view.wait(reached);
 }
 
-void bind_graph(nb::module_& module) {
-  nb::class_<Graph>(module, "_RecordedGraph", "Work recorded on a CUDA stream.")
-      .def(
-          "replay", [](const Graph& self, const AnyStream& stream) { self.replay(stream.view); },
-          "stream"_a, "Queues the recorded work.");
-  module.def(
-      "_record_graph",
-      [](const AnyStream& stream, nb::handle body) {
-        return Graph::capture(stream.view, [&] { body(); });
-      },
-      "stream"_a, "body"_a,
-      nb::sig("def _record_graph(stream: Stream, body: collections.abc.Callable[[], object]) "
-              "-> _RecordedGraph"),
-      "Runs body once, recording what it queues on the stream instead of running it.");
-}
-
-}  // namespace
-
-void bind_streams(nb::module_& module) {
+void bind_stream_class(nb::module_& module) {
   nb::class_<AnyStream>(module, "Stream", "An ordered queue of work on one device.")
       .def(
           "__init__",
           [](AnyStream* self, Device device) {
-            std::shared_ptr<Stream> owner = StreamCache::take(device);
+            std::shared_ptr<Stream> owner = std::make_shared<Stream>(device);
             new (self) AnyStream{owner->view(), owner};
           },
           "device"_a)
@@ -121,8 +69,11 @@ void bind_streams(nb::module_& module) {
            "Makes work queued from now on wait for what the other stream holds now.")
       .def(
           "__eq__", [](const AnyStream& a, const AnyStream& b) { return a.view == b.view; },
-          "other"_a, nb::is_operator())
+          "other"_a, nb::is_operator(), nb::sig("def __eq__(self, other: object) -> bool"))
       .def("__hash__", [](const AnyStream& self) { return static_cast<Py_hash_t>(self.handle()); });
+}
+
+void bind_current(nb::module_& module) {
   module.def(
       "current_stream",
       [](Device device) {
@@ -131,7 +82,7 @@ void bind_streams(nb::module_& module) {
       "device"_a, "The stream that this thread's work on the device goes to.");
   module.def(
       "synchronize", [](Device device) { without_gil([&] { synchronize(device); }); },
-      "device"_a = Device::cpu(),
+      "device"_a = "auto",
       "Waits for everything on the device, and raises what its work reported.");
   nb::class_<StreamScope>(module, "stream", "Makes a stream the current one inside a with block.")
       .def(
@@ -148,6 +99,29 @@ void bind_streams(nb::module_& module) {
       .def(
           "__exit__", [](StreamScope& self, nb::args) { self.guard.reset(); },
           nb::sig("def __exit__(self, *exception: object) -> None"));
+}
+
+void bind_graph(nb::module_& module) {
+  nb::class_<Graph>(module, "_RecordedGraph", "Work recorded on a CUDA stream.")
+      .def(
+          "replay", [](const Graph& self, const AnyStream& stream) { self.replay(stream.view); },
+          "stream"_a, "Queues the recorded work.");
+  module.def(
+      "_record_graph",
+      [](const AnyStream& stream, nb::handle body) {
+        return Graph::capture(stream.view, [&] { body(); });
+      },
+      "stream"_a, "body"_a,
+      nb::sig("def _record_graph(stream: Stream, body: collections.abc.Callable[[], object]) "
+              "-> _RecordedGraph"),
+      "Runs body once, recording what it queues on the stream instead of running it.");
+}
+
+}  // namespace
+
+void bind_streams(nb::module_& module) {
+  bind_stream_class(module);
+  bind_current(module);
   bind_graph(module);
 }
 

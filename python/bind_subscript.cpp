@@ -5,6 +5,7 @@
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/indexing.h"
+#include "causeway/tensor/operand.h"
 #include "python/bind.h"
 #include "python/casters.h"
 

@@ -106,17 +106,6 @@ bool Operand::read(nb::handle source) {
   return true;
 }
 
-void require_fits(const char* operation, kernels::Scalar number, DType dtype) {
-  if (!is_integer(dtype)) return;
-  const auto bits = static_cast<int>(8 * size_of(dtype)) - (is_signed(dtype) ? 1 : 0);
-  const auto high = static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1);
-  const std::int64_t low = is_signed(dtype) ? -high - 1 : 0;
-  if (number.integer >= low && number.integer <= high) return;
-  fail(ErrorKind::invalid_argument, operation,
-       std::to_string(number.integer) + " does not fit " + std::string(to_string(dtype)) +
-           ", which holds " + std::to_string(low) + " to " + std::to_string(high));
-}
-
 nb::tuple to_tuple(const Dims& dims) {
   nb::tuple tuple = nb::steal<nb::tuple>(PyTuple_New(dims.size()));
   for (int i = 0; i < dims.size(); ++i) {

@@ -64,9 +64,6 @@ bool read_number(nb::handle source, kernels::Scalar& number);
 // Whether a string names a device, as opposed to a dtype.
 bool names_device(std::string_view text);
 
-// Throws where an integer dtype does not hold the number.
-void require_fits(const char* operation, kernels::Scalar number, DType dtype);
-
 nb::tuple to_tuple(const Dims& dims);
 
 }  // namespace causeway::python

@@ -4,7 +4,7 @@
 NB_MODULE(_core, module) {
   using namespace causeway::python;
   module.doc() = "The compiled part of causeway.";
-  module.attr("__version__") = CAUSEWAY_VERSION;
+  module.attr("_version") = CAUSEWAY_VERSION;
   bind_errors(module);
   bind_dtype(module);
   // The class comes before every function that names it in its signature.

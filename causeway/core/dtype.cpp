@@ -26,11 +26,11 @@ std::string_view to_string(DType dtype) {
 
 DType parse_dtype(std::string_view name) {
   static constexpr std::pair<std::string_view, DType> kLongNames[] = {
-      {"float64", DType::f64}, {"double", DType::f64},  {"float32", DType::f32},
-      {"float", DType::f32},   {"float16", DType::f16}, {"half", DType::f16},
-      {"bfloat16", DType::bf16}, {"int64", DType::i64}, {"int", DType::i64},
-      {"int32", DType::i32},   {"int16", DType::i16},   {"int8", DType::i8},
-      {"uint8", DType::u8},    {"uint16", DType::u16},  {"boolean", DType::boolean},
+      {"float64", DType::f64},   {"double", DType::f64},  {"float32", DType::f32},
+      {"float", DType::f32},     {"float16", DType::f16}, {"half", DType::f16},
+      {"bfloat16", DType::bf16}, {"int64", DType::i64},   {"int", DType::i64},
+      {"int32", DType::i32},     {"int16", DType::i16},   {"int8", DType::i8},
+      {"uint8", DType::u8},      {"uint16", DType::u16},  {"boolean", DType::boolean},
   };
   for (DType dtype : kAllDTypes) {
     if (to_string(dtype) == name) return dtype;

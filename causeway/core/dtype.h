@@ -9,8 +9,8 @@ namespace causeway {
 
 enum class DType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i16, i8, u8, u16, boolean };
 
-inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::f16, DType::bf16,
-                                       DType::i64, DType::i32, DType::i16, DType::i8,
+inline constexpr DType kAllDTypes[] = {DType::f64, DType::f32, DType::f16,    DType::bf16,
+                                       DType::i64, DType::i32, DType::i16,    DType::i8,
                                        DType::u8,  DType::u16, DType::boolean};
 
 constexpr std::size_t size_of(DType dtype) {

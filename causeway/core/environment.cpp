@@ -22,7 +22,8 @@ std::size_t parse_bytes(std::string_view what, std::string_view text) {
   const double number = std::strtod(copy.c_str(), &end);
   while (std::isspace(static_cast<unsigned char>(*end))) ++end;
   std::string unit(end);
-  for (char& letter : unit) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  for (char& letter : unit)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   double scale = 0;
   if (unit.empty() || unit == "b") scale = 1;
   if (unit == "k" || unit == "kib") scale = 1024.0;

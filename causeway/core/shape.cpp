@@ -97,10 +97,9 @@ Shape broadcast(std::string_view operation, const Shape& a, const Shape& b) {
 int normalize_axis(std::string_view operation, int axis, int n_dims) {
   if (axis < -n_dims || axis >= n_dims) {
     fail(ErrorKind::invalid_argument, operation,
-         n_dims == 0
-             ? fmt::format("axis {} of a tensor with no dimensions", axis)
-             : fmt::format("axis {} is out of range for {} dimensions; expected {} to {}", axis,
-                           n_dims, -n_dims, n_dims - 1));
+         n_dims == 0 ? fmt::format("axis {} of a tensor with no dimensions", axis)
+                     : fmt::format("axis {} is out of range for {} dimensions; expected {} to {}",
+                                   axis, n_dims, -n_dims, n_dims - 1));
   }
   return axis < 0 ? axis + n_dims : axis;
 }

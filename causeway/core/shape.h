@@ -16,7 +16,8 @@ inline constexpr int kMaxDims = 8;
 class Dims {
  public:
   Dims() = default;
-  Dims(std::initializer_list<std::int64_t> values) : Dims(std::span(values.begin(), values.size())) {}
+  Dims(std::initializer_list<std::int64_t> values)
+      : Dims(std::span(values.begin(), values.size())) {}
   // Throws invalid_argument above kMaxDims entries.
   explicit Dims(std::span<const std::int64_t> values);
   static Dims filled(int size, std::int64_t value);

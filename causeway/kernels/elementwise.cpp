@@ -73,4 +73,14 @@ std::string_view to_string(PredicateOp op) {
   return "predicate";
 }
 
+bool fits(Scalar value, DType dtype) {
+  if (!is_integer(dtype)) return true;
+  if (!value.is_integer && !(value.real >= -9.3e18 && value.real <= 9.2e18)) return false;
+  const int bits = static_cast<int>(size_of(dtype)) * 8;
+  if (bits == 64) return true;
+  const std::int64_t low = is_signed(dtype) ? -(std::int64_t{1} << (bits - 1)) : 0;
+  const std::int64_t high = (std::int64_t{1} << (is_signed(dtype) ? bits - 1 : bits)) - 1;
+  return value.integer >= low && value.integer <= high;
+}
+
 }  // namespace causeway::kernels

@@ -11,19 +11,57 @@ namespace causeway::kernels {
 
 enum class UnaryOp : std::uint8_t {
   // of any number
-  negate, absolute, sign, square, relu,
+  negate,
+  absolute,
+  sign,
+  square,
+  relu,
   // of floating numbers
-  square_root, reciprocal_root, reciprocal, exp, expm1, log, log1p, log2, sin, cos, tan, tanh, erf,
-  sigmoid, silu, gelu, gelu_tanh, floor, ceil, round, trunc,
+  square_root,
+  reciprocal_root,
+  reciprocal,
+  exp,
+  expm1,
+  log,
+  log1p,
+  log2,
+  sin,
+  cos,
+  tan,
+  tanh,
+  erf,
+  sigmoid,
+  silu,
+  gelu,
+  gelu_tanh,
+  floor,
+  ceil,
+  round,
+  trunc,
 };
 
 enum class BinaryOp : std::uint8_t {
-  add, subtract, multiply, divide, power, remainder, minimum, maximum,
+  add,
+  subtract,
+  multiply,
+  divide,
+  power,
+  remainder,
+  minimum,
+  maximum,
 };
 
 // To bool; the operands may be of any one dtype.
 enum class CompareOp : std::uint8_t {
-  equal, not_equal, less, less_equal, greater, greater_equal, logical_and, logical_or, logical_xor,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  logical_and,
+  logical_or,
+  logical_xor,
 };
 
 enum class PredicateOp : std::uint8_t { is_nan, is_inf, is_finite, logical_not };
@@ -46,6 +84,9 @@ struct Scalar {
       : real(static_cast<double>(value)), integer(value), is_integer(true) {}
   Scalar(int value) : Scalar(static_cast<std::int64_t>(value)) {}  // NOLINT
 };
+
+// Whether the number is a value of an integer dtype; floating types and bool take any.
+bool fits(Scalar value, DType dtype);
 
 CAUSEWAY_KERNEL(unary, UnaryOp op, const Operand& in, const Operand& out);
 CAUSEWAY_KERNEL(binary, BinaryOp op, const Operand& a, const Operand& b, const Operand& out);

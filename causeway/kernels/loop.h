@@ -14,8 +14,8 @@ namespace causeway::kernels {
 
 template <int kOperands>
 struct Loop {
-  int n_dims = 0;                                              // 1 or more
-  std::array<std::int64_t, kMaxDims> size{};                   // innermost first
+  int n_dims = 0;                                                      // 1 or more
+  std::array<std::int64_t, kMaxDims> size{};                           // innermost first
   std::array<std::array<std::int64_t, kMaxDims>, kOperands> stride{};  // in elements
 
   std::int64_t count() const {

@@ -1,4 +1,5 @@
-// The CUDA kernels of a build without CUDA: no stream of such a device can exist, so none is called.
+// The CUDA kernels of a build without CUDA: no stream of such a device can exist, so none is
+// called.
 #include "causeway/core/error.h"
 #include "causeway/kernels/elementwise.h"
 #include "causeway/kernels/indexing.h"
@@ -9,8 +10,8 @@
 
 namespace causeway::kernels::cuda {
 
-#define CAUSEWAY_ABSENT(name, ...)                                                       \
-  void name(StreamView, __VA_ARGS__) {                                                   \
+#define CAUSEWAY_ABSENT(name, ...)                                                        \
+  void name(StreamView, __VA_ARGS__) {                                                    \
     fail(ErrorKind::device, #name, "this build has no CUDA support; use the cpu device"); \
   }
 

@@ -74,17 +74,18 @@ struct Kernel {
   }
 };
 template <class... Args>
-Kernel(const char*, void (*)(StreamView, Args...), void (*)(StreamView, Args...)) -> Kernel<Args...>;
+Kernel(const char*, void (*)(StreamView, Args...), void (*)(StreamView, Args...))
+    -> Kernel<Args...>;
 
 // Declares kernel `name` with these arguments after the stream, in both backends and as a callable
 // that picks one.
-#define CAUSEWAY_KERNEL(name, ...)               \
-  namespace cpu {                                \
+#define CAUSEWAY_KERNEL(name, ...)                  \
+  namespace cpu {                                   \
   void name(StreamView __VA_OPT__(, ) __VA_ARGS__); \
-  }                                              \
-  namespace cuda {                               \
+  }                                                 \
+  namespace cuda {                                  \
   void name(StreamView __VA_OPT__(, ) __VA_ARGS__); \
-  }                                              \
+  }                                                 \
   inline constexpr Kernel name { #name, cpu::name, cuda::name }
 
 }  // namespace causeway::kernels

@@ -100,8 +100,8 @@ DeviceInfo describe(int device) {
   info.memory_clock_mhz = attribute(cudaDevAttrMemoryClockRate, device) / 1000;
   info.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
   // Two transfers a clock over a bus counted in bits.
-  info.peak_bandwidth = 2.0 * info.memory_clock_mhz * 1e6 *
-                        attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
+  info.peak_bandwidth =
+      2.0 * info.memory_clock_mhz * 1e6 * attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
   return info;
 }
 
@@ -128,7 +128,7 @@ void* allocate(int device, std::size_t bytes) {
 }
 
 void release(int device, void* data) noexcept {
-  (void)device;  // cudaFree finds the device by the address
+  (void)device;    // cudaFree finds the device by the address
   cudaFree(data);  // fails harmlessly at shutdown, when the driver may be gone
 }
 
@@ -150,11 +150,6 @@ CUstream_st* create_stream(int device) {
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
   return stream;
-}
-
-void destroy_stream(int device, CUstream_st* stream) noexcept {
-  (void)device;
-  cudaStreamDestroy(stream);
 }
 
 void synchronize(int device, CUstream_st* stream) {

@@ -24,15 +24,15 @@ struct Device {
 
 struct DeviceInfo {
   std::string name;
-  int capability_major = 0;           // CUDA compute capability; 0 for the CPU
+  int capability_major = 0;  // CUDA compute capability; 0 for the CPU
   int capability_minor = 0;
-  std::size_t memory_total = 0;       // bytes
-  std::size_t memory_free = 0;        // bytes, at the time of asking
-  int multiprocessors = 0;            // the CPU's hardware threads
-  int clock_mhz = 0;                  // 0 where the system does not tell
+  std::size_t memory_total = 0;  // bytes
+  std::size_t memory_free = 0;   // bytes, at the time of asking
+  int multiprocessors = 0;       // the CPU's hardware threads
+  int clock_mhz = 0;             // 0 where the system does not tell
   int memory_clock_mhz = 0;
   std::size_t l2_bytes = 0;
-  double peak_bandwidth = 0;          // bytes a second; 0 where unknown
+  double peak_bandwidth = 0;  // bytes a second; 0 where unknown
 };
 
 // The CPU, then every CUDA device.

@@ -30,7 +30,6 @@ void* allocate_pinned(std::size_t bytes);
 void release_pinned(void* data) noexcept;
 
 CUstream_st* create_stream(int device);
-void destroy_stream(int device, CUstream_st* stream) noexcept;
 void synchronize(int device, CUstream_st* stream);
 void synchronize_device(int device);
 bool done(int device, CUstream_st* stream);

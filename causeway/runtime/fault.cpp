@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/runtime/driver.h"
+#include "causeway/runtime/stream.h"
 
 #include <array>
 #include <atomic>
@@ -14,7 +15,19 @@ namespace causeway {
 namespace {
 
 constexpr int kMaxDevices = 64;
-std::array<std::atomic<FaultRecord*>, kMaxDevices> records{};
+
+struct Slot {
+  std::atomic<FaultRecord*> record{nullptr};  // set last
+  std::int32_t* taken = nullptr;
+};
+std::array<Slot, kMaxDevices> slots;
+
+// On a stream of its own: the current one may be under capture.
+void clear(Device device, std::int32_t* taken) {
+  const Stream stream(device);
+  driver::fill_async(device.index, taken, 0, sizeof(*taken), stream.view().handle());
+  driver::synchronize(device.index, stream.view().handle());
+}
 
 const char* name_of(FaultSite site) {
   switch (site) {
@@ -28,26 +41,32 @@ const char* name_of(FaultSite site) {
 
 }  // namespace
 
-FaultRecord* fault_record(Device device) {
-  auto& slot = records.at(static_cast<std::size_t>(device.index));
-  if (FaultRecord* record = slot.load()) return record;
+FaultReport fault_report(Device device) {
+  Slot& slot = slots.at(static_cast<std::size_t>(device.index));
+  if (FaultRecord* record = slot.record.load()) return {record, slot.taken};
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  if (slot.load() == nullptr) {
-    void* memory = driver::allocate_pinned(sizeof(FaultRecord));
-    if (memory == nullptr) {
-      fail(ErrorKind::out_of_memory, "fault_record", "the host has no pinned memory left");
+  if (slot.record.load() == nullptr) {
+    // Four bytes that live as long as the process, and are not a pool's to give out.
+    void* host = driver::allocate_pinned(sizeof(FaultRecord));
+    void* memory = driver::allocate(device.index, sizeof(std::int32_t));
+    if (host == nullptr || memory == nullptr) {
+      fail(ErrorKind::out_of_memory, "fault_report", "no memory left to report faults in");
     }
-    slot = new (memory) FaultRecord();
+    slot.taken = static_cast<std::int32_t*>(memory);
+    clear(device, slot.taken);
+    slot.record = new (host) FaultRecord();
   }
-  return slot;
+  return {slot.record, slot.taken};
 }
 
 void check_fault(Device device) {
-  FaultRecord* record = records.at(static_cast<std::size_t>(device.index)).load();
+  Slot& slot = slots.at(static_cast<std::size_t>(device.index));
+  FaultRecord* record = slot.record.load();
   if (record == nullptr || record->site == 0) return;
   const FaultRecord seen = *record;
   *record = FaultRecord();
+  clear(device, slot.taken);
   throw_fault(seen);
 }
 

@@ -1,5 +1,5 @@
 // What a kernel does when it meets an index that is out of range: it skips the access and notes
-// the first such index in a record the host reads at the next synchronisation, which then throws.
+// one such index in a record the host reads at the next synchronisation, which then throws.
 // The device's context survives, unlike with a device-side assertion.
 #pragma once
 
@@ -18,8 +18,13 @@ struct FaultRecord {
   std::int64_t bound = 0;
 };
 
-// The CUDA device's record, in pinned memory that both sides address.
-FaultRecord* fault_record(Device device);
+// Where kernels of a CUDA device report: the record lies in pinned host memory; `taken`, in device
+// memory, elects the one thread that writes it (not every GPU has atomics on host memory).
+struct FaultReport {
+  FaultRecord* record = nullptr;
+  std::int32_t* taken = nullptr;
+};
+FaultReport fault_report(Device device);
 
 // Throws what the record says and clears it; does nothing while it is clear.
 void check_fault(Device device);

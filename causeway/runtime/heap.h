@@ -30,8 +30,8 @@ struct Block {
   Block* previous_free = nullptr;
   Heap* heap = nullptr;
   bool free = false;
-  std::uint32_t name = 0;                // whom the bytes are counted for
-  std::size_t requested = 0;             // bytes the user asked for
+  std::uint32_t name = 0;                 // whom the bytes are counted for
+  std::size_t requested = 0;              // bytes the user asked for
   std::vector<StreamView> other_streams;  // streams besides the owner's that used it
 };
 
@@ -77,8 +77,8 @@ class Heap {
   bool retired_ = false;
   std::array<Block*, kClasses> lists_{};
   std::array<std::uint64_t, kClasses / 64> filled_{};
-  std::deque<Block> blocks_;       // storage of all block records
-  std::vector<Block*> spare_;      // records not in use
+  std::deque<Block> blocks_;   // storage of all block records
+  std::vector<Block*> spare_;  // records not in use
 };
 
 }  // namespace causeway

@@ -6,9 +6,7 @@ namespace causeway::driver {
 
 namespace {
 
-[[noreturn]] void absent() {
-  fail(ErrorKind::device, "device", "no CUDA device: " + absence());
-}
+[[noreturn]] void absent() { fail(ErrorKind::device, "device", "no CUDA device: " + absence()); }
 
 }  // namespace
 
@@ -30,7 +28,6 @@ void* allocate_pinned(std::size_t) { absent(); }
 void release_pinned(void*) noexcept {}
 
 CUstream_st* create_stream(int) { absent(); }
-void destroy_stream(int, CUstream_st*) noexcept {}
 void synchronize(int, CUstream_st*) { absent(); }
 void synchronize_device(int) { absent(); }
 bool done(int, CUstream_st*) { absent(); }

@@ -18,7 +18,7 @@ namespace causeway {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kSmallLimit = kMiB;         // up to here blocks are cut from small segments
+constexpr std::size_t kSmallLimit = kMiB;  // up to here blocks are cut from small segments
 constexpr std::size_t kSmallSegment = 2 * kMiB;
 constexpr std::size_t kMediumLimit = 10 * kMiB;
 constexpr std::size_t kMediumSegment = 32 * kMiB;
@@ -279,7 +279,8 @@ Buffer Pool::allocate(std::size_t bytes, StreamView stream) {
   buffer.stream_ = stream;
   if (bytes == 0) return buffer;
   const std::lock_guard lock(state.mutex);
-  if (state.fail_in > 0 && --state.fail_in == 0) state.throw_out_of_memory(bytes, "failure injected");
+  if (state.fail_in > 0 && --state.fail_in == 0)
+    state.throw_out_of_memory(bytes, "failure injected");
   if (bytes > (std::size_t{1} << 48)) state.throw_out_of_memory(bytes, "no machine has that much");
   const bool guarded = state.guarded && !state.capturing(stream);
   const std::size_t size = round_up(bytes + (guarded ? 2 * kRedZone : 0), Heap::kGranule);
@@ -421,8 +422,8 @@ void Buffer::used_on(StreamView stream) {
 namespace {
 
 Pool* new_device_pool(Device device) {
-  auto* pool = new Pool(to_string(device),
-                        device.is_cpu() ? host_upstream() : device_upstream(device));
+  auto* pool =
+      new Pool(to_string(device), device.is_cpu() ? host_upstream() : device_upstream(device));
   if (const auto limit = environment("CAUSEWAY_MEMORY_LIMIT")) {
     pool->set_limit(parse_bytes("CAUSEWAY_MEMORY_LIMIT", *limit));
   }

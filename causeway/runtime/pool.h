@@ -63,16 +63,16 @@ struct NamedMemory {
 };
 
 struct MemoryStats {
-  std::size_t current = 0;   // live bytes, rounded as the pool rounds them
-  std::size_t peak = 0;      // the most that `current` has been since reset_peak
-  std::size_t cached = 0;    // bytes held for reuse
-  std::size_t limit = 0;     // of current + cached; 0 for none
+  std::size_t current = 0;  // live bytes, rounded as the pool rounds them
+  std::size_t peak = 0;     // the most that `current` has been since reset_peak
+  std::size_t cached = 0;   // bytes held for reuse
+  std::size_t limit = 0;    // of current + cached; 0 for none
   std::uint64_t allocations = 0;
   std::uint64_t frees = 0;
-  std::uint64_t segments = 0;            // live requests to the memory below
+  std::uint64_t segments = 0;              // live requests to the memory below
   std::uint64_t upstream_allocations = 0;  // how often more memory was asked for, ever
-  std::uint64_t recoveries = 0;          // how often memory was out and cached bytes released
-  std::uint64_t corrupted = 0;           // freed blocks whose red zone was overwritten
+  std::uint64_t recoveries = 0;            // how often memory was out and cached bytes released
+  std::uint64_t corrupted = 0;             // freed blocks whose red zone was overwritten
   std::map<std::string, NamedMemory> by_name;
 };
 

@@ -91,8 +91,8 @@ void stop() {
       record.length_ms = since(record.cpu_begin, record.cpu_end);
     } else if (record.end.has_value()) {
       const int device = record.stream.device().index;
-      record.start_ms = now.origin_ms.at(device) +
-                        Event::milliseconds(now.origins.at(device), *record.begin);
+      record.start_ms =
+          now.origin_ms.at(device) + Event::milliseconds(now.origins.at(device), *record.begin);
       record.length_ms = Event::milliseconds(*record.begin, *record.end);
     }
   }
@@ -160,11 +160,12 @@ std::string trace_json() {
                       {"name", "process_name"},
                       {"pid", process},
                       {"args", {{"name", to_string(device)}}}});
-    events.push_back({{"ph", "M"},
-                      {"name", "thread_name"},
-                      {"pid", process},
-                      {"tid", lane},
-                      {"args", {{"name", device.is_cpu() ? "cpu" : "stream " + std::to_string(lane)}}}});
+    events.push_back(
+        {{"ph", "M"},
+         {"name", "thread_name"},
+         {"pid", process},
+         {"tid", lane},
+         {"args", {{"name", device.is_cpu() ? "cpu" : "stream " + std::to_string(lane)}}}});
   };
   for (const Record& record : now.records) {
     const auto [place, fresh] =

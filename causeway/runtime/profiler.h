@@ -22,9 +22,9 @@ struct Entry {
   std::uint64_t count = 0;
   double total_ms = 0;
   double mean_ms = 0;
-  double bytes = 0;           // moved, as the caller declared them
-  double bandwidth = 0;       // bytes a second
-  double share_of_peak = 0;   // of the device's memory bandwidth; 0 where that is unknown
+  double bytes = 0;          // moved, as the caller declared them
+  double bandwidth = 0;      // bytes a second
+  double share_of_peak = 0;  // of the device's memory bandwidth; 0 where that is unknown
 };
 
 namespace internal {

@@ -4,6 +4,7 @@
 #include "causeway/runtime/driver.h"
 #include "causeway/runtime/fault.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -16,26 +17,53 @@ void StreamView::synchronize() const {
   check_fault(device_);
 }
 
-bool StreamView::done() const {
-  return device_.is_cpu() || driver::done(device_.index, handle_);
-}
+bool StreamView::done() const { return device_.is_cpu() || driver::done(device_.index, handle_); }
 
 void StreamView::wait(const Event& event) const {
   if (device_.is_cpu()) return event.synchronize();
   if (event.handle() != nullptr) driver::wait(device_.index, handle_, event.handle());
 }
 
-Stream::Stream(Device device)
-    : view_(device, device.is_cpu() ? nullptr : driver::create_stream(device.index)) {}
+namespace {
+
+// Handles that no Stream owns at the moment, by device.
+struct IdleHandles {
+  std::mutex mutex;
+  std::vector<StreamView> views;
+};
+
+IdleHandles& idle_handles() {
+  static auto* handles = new IdleHandles();
+  return *handles;
+}
+
+StreamView take_handle(Device device) {
+  if (device.is_cpu()) return {};
+  driver::require_device(device.index);
+  IdleHandles& idle = idle_handles();
+  const std::lock_guard lock(idle.mutex);
+  const auto found = std::find_if(idle.views.begin(), idle.views.end(),
+                                  [&](StreamView view) { return view.device() == device; });
+  if (found == idle.views.end()) return {device, driver::create_stream(device.index)};
+  const StreamView view = *found;
+  idle.views.erase(found);
+  return view;
+}
+
+}  // namespace
+
+Stream::Stream(Device device) : view_(take_handle(device)) {}
 
 Stream::~Stream() {
   if (view_.handle() == nullptr) return;
   try {
     driver::synchronize(view_.device().index, view_.handle());
   } catch (const Error&) {
-    // The driver is gone or the device has failed: nothing is left to wait for.
+    return;  // the driver is gone or the device has failed
   }
-  driver::destroy_stream(view_.device().index, view_.handle());
+  IdleHandles& idle = idle_handles();
+  const std::lock_guard lock(idle.mutex);
+  idle.views.push_back(view_);
 }
 
 Stream::Stream(Stream&& other) noexcept : view_(std::exchange(other.view_, {})) {}

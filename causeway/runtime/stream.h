@@ -35,10 +35,13 @@ class StreamView {
   CUstream_st* handle_ = nullptr;
 };
 
+// Owns a queue of its own. The handle is never destroyed but handed on to the next Stream of the
+// device: memory the stream used may be freed long after it, and the pool then asks the handle
+// whether its work is done.
 class Stream {
  public:
   explicit Stream(Device device);
-  // Waits for the stream's work, so that memory it used can be handed on.
+  // Waits for the stream's work.
   ~Stream();
   Stream(Stream&& other) noexcept;
   Stream& operator=(Stream&&) = delete;

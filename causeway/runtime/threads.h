@@ -17,10 +17,10 @@ void set_thread_count(int count);
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
   if (count <= 0) return;
-  const std::int64_t pieces =
-      std::min<std::int64_t>(thread_count(), (count + grain - 1) / std::max<std::int64_t>(grain, 1));
+  const std::int64_t pieces = std::min<std::int64_t>(
+      thread_count(), (count + grain - 1) / std::max<std::int64_t>(grain, 1));
   if (pieces <= 1) return body(0, count);
-#pragma omp parallel for num_threads(static_cast<int>(pieces)) schedule(static, 1)
+#pragma omp parallel for num_threads(static_cast <int>(pieces)) schedule(static, 1)
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
     const std::int64_t begin = count / pieces * piece + std::min(piece, count % pieces);
     body(begin, begin + count / pieces + (piece < count % pieces ? 1 : 0));

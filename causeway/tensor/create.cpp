@@ -12,6 +12,7 @@
 namespace causeway {
 
 Tensor full(const Shape& shape, Scalar value, DType dtype, Device device) {
+  require_fits("full", value, dtype);
   Tensor tensor = Tensor::empty(shape, dtype, device);
   if (tensor.numel() == 0) return tensor;
   const StreamView stream = current_stream(device);
@@ -19,8 +20,12 @@ Tensor full(const Shape& shape, Scalar value, DType dtype, Device device) {
   return tensor;
 }
 
-Tensor zeros(const Shape& shape, DType dtype, Device device) { return full(shape, 0, dtype, device); }
-Tensor ones(const Shape& shape, DType dtype, Device device) { return full(shape, 1, dtype, device); }
+Tensor zeros(const Shape& shape, DType dtype, Device device) {
+  return full(shape, 0, dtype, device);
+}
+Tensor ones(const Shape& shape, DType dtype, Device device) {
+  return full(shape, 1, dtype, device);
+}
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device) {
   if (step.real == 0) fail(ErrorKind::invalid_argument, "arange", "the step is 0");

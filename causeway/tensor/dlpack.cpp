@@ -46,8 +46,12 @@ Exported<Managed>* make_exported(const Tensor& tensor) {
   exported->managed.deleter = [](Managed* self) {
     delete static_cast<Exported<Managed>*>(self->manager_ctx);
   };
-  exported->managed.dl_tensor = {tensor.data(),     device_of(tensor), tensor.n_dims(),
-                                 type_of(tensor.dtype()), exported->shape,   exported->strides,
+  exported->managed.dl_tensor = {tensor.data(),
+                                 device_of(tensor),
+                                 tensor.n_dims(),
+                                 type_of(tensor.dtype()),
+                                 exported->shape,
+                                 exported->strides,
                                  0};
   return exported;
 }
@@ -76,8 +80,9 @@ Tensor import(const DLTensor& foreign, std::shared_ptr<void> owner, bool read_on
   const Strides strides = foreign.strides == nullptr
                               ? contiguous_strides(shape)
                               : Strides(std::span<const std::int64_t>(foreign.strides, n_dims));
-  const Device device =
-      kind == kCuda ? parse_device(fmt::format("cuda:{}", foreign.device.device_id)) : Device::cpu();
+  const Device device = kind == kCuda
+                            ? parse_device(fmt::format("cuda:{}", foreign.device.device_id))
+                            : Device::cpu();
   return Tensor::wrap(static_cast<std::byte*>(foreign.data) + foreign.byte_offset, shape, strides,
                       *dtype, device, std::move(owner), read_only);
 }

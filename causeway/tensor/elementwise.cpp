@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -42,25 +41,21 @@ struct Immediate {
 };
 
 void fill_immediate(Immediate& immediate, Scalar value, DType dtype, const Shape& shape) {
+  require_fits("scalar", value, dtype);
   kernels::dispatch_all(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     T typed{};
     if constexpr (std::is_same_v<T, bool>) {
       typed = value.real != 0;
     } else if constexpr (std::is_integral_v<T>) {
-      if (value.integer < static_cast<std::int64_t>(std::numeric_limits<T>::min()) ||
-          value.integer > static_cast<std::int64_t>(std::numeric_limits<T>::max())) {
-        fail(ErrorKind::invalid_argument, "scalar",
-             fmt::format("{} does not fit {}; convert the tensor first, as with .to(\"i64\")",
-                         value.integer, to_string(dtype)));
-      }
       typed = static_cast<T>(value.integer);
     } else {
       typed = static_cast<T>(static_cast<Compute<T>>(value.real));
     }
     std::memcpy(immediate.bytes.data(), &typed, sizeof(typed));
   });
-  immediate.operand = {immediate.bytes.data(), dtype, shape, Strides::filled(shape.size(), 0), true};
+  immediate.operand = {immediate.bytes.data(), dtype, shape, Strides::filled(shape.size(), 0),
+                       true};
 }
 
 Tensor run_binary(BinaryOp op, const kernels::Operand& a, const kernels::Operand& b,
@@ -78,8 +73,8 @@ Tensor unary(UnaryOp op, const Tensor& x) {
     fail(ErrorKind::invalid_argument, kernels::to_string(op),
          "bool tensors have no such operation; convert them first, as with .to(\"i32\")");
   }
-  const bool stays_integer = op == UnaryOp::floor || op == UnaryOp::ceil || op == UnaryOp::round ||
-                             op == UnaryOp::trunc;
+  const bool stays_integer =
+      op == UnaryOp::floor || op == UnaryOp::ceil || op == UnaryOp::round || op == UnaryOp::trunc;
   if (stays_integer && !is_floating(x.dtype())) return x;
   const Tensor typed = kernels::needs_floating(op) ? x.to(to_floating(x.dtype())) : x;
   Tensor out = Tensor::empty(x.shape(), typed.dtype(), x.device());
@@ -134,7 +129,9 @@ Tensor compare(CompareOp op, const Tensor& a, const Tensor& b) {
 }
 
 Tensor compare(CompareOp op, const Tensor& a, Scalar b) {
-  const DType dtype = with_scalar(a.dtype(), b);
+  // A number no element can equal is compared in 64 bits.
+  const DType narrow = with_scalar(a.dtype(), b);
+  const DType dtype = kernels::fits(b, narrow) ? narrow : DType::i64;
   const Tensor typed = a.to(dtype);
   Immediate immediate;
   fill_immediate(immediate, b, dtype, a.shape());
@@ -180,10 +177,13 @@ Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
          fmt::format("the lower bound {} is above the upper bound {}", low.real, high.real));
   }
   const DType dtype = promote(with_scalar(x.dtype(), low), with_scalar(x.dtype(), high));
+  require_fits("clamp", low, dtype);
+  require_fits("clamp", high, dtype);
   const Tensor typed = x.to(dtype);
   Tensor out = Tensor::empty(x.shape(), dtype, x.device());
   const StreamView stream = current_stream(x.device());
-  if (out.numel() > 0) kernels::clamp(stream, operand(typed, stream), low, high, operand(out, stream));
+  if (out.numel() > 0)
+    kernels::clamp(stream, operand(typed, stream), low, high, operand(out, stream));
   return out;
 }
 

@@ -30,8 +30,12 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor clamp(const Tensor& x, Scalar low, Scalar high);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return binary(BinaryOp::add, a, b); }
-inline Tensor operator-(const Tensor& a, const Tensor& b) { return binary(BinaryOp::subtract, a, b); }
-inline Tensor operator*(const Tensor& a, const Tensor& b) { return binary(BinaryOp::multiply, a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) {
+  return binary(BinaryOp::subtract, a, b);
+}
+inline Tensor operator*(const Tensor& a, const Tensor& b) {
+  return binary(BinaryOp::multiply, a, b);
+}
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return binary(BinaryOp::divide, a, b); }
 inline Tensor operator+(const Tensor& a, Scalar b) { return binary(BinaryOp::add, a, b); }
 inline Tensor operator-(const Tensor& a, Scalar b) { return binary(BinaryOp::subtract, a, b); }

@@ -4,6 +4,7 @@
 #include "causeway/core/error.h"
 #include "causeway/kernels/device/half.h"
 #include "causeway/runtime/transfer.h"
+#include "causeway/tensor/tensor.h"
 
 #include <cstring>
 #include <type_traits>

@@ -174,6 +174,11 @@ Tensor write_at(std::string_view operation, const Write& write, const Tensor& x,
   require_same_device(operation, x, source);
   require_aligned(operation, x, axis, index);
   const Tensor places = require_index(operation, x, index);
+  if (broadcast(operation, source.shape(), index.shape()) != index.shape()) {
+    fail(ErrorKind::shape_mismatch, operation,
+         fmt::format("the source has shape {}, the index {}; each index needs one value",
+                     to_string(source.shape()), to_string(index.shape())));
+  }
   const Tensor values = source.to(x.dtype()).expand(index.shape()).contiguous();
   Tensor out = x.clone();
   const StreamView stream = current_stream(x.device());

@@ -44,11 +44,12 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (b.n_dims() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
   require_same_device("matmul", a, b);
   if (a.size(-1) != b.size(-2)) {
-    fail(ErrorKind::shape_mismatch, "matmul",
-         fmt::format("shapes {} and {}: the last size of the first, {}, must equal the last but one "
-                     "of the second, {}{}",
-                     to_string(a.shape()), to_string(b.shape()), a.size(-1), b.size(-2),
-                     a.size(-1) == b.size(-1) ? "; transpose the second" : ""));
+    fail(
+        ErrorKind::shape_mismatch, "matmul",
+        fmt::format("shapes {} and {}: the last size of the first, {}, must equal the last but one "
+                    "of the second, {}{}",
+                    to_string(a.shape()), to_string(b.shape()), a.size(-1), b.size(-2),
+                    a.size(-1) == b.size(-1) ? "; transpose the second" : ""));
   }
   const DType dtype = promote(a.dtype(), b.dtype());
   if (!is_floating(dtype)) {

@@ -1,6 +1,7 @@
 // How tensors are handed to kernels. For the rooms that launch them.
 #pragma once
 
+#include "causeway/kernels/elementwise.h"
 #include "causeway/kernels/operand.h"
 #include "causeway/tensor/tensor.h"
 
@@ -18,7 +19,11 @@ kernels::Cube cube_around(const Tensor& tensor, int axis);
 // Throws unless all tensors are on one device.
 void require_same_device(std::string_view operation, const Tensor& a, const Tensor& b);
 
+// Throws unless the number is a value of the dtype.
+void require_fits(std::string_view operation, kernels::Scalar value, DType dtype);
+
 // The axes of a reduction, sorted and without repetition; none given means all.
-std::vector<int> normalize_axes(std::string_view operation, const std::vector<int>& axes, int n_dims);
+std::vector<int> normalize_axes(std::string_view operation, const std::vector<int>& axes,
+                                int n_dims);
 
 }  // namespace causeway

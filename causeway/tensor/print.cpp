@@ -27,8 +27,8 @@ class NumberFormat {
       largest = std::max(largest, std::fabs(value));
       if (value != 0) smallest = std::min(smallest, std::fabs(value));
     }
-    exponent_ = largest >= 1e8 || (!whole_ && smallest < 1e-4) ||
-                (!whole_ && largest / smallest > 1e6);
+    exponent_ =
+        largest >= 1e8 || (!whole_ && smallest < 1e-4) || (!whole_ && largest / smallest > 1e6);
   }
   std::string operator()(double value) const {
     if (std::isnan(value)) return "nan";

@@ -15,7 +15,7 @@ namespace {
 
 // A reduction brought to the form the kernels take.
 struct Plan {
-  Tensor dense;              // contiguous, its axes permuted
+  Tensor dense;  // contiguous, its axes permuted
   kernels::Cube cube;
   Shape kept;                // the kept sizes in the order of `dense`
   std::vector<int> restore;  // permutes `kept` to the tensor's own order
@@ -146,7 +146,8 @@ Tensor argmax(const Tensor& x, std::optional<int> axis, bool keep_dims) {
 Tensor cumulative_sum(const Tensor& x, int axis) {
   axis = normalize_axis("cumulative_sum", axis, x.n_dims());
   const Tensor rows = x.transpose(axis, -1).contiguous();
-  Tensor out = Tensor::empty(rows.shape(), kernels::result_dtype(ReduceOp::sum, x.dtype()), x.device());
+  Tensor out =
+      Tensor::empty(rows.shape(), kernels::result_dtype(ReduceOp::sum, x.dtype()), x.device());
   if (x.numel() > 0) {
     const StreamView stream = current_stream(x.device());
     kernels::cumulative_sum(stream, operand(rows, stream), operand(out, stream),

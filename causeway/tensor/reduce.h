@@ -13,7 +13,8 @@ using kernels::ReduceOp;
 
 // sum and prod of integers and bool are i64, their mean f32. min, max, argmin and argmax of nothing
 // are an error.
-Tensor reduce(ReduceOp op, const Tensor& x, const std::vector<int>& axes = {}, bool keep_dims = false);
+Tensor reduce(ReduceOp op, const Tensor& x, const std::vector<int>& axes = {},
+              bool keep_dims = false);
 inline Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keep_dims = false) {
   return reduce(ReduceOp::sum, x, axes, keep_dims);
 }

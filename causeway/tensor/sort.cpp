@@ -9,7 +9,10 @@
 namespace causeway {
 
 Sorted sort(const Tensor& x, int axis, bool descending) {
-  if (x.n_dims() == 0) return sort(x.reshape({1}), 0, descending);
+  if (x.n_dims() == 0) {
+    const Sorted single = sort(x.reshape({1}), 0, descending);
+    return {single.values.reshape({}), single.indices.reshape({})};
+  }
   axis = normalize_axis("sort", axis, x.n_dims());
   const Tensor rows = x.transpose(axis, -1).contiguous();
   Tensor values = Tensor::empty(rows.shape(), x.dtype(), x.device());

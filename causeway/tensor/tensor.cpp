@@ -45,9 +45,7 @@ Tensor Tensor::wrap(void* data, const Shape& shape, const Strides& strides, DTyp
   return {std::move(storage), shape, strides, 0, dtype};
 }
 
-std::int64_t Tensor::size(int axis) const {
-  return shape_[normalize_axis("size", axis, n_dims())];
-}
+std::int64_t Tensor::size(int axis) const { return shape_[normalize_axis("size", axis, n_dims())]; }
 
 bool Tensor::is_contiguous() const {
   std::int64_t step = 1;
@@ -105,8 +103,11 @@ void Tensor::copy_from(const Tensor& source) const {
     fail(ErrorKind::invalid_argument, "copy_from",
          "the memory was handed over as read-only; clone() it first");
   }
-  const Tensor typed = source.to(dtype_).to(device()).expand(shape_);
+  Tensor typed = source.to(dtype_).to(device()).expand(shape_);
   if (numel() == 0) return;
+  // Views of one memory may overlap: what is read must not have been written meanwhile.
+  if (typed.storage_ == storage_ && !(typed.data() == data() && typed.strides_ == strides_))
+    typed = typed.clone();
   const StreamView stream = current_stream(device());
   kernels::copy(stream, operand(typed, stream), operand(*this, stream));
 }
@@ -149,6 +150,15 @@ void require_same_device(std::string_view operation, const Tensor& a, const Tens
   fail(ErrorKind::device, operation,
        fmt::format("the tensors are on {} and {}; move one of them with .to(\"{}\")",
                    to_string(a.device()), to_string(b.device()), to_string(a.device())));
+}
+
+void require_fits(std::string_view operation, kernels::Scalar value, DType dtype) {
+  if (kernels::fits(value, dtype)) return;
+  fail(ErrorKind::invalid_argument, operation,
+       fmt::format(
+           "{} does not fit {}; use a wider type, as with .to(\"i64\")",
+           value.is_integer ? fmt::format("{}", value.integer) : fmt::format("{}", value.real),
+           to_string(dtype)));
 }
 
 std::vector<int> normalize_axes(std::string_view operation, const std::vector<int>& axes,

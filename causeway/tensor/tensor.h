@@ -50,7 +50,9 @@ class Tensor {
   bool is_contiguous() const;
 
   // The first element. Device memory is for kernels and libraries only.
-  std::byte* data() const { return storage_->data + offset_ * static_cast<std::int64_t>(size_of(dtype_)); }
+  std::byte* data() const {
+    return storage_->data + offset_ * static_cast<std::int64_t>(size_of(dtype_));
+  }
   template <class T>
   T* data_as() const {
     return reinterpret_cast<T*>(data());

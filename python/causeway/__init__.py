@@ -8,7 +8,7 @@
 
 from . import cuda, testing
 from ._core import *  # noqa: F403
-from ._core import __version__
+from ._core import _version as __version__
 from .graph import Graph, capture
 from .profiler import profile
 

@@ -182,13 +182,14 @@ def test_streams_of_consumers(cuda):
     with pytest.raises(cw.InvalidArgument, match="stream 0 is ambiguous"):
         x.__dlpack__(stream=0)
     for _ in range(20):
+        # The producer's current stream is the one the consumer's must wait for.
+        other = cw.Stream(cuda)
         with cw.stream(cw.Stream(cuda)):
             big = cw.full((2048, 2048), 1.0, device=cuda) @ cw.full((2048, 2048), 1.0, device=cuda)
-            capsule = big.__dlpack__(stream=cw.current_stream(cuda).handle)
-            other = cw.Stream(cuda)
-            with cw.stream(other):
-                taken = cw.from_dlpack(big)
-                assert (taken + 1).min().item() == 2049
+            capsule = big.__dlpack__(stream=other.handle)
+        with cw.stream(other):
+            taken = cw.from_dlpack(capsule)
+            assert (taken + 1).min().item() == 2049
         del capsule, big, taken
     cw.synchronize(cuda)
 

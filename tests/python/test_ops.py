@@ -77,8 +77,9 @@ def test_unary_of_views(op, view, device, rng):
 
 
 @pytest.mark.parametrize("dtype", [cw.f64, cw.f32], ids=name)
-@pytest.mark.parametrize("op", ["exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh", "floor",
-                                "ceil", "round", "trunc", "abs", "negative", "square", "reciprocal"])
+@pytest.mark.parametrize("op", ["exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tanh",
+                                "floor", "ceil", "round", "trunc", "abs", "negative", "square",
+                                "reciprocal"])
 def test_unary_of_special_values(op, dtype, device):
     values = np.array(SPECIAL, dtype=NUMPY[dtype])
     with np.errstate(all="ignore"):

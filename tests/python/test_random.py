@@ -42,7 +42,8 @@ def test_integers(dtype, device):
 
 
 def test_wide_integers(device):
-    values = host(cw.Generator(4).integers(N, -(2**63), 2**63 - 1, device=device)).astype(np.float64)
+    drawn = cw.Generator(4).integers(N, -(2**63), 2**63 - 1, device=device)
+    values = host(drawn).astype(np.float64)
     assert abs(values.mean()) < 5 * 2**63 / np.sqrt(3 * N)
     assert values.min() < -0.99 * 2**63 and values.max() > 0.99 * 2**63
 

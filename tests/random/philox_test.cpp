@@ -22,14 +22,14 @@ TEST(Philox, KnownAnswers) {
   const std::uint32_t ones = 0xffffffff;
   expect_words(philox(Bits128{{ones, ones, ones, ones}}, ones, ones), 0x408f276d, 0x41c83b0e,
                0xa20bc7c6, 0x6d5451fd);
-  expect_words(philox(Bits128{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, 0xa4093822,
-                      0x299f31d0),
-               0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1);
+  expect_words(
+      philox(Bits128{{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, 0xa4093822, 0x299f31d0),
+      0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1);
 }
 
 TEST(Philox, SeedStreamAndIndexFillKeyAndCounter) {
-  const Bits128 direct = philox(Bits128{{0x55667788, 0x11223344, 0xddeeff00, 0x99aabbcc}},
-                                0x89abcdef, 0x01234567);
+  const Bits128 direct =
+      philox(Bits128{{0x55667788, 0x11223344, 0xddeeff00, 0x99aabbcc}}, 0x89abcdef, 0x01234567);
   const Bits128 named = philox(0x0123456789abcdefull, 0x99aabbccddeeff00ull, 0x1122334455667788ull);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(direct.word[i], named.word[i]);
 }
@@ -54,13 +54,25 @@ double worst_ulps(Ours ours, Exact exact, float low, float high) {
 }
 
 TEST(Elementary, WithinTwoUlps) {
-  EXPECT_LE(worst_ulps(elementary::exp, [](double x) { return std::exp(x); }, -200, 88.7f), 1.1);
-  EXPECT_LE(worst_ulps(static_cast<float (*)(float)>(elementary::log),
-                       [](double x) { return std::log(x); }, 0, 3e38f), 1.0);
-  EXPECT_LE(worst_ulps(elementary::sin, [](double x) { return std::sin(x); }, -30000, 30000), 2.0);
-  EXPECT_LE(worst_ulps(elementary::cos, [](double x) { return std::cos(x); }, -30000, 30000), 2.0);
-  EXPECT_LE(worst_ulps(elementary::tanh, [](double x) { return std::tanh(x); }, -100, 100), 2.0);
-  EXPECT_LE(worst_ulps(elementary::erf, [](double x) { return std::erf(x); }, -100, 100), 2.1);
+  EXPECT_LE(worst_ulps(
+                elementary::exp, [](double x) { return std::exp(x); }, -200, 88.7f),
+            1.1);
+  EXPECT_LE(worst_ulps(
+                static_cast<float (*)(float)>(elementary::log),
+                [](double x) { return std::log(x); }, 0, 3e38f),
+            1.0);
+  EXPECT_LE(worst_ulps(
+                elementary::sin, [](double x) { return std::sin(x); }, -30000, 30000),
+            2.0);
+  EXPECT_LE(worst_ulps(
+                elementary::cos, [](double x) { return std::cos(x); }, -30000, 30000),
+            2.0);
+  EXPECT_LE(worst_ulps(
+                elementary::tanh, [](double x) { return std::tanh(x); }, -100, 100),
+            2.0);
+  EXPECT_LE(worst_ulps(
+                elementary::erf, [](double x) { return std::erf(x); }, -100, 100),
+            2.1);
 }
 
 TEST(Elementary, Ends) {

@@ -166,8 +166,8 @@ TEST_F(PoolTest, OutOfMemorySaysWhoHoldsItAndLeavesThePoolUsable) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
     const std::string text = error.what();
-    for (const char* part : {"[memory.allocate]", "50.0 MiB", "embeddings 80.0 MiB", "test memory",
-                             "smaller batch"}) {
+    for (const char* part :
+         {"[memory.allocate]", "50.0 MiB", "embeddings 80.0 MiB", "test memory", "smaller batch"}) {
       EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
     }
   }

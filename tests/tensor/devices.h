@@ -54,8 +54,8 @@ inline void expect_close(const Tensor& got, const Tensor& want, const std::strin
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
     if (a[i] == b[i]) continue;
     const double limit = scale * (allowed.absolute + allowed.relative * std::fabs(b[i]));
-    ASSERT_TRUE(std::fabs(a[i] - b[i]) <= limit)
-        << what << ": element " << i << " of " << a.size() << " is " << a[i] << ", expected " << b[i];
+    ASSERT_TRUE(std::fabs(a[i] - b[i]) <= limit) << what << ": element " << i << " of " << a.size()
+                                                 << " is " << a[i] << ", expected " << b[i];
   }
 }
 

@@ -13,20 +13,40 @@ namespace {
 const Device kGpu = Device::cuda(0);
 constexpr std::int64_t kSizes[] = {1, 31, 32, 33, 1003};
 
-constexpr UnaryOp kUnary[] = {
-    UnaryOp::negate, UnaryOp::absolute, UnaryOp::sign, UnaryOp::square, UnaryOp::relu,
-    UnaryOp::square_root, UnaryOp::reciprocal_root, UnaryOp::reciprocal, UnaryOp::exp,
-    UnaryOp::expm1, UnaryOp::log, UnaryOp::log1p, UnaryOp::log2, UnaryOp::sin, UnaryOp::cos,
-    UnaryOp::tan, UnaryOp::tanh, UnaryOp::erf, UnaryOp::sigmoid, UnaryOp::silu, UnaryOp::gelu,
-    UnaryOp::gelu_tanh, UnaryOp::floor, UnaryOp::ceil, UnaryOp::round, UnaryOp::trunc};
-constexpr BinaryOp kBinary[] = {BinaryOp::add, BinaryOp::subtract, BinaryOp::multiply,
-                                BinaryOp::divide, BinaryOp::power, BinaryOp::remainder,
+constexpr UnaryOp kUnary[] = {UnaryOp::negate,
+                              UnaryOp::absolute,
+                              UnaryOp::sign,
+                              UnaryOp::square,
+                              UnaryOp::relu,
+                              UnaryOp::square_root,
+                              UnaryOp::reciprocal_root,
+                              UnaryOp::reciprocal,
+                              UnaryOp::exp,
+                              UnaryOp::expm1,
+                              UnaryOp::log,
+                              UnaryOp::log1p,
+                              UnaryOp::log2,
+                              UnaryOp::sin,
+                              UnaryOp::cos,
+                              UnaryOp::tan,
+                              UnaryOp::tanh,
+                              UnaryOp::erf,
+                              UnaryOp::sigmoid,
+                              UnaryOp::silu,
+                              UnaryOp::gelu,
+                              UnaryOp::gelu_tanh,
+                              UnaryOp::floor,
+                              UnaryOp::ceil,
+                              UnaryOp::round,
+                              UnaryOp::trunc};
+constexpr BinaryOp kBinary[] = {BinaryOp::add,     BinaryOp::subtract, BinaryOp::multiply,
+                                BinaryOp::divide,  BinaryOp::power,    BinaryOp::remainder,
                                 BinaryOp::minimum, BinaryOp::maximum};
 constexpr CompareOp kCompare[] = {
-    CompareOp::equal, CompareOp::not_equal, CompareOp::less, CompareOp::less_equal,
-    CompareOp::greater, CompareOp::greater_equal, CompareOp::logical_and, CompareOp::logical_or,
-    CompareOp::logical_xor};
-constexpr ReduceOp kReduce[] = {ReduceOp::sum, ReduceOp::mean, ReduceOp::prod, ReduceOp::min,
+    CompareOp::equal,       CompareOp::not_equal,  CompareOp::less,
+    CompareOp::less_equal,  CompareOp::greater,    CompareOp::greater_equal,
+    CompareOp::logical_and, CompareOp::logical_or, CompareOp::logical_xor};
+constexpr ReduceOp kReduce[] = {ReduceOp::sum, ReduceOp::mean,   ReduceOp::prod,  ReduceOp::min,
                                 ReduceOp::max, ReduceOp::argmin, ReduceOp::argmax};
 
 // A view of `x`, taken on each device from the same base.
@@ -48,8 +68,9 @@ TEST(GpuParity, Copies) {
         const Tensor base = draw(generator, {rows, columns}, dtype);
         for (const Layout& layout : layouts()) {
           const Pair x = on_both(base, layout);
-          expect_same_bytes(x.gpu.clone(), x.cpu.clone(),
-                            fmt::format("{} {} {}x{}", layout.name, to_string(dtype), rows, columns));
+          expect_same_bytes(
+              x.gpu.clone(), x.cpu.clone(),
+              fmt::format("{} {} {}x{}", layout.name, to_string(dtype), rows, columns));
         }
       }
     }
@@ -103,7 +124,8 @@ TEST(GpuParity, UnaryOperations) {
 TEST(GpuParity, UnaryAtTheEnds) {
   CAUSEWAY_REQUIRE_GPU();
   const float inf = INFINITY;
-  const std::vector<float> ends{0.0f, -0.0f, 1e-40f, -1e-40f, 1e30f, -1e30f, 88.0f, -104.0f, inf, -inf, NAN};
+  const std::vector<float> ends{0.0f,  -0.0f,   1e-40f, -1e-40f, 1e30f, -1e30f,
+                                88.0f, -104.0f, inf,    -inf,    NAN};
   const Tensor cpu = Tensor::from<float>(ends, {static_cast<std::int64_t>(ends.size())});
   for (UnaryOp op : kUnary) {
     if (op == UnaryOp::tan || op == UnaryOp::sin || op == UnaryOp::cos) continue;  // of 1e30
@@ -120,17 +142,20 @@ TEST(GpuParity, BinaryOperations) {
   Generator generator(5);
   for (DType dtype : kAllDTypes) {
     for (BinaryOp op : kBinary) {
-      const bool no_bool = op == BinaryOp::subtract || op == BinaryOp::power || op == BinaryOp::remainder;
+      const bool no_bool =
+          op == BinaryOp::subtract || op == BinaryOp::power || op == BinaryOp::remainder;
       if (dtype == DType::boolean && no_bool) continue;
       for (const Layout& layout : layouts()) {
         const Pair x = on_both(draw(generator, {33, 68}, dtype), layout);
         Pair y = on_both(draw(generator, {33, 68}, dtype), layout);
-        const auto what = fmt::format("{} {} {}", kernels::to_string(op), to_string(dtype), layout.name);
+        const auto what =
+            fmt::format("{} {} {}", kernels::to_string(op), to_string(dtype), layout.name);
         expect_close(binary(op, x.gpu, y.gpu), binary(op, x.cpu, y.cpu), what, 4);
         const Pair row = {y.cpu.slice(0, 0, 1), y.gpu.slice(0, 0, 1)};
         expect_close(binary(op, x.gpu, row.gpu), binary(op, x.cpu, row.cpu), what + " row", 4);
         const Pair column = {y.cpu.slice(1, 0, 1), y.gpu.slice(1, 0, 1)};
-        expect_close(binary(op, column.gpu, x.gpu), binary(op, column.cpu, x.cpu), what + " column", 4);
+        expect_close(binary(op, column.gpu, x.gpu), binary(op, column.cpu, x.cpu), what + " column",
+                     4);
         expect_close(binary(op, x.gpu, 3), binary(op, x.cpu, 3), what + " number", 4);
         if (op != BinaryOp::power) {
           expect_close(binary(op, 3, x.gpu), binary(op, 3, x.cpu), what + " from number", 4);
@@ -156,7 +181,8 @@ TEST(GpuParity, ComparisonsAndChoices) {
         expect_same_bytes(compare(op, x.gpu, y.gpu), compare(op, x.cpu, y.cpu), layout.name);
         expect_same_bytes(compare(op, x.gpu, 1), compare(op, x.cpu, 1), layout.name);
       }
-      const Pair less = {compare(CompareOp::less, x.cpu, y.cpu), compare(CompareOp::less, x.gpu, y.gpu)};
+      const Pair less = {compare(CompareOp::less, x.cpu, y.cpu),
+                         compare(CompareOp::less, x.gpu, y.gpu)};
       expect_same_bytes(where(less.gpu, x.gpu, y.gpu), where(less.cpu, x.cpu, y.cpu), layout.name);
       if (dtype == DType::boolean) continue;
       expect_same_bytes(clamp(x.gpu, 0, 2), clamp(x.cpu, 0, 2), layout.name);
@@ -167,9 +193,9 @@ TEST(GpuParity, ComparisonsAndChoices) {
 TEST(GpuParity, Reductions) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(7);
-  const Shape shapes[] = {{1},         {31},       {100003},     {4, 1000},   {3, 5000}, {2000, 33},
-                          {5000, 128}, {7, 11, 13}, {64, 300, 4}, {3, 70001},  {1, 1},    {257, 1},
-                          {2, 100, 68}};
+  const Shape shapes[] = {{1},        {31},        {100003},    {4, 1000},    {3, 5000},
+                          {2000, 33}, {5000, 128}, {7, 11, 13}, {64, 300, 4}, {3, 70001},
+                          {1, 1},     {257, 1},    {2, 100, 68}};
   for (DType dtype : kAllDTypes) {
     for (const Shape& shape : shapes) {
       const Tensor cpu = draw(generator, shape, dtype);
@@ -181,11 +207,12 @@ TEST(GpuParity, Reductions) {
         for (const auto& axes : choices) {
           const bool position = op == ReduceOp::argmin || op == ReduceOp::argmax;
           if (position && axes.size() != 1) continue;
-          const auto what = fmt::format("{} {} {}", kernels::to_string(op), to_string(dtype),
-                                        to_string(shape));
+          const auto what =
+              fmt::format("{} {} {}", kernels::to_string(op), to_string(dtype), to_string(shape));
           // Two orders of summation differ by the rounding of the partial sums.
           const double length = static_cast<double>(numel(shape));
-          expect_close(reduce(op, gpu, axes), reduce(op, cpu, axes), what, 4 + std::sqrt(length) / 8);
+          expect_close(reduce(op, gpu, axes), reduce(op, cpu, axes), what,
+                       4 + std::sqrt(length) / 8);
           if (shape.size() == 2) {
             expect_close(reduce(op, gpu.transpose(), axes), reduce(op, cpu.transpose(), axes),
                          what + " transposed", 4 + std::sqrt(length) / 8);
@@ -230,8 +257,8 @@ TEST(GpuParity, RunningSums) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(10);
   for (DType dtype : {DType::f64, DType::f32, DType::i32, DType::u8, DType::boolean}) {
-    for (const Shape& shape : {Shape{1}, Shape{4096}, Shape{4097}, Shape{1000003}, Shape{33, 9000},
-                               Shape{3, 5, 7}}) {
+    for (const Shape& shape :
+         {Shape{1}, Shape{4096}, Shape{4097}, Shape{1000003}, Shape{33, 9000}, Shape{3, 5, 7}}) {
       const Tensor cpu = draw(generator, shape, dtype);
       for (int axis = 0; axis < shape.size(); ++axis) {
         expect_close(cumulative_sum(cpu.to(kGpu), axis), cumulative_sum(cpu, axis),
@@ -245,7 +272,8 @@ TEST(GpuParity, Sorting) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(11);
   for (DType dtype : kAllDTypes) {
-    for (const Shape& shape : {Shape{1}, Shape{1003}, Shape{7, 33}, Shape{300, 1}, Shape{5, 6, 7}}) {
+    for (const Shape& shape :
+         {Shape{1}, Shape{1003}, Shape{7, 33}, Shape{300, 1}, Shape{5, 6, 7}}) {
       const Tensor cpu = draw(generator, shape, dtype);  // few distinct values: ties abound
       for (int axis = 0; axis < shape.size(); ++axis) {
         for (bool descending : {false, true}) {
@@ -296,15 +324,21 @@ TEST(GpuParity, Indexing) {
 TEST(GpuParity, Matmul) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(13);
-  const std::pair<Shape, Shape> cases[] = {
-      {{1, 1}, {1, 1}},       {{31, 33}, {33, 17}},         {{128, 64}, {64, 256}},
-      {{5, 31, 7}, {7, 9}},   {{4, 3, 16, 8}, {3, 8, 24}},  {{2, 1, 8, 8}, {5, 8, 8}},
-      {{9}, {9, 4}},          {{6, 9}, {9}},                {{1003, 5}, {5, 1}}};
+  const std::pair<Shape, Shape> cases[] = {{{1, 1}, {1, 1}},
+                                           {{31, 33}, {33, 17}},
+                                           {{128, 64}, {64, 256}},
+                                           {{5, 31, 7}, {7, 9}},
+                                           {{4, 3, 16, 8}, {3, 8, 24}},
+                                           {{2, 1, 8, 8}, {5, 8, 8}},
+                                           {{9}, {9, 4}},
+                                           {{6, 9}, {9}},
+                                           {{1003, 5}, {5, 1}}};
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
     for (const auto& [left, right] : cases) {
       const Tensor a = draw(generator, left, dtype);
       const Tensor b = draw(generator, right, dtype);
-      const auto what = fmt::format("{} {} {}", to_string(dtype), to_string(left), to_string(right));
+      const auto what =
+          fmt::format("{} {} {}", to_string(dtype), to_string(left), to_string(right));
       expect_close(matmul(a.to(kGpu), b.to(kGpu)), matmul(a, b), what, 16);
       if (left.size() < 2 || right.size() < 2) continue;
       const Tensor a_columns = a.transpose().contiguous();
@@ -314,7 +348,8 @@ TEST(GpuParity, Matmul) {
       if (a.size(-1) < 3) continue;
       expect_close(matmul(a.to(kGpu).slice(-1, 1), b.to(kGpu).slice(-2, 1)),
                    matmul(a.slice(-1, 1), b.slice(-2, 1)), what + " offset", 16);
-      expect_close(matmul(a.to(kGpu).slice(-1, 0, Tensor::kEnd, 2), b.to(kGpu).slice(-2, 0, Tensor::kEnd, 2)),
+      expect_close(matmul(a.to(kGpu).slice(-1, 0, Tensor::kEnd, 2),
+                          b.to(kGpu).slice(-2, 0, Tensor::kEnd, 2)),
                    matmul(a.slice(-1, 0, Tensor::kEnd, 2), b.slice(-2, 0, Tensor::kEnd, 2)),
                    what + " stepped", 16);
     }

@@ -72,9 +72,13 @@ TEST(Tensor, MessagesNameOperationShapesAndFix) {
   expect_mentions(message_of([&] { x.reshape({4, -1}); }), {"[reshape]", "(2, 3)", "(4, -1)"});
   expect_mentions(message_of([&] { x.expand({2, 4}); }), {"[expand]", "(2, 3)", "(2, 4)"});
   expect_mentions(message_of([&] { x + zeros({2}); }), {"[add]", "(2, 3)", "(2,)"});
-  expect_mentions(message_of([&] { matmul(x, zeros({4, 3})); }),
+  expect_mentions(message_of([&] {
+                    matmul(x, zeros({4, 3}));
+                  }),
                   {"[matmul]", "(2, 3)", "(4, 3)", "transpose"});
-  expect_mentions(message_of([&] { matmul(x.to(DType::i32), zeros({3, 2}, DType::i32)); }),
+  expect_mentions(message_of([&] {
+                    matmul(x.to(DType::i32), zeros({3, 2}, DType::i32));
+                  }),
                   {"[matmul]", "i32", ".to(\"f32\")"});
   expect_mentions(message_of([&] { x.select(0, 2); }), {"[select]", "index 2", "(2, 3)"});
   expect_mentions(message_of([&] { sum(x, {2}); }), {"[sum]", "axis 2"});
@@ -82,7 +86,9 @@ TEST(Tensor, MessagesNameOperationShapesAndFix) {
   expect_mentions(message_of([&] { max(zeros({0})); }), {"[max]", "(0,)"});
   expect_mentions(message_of([&] { topk(x, 4); }), {"[topk]", "4", "(2, 3)"});
   expect_mentions(message_of([&] { x.item(); }), {"[item]", "(2, 3)"});
-  expect_mentions(message_of([&] { gather(x, 1, zeros({3, 3}, DType::i64)); }),
+  expect_mentions(message_of([&] {
+                    gather(x, 1, zeros({3, 3}, DType::i64));
+                  }),
                   {"[gather]", "(3, 3)", "(2, 3)"});
   expect_mentions(message_of([&] { index_select(x, 1, full({1}, 3, DType::i64)); }),
                   {"[index_select]", "index 3", "axis 1", "size 3"});
@@ -91,7 +97,8 @@ TEST(Tensor, MessagesNameOperationShapesAndFix) {
   expect_mentions(message_of([&] { stack(list); }), {"[stack]", "(2, 3)", "(3, 3)"});
   const Tensor ragged[] = {x, zeros({3, 4})};
   expect_mentions(message_of([&] { concatenate(ragged); }), {"[concatenate]", "(2, 3)", "(3, 4)"});
-  expect_mentions(message_of([&] { x.to(DType::boolean) - x.to(DType::boolean); }), {"[subtract]", "bool"});
+  expect_mentions(message_of([&] { x.to(DType::boolean) - x.to(DType::boolean); }),
+                  {"[subtract]", "bool"});
   expect_mentions(message_of([&] { full({1}, 1, DType::u8) + 300; }), {"300", "u8"});
 }
 
@@ -121,8 +128,9 @@ TEST(Tensor, PrintsLikeNumPy) {
   EXPECT_EQ(to_string(full({2}, 1, DType::boolean)),
             "tensor([true, true], shape=(2,), dtype=bool, device=cpu)");
   const std::string text = to_string(arange(0, 5000, 1, DType::i64));
-  EXPECT_EQ(text,
-            "tensor([   0,    1,    2, ..., 4997, 4998, 4999], shape=(5000,), dtype=i64, device=cpu)");
+  EXPECT_EQ(
+      text,
+      "tensor([   0,    1,    2, ..., 4997, 4998, 4999], shape=(5000,), dtype=i64, device=cpu)");
 }
 
 TEST(Tensor, SumsAreStable) {
@@ -158,7 +166,8 @@ TEST(Tensor, MatmulReadsTransposedViewsInPlace) {
   const Tensor narrow_a = a.to(DType::bf16);
   const Tensor narrow_b = b.to(DType::bf16);
   expect_same_bytes(matmul(narrow_a, narrow_b),
-                    matmul(narrow_a.to(DType::f32), narrow_b.to(DType::f32)).to(DType::bf16), "bf16");
+                    matmul(narrow_a.to(DType::f32), narrow_b.to(DType::f32)).to(DType::bf16),
+                    "bf16");
 }
 
 TEST(Tensor, RunningOutOfMemoryLeavesNothingBehind) {

@@ -11,12 +11,12 @@ template <class T, class Out, class Function>
 void map(const Operand& a, const Operand& b, const Operand& out, const Function& function) {
   const auto loop = make_loop<3>({&out, &a, &b});
   for_each_row(loop, [&](std::int64_t count, const std::array<std::int64_t, 3>& offset) {
-    map_row(count, static_cast<const T*>(a.data) + offset[1], loop.stride[1][0],
-            static_cast<const T*>(b.data) + offset[2], loop.stride[2][0],
-            static_cast<Out*>(out.data) + offset[0], loop.stride[0][0], [&](T x, T y) {
-              return static_cast<Out>(
-                  function(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y)));
-            });
+    map_row(
+        count, static_cast<const T*>(a.data) + offset[1], loop.stride[1][0],
+        static_cast<const T*>(b.data) + offset[2], loop.stride[2][0],
+        static_cast<Out*>(out.data) + offset[0], loop.stride[0][0], [&](T x, T y) {
+          return static_cast<Out>(function(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y)));
+        });
   });
 }
 

@@ -20,18 +20,19 @@ void copy_transposed(const Loop<2>& loop, const T* from, T* to) {
   const std::int64_t tile_rows = (rows + kTile - 1) / kTile;
   parallel_for(tile_rows, std::max<std::int64_t>(1, kGrain / (kTile * columns)),
                [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin * kTile; row < std::min(rows, end * kTile); row += kTile) {
-      const std::int64_t last_row = std::min(rows, row + kTile);
-      for (std::int64_t column = 0; column < columns; column += kTile) {
-        const std::int64_t last_column = std::min(columns, column + kTile);
-        for (std::int64_t r = row; r < last_row; ++r) {
-          for (std::int64_t c = column; c < last_column; ++c) {
-            to[r * loop.stride[0][1] + c] = from[r + c * loop.stride[1][0]];
-          }
-        }
-      }
-    }
-  });
+                 for (std::int64_t row = begin * kTile; row < std::min(rows, end * kTile);
+                      row += kTile) {
+                   const std::int64_t last_row = std::min(rows, row + kTile);
+                   for (std::int64_t column = 0; column < columns; column += kTile) {
+                     const std::int64_t last_column = std::min(columns, column + kTile);
+                     for (std::int64_t r = row; r < last_row; ++r) {
+                       for (std::int64_t c = column; c < last_column; ++c) {
+                         to[r * loop.stride[0][1] + c] = from[r + c * loop.stride[1][0]];
+                       }
+                     }
+                   }
+                 }
+               });
 }
 
 template <class To, class From>

@@ -31,14 +31,14 @@ void for_each_index(Cube cube, std::int64_t n_indices, const Body& body) {
   const std::int64_t lines = cube.outer * cube.inner;
   parallel_for(lines, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(n_indices, 1)),
                [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t line = begin; line < end; ++line) {
-      const std::int64_t outer = line / cube.inner;
-      const std::int64_t inner = line % cube.inner;
-      for (std::int64_t k = 0; k < n_indices; ++k) {
-        body(outer, inner, (outer * n_indices + k) * cube.inner + inner);
-      }
-    }
-  });
+                 for (std::int64_t line = begin; line < end; ++line) {
+                   const std::int64_t outer = line / cube.inner;
+                   const std::int64_t inner = line % cube.inner;
+                   for (std::int64_t k = 0; k < n_indices; ++k) {
+                     body(outer, inner, (outer * n_indices + k) * cube.inner + inner);
+                   }
+                 }
+               });
 }
 
 }  // namespace
@@ -53,12 +53,12 @@ void index_select(StreamView, const Operand& in, const Operand& index, const Ope
   parallel_for(cube.outer * n_indices,
                std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(cube.inner, 1)),
                [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t source = i / n_indices * cube.axis + indices[i % n_indices];
-      std::memcpy(to + static_cast<std::size_t>(i) * run,
-                  from + static_cast<std::size_t>(source) * run, run);
-    }
-  });
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   const std::int64_t source = i / n_indices * cube.axis + indices[i % n_indices];
+                   std::memcpy(to + static_cast<std::size_t>(i) * run,
+                               from + static_cast<std::size_t>(source) * run, run);
+                 }
+               });
 }
 
 void gather(StreamView, const Operand& in, const Operand& index, const Operand& out, Cube cube,

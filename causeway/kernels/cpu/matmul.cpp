@@ -43,13 +43,13 @@ std::vector<float> widen(const MatrixLayout& layout, const T* data) {
   const std::int64_t length = layout.transposed ? layout.rows : layout.columns;
   parallel_for(lines, std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(length, 1)),
                [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t line = begin; line < end; ++line) {
-      for (std::int64_t i = 0; i < length; ++i) {
-        const std::int64_t at = line * layout.leading + i;
-        wide[static_cast<std::size_t>(at)] = data[at];
-      }
-    }
-  });
+                 for (std::int64_t line = begin; line < end; ++line) {
+                   for (std::int64_t i = 0; i < length; ++i) {
+                     const std::int64_t at = line * layout.leading + i;
+                     wide[static_cast<std::size_t>(at)] = data[at];
+                   }
+                 }
+               });
   return wide;
 }
 
@@ -77,8 +77,8 @@ std::int64_t batch_offset(const Operand& operand, std::int64_t batch) {
 void matmul(StreamView, const Operand& a, const Operand& b, const Operand& out, bool) {
   const MatrixLayout layout_a = matrix_layout(a);
   const MatrixLayout layout_b = matrix_layout(b);
-  for (std::int64_t size : {layout_a.rows, layout_a.columns, layout_b.columns, layout_a.leading,
-                            layout_b.leading}) {
+  for (std::int64_t size :
+       {layout_a.rows, layout_a.columns, layout_b.columns, layout_a.leading, layout_b.leading}) {
     if (size > std::numeric_limits<blasint>::max()) {
       fail(ErrorKind::invalid_argument, "matmul",
            "a dimension above 2^31 - 1 is more than the BLAS library takes; split the product");

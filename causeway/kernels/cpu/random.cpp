@@ -16,14 +16,16 @@ void fill_blocks(RandomKey key, const Operand& out, const Draw& draw) {
   const std::int64_t count = numel(out.shape);
   auto* to = static_cast<T*>(out.data);
   constexpr std::int64_t kPerBlock = Draw::kPerBlock;
-  parallel_for((count + kPerBlock - 1) / kPerBlock, 2048, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t block = begin; block < end; ++block) {
-      Value values[kPerBlock];
-      draw(philox(key.seed, key.stream, static_cast<std::uint64_t>(block)), values);
-      const std::int64_t last = std::min(kPerBlock, count - block * kPerBlock);
-      for (std::int64_t i = 0; i < last; ++i) to[block * kPerBlock + i] = static_cast<T>(values[i]);
-    }
-  });
+  parallel_for((count + kPerBlock - 1) / kPerBlock, 2048,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t block = begin; block < end; ++block) {
+                   Value values[kPerBlock];
+                   draw(philox(key.seed, key.stream, static_cast<std::uint64_t>(block)), values);
+                   const std::int64_t last = std::min(kPerBlock, count - block * kPerBlock);
+                   for (std::int64_t i = 0; i < last; ++i)
+                     to[block * kPerBlock + i] = static_cast<T>(values[i]);
+                 }
+               });
 }
 
 }  // namespace

@@ -12,11 +12,11 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kLanes = 16;        // independent accumulators of a run
-constexpr std::int64_t kRun = 256;         // elements summed lane by lane
-constexpr std::int64_t kPiece = 1 << 16;   // elements of the axis a task takes
-constexpr std::int64_t kColumns = 256;     // columns a task takes
-constexpr std::int64_t kRowRun = 32;       // rows summed one after the other
+constexpr std::int64_t kLanes = 16;       // independent accumulators of a run
+constexpr std::int64_t kRun = 256;        // elements summed lane by lane
+constexpr std::int64_t kPiece = 1 << 16;  // elements of the axis a task takes
+constexpr std::int64_t kColumns = 256;    // columns a task takes
+constexpr std::int64_t kRowRun = 32;      // rows summed one after the other
 
 template <class Reducer>
 using Acc = typename Reducer::Acc;
@@ -71,7 +71,8 @@ Acc<Reducer> combine_all(const Reducer& reducer, const Acc<Reducer>* partial, st
 template <class Reducer, class T>
 void reduce_rows(const Reducer& reducer, const T* in, typename Reducer::Result* out, Cube cube) {
   const std::int64_t pieces = std::max<std::int64_t>(1, (cube.axis + kPiece - 1) / kPiece);
-  const std::int64_t grain = std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(cube.axis, 1));
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, 32768 / std::max<std::int64_t>(cube.axis, 1));
   if (pieces == 1) {
     return parallel_for(cube.outer, grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
@@ -84,9 +85,8 @@ void reduce_rows(const Reducer& reducer, const T* in, typename Reducer::Result* 
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t row = task / pieces;
       const std::int64_t first = task % pieces * kPiece;
-      partial[static_cast<std::size_t>(task)] =
-          reduce_piece(reducer, in + row * cube.axis + first, first,
-                       std::min(kPiece, cube.axis - first));
+      partial[static_cast<std::size_t>(task)] = reduce_piece(
+          reducer, in + row * cube.axis + first, first, std::min(kPiece, cube.axis - first));
     }
   });
   for (std::int64_t row = 0; row < cube.outer; ++row) {
@@ -129,16 +129,17 @@ void reduce_columns(const Reducer& reducer, const T* in, typename Reducer::Resul
                             std::min<std::int64_t>(cube.inner, kColumns);
   parallel_for(cube.outer * pieces * blocks, std::max<std::int64_t>(1, 32768 / work),
                [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t column = task % blocks * kColumns;
-      const std::int64_t first = task / blocks % pieces * piece;
-      const std::int64_t outer = task / blocks / pieces;
-      reduce_block(reducer, in + outer * cube.axis * cube.inner + column, first,
-                   std::min(piece, cube.axis - first), cube.inner,
-                   std::min(kColumns, cube.inner - column),
-                   partial.data() + (outer * pieces + first / piece) * cube.inner + column);
-    }
-  });
+                 for (std::int64_t task = begin; task < end; ++task) {
+                   const std::int64_t column = task % blocks * kColumns;
+                   const std::int64_t first = task / blocks % pieces * piece;
+                   const std::int64_t outer = task / blocks / pieces;
+                   reduce_block(
+                       reducer, in + outer * cube.axis * cube.inner + column, first,
+                       std::min(piece, cube.axis - first), cube.inner,
+                       std::min(kColumns, cube.inner - column),
+                       partial.data() + (outer * pieces + first / piece) * cube.inner + column);
+                 }
+               });
   parallel_for(cube.outer * cube.inner, 4096, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto* start = partial.data() + i / cube.inner * pieces * cube.inner + i % cube.inner;

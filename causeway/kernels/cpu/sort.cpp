@@ -21,7 +21,8 @@ void sort(StreamView, const Operand& in, const Operand& values, const Operand& i
     const auto* from = static_cast<const T*>(in.data);
     auto* to = static_cast<T*>(values.data);
     auto* places = static_cast<std::int64_t*>(indices.data);
-    const std::int64_t grain = std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(n_columns, 1));
+    const std::int64_t grain =
+        std::max<std::int64_t>(1, 4096 / std::max<std::int64_t>(n_columns, 1));
     parallel_for(n_rows, grain, [&](std::int64_t begin, std::int64_t end) {
       std::vector<Entry> entries(static_cast<std::size_t>(n_columns));
       for (std::int64_t row = begin; row < end; ++row) {

@@ -42,15 +42,16 @@ void map(const Operand& in, const Operand& out, const Function& function) {
     const std::int64_t in_stride = loop.stride[1][0];
     const std::int64_t out_stride = loop.stride[0][0];
     if constexpr (std::is_same_v<T, float> && std::is_same_v<Function, functors::Sin>) {
-      map_angles(count, row_in, in_stride, row_out, out_stride,
-                 [](float x) { return elementary::sin(x); }, function);
+      map_angles(
+          count, row_in, in_stride, row_out, out_stride, [](float x) { return elementary::sin(x); },
+          function);
     } else if constexpr (std::is_same_v<T, float> && std::is_same_v<Function, functors::Cos>) {
-      map_angles(count, row_in, in_stride, row_out, out_stride,
-                 [](float x) { return elementary::cos(x); }, function);
+      map_angles(
+          count, row_in, in_stride, row_out, out_stride, [](float x) { return elementary::cos(x); },
+          function);
     } else {
-      map_row(count, row_in, in_stride, row_out, out_stride, [&](T x) {
-        return static_cast<T>(function(static_cast<Compute<T>>(x)));
-      });
+      map_row(count, row_in, in_stride, row_out, out_stride,
+              [&](T x) { return static_cast<T>(function(static_cast<Compute<T>>(x))); });
     }
   });
 }
@@ -90,7 +91,8 @@ void clamp(StreamView, const Operand& in, Scalar low, Scalar high, const Operand
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
     if constexpr (std::is_integral_v<C>) {
-      map<T>(in, out, functors::Clamp<C>{static_cast<C>(low.integer), static_cast<C>(high.integer)});
+      map<T>(in, out,
+             functors::Clamp<C>{static_cast<C>(low.integer), static_cast<C>(high.integer)});
     } else {
       map<T>(in, out, functors::Clamp<C>{static_cast<C>(low.real), static_cast<C>(high.real)});
     }

@@ -9,7 +9,8 @@ void binary(StreamView stream, BinaryOp op, const Operand& a, const Operand& b,
             const Operand& out) {
   dispatch_all(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit(op, [&](auto function) { map_binary<T, T>("binary", stream, function, a, b, out); });
+    visit(op,
+          [&](auto function) { map_binary<true, T, T>("binary", stream, function, a, b, out); });
   });
 }
 

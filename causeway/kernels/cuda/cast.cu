@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads)
     Vector<T, kVec> values;
 #pragma unroll
     for (int i = 0; i < kVec; ++i) values.value[i] = value;
-    *reinterpret_cast<Vector<T, kVec>*>(out + first) = values;
+    store_vector(out + first, values);
   } else {
     for (std::int64_t i = first; i < count; ++i) out[i] = value;
   }

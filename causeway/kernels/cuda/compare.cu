@@ -20,8 +20,7 @@ __global__ void __launch_bounds__(kThreads)
     if (index >= loop.n_vectors) return;
     std::int64_t offset[4];
     loop.offsets(index, offset);
-    out[offset[0]] =
-        condition.load_one(offset[1]) ? a.load_one(offset[2]) : b.load_one(offset[3]);
+    out[offset[0]] = condition.load_one(offset[1]) ? a.load_one(offset[2]) : b.load_one(offset[3]);
   }
 }
 
@@ -31,23 +30,26 @@ void compare(StreamView stream, CompareOp op, const Operand& a, const Operand& b
              const Operand& out) {
   dispatch_all(a.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit(op, [&](auto function) { map_binary<bool, T>("compare", stream, function, a, b, out); });
+    visit(op, [&](auto function) {
+      map_binary<false, bool, T>("compare", stream, function, a, b, out);
+    });
   });
 }
 
 void where(StreamView stream, const Operand& condition, const Operand& a, const Operand& b,
            const Operand& out) {
-  for_each_piece<4>(make_loop<4>({&out, &condition, &a, &b}), {out, condition, a, b},
-                    [&](const Loop<4>& loop, auto& operands) {
-    dispatch_size(out.dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      const auto device_loop = make_device_loop(loop, 1);
-      launch({"where", stream, grid_for(device_loop.n_vectors, kItems), dim3(kThreads)},
-             where_kernel<T>, device_loop, static_cast<T*>(operands[0].data),
-             make_input<bool>(operands[1], 1), make_input<T>(operands[2], 1),
-             make_input<T>(operands[3], 1));
-    });
-  });
+  for_each_piece<4>(
+      make_loop<4>({&out, &condition, &a, &b}), {out, condition, a, b},
+      [&](const Loop<4>& loop, auto& operands) {
+        dispatch_size(out.dtype, [&](auto tag) {
+          using T = typename decltype(tag)::type;
+          const auto device_loop = make_device_loop(loop, 1);
+          launch({"where", stream, grid_for(device_loop.n_vectors, kItems), dim3(kThreads)},
+                 where_kernel<T>, device_loop, static_cast<T*>(operands[0].data),
+                 make_input<bool>(operands[1], 1), make_input<T>(operands[2], 1),
+                 make_input<T>(operands[3], 1));
+        });
+      });
 }
 
 }  // namespace causeway::kernels::cuda

@@ -24,14 +24,15 @@ struct Transposition {
   DeviceLoop<2> batches;
 };
 
-// One block moves a tile of 64 x 64. Each thread carries kVec neighbouring elements at a time, along
-// the columns' runs when reading and along the rows' runs when writing; the tile's rows are padded
-// by one element, so that at most two lanes meet in a bank.
+// One block moves a tile of 64 x 64. Each thread carries kVec neighbouring elements at a time,
+// along the columns' runs when reading and along the rows' runs when writing; the tile's rows are
+// padded by one element, so that at most two lanes meet in a bank.
 template <class T, int kVec>
-__global__ void __launch_bounds__(kThreads) transpose_kernel(Transposition how, const T* in, T* out) {
+__global__ void __launch_bounds__(kThreads)
+    transpose_kernel(Transposition how, const T* in, T* out) {
   __shared__ T tile[kTile][kTile + (sizeof(T) < 4 ? 4 / sizeof(T) : 1)];
-  constexpr int kPerLine = kTile / kVec;               // threads that carry one line
-  constexpr int kLines = kThreads / kPerLine;          // lines the block carries at once
+  constexpr int kPerLine = kTile / kVec;       // threads that carry one line
+  constexpr int kLines = kThreads / kPerLine;  // lines the block carries at once
   const std::uint32_t tiles = how.tile_rows * how.tile_columns;
   const std::uint32_t batch = blockIdx.x / tiles;
   const std::uint32_t in_batch = blockIdx.x % tiles;
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(kThreads) transpose_kernel(Transposition how, 
     const std::int64_t column = column0 + line0 + step * kLines;
     const std::int64_t row = row0 + along;
     if (column < how.columns && row < how.rows) {
-      loaded[step] = *reinterpret_cast<const Vector<T, kVec>*>(in + column * how.in_stride + row);
+      loaded[step] = load_vector<kVec>(in + column * how.in_stride + row);
     }
   }
 #pragma unroll
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(kThreads) transpose_kernel(Transposition how, 
     Vector<T, kVec> moved;
 #pragma unroll
     for (int i = 0; i < kVec; ++i) moved.value[i] = tile[along + i][line];
-    *reinterpret_cast<Vector<T, kVec>*>(out + row * how.out_stride + column) = moved;
+    store_vector(out + row * how.out_stride + column, moved);
   }
 }
 
@@ -134,21 +135,12 @@ void transpose(StreamView stream, const Transposition& how, const Operand& in, c
 }  // namespace
 
 void copy(StreamView stream, const Operand& in, const Operand& out) {
-  for_each_piece<2>(make_loop<2>({&out, &in}), {out, in}, [&](const Loop<2>& loop, auto& operands) {
-    dispatch_size(out.dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      if (const auto how = as_transposition(loop)) {
-        return transpose<T>(stream, *how, operands[1], operands[0]);
-      }
-      constexpr int kVec = vector_width<T>();
-      auto* to = static_cast<T*>(operands[0].data);
-      const Input<T> from = make_input<T>(operands[1], loop.stride[1][0]);
-      const bool vectors = vectorises<2>(loop, {&operands[0], &operands[1]}, kVec);
-      const auto device_loop = make_device_loop(loop, vectors ? kVec : 1);
-      launch({"copy", stream, grid_for(device_loop.n_vectors, 4), dim3(kThreads)},
-             vectors ? unary_kernel<kVec, 4, Identity, T, T> : unary_kernel<1, 4, Identity, T, T>,
-             Identity(), device_loop, to, from);
-    });
+  const auto loop = make_loop<2>({&out, &in});
+  dispatch_size(out.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto how = loop.count() < (std::int64_t{1} << 31) ? as_transposition(loop) : std::nullopt;
+    if (how.has_value()) return transpose<T>(stream, *how, in, out);
+    map<true, T, T, 1>("copy", stream, Identity(), {&out, &in}, std::index_sequence<0>());
   });
 }
 

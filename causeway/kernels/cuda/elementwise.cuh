@@ -1,13 +1,15 @@
 // The GPU's elementwise loop: one kernel body for contiguous, broadcast and strided operands.
-// Bytes: every input once, the output once. A thread carries one 16-byte vector of each operand: on an
-// H200 that beats two or four vectors a thread by 1 to 3%.
+// Bytes: every input once, the output once. A thread carries one 16-byte vector of each operand: on
+// an H200 that beats two or four vectors a thread by 1 to 3%.
 #pragma once
 
 #include "causeway/kernels/device/half.h"
 #include "causeway/kernels/loop.h"
 #include "causeway/runtime/launch.h"
 
+#include <array>
 #include <cstdint>
+#include <utility>
 
 namespace causeway::kernels::cuda {
 
@@ -36,12 +38,54 @@ struct alignas(kVec > 1 ? sizeof(T) * kVec : alignof(T)) Vector {
   T value[kVec];
 };
 
+template <std::size_t kBytes>
+struct WordOf;
+template <>
+struct WordOf<16> {
+  using type = uint4;
+};
+template <>
+struct WordOf<8> {
+  using type = uint2;
+};
+template <>
+struct WordOf<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct WordOf<2> {
+  using type = std::uint16_t;
+};
+
+// One access for a whole vector: left to itself, the compiler may store the elements one by one.
+template <int kVec, class T>
+__device__ __forceinline__ Vector<T, kVec> load_vector(const T* from) {
+  Vector<T, kVec> vector;
+  if constexpr (kVec == 1) {
+    vector.value[0] = *from;
+  } else {
+    const auto word = *reinterpret_cast<const typename WordOf<sizeof(vector)>::type*>(from);
+    memcpy(&vector, &word, sizeof(vector));
+  }
+  return vector;
+}
+
+template <int kVec, class T>
+__device__ __forceinline__ void store_vector(T* to, const Vector<T, kVec>& vector) {
+  if constexpr (kVec == 1) {
+    *to = vector.value[0];
+  } else {
+    typename WordOf<sizeof(vector)>::type word;
+    memcpy(&word, &vector, sizeof(vector));
+    *reinterpret_cast<typename WordOf<sizeof(vector)>::type*>(to) = word;
+  }
+}
+
 // A loop nest in units of vectors along the innermost dimension; at most 2^31 - 1 elements.
 template <int kOperands>
 struct DeviceLoop {
   int n_dims = 1;
   std::uint32_t n_vectors = 0;
-  std::uint32_t n_elements = 0;
   FastDivider size[kMaxDims];
   std::int64_t stride[kOperands][kMaxDims] = {};  // in elements a step of the vector index
 
@@ -77,7 +121,7 @@ struct Input {
 #pragma unroll
       for (int i = 0; i < kVec; ++i) loaded.value[i] = single;
     } else {
-      loaded = *reinterpret_cast<const Vector<T, kVec>*>(data + offset);
+      loaded = load_vector<kVec>(data + offset);
     }
     return loaded;
   }
@@ -85,6 +129,16 @@ struct Input {
     return immediate ? value : data[offset];
   }
 };
+
+// result[i] = function(in[i]...), in compute types.
+template <int kVec, class Function, class Out, class... In>
+__device__ __forceinline__ void apply_vectors(const Function& function, Vector<Out, kVec>& result,
+                                              const Vector<In, kVec>&... in) {
+#pragma unroll
+  for (int i = 0; i < kVec; ++i) {
+    result.value[i] = static_cast<Out>(function(static_cast<Compute<In>>(in.value[i])...));
+  }
+}
 
 template <class T>
 Input<T> make_input(const Operand& operand, std::int64_t inner_stride) {
@@ -103,7 +157,6 @@ template <int kOperands>
 DeviceLoop<kOperands> make_device_loop(const Loop<kOperands>& loop, int vec) {
   DeviceLoop<kOperands> out;
   out.n_dims = loop.n_dims;
-  out.n_elements = static_cast<std::uint32_t>(loop.count());
   std::int64_t n_vectors = 1;
   for (std::size_t dim = 0; dim < static_cast<std::size_t>(loop.n_dims); ++dim) {
     const std::int64_t size = dim == 0 ? (loop.size[0] + vec - 1) / vec : loop.size[dim];
@@ -128,7 +181,8 @@ bool vectorises(const Loop<kOperands>& loop, const std::array<const Operand*, kO
     const std::int64_t inner = loop.stride[k][0];
     if (inner == 0 && k > 0) continue;
     const std::uintptr_t bytes = size_of(operands[k]->dtype) * static_cast<std::size_t>(vec);
-    if (inner != 1 || reinterpret_cast<std::uintptr_t>(operands[k]->data) % bytes != 0) return false;
+    if (inner != 1 || reinterpret_cast<std::uintptr_t>(operands[k]->data) % bytes != 0)
+      return false;
     for (std::size_t dim = 1; dim < static_cast<std::size_t>(loop.n_dims); ++dim) {
       if (loop.stride[k][dim] % vec != 0) return false;
     }
@@ -136,80 +190,56 @@ bool vectorises(const Loop<kOperands>& loop, const std::array<const Operand*, kO
   return true;
 }
 
-template <int kVec, int kItems, class Function, class Out, class In>
+// One contiguous run, a vector a thread; the last may be a part of one. Inputs may also be a value.
+template <int kVec, class Function, class Out, class... In>
 __global__ void __launch_bounds__(kThreads)
-    unary_kernel(Function function, DeviceLoop<2> loop, Out* out, Input<In> in) {
-  const std::uint32_t first = blockIdx.x * (kThreads * kItems) + threadIdx.x;
-  Vector<In, kVec> loaded[kItems];
-  std::int64_t offset[kItems][2];
-#pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    const std::uint32_t index = first + item * kThreads;
-    if (index >= loop.n_vectors) break;
-    loop.offsets(index, offset[item]);
-    if (kVec > 1 && loop.n_dims == 1 && (index + 1) * kVec > loop.n_elements) continue;
-    loaded[item] = in.template load<kVec>(offset[item][1]);
-  }
-#pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    const std::uint32_t index = first + item * kThreads;
-    if (index >= loop.n_vectors) break;
-    if (kVec > 1 && loop.n_dims == 1 && (index + 1) * kVec > loop.n_elements) {
-      for (std::uint32_t i = index * kVec; i < loop.n_elements; ++i) {
-        const In value = in.load_one(in.repeats ? 0 : i);
-        out[i] = static_cast<Out>(function(static_cast<Compute<In>>(value)));
-      }
-      continue;
-    }
+    flat_kernel(Function function, std::uint32_t count, Out* out, Input<In>... in) {
+  const std::uint32_t first = (blockIdx.x * kThreads + threadIdx.x) * kVec;
+  if (first + kVec <= count) {
     Vector<Out, kVec> result;
-#pragma unroll
-    for (int i = 0; i < kVec; ++i) {
-      result.value[i] =
-          static_cast<Out>(function(static_cast<Compute<In>>(loaded[item].value[i])));
-    }
-    *reinterpret_cast<Vector<Out, kVec>*>(out + offset[item][0]) = result;
+    apply_vectors(function, result, in.template load<kVec>(in.repeats ? 0 : first)...);
+    store_vector(out + first, result);
+    return;
+  }
+  for (std::uint32_t i = first; i < count; ++i) {
+    out[i] =
+        static_cast<Out>(function(static_cast<Compute<In>>(in.load_one(in.repeats ? 0 : i))...));
   }
 }
 
-template <int kVec, int kItems, class Function, class Out, class In>
+template <int kVec, class Function, class Out, class... In, std::size_t... k>
+__device__ __forceinline__ void apply_at(const Function& function, Vector<Out, kVec>& result,
+                                         const std::int64_t* offset, std::index_sequence<k...>,
+                                         const Input<In>&... in) {
+  apply_vectors(function, result, in.template load<kVec>(offset[k + 1])...);
+}
+
+// Any strides, kVec neighbours of the innermost dimension at a time. Loads of kItems positions are
+// issued before the first is used.
+template <int kVec, int kItems, class Function, class Out, class... In>
 __global__ void __launch_bounds__(kThreads)
-    binary_kernel(Function function, DeviceLoop<3> loop, Out* out, Input<In> a, Input<In> b) {
+    strided_kernel(Function function, DeviceLoop<1 + sizeof...(In)> loop, Out* out,
+                   Input<In>... in) {
+  constexpr int kOperands = 1 + sizeof...(In);
   const std::uint32_t first = blockIdx.x * (kThreads * kItems) + threadIdx.x;
-  Vector<In, kVec> loaded_a[kItems];
-  Vector<In, kVec> loaded_b[kItems];
-  std::int64_t offset[kItems][3];
+  Vector<Out, kVec> result[kItems];
+  std::int64_t offset[kItems][kOperands];
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
     const std::uint32_t index = first + item * kThreads;
-    if (index >= loop.n_vectors) break;
+    if (index >= loop.n_vectors) continue;
     loop.offsets(index, offset[item]);
-    if (kVec > 1 && loop.n_dims == 1 && (index + 1) * kVec > loop.n_elements) continue;
-    loaded_a[item] = a.template load<kVec>(offset[item][1]);
-    loaded_b[item] = b.template load<kVec>(offset[item][2]);
+    apply_at(function, result[item], offset[item], std::index_sequence_for<In...>(), in...);
   }
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
-    const std::uint32_t index = first + item * kThreads;
-    if (index >= loop.n_vectors) break;
-    if (kVec > 1 && loop.n_dims == 1 && (index + 1) * kVec > loop.n_elements) {
-      for (std::uint32_t i = index * kVec; i < loop.n_elements; ++i) {
-        const auto value_a = static_cast<Compute<In>>(a.load_one(a.repeats ? 0 : i));
-        const auto value_b = static_cast<Compute<In>>(b.load_one(b.repeats ? 0 : i));
-        out[i] = static_cast<Out>(function(value_a, value_b));
-      }
-      continue;
-    }
-    Vector<Out, kVec> result;
-#pragma unroll
-    for (int i = 0; i < kVec; ++i) {
-      result.value[i] = static_cast<Out>(function(static_cast<Compute<In>>(loaded_a[item].value[i]),
-                                                  static_cast<Compute<In>>(loaded_b[item].value[i])));
-    }
-    *reinterpret_cast<Vector<Out, kVec>*>(out + offset[item][0]) = result;
+    if (first + item * kThreads >= loop.n_vectors) continue;
+    store_vector(out + offset[item][0], result[item]);
   }
 }
 
-// Calls body(loop, operands) for pieces of at most 2^30 elements, cut along the outermost dimension.
+// Calls body(loop, operands) for pieces of at most 2^30 elements, cut along the outermost
+// dimension.
 template <int kOperands, class Body>
 void for_each_piece(const Loop<kOperands>& loop, std::array<Operand, kOperands> operands,
                     const Body& body) {
@@ -223,9 +253,9 @@ void for_each_piece(const Loop<kOperands>& loop, std::array<Operand, kOperands> 
   piece.size[outermost] = loop.size[outermost] - half;
   for (std::size_t k = 0; k < kOperands; ++k) {
     if (operands[k].immediate) continue;
-    operands[k].data = static_cast<std::byte*>(operands[k].data) +
-                       half * loop.stride[k][outermost] *
-                           static_cast<std::int64_t>(size_of(operands[k].dtype));
+    operands[k].data =
+        static_cast<std::byte*>(operands[k].data) +
+        half * loop.stride[k][outermost] * static_cast<std::int64_t>(size_of(operands[k].dtype));
   }
   for_each_piece<kOperands>(piece, operands, body);
 }
@@ -242,50 +272,65 @@ inline dim3 grid_for(std::uint32_t n_vectors, int items) {
   return dim3((n_vectors + per_block - 1) / per_block);
 }
 
-template <class Out, class In, class Function>
-void map_unary(const char* name, StreamView stream, const Function& function, const Operand& in,
-               const Operand& out) {
+// Whether a call is one run: the output contiguous, every input contiguous or one value.
+template <int kOperands>
+bool is_flat(const Loop<kOperands>& loop) {
+  bool flat = loop.n_dims == 1 && loop.stride[0][0] == 1;
+  for (std::size_t k = 1; k < kOperands; ++k) {
+    flat = flat && (loop.stride[k][0] == 0 || loop.stride[k][0] == 1);
+  }
+  return flat;
+}
+
+template <class T, std::size_t>
+using Repeat = T;
+
+// Runs out[i] = function(in[i]...) by the widest kernel the layout allows. kWide adds the kernel
+// for vectors in several dimensions, which rows broadcast over a matrix want.
+template <bool kWide, class Out, class In, std::size_t kInputs, class Function, std::size_t... k>
+void map(const char* name, StreamView stream, const Function& function,
+         const std::array<const Operand*, kInputs + 1>& all, std::index_sequence<k...>) {
+  constexpr int kOperands = static_cast<int>(kInputs) + 1;
   constexpr int kVec = vector_width<Out, In>();
-  constexpr int kVecItems = 1;
-  constexpr int kScalarItems = 4;
-  for_each_piece<2>(make_loop<2>({&out, &in}), {out, in}, [&](const Loop<2>& loop, auto& operands) {
-    auto* to = static_cast<Out*>(operands[0].data);
-    const Input<In> from = make_input<In>(operands[1], loop.stride[1][0]);
-    if (vectorises<2>(loop, {&operands[0], &operands[1]}, kVec)) {
-      const auto device_loop = make_device_loop(loop, kVec);
-      launch({name, stream, grid_for(device_loop.n_vectors, kVecItems), dim3(kThreads)},
-             unary_kernel<kVec, kVecItems, Function, Out, In>, function, device_loop, to, from);
-    } else {
-      const auto device_loop = make_device_loop(loop, 1);
-      launch({name, stream, grid_for(device_loop.n_vectors, kScalarItems), dim3(kThreads)},
-             unary_kernel<1, kScalarItems, Function, Out, In>, function, device_loop, to, from);
-    }
-  });
+  constexpr int kItems = 4;
+  for_each_piece<kOperands>(
+      make_loop<kOperands>(all), {*all[0], *all[k + 1]...},
+      [&](const Loop<kOperands>& loop, const std::array<Operand, kOperands>& operands) {
+        auto* out = static_cast<Out*>(operands[0].data);
+        const bool vectors = vectorises<kOperands>(loop, {&operands[0], &operands[k + 1]...}, kVec);
+        if (vectors && is_flat(loop)) {
+          const auto count = static_cast<std::uint32_t>(loop.count());
+          launch({name, stream, grid_for((count + kVec - 1) / kVec, 1), dim3(kThreads)},
+                 flat_kernel<kVec, Function, Out, Repeat<In, k>...>, function, count, out,
+                 make_input<In>(operands[k + 1], loop.stride[k + 1][0])...);
+          return;
+        }
+        if constexpr (kWide) {
+          if (vectors) {
+            const auto device_loop = make_device_loop(loop, kVec);
+            launch({name, stream, grid_for(device_loop.n_vectors, 1), dim3(kThreads)},
+                   strided_kernel<kVec, 1, Function, Out, Repeat<In, k>...>, function, device_loop,
+                   out, make_input<In>(operands[k + 1], loop.stride[k + 1][0])...);
+            return;
+          }
+        }
+        const auto device_loop = make_device_loop(loop, 1);
+        launch({name, stream, grid_for(device_loop.n_vectors, kItems), dim3(kThreads)},
+               strided_kernel<1, kItems, Function, Out, Repeat<In, k>...>, function, device_loop,
+               out, make_input<In>(operands[k + 1], loop.stride[k + 1][0])...);
+      });
 }
 
 template <class Out, class In, class Function>
+void map_unary(const char* name, StreamView stream, const Function& function, const Operand& in,
+               const Operand& out) {
+  map<false, Out, In, 1>(name, stream, function, {&out, &in}, std::index_sequence<0>());
+}
+
+template <bool kWide, class Out, class In, class Function>
 void map_binary(const char* name, StreamView stream, const Function& function, const Operand& a,
                 const Operand& b, const Operand& out) {
-  constexpr int kVec = vector_width<Out, In>();
-  constexpr int kVecItems = 1;
-  constexpr int kScalarItems = 4;
-  for_each_piece<3>(
-      make_loop<3>({&out, &a, &b}), {out, a, b}, [&](const Loop<3>& loop, auto& operands) {
-        auto* to = static_cast<Out*>(operands[0].data);
-        const Input<In> from_a = make_input<In>(operands[1], loop.stride[1][0]);
-        const Input<In> from_b = make_input<In>(operands[2], loop.stride[2][0]);
-        if (vectorises<3>(loop, {&operands[0], &operands[1], &operands[2]}, kVec)) {
-          const auto device_loop = make_device_loop(loop, kVec);
-          launch({name, stream, grid_for(device_loop.n_vectors, kVecItems), dim3(kThreads)},
-                 binary_kernel<kVec, kVecItems, Function, Out, In>, function, device_loop, to,
-                 from_a, from_b);
-        } else {
-          const auto device_loop = make_device_loop(loop, 1);
-          launch({name, stream, grid_for(device_loop.n_vectors, kScalarItems), dim3(kThreads)},
-                 binary_kernel<1, kScalarItems, Function, Out, In>, function, device_loop, to,
-                 from_a, from_b);
-        }
-      });
+  map<kWide, Out, In, 2>(name, stream, function, {&out, &a, &b}, std::index_sequence<0, 1>());
 }
 
 }  // namespace causeway::kernels::cuda

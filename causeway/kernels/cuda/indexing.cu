@@ -20,32 +20,33 @@ namespace {
 
 // Says where an index was out of range; the first to say so stands.
 struct IndexCheck {
-  FaultRecord* record;
+  FaultReport report;
   std::int32_t site;
   std::int32_t axis;
   std::int64_t bound;
 
   __device__ __forceinline__ bool fits(std::int64_t index) const {
     if (index >= 0 && index < bound) return true;
-    if (atomicCAS_system(&record->site, 0, site) == 0) {
-      record->axis = axis;
-      record->index = index;
-      record->bound = bound;
+    if (atomicCAS(report.taken, 0, 1) == 0) {
+      report.record->axis = axis;
+      report.record->index = index;
+      report.record->bound = bound;
+      report.record->site = site;
     }
     return false;
   }
 };
 
 IndexCheck make_check(StreamView stream, FaultSite site, int axis, std::int64_t bound) {
-  return {fault_record(stream.device()), static_cast<std::int32_t>(site), axis, bound};
+  return {fault_report(stream.device()), static_cast<std::int32_t>(site), axis, bound};
 }
 
 dim3 grid_over(std::int64_t count) {
   return dim3(static_cast<unsigned>((count + kThreads - 1) / kThreads));
 }
 
-// T is a word of up to 16 bytes; `run` words follow each index. The block's x side walks a run, its y
-// side takes several.
+// T is a word of up to 16 bytes; `run` words follow each index. The block's x side walks a run, its
+// y side takes several.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     index_select_kernel(const T* in, const std::int64_t* indices, T* out, std::int64_t outer,
@@ -100,7 +101,8 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t index = indices[at];
   if (index < 0 || index >= cube.axis) return;
   const std::int64_t target = target_of(at, index, cube, n_indices);
-  if (writers[target] == static_cast<std::int32_t>(at / cube.inner % n_indices)) out[target] = in[at];
+  if (writers[target] == static_cast<std::int32_t>(at / cube.inner % n_indices))
+    out[target] = in[at];
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -109,9 +111,8 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at >= cube.outer * n_indices * cube.inner) return;
   const std::int64_t index = indices[at];
-  keys[at] = check.fits(index)
-                 ? static_cast<std::uint64_t>(target_of(at, index, cube, n_indices))
-                 : none;
+  keys[at] =
+      check.fits(index) ? static_cast<std::uint64_t>(target_of(at, index, cube, n_indices)) : none;
   sources[at] = static_cast<std::uint32_t>(at);
 }
 
@@ -126,8 +127,7 @@ __global__ void __launch_bounds__(kThreads)
   if (key == none || (at > 0 && keys[at - 1] == key)) return;
   auto sum = static_cast<Compute<T>>(out[key]);
   for (std::int64_t i = at; i < count && keys[i] == key; ++i) {
-    sum = static_cast<Compute<T>>(
-        static_cast<T>(sum + static_cast<Compute<T>>(in[sources[i]])));
+    sum = static_cast<Compute<T>>(static_cast<T>(sum + static_cast<Compute<T>>(in[sources[i]])));
   }
   out[key] = static_cast<T>(sum);
 }

@@ -122,10 +122,10 @@ Plan make_plan(const Problem& problem) {
     return make_layout(type, transposed ? columns : rows, transposed ? rows : columns, leading,
                        problem.batches, stride);
   };
-  plan.left = side(problem.transposed_b != 0, problem.n, problem.k, problem.leading_b,
-                   problem.stride_b);
-  plan.right = side(problem.transposed_a != 0, problem.k, problem.m, problem.leading_a,
-                    problem.stride_a);
+  plan.left =
+      side(problem.transposed_b != 0, problem.n, problem.k, problem.leading_b, problem.stride_b);
+  plan.right =
+      side(problem.transposed_a != 0, problem.k, problem.m, problem.leading_a, problem.stride_a);
   plan.out = side(false, problem.n, problem.m, problem.n, problem.m * problem.n);
 
   cublasLtMatmulPreference_t preference = nullptr;
@@ -253,8 +253,8 @@ void matmul(StreamView stream, const Operand& a, const Operand& b, const Operand
     }
     const auto* from_a = static_cast<const std::byte*>(a.data) + offset_a * element;
     const auto* from_b = static_cast<const std::byte*>(b.data) + offset_b * element;
-    auto* to = static_cast<std::byte*>(out.data) +
-               i * batches.size[0] * problem.m * problem.n * element;
+    auto* to =
+        static_cast<std::byte*>(out.data) + i * batches.size[0] * problem.m * problem.n * element;
     problem.alignment = alignment_of(from_a, from_b, to);
     multiply(stream, problem, from_a, from_b, to);
   }

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
     Vector<T, kPerBlock> packed;
 #pragma unroll
     for (int i = 0; i < kPerBlock; ++i) packed.value[i] = static_cast<T>(values[i]);
-    *reinterpret_cast<Vector<T, kPerBlock>*>(out + first) = packed;
+    store_vector(out + first, packed);
   } else {
     for (int i = 0; first + i < count; ++i) out[first + i] = static_cast<T>(values[i]);
   }
@@ -35,8 +35,7 @@ void fill_blocks(const char* name, StreamView stream, RandomKey key, const Draw&
                  const Operand& out) {
   const std::int64_t count = numel(out.shape);
   const std::int64_t per_grid_block = std::int64_t{kThreads} * Draw::kPerBlock;
-  launch({name, stream,
-          dim3(static_cast<unsigned>((count + per_grid_block - 1) / per_grid_block)),
+  launch({name, stream, dim3(static_cast<unsigned>((count + per_grid_block - 1) / per_grid_block)),
           dim3(kThreads)},
          fill_kernel<T, Value, Draw>, key, draw, static_cast<T*>(out.data), count);
 }
@@ -49,8 +48,10 @@ void uniform(StreamView stream, RandomKey key, double low, double high, const Op
   }
   dispatch_floating(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    fill_blocks<T, float>("uniform", stream, key,
-                          UniformF32{static_cast<float>(low), static_cast<float>(high)}, out);
+    if constexpr (sizeof(T) <= 4) {
+      fill_blocks<T, float>("uniform", stream, key,
+                            UniformF32{static_cast<float>(low), static_cast<float>(high)}, out);
+    }
   });
 }
 
@@ -60,8 +61,11 @@ void normal(StreamView stream, RandomKey key, double mean, double deviation, con
   }
   dispatch_floating(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    fill_blocks<T, float>("normal", stream, key,
-                          NormalF32{static_cast<float>(mean), static_cast<float>(deviation)}, out);
+    if constexpr (sizeof(T) <= 4) {
+      fill_blocks<T, float>("normal", stream, key,
+                            NormalF32{static_cast<float>(mean), static_cast<float>(deviation)},
+                            out);
+    }
   });
 }
 

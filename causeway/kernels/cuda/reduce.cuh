@@ -54,14 +54,15 @@ __device__ __forceinline__ typename Reducer::Acc reduce_block(const Reducer& red
   return acc;
 }
 
-// Elements first, first + step, … of [0, count) of a row, kVec at a time, several vectors in flight.
+// Elements first, first + step, … of [0, count) of a row, kVec at a time, several vectors in
+// flight.
 template <int kVec, class Reducer, class T>
 __device__ __forceinline__ typename Reducer::Acc reduce_strided(const Reducer& reducer,
                                                                 const T* row, std::int64_t begin,
                                                                 std::int64_t end, int thread,
                                                                 int n_threads) {
   using Acc = typename Reducer::Acc;
-  constexpr int kUnroll = sizeof(Acc) > 8 ? 2 : (sizeof(Acc) > 4 ? 4 : 8);
+  constexpr int kUnroll = sizeof(Acc) > 8 ? 2 : 4;
   Acc lanes[kVec];
 #pragma unroll
   for (int i = 0; i < kVec; ++i) lanes[i] = reducer.identity();
@@ -71,7 +72,7 @@ __device__ __forceinline__ typename Reducer::Acc reduce_strided(const Reducer& r
     Vector<T, kVec> loaded[kUnroll];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      loaded[u] = *reinterpret_cast<const Vector<T, kVec>*>(row + at + u * step);
+      loaded[u] = load_vector<kVec>(row + at + u * step);
     }
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
@@ -102,7 +103,8 @@ __global__ void __launch_bounds__(kThreads)
                              std::int64_t n_rows, std::int64_t n_columns) {
   const std::int64_t row = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) / 32;
   if (row >= n_rows) return;
-  auto acc = reduce_strided<kVec>(reducer, in + row * n_columns, 0, n_columns, threadIdx.x % 32, 32);
+  auto acc =
+      reduce_strided<kVec>(reducer, in + row * n_columns, 0, n_columns, threadIdx.x % 32, 32);
   acc = reduce_warp(reducer, acc);
   if (threadIdx.x % 32 == 0) out[row] = reducer.finish(acc);
 }
@@ -118,9 +120,9 @@ __global__ void __launch_bounds__(kMostThreads)
   const std::int64_t row = blockIdx.x / n_pieces;
   const std::int64_t begin = blockIdx.x % n_pieces * piece;
   const std::int64_t end = begin + piece < n_columns ? begin + piece : n_columns;
-  const auto acc = reduce_block(
-      reducer, reduce_strided<kVec>(reducer, in + row * n_columns, begin, end, threadIdx.x,
-                                    static_cast<int>(blockDim.x)));
+  const auto acc =
+      reduce_block(reducer, reduce_strided<kVec>(reducer, in + row * n_columns, begin, end,
+                                                 threadIdx.x, static_cast<int>(blockDim.x)));
   if (threadIdx.x != 0) return;
   if (n_pieces == 1) {
     out[row] = reducer.finish(acc);
@@ -151,13 +153,14 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = 0; i < kVec; ++i) lanes[i] = reducer.identity();
   if (column < cube.inner) {
     const std::int64_t step = blockDim.y;
+    const std::int64_t stride = step * cube.inner;
     std::int64_t row = begin + threadIdx.y;
-    for (; row + (kUnroll - 1) * step < end; row += kUnroll * step) {
+    from += row * cube.inner;
+    for (; row + (kUnroll - 1) * step < end; row += kUnroll * step, from += kUnroll * stride) {
       Vector<T, kVec> loaded[kUnroll];
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
-        loaded[u] =
-            *reinterpret_cast<const Vector<T, kVec>*>(from + (row + u * step) * cube.inner);
+        loaded[u] = load_vector<kVec>(from + u * stride);
       }
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
@@ -167,8 +170,8 @@ __global__ void __launch_bounds__(kThreads)
         }
       }
     }
-    for (; row < end; row += step) {
-      const auto loaded = *reinterpret_cast<const Vector<T, kVec>*>(from + row * cube.inner);
+    for (; row < end; row += step, from += stride) {
+      const auto loaded = load_vector<kVec>(from);
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
         lanes[i] = reducers::include(reducer, lanes[i], loaded.value[i], row);
@@ -235,7 +238,7 @@ void combine_pieces(StreamView stream, const Reducer& reducer, const Buffer& par
            static_cast<Acc*>(nullptr), std::int64_t{n_pieces}, 1, std::int64_t{n_pieces});
     return;
   }
-  const dim3 block = column_block(n_pieces);
+  const dim3 block(32, kThreads / 32);
   const unsigned column_blocks = blocks_for(cube.inner, block.x);
   launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * column_blocks)), block,
           kThreads * sizeof(Acc)},
@@ -251,8 +254,8 @@ void reduce_rows(StreamView stream, const Reducer& reducer, const T* in,
   constexpr int kVec = vector_width<T>() > 4 ? 4 : vector_width<T>();
   constexpr std::int64_t kShort = 1024;
   constexpr std::int64_t kEnoughBlocks = 2112;  // four waves of 512 threads on 132 multiprocessors
-  const bool vectors = cube.axis % kVec == 0 &&
-                       reinterpret_cast<std::uintptr_t>(in) % (kVec * sizeof(T)) == 0;
+  const bool vectors =
+      cube.axis % kVec == 0 && reinterpret_cast<std::uintptr_t>(in) % (kVec * sizeof(T)) == 0;
   if (cube.axis <= kShort) {
     launch({"reduce", stream, dim3(blocks_for(cube.outer * 32, kThreads)), dim3(kThreads)},
            vectors ? reduce_short_rows_kernel<kVec, Reducer, T>
@@ -267,8 +270,8 @@ void reduce_rows(StreamView stream, const Reducer& reducer, const T* in,
   if (n_pieces > 1) partial = allocate_partial<Acc>(stream, cube.outer * n_pieces);
   launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * n_pieces)),
           dim3(n_pieces > 1 ? kMostThreads : kThreads)},
-         vectors ? reduce_rows_kernel<kVec, Reducer, T> : reduce_rows_kernel<1, Reducer, T>, reducer,
-         in, out, reinterpret_cast<Acc*>(partial.data()), cube.axis, n_pieces, piece);
+         vectors ? reduce_rows_kernel<kVec, Reducer, T> : reduce_rows_kernel<1, Reducer, T>,
+         reducer, in, out, reinterpret_cast<Acc*>(partial.data()), cube.axis, n_pieces, piece);
   if (n_pieces > 1) combine_pieces(stream, reducer, partial, out, cube, n_pieces);
 }
 
@@ -278,8 +281,8 @@ void reduce_columns(StreamView stream, const Reducer& reducer, const T* in,
   using Acc = typename Reducer::Acc;
   constexpr int kVec = vector_width<T>() > 4 ? 4 : vector_width<T>();
   constexpr std::int64_t kEnoughBlocks = 512;  // more pieces cost more than they fill
-  const bool vectors = cube.inner % kVec == 0 &&
-                       reinterpret_cast<std::uintptr_t>(in) % (kVec * sizeof(T)) == 0;
+  const bool vectors =
+      cube.inner % kVec == 0 && reinterpret_cast<std::uintptr_t>(in) % (kVec * sizeof(T)) == 0;
   const int vec = vectors ? kVec : 1;
   const dim3 block = column_block(cube.axis);
   const unsigned column_blocks = blocks_for(cube.inner, std::int64_t{block.x} * vec);
@@ -287,8 +290,8 @@ void reduce_columns(StreamView stream, const Reducer& reducer, const T* in,
   const std::int64_t piece = (cube.axis + n_pieces - 1) / n_pieces;
   Buffer partial;
   if (n_pieces > 1) partial = allocate_partial<Acc>(stream, cube.outer * n_pieces * cube.inner);
-  launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * n_pieces * column_blocks)), block,
-          static_cast<std::size_t>(kThreads * vec) * sizeof(Acc)},
+  launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * n_pieces * column_blocks)),
+          block, static_cast<std::size_t>(kThreads * vec) * sizeof(Acc)},
          vectors ? reduce_columns_kernel<kVec, Reducer, T> : reduce_columns_kernel<1, Reducer, T>,
          reducer, in, out, reinterpret_cast<Acc*>(partial.data()), cube, n_pieces, piece,
          column_blocks);

@@ -101,11 +101,13 @@ void sort_rows(StreamView stream, const T* in, T* values, std::int64_t* indices,
 
 }  // namespace
 
-void sort_pairs(StreamView stream, SortPairs<std::uint32_t>& pairs, std::int64_t count, int n_bits) {
+void sort_pairs(StreamView stream, SortPairs<std::uint32_t>& pairs, std::int64_t count,
+                int n_bits) {
   sort_with_cub(stream, pairs, count, n_bits);
 }
 
-void sort_pairs(StreamView stream, SortPairs<std::uint64_t>& pairs, std::int64_t count, int n_bits) {
+void sort_pairs(StreamView stream, SortPairs<std::uint64_t>& pairs, std::int64_t count,
+                int n_bits) {
   sort_with_cub(stream, pairs, count, n_bits);
 }
 

@@ -11,8 +11,8 @@ void unary(StreamView stream, UnaryOp op, const Operand& in, const Operand& out)
   if (needs_floating(op)) return unary_floating(stream, op, in, out);
   dispatch_number(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit_number_op(
-        op, [&](auto function) { map_unary<T, T>("unary", stream, function, in, out); });
+    visit_number_op(op,
+                    [&](auto function) { map_unary<T, T>("unary", stream, function, in, out); });
   });
 }
 

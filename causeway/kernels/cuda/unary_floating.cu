@@ -11,8 +11,8 @@ namespace causeway::kernels::cuda {
 void unary_floating(StreamView stream, UnaryOp op, const Operand& in, const Operand& out) {
   dispatch_floating(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit_floating_op(
-        op, [&](auto function) { map_unary<T, T>("unary", stream, function, in, out); });
+    visit_floating_op(op,
+                      [&](auto function) { map_unary<T, T>("unary", stream, function, in, out); });
   });
 }
 

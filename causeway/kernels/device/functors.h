@@ -9,18 +9,18 @@
 
 namespace causeway::functors {
 
-#define CAUSEWAY_UNARY(Name, expression)      \
-  struct Name {                               \
-    template <class T>                        \
+#define CAUSEWAY_UNARY(Name, expression)           \
+  struct Name {                                    \
+    template <class T>                             \
     CAUSEWAY_HOST_DEVICE T operator()(T x) const { \
-      return static_cast<T>(expression);      \
-    }                                         \
+      return static_cast<T>(expression);           \
+    }                                              \
   };
 
 CAUSEWAY_UNARY(Negate, -x)
 CAUSEWAY_UNARY(Absolute, x < T(0) ? -x : (x == T(0) ? T(0) : x))
 CAUSEWAY_UNARY(Sign, x != x ? x : T((x > T(0)) - (x < T(0))))
-CAUSEWAY_UNARY(Square, x * x)
+CAUSEWAY_UNARY(Square, x* x)
 CAUSEWAY_UNARY(Relu, x < T(0) ? T(0) : x)
 CAUSEWAY_UNARY(SquareRoot, math::sqrt(x))
 CAUSEWAY_UNARY(ReciprocalRoot, T(1) / math::sqrt(x))
@@ -38,9 +38,9 @@ CAUSEWAY_UNARY(Erf, math::erf(x))
 CAUSEWAY_UNARY(Sigmoid, T(1) / (T(1) + math::exp(-x)))
 CAUSEWAY_UNARY(Silu, x / (T(1) + math::exp(-x)))
 CAUSEWAY_UNARY(Gelu, T(0.5) * x * (T(1) + math::erf(x * T(0.70710678118654752440))))
-CAUSEWAY_UNARY(GeluTanh, T(0.5) * x *
-                             (T(1) + math::tanh(T(0.79788456080286535588) *
-                                                (x + T(0.044715) * x * x * x))))
+CAUSEWAY_UNARY(GeluTanh,
+               T(0.5) * x *
+                   (T(1) + math::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x))))
 CAUSEWAY_UNARY(Floor, math::floor(x))
 CAUSEWAY_UNARY(Ceil, math::ceil(x))
 CAUSEWAY_UNARY(Round, math::rint(x))
@@ -121,12 +121,12 @@ struct Maximum {
   }
 };
 
-#define CAUSEWAY_COMPARE(Name, expression)              \
-  struct Name {                                         \
-    template <class T>                                  \
+#define CAUSEWAY_COMPARE(Name, expression)                 \
+  struct Name {                                            \
+    template <class T>                                     \
     CAUSEWAY_HOST_DEVICE bool operator()(T a, T b) const { \
-      return expression;                                \
-    }                                                   \
+      return expression;                                   \
+    }                                                      \
   };
 CAUSEWAY_COMPARE(Equal, a == b)
 CAUSEWAY_COMPARE(NotEqual, a != b)
@@ -139,12 +139,12 @@ CAUSEWAY_COMPARE(LogicalOr, (a != T(0)) | (b != T(0)))
 CAUSEWAY_COMPARE(LogicalXor, (a != T(0)) != (b != T(0)))
 #undef CAUSEWAY_COMPARE
 
-#define CAUSEWAY_PREDICATE(Name, expression)       \
-  struct Name {                                    \
-    template <class T>                             \
+#define CAUSEWAY_PREDICATE(Name, expression)          \
+  struct Name {                                       \
+    template <class T>                                \
     CAUSEWAY_HOST_DEVICE bool operator()(T x) const { \
-      return expression;                           \
-    }                                              \
+      return expression;                              \
+    }                                                 \
   };
 CAUSEWAY_PREDICATE(IsNan, x != x)
 CAUSEWAY_PREDICATE(IsFinite, x - x == T(0))
@@ -156,9 +156,7 @@ template <class T>
 struct Clamp {
   T low;
   T high;
-  CAUSEWAY_HOST_DEVICE T operator()(T x) const {
-    return x < low ? low : (x > high ? high : x);
-  }
+  CAUSEWAY_HOST_DEVICE T operator()(T x) const { return x < low ? low : (x > high ? high : x); }
 };
 
 }  // namespace causeway::functors

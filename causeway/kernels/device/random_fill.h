@@ -61,8 +61,8 @@ struct Integers {
     for (int i = 0; i < 2; ++i) {
       const std::uint32_t high = bits.word[2 * i];
       const std::uint32_t rest = bits.word[2 * i + 1];
-      const std::uint64_t draw =
-          range == 0 ? (static_cast<std::uint64_t>(high) << 32) | rest : bounded_u64(high, rest, range);
+      const std::uint64_t draw = range == 0 ? (static_cast<std::uint64_t>(high) << 32) | rest
+                                            : bounded_u64(high, rest, range);
       out[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + draw);
     }
   }

@@ -141,7 +141,8 @@ struct ArgExtreme {
   // Indices come in rising order, so that a tie keeps what stands.
   CAUSEWAY_HOST_DEVICE Acc include(Acc a, T value, std::int64_t index) const {
     const C x = static_cast<C>(value);
-    const bool takes = Better()(x, a.value) | (a.index == kNowhere) | ((x != x) & (a.value == a.value));
+    const bool takes =
+        Better()(x, a.value) | (a.index == kNowhere) | ((x != x) & (a.value == a.value));
     return {takes ? x : a.value, takes ? index : a.index};
   }
   CAUSEWAY_HOST_DEVICE Acc combine(Acc a, Acc b) const {

@@ -25,6 +25,8 @@ void run_elementwise(Device device, const Report& report) {
   const auto time = [&](const char* name, double bytes, std::function<void()> run) {
     report(measure({fmt::format("{} f32 {}", name, size), bytes, 0, std::move(run)}, device));
   };
+  const Tensor few = generator.normal({1000}, 0, 1, DType::f32, device);
+  report(measure({"add f32 1K", 0, 0, [&] { (void)(few + few); }}, device));
   time("copy", 2 * one, [&] { (void)a.clone(); });
   time("fill", one, [&] { (void)zeros({n}, DType::f32, device); });
   time("add", 3 * one, [&] { (void)(a + b); });

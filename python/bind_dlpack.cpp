@@ -67,14 +67,6 @@ StreamView external_stream(Device device, std::int64_t handle) {
   return {device, reinterpret_cast<CUstream_st*>(static_cast<std::intptr_t>(handle))};
 }
 
-// Makes `later` wait for what `earlier` holds now.
-void order(StreamView earlier, StreamView later) {
-  if (earlier == later) return;
-  Event ready(earlier.device());
-  ready.record(earlier);
-  later.wait(ready);
-}
-
 constexpr std::int64_t kLegacyStream = 1;  // CUDA's own handle for the default stream
 
 // Foreign CUDA memory goes back when the last tensor that shares it is dropped, perhaps with work
@@ -85,7 +77,7 @@ Tensor returned_in_order(const Tensor& foreign) {
   if (device.is_cpu()) return foreign;
   const std::shared_ptr<Tensor> owner(new Tensor(foreign), [device](Tensor* held) {
     try {
-      if (!capturing()) order(current_stream(device), external_stream(device, kLegacyStream));
+      if (!capturing()) external_stream(device, kLegacyStream).wait(current_stream(device));
     } catch (const Error&) {
       // The driver is gone or the device has failed: no work is left to wait for.
     }
@@ -110,7 +102,7 @@ void order_for_consumer(const Tensor& x, nb::handle stream) {
              " is ambiguous; pass None, 1, 2, -1 or a stream's handle");
   }
   const StreamView consumer = external_stream(x.device(), number);
-  order(current_stream(x.device()), consumer);
+  consumer.wait(current_stream(x.device()));
   x.storage()->buffer.used_on(consumer);
 }
 
@@ -174,15 +166,16 @@ nb::object call_versioned(nb::handle method, nb::handle type, nb::handle stream)
   return stream.is_none() ? method() : method("stream"_a = stream);
 }
 
-// The stream that a producer of CUDA memory is to make wait; None for memory of the host.
+// The stream that a producer of CUDA memory is to make wait; None for memory of the host. It is the
+// legacy default stream: most producers work on it, and then have nothing to do; ours waits for it
+// by itself, which costs less than a producer's way of making ours wait.
 nb::object stream_for(nb::handle source) {
   constexpr long kCuda = 2;
   static const bool has_cuda = cuda_device_count() > 0;
   if (!has_cuda) return nb::none();  // asking costs some producers microseconds
   const nb::object device = source.attr("__dlpack_device__")();
   if (PyLong_AsLong(nb::object(device[0]).ptr()) != kCuda) return nb::none();
-  const Device here = Device::cuda(nb::cast<int>(nb::object(device[1])));
-  return nb::int_(reinterpret_cast<std::intptr_t>(current_stream(here).handle()));
+  return nb::int_(kLegacyStream);
 }
 
 nb::dict cuda_array_interface(const Tensor& x) {
@@ -209,8 +202,12 @@ Tensor from_dlpack(nb::handle source) {
   if (!nb::hasattr(source, "__dlpack__")) {
     throw nb::type_error("from_dlpack takes a DLPack capsule or an object with __dlpack__");
   }
-  return returned_in_order(
-      from_capsule(call_versioned(source.attr("__dlpack__"), source.type(), stream_for(source))));
+  const Tensor taken =
+      from_capsule(call_versioned(source.attr("__dlpack__"), source.type(), stream_for(source)));
+  if (taken.device().is_cuda()) {
+    current_stream(taken.device()).wait(external_stream(taken.device(), kLegacyStream));
+  }
+  return returned_in_order(taken);
 }
 
 Tensor from_cuda_array(nb::handle source) {
@@ -223,7 +220,7 @@ Tensor from_cuda_array(nb::handle source) {
   const Device device = device_of(source);
   const nb::object stream = interface.attr("get")("stream");
   if (!stream.is_none()) {
-    order(external_stream(device, nb::cast<std::int64_t>(stream)), current_stream(device));
+    current_stream(device).wait(external_stream(device, nb::cast<std::int64_t>(stream)));
   }
   return returned_in_order(Tensor::wrap(memory->data, memory->shape, memory->strides, memory->dtype,
                                         device, keep_alive(nb::borrow(source)), memory->read_only));

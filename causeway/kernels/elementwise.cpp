@@ -73,14 +73,17 @@ std::string_view to_string(PredicateOp op) {
   return "predicate";
 }
 
+IntegerRange range_of(DType dtype) {
+  const int bits = static_cast<int>(size_of(dtype)) * 8 - (is_signed(dtype) ? 1 : 0);
+  const auto high = static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1);
+  return {is_signed(dtype) ? -high - 1 : 0, high};
+}
+
 bool fits(Scalar value, DType dtype) {
   if (!is_integer(dtype)) return true;
-  if (!value.is_integer && !(value.real >= -9.3e18 && value.real <= 9.2e18)) return false;
-  const int bits = static_cast<int>(size_of(dtype)) * 8;
-  if (bits == 64) return true;
-  const std::int64_t low = is_signed(dtype) ? -(std::int64_t{1} << (bits - 1)) : 0;
-  const std::int64_t high = (std::int64_t{1} << (is_signed(dtype) ? bits - 1 : bits)) - 1;
-  return value.integer >= low && value.integer <= high;
+  if (!value.is_integer && !(value.real >= -9.2e18 && value.real <= 9.2e18)) return false;
+  const IntegerRange range = range_of(dtype);
+  return value.integer >= range.low && value.integer <= range.high;
 }
 
 }  // namespace causeway::kernels

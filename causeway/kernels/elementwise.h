@@ -85,6 +85,13 @@ struct Scalar {
   Scalar(int value) : Scalar(static_cast<std::int64_t>(value)) {}  // NOLINT
 };
 
+// The least and the greatest value of an integer dtype.
+struct IntegerRange {
+  std::int64_t low;
+  std::int64_t high;
+};
+IntegerRange range_of(DType dtype);
+
 // Whether the number is a value of an integer dtype; floating types and bool take any.
 bool fits(Scalar value, DType dtype);
 

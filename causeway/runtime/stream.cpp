@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,17 @@ bool StreamView::done() const { return device_.is_cpu() || driver::done(device_.
 void StreamView::wait(const Event& event) const {
   if (device_.is_cpu()) return event.synchronize();
   if (event.handle() != nullptr) driver::wait(device_.index, handle_, event.handle());
+}
+
+void StreamView::wait(StreamView other) const {
+  if (other == *this || other.device().is_cpu()) return;
+  // One event a thread and device serves them all: a wait keeps what was recorded before it.
+  thread_local std::vector<std::optional<Event>> events;
+  const auto index = static_cast<std::size_t>(other.device().index);
+  if (events.size() <= index) events.resize(index + 1);
+  if (!events[index].has_value()) events[index].emplace(other.device());
+  events[index]->record(other);
+  wait(*events[index]);
 }
 
 namespace {

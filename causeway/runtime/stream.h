@@ -27,6 +27,8 @@ class StreamView {
   bool done() const;
   // Work queued after this call starts only when `event` has happened.
   void wait(const Event& event) const;
+  // The same, for all work that `other` holds now.
+  void wait(StreamView other) const;
 
   friend bool operator==(const StreamView&, const StreamView&) = default;
 

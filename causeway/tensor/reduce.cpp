@@ -26,11 +26,30 @@ bool contains(const std::vector<int>& axes, int axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
+// The common case, cheaply: neighbouring axes of a contiguous tensor.
+Plan plain_plan(const Tensor& x, const std::vector<int>& axes, bool keep_dims) {
+  Plan plan;
+  plan.dense = x;
+  for (int axis = 0; axis < x.n_dims(); ++axis) {
+    const std::int64_t size = x.shape()[axis];
+    if (axis < axes.front()) plan.cube.outer *= size;
+    if (axis > axes.back()) plan.cube.inner *= size;
+    const bool reduced = axis >= axes.front() && axis <= axes.back();
+    if (reduced) plan.cube.axis *= size;
+    if (!reduced || keep_dims) plan.shape.push_back(reduced ? 1 : size);
+  }
+  plan.kept = plan.shape;
+  return plan;
+}
+
 // A reduction does not care in which order the axes lie in memory: they are taken by falling
 // stride, so that a transposed tensor is as good as a plain one. Where the reduced axes are not
 // neighbours then, or there are gaps, a copy brings them to the end.
 Plan make_plan(const Tensor& x, const std::vector<int>& axes, bool keep_dims) {
   Plan plan;
+  const bool adjacent =
+      !axes.empty() && axes.back() - axes.front() + 1 == static_cast<int>(axes.size());
+  if (adjacent && x.is_contiguous()) return plain_plan(x, axes, keep_dims);
   std::vector<int> order(static_cast<std::size_t>(x.n_dims()));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -72,6 +91,7 @@ Plan make_plan(const Tensor& x, const std::vector<int>& axes, bool keep_dims) {
 }
 
 Tensor finish(const Plan& plan, const Tensor& out) {
+  if (plan.restore.empty() && plan.kept == plan.shape) return out;
   return out.permute(plan.restore).contiguous().reshape(plan.shape);
 }
 

@@ -78,11 +78,7 @@ Tensor Tensor::to(Device target) const {
   // The device side's stream orders the copy; between two GPUs the source's work is waited for.
   const StreamView source_stream = current_stream(device());
   const StreamView stream = target.is_cuda() ? current_stream(target) : source_stream;
-  if (device().is_cuda() && target.is_cuda()) {
-    Event ready(device());
-    ready.record(source_stream);
-    stream.wait(ready);
-  }
+  if (device().is_cuda() && target.is_cuda()) stream.wait(source_stream);
   dense.storage_->buffer.used_on(stream);
   transfer(moved.data(), target, dense.data(), device(), n_bytes(), stream);
   return moved;
@@ -154,11 +150,13 @@ void require_same_device(std::string_view operation, const Tensor& a, const Tens
 
 void require_fits(std::string_view operation, kernels::Scalar value, DType dtype) {
   if (kernels::fits(value, dtype)) return;
+  const kernels::IntegerRange range = kernels::range_of(dtype);
+  const std::string number =
+      value.is_integer ? fmt::format("{}", value.integer) : fmt::format("{}", value.real);
   fail(ErrorKind::invalid_argument, operation,
        fmt::format(
-           "{} does not fit {}; use a wider type, as with .to(\"i64\")",
-           value.is_integer ? fmt::format("{}", value.integer) : fmt::format("{}", value.real),
-           to_string(dtype)));
+           "{} does not fit {}, which holds {} to {}; use a wider type, as with .to(\"i64\")",
+           number, to_string(dtype), range.low, range.high));
 }
 
 std::vector<int> normalize_axes(std::string_view operation, const std::vector<int>& axes,

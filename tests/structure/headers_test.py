@@ -42,7 +42,7 @@ def compile_alone(header, compiler, nvcc, folder):
 
 def main():
     compiler = sys.argv[1] if len(sys.argv) > 1 else "g++"
-    nvcc = sys.argv[2] if len(sys.argv) > 2 else shutil.which("nvcc")
+    nvcc = shutil.which(sys.argv[2] if len(sys.argv) > 2 else "nvcc")  # CMake may say NOTFOUND
     headers = sorted(
         header
         for folder in ("causeway", "cli")

@@ -57,7 +57,7 @@ struct WordOf<2> {
   using type = std::uint16_t;
 };
 
-// One access for a whole vector: left to itself, the compiler may store the elements one by one.
+// One access for a whole vector: a plain store the compiler may cut into its elements.
 template <int kVec, class T>
 __device__ __forceinline__ Vector<T, kVec> load_vector(const T* from) {
   Vector<T, kVec> vector;
@@ -77,7 +77,7 @@ __device__ __forceinline__ void store_vector(T* to, const Vector<T, kVec>& vecto
   } else {
     typename WordOf<sizeof(vector)>::type word;
     memcpy(&word, &vector, sizeof(vector));
-    *reinterpret_cast<typename WordOf<sizeof(vector)>::type*>(to) = word;
+    __stwb(reinterpret_cast<typename WordOf<sizeof(vector)>::type*>(to), word);
   }
 }
 

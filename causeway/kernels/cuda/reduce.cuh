@@ -117,6 +117,7 @@ __global__ void __launch_bounds__(kMostThreads)
     reduce_rows_kernel(Reducer reducer, const T* in, typename Reducer::Result* out,
                        typename Reducer::Acc* partial, std::int64_t n_columns, int n_pieces,
                        std::int64_t piece) {
+  wait_for_previous();
   const std::int64_t row = blockIdx.x / n_pieces;
   const std::int64_t begin = blockIdx.x % n_pieces * piece;
   const std::int64_t end = begin + piece < n_columns ? begin + piece : n_columns;
@@ -141,6 +142,7 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int kUnroll = 4;
   extern __shared__ __align__(16) unsigned char memory[];
   auto* shared = reinterpret_cast<Acc*>(memory);
+  wait_for_previous();
   const std::int64_t column =
       (std::int64_t{blockIdx.x % column_blocks} * blockDim.x + threadIdx.x) * kVec;
   const std::uint32_t rest = blockIdx.x / column_blocks;
@@ -233,16 +235,16 @@ void combine_pieces(StreamView stream, const Reducer& reducer, const Buffer& par
   using Second = reducers::Combiner<Reducer>;
   const auto* from = reinterpret_cast<const Acc*>(partial.data());
   if (cube.inner == 1) {
-    launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer)), dim3(kThreads)},
-           reduce_rows_kernel<1, Second, Acc>, Second{reducer}, from, out,
+    const Launch how("reduce", stream, dim3(static_cast<unsigned>(cube.outer)), dim3(kThreads));
+    launch(how.overlapping(), reduce_rows_kernel<1, Second, Acc>, Second{reducer}, from, out,
            static_cast<Acc*>(nullptr), std::int64_t{n_pieces}, 1, std::int64_t{n_pieces});
     return;
   }
   const dim3 block(32, kThreads / 32);
   const unsigned column_blocks = blocks_for(cube.inner, block.x);
-  launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * column_blocks)), block,
-          kThreads * sizeof(Acc)},
-         reduce_columns_kernel<1, Second, Acc>, Second{reducer}, from, out,
+  const Launch how("reduce", stream, dim3(static_cast<unsigned>(cube.outer * column_blocks)), block,
+                   kThreads * sizeof(Acc));
+  launch(how.overlapping(), reduce_columns_kernel<1, Second, Acc>, Second{reducer}, from, out,
          static_cast<Acc*>(nullptr), Cube{cube.outer, n_pieces, cube.inner}, 1,
          std::int64_t{n_pieces}, column_blocks);
 }

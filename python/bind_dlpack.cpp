@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace causeway::python {
@@ -178,6 +179,39 @@ nb::object stream_for(nb::handle source) {
   return nb::int_(kLegacyStream);
 }
 
+// The C functions of a type that has them, else nullptr; types are remembered, and held.
+const dlpack::ExchangeApi* exchange_api(nb::handle type) {
+  static auto* known = new std::vector<std::pair<PyObject*, const dlpack::ExchangeApi*>>();
+  for (const auto& [seen, api] : *known) {
+    if (seen == type.ptr()) return api;
+  }
+  const dlpack::ExchangeApi* api = nullptr;
+  const nb::object capsule = nb::getattr(type, "__dlpack_c_exchange_api__", nb::none());
+  if (PyCapsule_IsValid(capsule.ptr(), dlpack::kExchangeName) != 0) {
+    api = static_cast<const dlpack::ExchangeApi*>(
+        PyCapsule_GetPointer(capsule.ptr(), dlpack::kExchangeName));
+    if (api->version.major != 1) api = nullptr;
+  }
+  known->emplace_back(type.inc_ref().ptr(), api);
+  return api;
+}
+
+// Takes a tensor by its library's C functions, with no Python in between.
+Tensor exchange(const dlpack::ExchangeApi& api, nb::handle source) {
+  DLManagedTensorVersioned* managed = nullptr;
+  if (api.from_object(source.ptr(), &managed) != 0) nb::raise_python_error();
+  const Tensor taken = dlpack::import_versioned(managed);
+  if (taken.device().is_cpu()) return taken;
+  const dlpack::DLDevice device = dlpack::device_of(taken);
+  void* stream = nullptr;
+  if (api.current_stream(device.device_type, device.device_id, &stream) != 0) {
+    nb::raise_python_error();
+  }
+  const auto handle = stream == nullptr ? kLegacyStream : reinterpret_cast<std::intptr_t>(stream);
+  current_stream(taken.device()).wait(external_stream(taken.device(), handle));
+  return returned_in_order(taken);
+}
+
 nb::dict cuda_array_interface(const Tensor& x) {
   if (x.device().is_cpu()) {
     throw nb::attribute_error("a CPU tensor has no __cuda_array_interface__");
@@ -199,6 +233,7 @@ Device device_of(nb::handle source) {
 
 Tensor from_dlpack(nb::handle source) {
   if (PyCapsule_CheckExact(source.ptr()) != 0) return returned_in_order(from_capsule(source));
+  if (const auto* api = exchange_api(source.type())) return exchange(*api, source);
   if (!nb::hasattr(source, "__dlpack__")) {
     throw nb::type_error("from_dlpack takes a DLPack capsule or an object with __dlpack__");
   }

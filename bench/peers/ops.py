@@ -144,7 +144,8 @@ def handoff_cases():
         t = cw.zeros((1024, 1024), device=device)
         theirs = torch.from_dlpack(t)
         assert theirs.data_ptr() == t.data_ptr
-        legs = {"to torch and back": lambda: cw.from_dlpack(torch.from_dlpack(t)),
+        legs = {"torch to torch": lambda: torch.from_dlpack(theirs),
+                "to torch and back": lambda: cw.from_dlpack(torch.from_dlpack(t)),
                 "to torch": lambda: torch.from_dlpack(t), "from torch": lambda: cw.from_dlpack(theirs)}
         for name, leg in legs.items():
             yield f"{name}, {device}", measure_many(leg)

@@ -3,6 +3,7 @@
 #include "causeway/core/error.h"
 #include "causeway/runtime/driver.h"
 #include "causeway/runtime/fault.h"
+#include "causeway/runtime/graph.h"
 
 #include <algorithm>
 #include <mutex>
@@ -27,6 +28,7 @@ void StreamView::wait(const Event& event) const {
 
 void StreamView::wait(StreamView other) const {
   if (other == *this || other.device().is_cpu()) return;
+  if (!capturing() && other.done()) return;
   // One event a thread and device serves them all: a wait keeps what was recorded before it.
   thread_local std::vector<std::optional<Event>> events;
   const auto index = static_cast<std::size_t>(other.device().index);

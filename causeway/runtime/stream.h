@@ -27,7 +27,7 @@ class StreamView {
   bool done() const;
   // Work queued after this call starts only when `event` has happened.
   void wait(const Event& event) const;
-  // The same, for all work that `other` holds now.
+  // The same, for all work that `other` holds now; costs least where that is done.
   void wait(StreamView other) const;
 
   friend bool operator==(const StreamView&, const StreamView&) = default;

@@ -50,6 +50,21 @@ struct DLManagedTensorVersioned {
   DLTensor dl_tensor;
 };
 
+// What a producer's Python type offers as __dlpack_c_exchange_api__ (DLPack 1.3), in a capsule
+// named kExchangeName: its conversions as C functions. They return 0, or -1 with a Python exception
+// set.
+inline constexpr const char* kExchangeName = "dlpack_exchange_api";
+
+struct ExchangeApi {
+  DLPackVersion version;
+  const ExchangeApi* previous;
+  void* allocate;
+  int (*from_object)(void* object, DLManagedTensorVersioned** out);  // without synchronisation
+  void* to_object;
+  void* borrow;
+  int (*current_stream)(std::int32_t device_type, std::int32_t device_id, void** out);
+};
+
 // The tensor's memory, kept alive until the consumer calls the deleter.
 DLManagedTensor* export_tensor(const Tensor& tensor);
 DLManagedTensorVersioned* export_versioned(const Tensor& tensor);

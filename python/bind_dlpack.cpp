@@ -71,14 +71,14 @@ StreamView external_stream(Device device, std::int64_t handle) {
 constexpr std::int64_t kLegacyStream = 1;  // CUDA's own handle for the default stream
 
 // Foreign CUDA memory goes back when the last tensor that shares it is dropped, perhaps with work
-// of ours on it still queued: what its owner queues on the default stream from then on waits for
-// that.
-Tensor returned_in_order(const Tensor& foreign) {
+// of ours on it still queued: what its owner queues from then on, on the stream it worked on when
+// it gave the memory (the default one, where that is not known), waits for that.
+Tensor returned_in_order(const Tensor& foreign, std::int64_t owner_stream = kLegacyStream) {
   const Device device = foreign.device();
   if (device.is_cpu()) return foreign;
-  const std::shared_ptr<Tensor> owner(new Tensor(foreign), [device](Tensor* held) {
+  const std::shared_ptr<Tensor> owner(new Tensor(foreign), [device, owner_stream](Tensor* held) {
     try {
-      if (!capturing()) external_stream(device, kLegacyStream).wait(current_stream(device));
+      if (!capturing()) external_stream(device, owner_stream).wait(current_stream(device));
     } catch (const Error&) {
       // The driver is gone or the device has failed: no work is left to wait for.
     }
@@ -196,20 +196,42 @@ const dlpack::ExchangeApi* exchange_api(nb::handle type) {
   return api;
 }
 
+// The stream that a library's own work on the device goes to at the moment.
+StreamView work_stream(const dlpack::ExchangeApi& api, Device device) {
+  constexpr std::int32_t kCuda = 2;
+  void* stream = nullptr;
+  if (api.current_stream(kCuda, device.index, &stream) != 0) nb::raise_python_error();
+  const auto handle = stream == nullptr ? kLegacyStream : reinterpret_cast<std::intptr_t>(stream);
+  return external_stream(device, handle);
+}
+
 // Takes a tensor by its library's C functions, with no Python in between.
 Tensor exchange(const dlpack::ExchangeApi& api, nb::handle source) {
   DLManagedTensorVersioned* managed = nullptr;
   if (api.from_object(source.ptr(), &managed) != 0) nb::raise_python_error();
   const Tensor taken = dlpack::import_versioned(managed);
   if (taken.device().is_cpu()) return taken;
-  const dlpack::DLDevice device = dlpack::device_of(taken);
-  void* stream = nullptr;
-  if (api.current_stream(device.device_type, device.device_id, &stream) != 0) {
-    nb::raise_python_error();
+  const StreamView theirs = work_stream(api, taken.device());
+  current_stream(taken.device()).wait(theirs);
+  return returned_in_order(taken, reinterpret_cast<std::intptr_t>(theirs.handle()));
+}
+
+// A torch.Tensor of the same memory: by PyTorch's C functions where it has them, else by DLPack's
+// Python ones, whose look-up of the current stream alone takes microseconds.
+nb::object to_torch(nb::handle_t<Tensor> self) {
+  static const nb::handle torch = nb::module_::import_("torch").release();
+  static const nb::handle type = nb::object(torch.attr("Tensor")).release();
+  const dlpack::ExchangeApi* api = exchange_api(type);
+  if (api == nullptr) return torch.attr("from_dlpack")(self);
+  const Tensor& x = nb::cast<const Tensor&>(self);
+  if (x.device().is_cuda()) {
+    const StreamView theirs = work_stream(*api, x.device());
+    theirs.wait(current_stream(x.device()));
+    x.storage()->buffer.used_on(theirs);
   }
-  const auto handle = stream == nullptr ? kLegacyStream : reinterpret_cast<std::intptr_t>(stream);
-  current_stream(taken.device()).wait(external_stream(taken.device(), handle));
-  return returned_in_order(taken);
+  void* made = nullptr;
+  if (api->to_object(dlpack::export_versioned(x), &made) != 0) nb::raise_python_error();
+  return nb::steal(static_cast<PyObject*>(made));
 }
 
 nb::dict cuda_array_interface(const Tensor& x) {
@@ -263,6 +285,8 @@ Tensor from_cuda_array(nb::handle source) {
 
 void bind_dlpack(nb::module_& module, TensorClass& tensor) {
   tensor
+      .def("torch", to_torch, nb::sig("def torch(self) -> typing.Any"),
+           "A torch.Tensor of the same memory, ready on PyTorch's current stream; no copy.")
       .def(
           "__dlpack__", to_dlpack, nb::kw_only(), "stream"_a = nb::none(),
           "max_version"_a = nb::none(), "dl_device"_a = nb::none(), "copy"_a = nb::none(),

@@ -145,8 +145,10 @@ def handoff_cases():
         theirs = torch.from_dlpack(t)
         assert theirs.data_ptr() == t.data_ptr
         legs = {"torch to torch": lambda: torch.from_dlpack(theirs),
-                "to torch and back": lambda: cw.from_dlpack(torch.from_dlpack(t)),
-                "to torch": lambda: torch.from_dlpack(t), "from torch": lambda: cw.from_dlpack(theirs)}
+                "to torch and back": lambda: cw.from_dlpack(t.torch()),
+                "to torch by t.torch()": t.torch,
+                "to torch by torch.from_dlpack": lambda: torch.from_dlpack(t),
+                "from torch": lambda: cw.from_dlpack(theirs)}
         for name, leg in legs.items():
             yield f"{name}, {device}", measure_many(leg)
 

@@ -60,7 +60,7 @@ struct ExchangeApi {
   const ExchangeApi* previous;
   void* allocate;
   int (*from_object)(void* object, DLManagedTensorVersioned** out);  // without synchronisation
-  void* to_object;
+  int (*to_object)(DLManagedTensorVersioned* tensor, void** out);    // takes the tensor over
   void* borrow;
   int (*current_stream)(std::int32_t device_type, std::int32_t device_id, void** out);
 };

@@ -166,6 +166,34 @@ def test_torch(dtype, device, rng):
     assert cw.asarray(theirs).data_ptr == x.data_ptr
 
 
+def test_torch_method(device):
+    torch = pytest.importorskip("torch")
+    before = live()
+    for dtype in (cw.f32, cw.bf16, cw.i64, cw.u8, cw.bool_):
+        x = cw.arange(12).reshape(3, 4).to(dtype).to(device).T
+        theirs = x.torch()
+        assert isinstance(theirs, torch.Tensor)
+        assert theirs.data_ptr() == x.data_ptr
+        assert tuple(theirs.shape) == x.shape and tuple(theirs.stride()) == x.strides
+        assert theirs.device.type == device.split(":")[0]
+        assert cw.from_dlpack(theirs).data_ptr == x.data_ptr
+        assert theirs.tolist() == x.tolist()
+    del x, theirs
+    assert live() == before
+
+
+def test_torch_on_side_streams(cuda):
+    torch = pytest.importorskip("torch")
+    side = torch.cuda.Stream()
+    for _ in range(20):
+        big = cw.full((2048, 2048), 1.0, device=cuda) @ cw.full((2048, 2048), 1.0, device=cuda)
+        with torch.cuda.stream(side):
+            theirs = big.torch() + 1  # waits for the product
+            back = cw.from_dlpack(theirs)  # waits for the addition
+        assert (back * 2).min().item() == 4098
+        del big, theirs, back
+
+
 def test_torch_keeps_memory_alive():
     torch = pytest.importorskip("torch")
     before = live()

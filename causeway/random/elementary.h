@@ -56,22 +56,32 @@ CAUSEWAY_HOST_DEVICE float power_of_two(float n) {
   return from_bits(static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127) << 23);
 }
 
-CAUSEWAY_HOST_DEVICE float exp(float x) {
-  // x = n ln 2 + r with |r| <= ln 2 / 2; the ends are clamped where the result is 0 or infinite.
-  const float clamped = x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x);
-  const float n = nearest(clamped * 1.44269504f);
-  float r = fma(n, -0.693359375f, clamped);
-  r = fma(n, 2.12194442e-4f, r);
+// exp(r) for |r| <= ln 2 / 2.
+CAUSEWAY_HOST_DEVICE float exp_near_zero(float r) {
   float p = 1.99163362e-4f;
   p = fma(p, r, 1.39462308e-3f);
   p = fma(p, r, 8.33326858e-3f);
   p = fma(p, r, 4.16662693e-2f);
   p = fma(p, r, 1.66666672e-1f);
   p = fma(p, r, 0.5f);
-  p = fma(p, r * r, r) + 1.0f;
+  return fma(p, r * r, r) + 1.0f;
+}
+
+// exp(x) for |x| <= 87, where the result is a normal number.
+CAUSEWAY_HOST_DEVICE float exp_within(float x) {
+  const float n = nearest(x * 1.44269504f);
+  const float r = fma(n, 2.12194442e-4f, fma(n, -0.693359375f, x));
+  return exp_near_zero(r) * power_of_two(n);
+}
+
+CAUSEWAY_HOST_DEVICE float exp(float x) {
+  // x = n ln 2 + r with |r| <= ln 2 / 2; the ends are clamped where the result is 0 or infinite.
+  const float clamped = x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x);
+  const float n = nearest(clamped * 1.44269504f);
+  const float r = fma(n, 2.12194442e-4f, fma(n, -0.693359375f, clamped));
   // Two factors, since 2^n alone may be subnormal or overflow before the product does.
   const float half = nearest(n * 0.5f);
-  const float result = p * power_of_two(half) * power_of_two(n - half);
+  const float result = exp_near_zero(r) * power_of_two(half) * power_of_two(n - half);
   return x != x ? x : result;
 }
 
@@ -170,7 +180,7 @@ CAUSEWAY_HOST_DEVICE float tanh(float x) {
   p = fma(p, z, 1.33314908e-1f);
   p = fma(p, z, -3.33332837e-1f);
   const float near_zero = x == 0.0f ? x : fma(p * z, x, x);  // -0 stays
-  const float far = 1.0f - 2.0f / (exp(2.0f * a) + 1.0f);
+  const float far = 1.0f - 2.0f / (exp_within(a > 10.0f ? 20.0f : 2.0f * a) + 1.0f);
   return a < 0.625f ? near_zero : (x < 0.0f ? -far : far);
 }
 
@@ -196,7 +206,7 @@ CAUSEWAY_HOST_DEVICE float erf(float x) {
   q = fma(q, b, 6.33216321e-1f);
   q = fma(q, b, 1.12958038f);
   q = fma(q, b, -1.88473321e-4f);
-  const float far = 1.0f - exp(-q);
+  const float far = 1.0f - exp_within(-q);
   const float result = a < 1.0f ? near_zero : (x < 0.0f ? -far : far);
   return x != x ? x : result;
 }

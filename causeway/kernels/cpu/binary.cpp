@@ -14,7 +14,7 @@ void map(const Operand& a, const Operand& b, const Operand& out, const Function&
     map_row(
         count, static_cast<const T*>(a.data) + offset[1], loop.stride[1][0],
         static_cast<const T*>(b.data) + offset[2], loop.stride[2][0],
-        static_cast<Out*>(out.data) + offset[0], loop.stride[0][0], [&](T x, T y) {
+        static_cast<Out*>(out.data) + offset[0], loop.stride[0][0], [&](T x, T y) CAUSEWAY_INLINE {
           return static_cast<Out>(function(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y)));
         });
   });

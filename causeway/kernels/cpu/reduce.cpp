@@ -6,13 +6,14 @@
 #include "causeway/runtime/threads.h"
 
 #include <array>
+#include <type_traits>
 #include <vector>
 
 namespace causeway::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kLanes = 16;       // independent accumulators of a run
+constexpr std::int64_t kLanes = 32;       // independent accumulators of a run
 constexpr std::int64_t kRun = 256;        // elements summed lane by lane
 constexpr std::int64_t kPiece = 1 << 16;  // elements of the axis a task takes
 constexpr std::int64_t kColumns = 256;    // columns a task takes
@@ -28,7 +29,7 @@ Acc<Reducer> reduce_run(const Reducer& reducer, const T* in, std::int64_t first,
   lanes.fill(reducer.identity());
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-#pragma GCC unroll 1
+#pragma omp simd
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
       auto& slot = lanes[static_cast<std::size_t>(lane)];
       slot = reducers::include(reducer, slot, in[i + lane], first + i + lane);
@@ -55,6 +56,29 @@ Acc<Reducer> reduce_piece(const Reducer& reducer, const T* in, std::int64_t firs
   const std::int64_t half = (count / 2 + kRun - 1) / kRun * kRun;
   const auto left = reduce_piece(reducer, in, first, half);
   return reducer.combine(left, reduce_piece(reducer, in + half, first + half, count - half));
+}
+
+// Where the extreme stands: the plain extreme, which vectorises, and then a search for it.
+template <class T, class Better>
+reducers::Place<Compute<T>> reduce_piece(const reducers::ArgExtreme<T, Better>&, const T* in,
+                                         std::int64_t first, std::int64_t count) {
+  using Plain = std::conditional_t<std::is_same_v<Better, functors::Less>, reducers::Minimum<T>,
+                                   reducers::Maximum<T>>;
+  const auto extreme = reduce_piece(Plain(), in, first, count);
+  const auto matches = [&](std::int64_t i) {
+    const auto value = static_cast<Compute<T>>(in[i]);
+    return (value == extreme) | (value != value);  // a NaN is the extreme, wherever there is one
+  };
+  // Blocks are asked whether they hold a match at all, which vectorises, before one is walked.
+  constexpr std::int64_t kBlock = 128;
+  std::int64_t at = 0;
+  for (; at + kBlock <= count; at += kBlock) {
+    int found = 0;
+    for (std::int64_t i = at; i < at + kBlock; ++i) found |= static_cast<int>(matches(i));
+    if (found != 0) break;
+  }
+  while (at + 1 < count && !matches(at)) ++at;
+  return {extreme, first + at};
 }
 
 // By halves; `step` elements lie between neighbours.
@@ -100,7 +124,22 @@ void reduce_block(const Reducer& reducer, const T* in, std::int64_t first, std::
                   std::int64_t inner, std::int64_t columns, Acc<Reducer>* acc) {
   if (count <= kRowRun) {
     for (std::int64_t c = 0; c < columns; ++c) acc[c] = reducer.identity();
-    for (std::int64_t r = first; r < first + count; ++r) {
+    std::int64_t r = first;
+    if constexpr (!requires(Acc<Reducer> a) { reducer.include(a, in[0], r); }) {
+      // Four rows at a time: the accumulators are read and written a quarter as often.
+      for (; r + 4 <= first + count; r += 4) {
+        const T* row = in + r * inner;
+#pragma omp simd
+        for (std::int64_t c = 0; c < columns; ++c) {
+          const auto upper =
+              reducer.combine(reducer.load(row[c], r), reducer.load(row[c + inner], r));
+          const auto lower = reducer.combine(reducer.load(row[c + 2 * inner], r),
+                                             reducer.load(row[c + 3 * inner], r));
+          acc[c] = reducer.combine(acc[c], reducer.combine(upper, lower));
+        }
+      }
+    }
+    for (; r < first + count; ++r) {
       const T* row = in + r * inner;
       for (std::int64_t c = 0; c < columns; ++c) {
         acc[c] = reducers::include(reducer, acc[c], row[c], r);

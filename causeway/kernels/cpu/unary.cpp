@@ -43,12 +43,12 @@ void map(const Operand& in, const Operand& out, const Function& function) {
     const std::int64_t out_stride = loop.stride[0][0];
     if constexpr (std::is_same_v<T, float> && std::is_same_v<Function, functors::Sin>) {
       map_angles(
-          count, row_in, in_stride, row_out, out_stride, [](float x) { return elementary::sin(x); },
-          function);
+          count, row_in, in_stride, row_out, out_stride,
+          [](float x) CAUSEWAY_INLINE { return elementary::sin(x); }, function);
     } else if constexpr (std::is_same_v<T, float> && std::is_same_v<Function, functors::Cos>) {
       map_angles(
-          count, row_in, in_stride, row_out, out_stride, [](float x) { return elementary::cos(x); },
-          function);
+          count, row_in, in_stride, row_out, out_stride,
+          [](float x) CAUSEWAY_INLINE { return elementary::cos(x); }, function);
     } else {
       map_row(count, row_in, in_stride, row_out, out_stride,
               [&](T x) { return static_cast<T>(function(static_cast<Compute<T>>(x))); });
@@ -80,7 +80,7 @@ void predicate(StreamView, PredicateOp op, const Operand& in, const Operand& out
       for_each_row(loop, [&](std::int64_t count, const std::array<std::int64_t, 2>& offset) {
         map_row(count, static_cast<const T*>(in.data) + offset[1], loop.stride[1][0],
                 static_cast<bool*>(out.data) + offset[0], loop.stride[0][0],
-                [&](T x) { return function(static_cast<Compute<T>>(x)); });
+                [&](T x) CAUSEWAY_INLINE { return function(static_cast<Compute<T>>(x)); });
       });
     });
   });

@@ -111,13 +111,13 @@ struct Remainder {
 struct Minimum {
   template <class T>
   CAUSEWAY_HOST_DEVICE T operator()(T a, T b) const {
-    return (a != a || a < b) ? a : b;
+    return ((a != a) | (a < b)) ? a : b;
   }
 };
 struct Maximum {
   template <class T>
   CAUSEWAY_HOST_DEVICE T operator()(T a, T b) const {
-    return (a != a || a > b) ? a : b;
+    return ((a != a) | (a > b)) ? a : b;
   }
 };
 

@@ -209,7 +209,7 @@ StreamView work_stream(const dlpack::ExchangeApi& api, Device device) {
 Tensor exchange(const dlpack::ExchangeApi& api, nb::handle source) {
   DLManagedTensorVersioned* managed = nullptr;
   if (api.from_object(source.ptr(), &managed) != 0) nb::raise_python_error();
-  const Tensor taken = dlpack::import_versioned(managed);
+  Tensor taken = dlpack::import_versioned(managed);
   if (taken.device().is_cpu()) return taken;
   const StreamView theirs = work_stream(api, taken.device());
   current_stream(taken.device()).wait(theirs);

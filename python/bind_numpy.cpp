@@ -68,7 +68,7 @@ nb::object to_list(const Tensor& x) {
 // Nested lists and numbers; Python's floats become f32, as everywhere here.
 Tensor from_values(nb::handle source) {
   const nb::object array = numpy().attr("asarray")(source);
-  const Tensor tensor = from_array(array);
+  Tensor tensor = from_array(array);
   const bool typed = nb::hasattr(source, "dtype") || nb::hasattr(source, "__array__");
   if (typed || tensor.dtype() != DType::f64) return tensor;
   return without_gil([&] { return tensor.to(DType::f32); });

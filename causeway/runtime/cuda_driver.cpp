@@ -50,7 +50,13 @@ const Presence& presence() {
   static const Presence found = [] {
     Presence result;
     const cudaError_t status = cudaGetDeviceCount(&result.count);
-    if (status != cudaSuccess) {
+    int driver = 0;
+    cudaDriverGetVersion(&driver);
+    if (driver == 0) {
+      cudaGetLastError();
+      result.count = 0;
+      result.absence = "no NVIDIA driver is installed";
+    } else if (status != cudaSuccess) {
       cudaGetLastError();
       result.count = 0;
       result.absence = fmt::format("the CUDA runtime reports {} ({})", cudaGetErrorName(status),

@@ -3,7 +3,7 @@
 namespace causeway::kernels {
 
 double bytes_of(const Operand& operand) {
-  double elements = operand.immediate ? 0 : 1;
+  double elements = operand.immediate || operand.data == nullptr ? 0 : 1;
   for (int i = 0; i < operand.shape.size(); ++i) {
     if (operand.strides[i] != 0) elements *= static_cast<double>(operand.shape[i]);
     if (operand.shape[i] == 0) elements = 0;

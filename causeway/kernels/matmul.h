@@ -29,6 +29,6 @@ std::string_view to_string(Epilogue epilogue);
 // dtype. With `accumulate` the product is added to what `out` holds (epilogue none only).
 CAUSEWAY_KERNEL(linear, Epilogue epilogue, const Operand& a, const Operand& b, const Operand& bias,
                 const Operand& aux, const Operand& bias_gradient, const Operand& out,
-                bool accumulate, bool allow_tf32);
+                bool allow_tf32);
 
 }  // namespace causeway::kernels

@@ -1,9 +1,11 @@
 // The CUDA kernels of a build without CUDA: no stream of such a device can exist, so none is
 // called.
 #include "causeway/core/error.h"
+#include "causeway/kernels/activation.h"
 #include "causeway/kernels/elementwise.h"
 #include "causeway/kernels/indexing.h"
 #include "causeway/kernels/matmul.h"
+#include "causeway/kernels/optimize.h"
 #include "causeway/kernels/random.h"
 #include "causeway/kernels/reduce.h"
 #include "causeway/kernels/sort.h"
@@ -38,6 +40,19 @@ CAUSEWAY_ABSENT(scatter_add, const Operand&, const Operand&, const Operand&, Cub
 CAUSEWAY_ABSENT(uniform, RandomKey, double, double, const Operand&)
 CAUSEWAY_ABSENT(normal, RandomKey, double, double, const Operand&)
 CAUSEWAY_ABSENT(integers, RandomKey, std::int64_t, std::uint64_t, const Operand&)
+CAUSEWAY_ABSENT(unary_gradient, UnaryOp, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(activation, const Activation&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(activation_gradient, const Activation&, const Operand&, const Operand&,
+                const Operand&)
+CAUSEWAY_ABSENT(loss, const Loss&, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(loss_gradient, const Loss&, const Operand&, const Operand&, const Operand&,
+                const Operand&)
+CAUSEWAY_ABSENT(begin_optimizer_step, const Operand&, std::int64_t)
+CAUSEWAY_ABSENT(gradient_squares, const OptimizerTensors&, const Operand&)
+CAUSEWAY_ABSENT(gradient_norm, const Operand&, double, const Operand&)
+CAUSEWAY_ABSENT(optimizer_step, const OptimizerSettings&, const OptimizerTensors&, const Operand&)
+CAUSEWAY_ABSENT(linear, Epilogue, const Operand&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&, bool)
 CAUSEWAY_ABSENT(matmul, const Operand&, const Operand&, const Operand&, bool)
 
 }  // namespace causeway::kernels::cuda

@@ -12,9 +12,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace causeway {
+
+namespace autograd {
+struct Record;
+}
 
 // The memory behind tensors: a pool's buffer, or foreign memory kept alive by `owner`.
 struct Storage {
@@ -59,6 +64,11 @@ class Tensor {
   }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
 
+  // What the tape (autograd/tape.h) knows of this tensor: nothing, for what this room's functions
+  // make. Copies of the handle share it.
+  const std::shared_ptr<autograd::Record>& record() const { return record_; }
+  void set_record(std::shared_ptr<autograd::Record> record) { record_ = std::move(record); }
+
   // Views.
   static constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
   // Python's start:stop:step; step is not 0.
@@ -97,6 +107,7 @@ class Tensor {
   Strides strides_;
   std::int64_t offset_ = 0;
   DType dtype_ = DType::f32;
+  std::shared_ptr<autograd::Record> record_;
 
   Tensor(std::shared_ptr<Storage> storage, const Shape& shape, const Strides& strides,
          std::int64_t offset, DType dtype);

@@ -1,0 +1,155 @@
+#include "causeway/autograd/attention.h"
+
+#include "causeway/core/error.h"
+#include "causeway/tensor/operand.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace causeway::autograd {
+
+namespace {
+
+// Memory in the order in which `like`, seen as (batch, length, heads, size), or else itself, lies.
+Tensor empty_like_layout(const Tensor& like) {
+  const Shape& s = like.shape();
+  if (like.is_contiguous()) return Tensor::empty(s, like.dtype(), like.device());
+  return Tensor::empty({s[0], s[2], s[1], s[3]}, like.dtype(), like.device()).transpose(1, 2);
+}
+
+Tensor readable(const Tensor& x) {
+  const Tensor plain = detach(x);
+  return plain.strides().back() == 1 || plain.shape().back() == 1 ? plain : plain.clone();
+}
+
+struct Call {
+  kernels::Attention how;
+  std::optional<Tensor> context;
+
+  kernels::Operand context_operand(StreamView stream) const {
+    return context.has_value() ? operand(*context, stream) : kernels::Operand();
+  }
+};
+
+Call make_call(const AttentionOptions& options, std::int64_t batch, std::int64_t head_size,
+               Device device) {
+  Call call;
+  call.how.mask = options.causal ? AttentionMask::causal : AttentionMask::full;
+  call.how.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(head_size)));
+  call.how.path = options.path;
+  call.how.deterministic = options.deterministic;
+  if (options.context.has_value()) {
+    if (options.context->shape() != Shape{batch} || !is_integer(options.context->dtype())) {
+      fail(ErrorKind::shape_mismatch, "attention",
+           fmt::format("the context is {} of {}; expected ({},) integers, one for each batch "
+                       "entry",
+                       to_string(options.context->shape()), to_string(options.context->dtype()),
+                       batch));
+    }
+    call.context = options.context->to(DType::i64).to(device).contiguous();
+  }
+  return call;
+}
+
+void require_heads(const Tensor& q, const Tensor& k, const Tensor& v) {
+  require_same_device("attention", q, k);
+  require_same_device("attention", k, v);
+  const bool four = q.n_dims() == 4 && k.n_dims() == 4 && v.n_dims() == 4;
+  const bool fits = four && k.shape() == v.shape() && q.size(0) == k.size(0) &&
+                    q.size(1) == k.size(1) && q.size(3) == k.size(3) && q.size(3) > 0;
+  if (!fits) {
+    fail(ErrorKind::shape_mismatch, "attention",
+         fmt::format("q {}, k {}, v {}: expected (batch, heads, length, size), with k and v of one "
+                     "shape",
+                     to_string(q.shape()), to_string(k.shape()), to_string(v.shape())));
+  }
+  const bool typed = is_floating(q.dtype()) && q.dtype() == k.dtype() && k.dtype() == v.dtype();
+  if (!typed) {
+    fail(ErrorKind::invalid_argument, "attention",
+         fmt::format("q is {}, k {}, v {}; all three must be of one floating type",
+                     to_string(q.dtype()), to_string(k.dtype()), to_string(v.dtype())));
+  }
+}
+
+// Runs the kernel into `out`; returns the rows' logarithms.
+Tensor run_forward(const Call& call, const Tensor& q, const Tensor& k, const Tensor& v,
+                   const Tensor& out) {
+  const DType wide = q.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const Tensor log_sum = Tensor::empty({q.size(0), q.size(1), q.size(2)}, wide, q.device());
+  const StreamView stream = current_stream(q.device());
+  if (out.numel() > 0) {
+    kernels::attention(stream, call.how, operand(q, stream), operand(k, stream), operand(v, stream),
+                       call.context_operand(stream), operand(out, stream),
+                       operand(log_sum, stream));
+  }
+  return log_sum;
+}
+
+void run_backward(const Call& call, const Tensor& q, const Tensor& k, const Tensor& v,
+                  const Tensor& out, const Tensor& log_sum, const Tensor& gradient,
+                  const Tensor& dq, const Tensor& dk, const Tensor& dv) {
+  if (q.numel() == 0 && k.numel() == 0) return;
+  const StreamView stream = current_stream(q.device());
+  const Tensor g = readable(gradient);
+  kernels::attention_gradient(stream, call.how, operand(q, stream), operand(k, stream),
+                              operand(v, stream), call.context_operand(stream),
+                              operand(out, stream), operand(log_sum, stream), operand(g, stream),
+                              operand(dq, stream), operand(dk, stream), operand(dv, stream));
+}
+
+// (batch, length, 3, heads, size) to q, k or v as (batch, heads, length, size).
+Tensor pick(const Tensor& packed, int which) { return packed.select(2, which).transpose(1, 2); }
+
+}  // namespace
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options) {
+  require_heads(q, k, v);
+  const Call call = make_call(options, q.size(0), q.size(3), q.device());
+  const Tensor queries = readable(q);
+  const Tensor keys = readable(k);
+  const Tensor values = readable(v);
+  const Tensor out = empty_like_layout(queries);
+  const Tensor log_sum = run_forward(call, queries, keys, values, out);
+  return record(
+      "attention", out, {&q, &k, &v}, [call, queries, keys, values, out, log_sum](Backward& walk) {
+        const Tensor dq = empty_like_layout(queries);
+        const Tensor dk = empty_like_layout(keys);
+        const Tensor dv = empty_like_layout(values);
+        run_backward(call, queries, keys, values, out, log_sum, walk.gradient(), dq, dk, dv);
+        walk.give(0, dq);
+        walk.give(1, dk);
+        walk.give(2, dv);
+      });
+}
+
+Tensor attention_packed(const Tensor& qkv, std::int64_t n_heads, const AttentionOptions& options) {
+  if (qkv.n_dims() != 3 || n_heads <= 0 || qkv.size(2) % (3 * n_heads) != 0 || qkv.size(2) == 0 ||
+      !is_floating(qkv.dtype())) {
+    fail(ErrorKind::shape_mismatch, "attention_packed",
+         fmt::format("{} of {} with {} heads: expected (batch, length, 3 * heads * size) of a "
+                     "floating type",
+                     to_string(qkv.shape()), to_string(qkv.dtype()), n_heads));
+  }
+  const std::int64_t batch = qkv.size(0);
+  const std::int64_t length = qkv.size(1);
+  const std::int64_t head_size = qkv.size(2) / (3 * n_heads);
+  const Call call = make_call(options, batch, head_size, qkv.device());
+  const Shape five{batch, length, 3, n_heads, head_size};
+  const Tensor packed = detach(qkv).contiguous().reshape(five);
+  const Tensor out = Tensor::empty({batch, length, n_heads, head_size}, qkv.dtype(), qkv.device());
+  const Tensor log_sum =
+      run_forward(call, pick(packed, 0), pick(packed, 1), pick(packed, 2), out.transpose(1, 2));
+  return record(
+      "attention", out.reshape({batch, length, n_heads * head_size}), {&qkv},
+      [call, packed, out, log_sum, shape = qkv.shape()](Backward& walk) {
+        const Tensor result = Tensor::empty(packed.shape(), packed.dtype(), packed.device());
+        const Tensor g = walk.gradient().contiguous().reshape(out.shape());
+        run_backward(call, pick(packed, 0), pick(packed, 1), pick(packed, 2), out.transpose(1, 2),
+                     log_sum, g.transpose(1, 2), pick(result, 0), pick(result, 1), pick(result, 2));
+        walk.give(0, result.reshape(shape));
+      });
+}
+
+}  // namespace causeway::autograd

@@ -1,0 +1,252 @@
+// The walk back through the tape. A node's turn comes when everything that used its results has had
+// its own; among those that are ready the latest made goes first, so that the order is fixed.
+#include "causeway/autograd/node.h"
+#include "causeway/core/error.h"
+#include "causeway/kernels/elementwise.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/operand.h"
+
+#include <queue>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+namespace causeway::autograd {
+
+namespace {
+
+void add_in_place(const Tensor& sum, const Tensor& term) {
+  if (sum.numel() == 0) return;
+  const StreamView stream = current_stream(sum.device());
+  const Tensor typed = term.to(sum.dtype());
+  kernels::binary(stream, kernels::BinaryOp::add, operand(sum, stream), operand(typed, stream),
+                  operand(sum, stream));
+}
+
+// A gradient on its way to one tensor.
+struct Pending {
+  std::int64_t waiting = 0;  // uses of the tensor that have not given yet
+  std::optional<Tensor> sum;
+  bool owned = false;  // whether `sum` is memory of its own, to be added to in place
+};
+
+class Walk {
+ public:
+  Walk(const Tensor& root, Tensor seed, bool seed_is_one, bool retain)
+      : retain_(retain), seed_is_one_(seed_is_one), seed_(std::move(seed)) {
+    const std::shared_ptr<Record>& record = root.record();
+    collect(record);
+    Pending& pending = pending_[record.get()];
+    pending.sum = seed_;
+    pending.waiting = 0;
+    complete(*record);
+  }
+
+  void run() {
+    while (!ready_.empty()) {
+      const std::shared_ptr<Node> node = ready_.top().node;
+      ready_.pop();
+      visit(*node);
+    }
+  }
+
+ private:
+  struct Entry {
+    std::shared_ptr<Node> node;
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return a.node->number < b.node->number;
+    }
+  };
+  struct NodeState {
+    std::vector<Record*> results;  // those that were reached
+    std::int64_t waiting = 0;      // how many of them are not complete
+  };
+
+  class Pass;
+
+  // Counts, for all that `root` came from, how often each tensor was used.
+  void collect(const std::shared_ptr<Record>& root) {
+    std::vector<std::shared_ptr<Node>> stack;
+    const auto reach = [&](const std::shared_ptr<Record>& record) {
+      if (!pending_.try_emplace(record.get()).second || record->node == nullptr) return;
+      NodeState& state = nodes_[record->node.get()];
+      if (state.results.empty()) stack.push_back(record->node);
+      state.results.push_back(record.get());
+      ++state.waiting;
+    };
+    reach(root);
+    while (!stack.empty()) {
+      const std::shared_ptr<Node> node = std::move(stack.back());
+      stack.pop_back();
+      for (const auto& input : node->inputs) {
+        if (input == nullptr) continue;
+        reach(input);
+        ++pending_[input.get()].waiting;
+      }
+    }
+  }
+
+  void visit(Node& node);
+
+  // All uses of a tensor have given: its hooks run, a leaf keeps the sum, a node comes nearer.
+  void complete(Record& record) {
+    Pending& pending = pending_[&record];
+    if (pending.sum.has_value()) {
+      for (const auto& [id, hook] : std::vector(record.hooks)) {
+        std::optional<Tensor> other = hook(*pending.sum);
+        if (!other.has_value()) continue;
+        pending.sum = std::move(other);
+        pending.owned = false;
+      }
+    }
+    if (record.node == nullptr) {
+      keep(record, pending);
+      return;
+    }
+    NodeState& state = nodes_[record.node.get()];
+    if (--state.waiting == 0) ready_.push({record.node});
+  }
+
+  static void keep(Record& record, Pending& pending) {
+    if (!pending.sum.has_value()) return;
+    if (record.gradient.has_value()) {
+      add_in_place(*record.gradient, *pending.sum);
+    } else {
+      // Memory that others see too must not become a gradient, which is added to in place.
+      Tensor sum = std::move(*pending.sum);
+      const bool alone = sum.storage().use_count() == 1 && sum.is_contiguous();
+      record.gradient = alone ? detach(sum) : detach(sum).clone();
+    }
+    pending.sum.reset();
+  }
+
+  void add(Record& record, const Tensor& gradient, const Node& from) {
+    if (gradient.shape() != record.shape) {
+      fail(ErrorKind::internal, from.name,
+           fmt::format("its rule gave a gradient of shape {} for an input of shape {}",
+                       to_string(gradient.shape()), to_string(record.shape)));
+    }
+    const Tensor typed = detach(gradient.to(record.dtype).to(record.device));
+    Pending& pending = pending_[&record];
+    if (!pending.sum.has_value()) {
+      pending.sum = typed;
+    } else if (pending.owned) {
+      add_in_place(*pending.sum, typed);
+    } else {
+      Tensor sum = Tensor::empty(record.shape, record.dtype, record.device);
+      const StreamView stream = current_stream(record.device);
+      if (sum.numel() > 0) {
+        kernels::binary(stream, kernels::BinaryOp::add, operand(*pending.sum, stream),
+                        operand(typed, stream), operand(sum, stream));
+      }
+      pending.sum = std::move(sum);
+      pending.owned = true;
+    }
+  }
+
+  bool retain_;
+  bool seed_is_one_;
+  Tensor seed_;
+  std::unordered_map<Record*, Pending> pending_;
+  std::unordered_map<Node*, NodeState> nodes_;
+  std::priority_queue<Entry> ready_;
+};
+
+// One rule's view of the walk.
+class Walk::Pass : public Backward {
+ public:
+  Pass(Walk& walk, Node& node, std::vector<std::optional<Tensor>> gradients)
+      : walk_(walk), node_(node), gradients_(std::move(gradients)) {}
+
+  Tensor gradient(int output) override {
+    auto& found = gradients_[static_cast<std::size_t>(output)];
+    if (!found.has_value()) {
+      const ResultInfo& info = node_.results[static_cast<std::size_t>(output)];
+      found = zeros(info.shape, info.dtype, info.device);
+    }
+    return *found;
+  }
+
+  bool needs(int input) const override {
+    return node_.inputs[static_cast<std::size_t>(input)] != nullptr;
+  }
+
+  void give(int input, const Tensor& gradient) override {
+    const auto& record = node_.inputs[static_cast<std::size_t>(input)];
+    if (record == nullptr) return;
+    internal::check_finite(
+        fmt::format("the gradient that {} gives its input {}{}", node_.name, input,
+                    record->name.empty() ? "" : " \"" + record->name + "\""),
+        gradient, "the walk back stopped here");
+    walk_.add(*record, gradient, node_);
+  }
+
+  bool begins() const override {
+    return gradients_.size() == 1 && gradients_[0].has_value() &&
+           gradients_[0]->storage() == walk_.seed_.storage() && walk_.seed_is_one_;
+  }
+
+ private:
+  Walk& walk_;
+  Node& node_;
+  std::vector<std::optional<Tensor>> gradients_;
+};
+
+void Walk::visit(Node& node) {
+  const NodeState& state = nodes_[&node];
+  std::vector<std::optional<Tensor>> gradients(node.results.size());
+  bool any = false;
+  for (Record* record : state.results) {
+    std::optional<Tensor>& sum = pending_[record].sum;
+    any = any || sum.has_value();
+    gradients[static_cast<std::size_t>(record->output)] = std::move(sum);
+    sum.reset();
+  }
+  if (!node.rule) {
+    fail(ErrorKind::invalid_argument, "backward",
+         fmt::format("the tape behind {} was released by an earlier backward; pass "
+                     "retain_graph=True to that one, or compute the loss again",
+                     node.name));
+  }
+  if (any) {
+    Pass pass(*this, node, std::move(gradients));
+    with_context(fmt::format("going back through {}", node.name), [&] { node.rule(pass); });
+  }
+  // The rule's memory goes before the inputs' turn comes.
+  std::vector<std::shared_ptr<Record>> inputs = node.inputs;
+  if (!retain_) {
+    node.rule = nullptr;
+    node.inputs.clear();
+  }
+  for (const auto& input : inputs) {
+    if (input == nullptr) continue;
+    if (--pending_[input.get()].waiting == 0) complete(*input);
+  }
+}
+
+}  // namespace
+
+void backward(const Tensor& root, const std::optional<Tensor>& gradient, bool retain) {
+  if (!requires_grad(root)) {
+    fail(ErrorKind::invalid_argument, "backward",
+         "nothing this tensor came from wants a gradient; call requires_grad_() on a leaf, and "
+         "compute outside of no_grad()");
+  }
+  if (!gradient.has_value() && root.numel() != 1) {
+    fail(ErrorKind::shape_mismatch, "backward",
+         fmt::format("shape {} is not one number; sum it, or pass a gradient of that shape",
+                     to_string(root.shape())));
+  }
+  if (gradient.has_value() && gradient->shape() != root.shape()) {
+    fail(ErrorKind::shape_mismatch, "backward",
+         fmt::format("a gradient of shape {} for a tensor of shape {}",
+                     to_string(gradient->shape()), to_string(root.shape())));
+  }
+  const NoGrad plain;
+  Tensor seed = gradient.has_value() ? detach(gradient->to(root.dtype()).to(root.device()))
+                                     : ones(root.shape(), root.dtype(), root.device());
+  Walk walk(root, std::move(seed), !gradient.has_value(), retain);
+  walk.run();
+}
+
+}  // namespace causeway::autograd

@@ -1,0 +1,19 @@
+// Convolution and pooling of images (images, channels, height, width), differentiable.
+#pragma once
+
+#include "causeway/autograd/tape.h"
+#include "causeway/kernels/convolution.h"
+
+namespace causeway::autograd {
+
+using kernels::Convolution;
+using kernels::Pooling;
+using kernels::PoolOp;
+
+// weight is (out_channels, in_channels / groups, height, width), bias (out_channels,). TF32 is used
+// where set_allow_tf32 allows it.
+Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {},
+              Convolution how = {});
+Tensor pool2d(const Tensor& x, const Pooling& how);
+
+}  // namespace causeway::autograd

@@ -1,0 +1,92 @@
+#include "causeway/autograd/dropout.h"
+
+#include "causeway/autograd/dense.h"
+#include "causeway/core/error.h"
+#include "causeway/kernels/dropout.h"
+#include "causeway/kernels/elementwise.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/operand.h"
+
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace causeway::autograd {
+
+namespace {
+
+struct Randomness {
+  std::uint64_t seed = 0;
+  std::uint64_t calls = 0;
+  std::map<std::pair<DeviceKind, int>, Tensor> steps;  // one i64 a device
+};
+
+Randomness& randomness() {
+  static auto* state = new Randomness();  // outlives every tensor that may be freed at exit
+  return *state;
+}
+
+const Tensor& step_of(Device device) {
+  const auto key = std::pair(device.kind, device.index);
+  auto& steps = randomness().steps;
+  const auto found = steps.find(key);
+  if (found != steps.end()) return found->second;
+  return steps.emplace(key, zeros({1}, DType::i64, device)).first->second;
+}
+
+Tensor apply(const Tensor& x, double probability, kernels::RandomKey key) {
+  const Tensor in = dense(detach(x));
+  Tensor out = Tensor::empty(in.shape(), in.dtype(), in.device());
+  const Tensor& step = step_of(in.device());
+  const StreamView stream = current_stream(in.device());
+  if (out.numel() > 0) {
+    kernels::dropout(stream, key, operand(step, stream), probability, operand(in, stream),
+                     operand(out, stream));
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor dropout(const Tensor& x, double probability, bool training) {
+  if (!(probability >= 0 && probability <= 1) || !is_floating(x.dtype())) {
+    fail(ErrorKind::invalid_argument, "dropout",
+         fmt::format("takes a floating tensor and a probability in [0, 1], not {} and {}",
+                     to_string(x.dtype()), probability));
+  }
+  if (!training || probability == 0) return x;
+  const kernels::RandomKey key{randomness().seed, randomness().calls++};
+  return record("dropout", apply(x, probability, key), {&x}, [probability, key](Backward& walk) {
+    walk.give(0, apply(walk.gradient(), probability, key));
+  });
+}
+
+void manual_seed(std::uint64_t seed) {
+  Randomness& state = randomness();
+  state.seed = seed;
+  state.calls = 0;
+  for (auto& [device, step] : state.steps) step.copy_from(zeros({}, DType::i64, step.device()));
+}
+
+void begin_step(Device device) {
+  const Tensor& step = step_of(device);
+  const StreamView stream = current_stream(device);
+  const std::int64_t one = 1;
+  kernels::Operand immediate{const_cast<std::int64_t*>(&one), DType::i64, {1}, {0}, true};
+  kernels::binary(stream, kernels::BinaryOp::add, operand(step, stream), immediate,
+                  operand(step, stream));
+  randomness().calls = 0;
+}
+
+std::int64_t current_step(Device device) { return step_of(device).item_integer(); }
+
+void set_step(Device device, std::int64_t step) {
+  step_of(device).copy_from(full({1}, step, DType::i64, device));
+  randomness().calls = 0;
+}
+
+std::uint64_t dropout_calls() { return randomness().calls; }
+void set_dropout_calls(std::uint64_t calls) { randomness().calls = calls; }
+
+}  // namespace causeway::autograd

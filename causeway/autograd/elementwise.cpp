@@ -1,0 +1,182 @@
+#include "causeway/autograd/elementwise.h"
+
+#include "causeway/autograd/dense.h"
+#include "causeway/core/error.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/operand.h"
+
+#include <fmt/format.h>
+
+namespace causeway::autograd {
+
+namespace {
+
+// gradient * derivative.
+Tensor unary_gradient(UnaryOp op, const Tensor& saved, const Tensor& gradient) {
+  const Tensor from = dense(saved);
+  const Tensor incoming = dense(gradient);
+  Tensor out = Tensor::empty(from.shape(), from.dtype(), from.device());
+  const StreamView stream = current_stream(from.device());
+  if (out.numel() > 0) {
+    kernels::unary_gradient(stream, op, operand(from, stream), operand(incoming, stream),
+                            operand(out, stream));
+  }
+  return out;
+}
+
+Tensor negative(const Tensor& x) { return causeway::unary(UnaryOp::negate, x); }
+
+// 1 where `a` won, 1/2 where both are equal, in a's dtype.
+Tensor share(CompareOp wins, const Tensor& a, const Tensor& b) {
+  const Tensor sole = compare(wins, a, b).to(a.dtype());
+  const Tensor tie = compare(CompareOp::equal, a, b).to(a.dtype());
+  return sole + tie * Scalar(0.5);
+}
+
+// log(a), with 0 for what is not positive, where a^b does not move with b.
+Tensor log_or_zero(const Tensor& a) {
+  const Tensor zero = zeros({}, a.dtype(), a.device());
+  return causeway::where(compare(CompareOp::greater, a, Scalar(0.0)), causeway::log(a), zero);
+}
+
+// b * a^(b - 1), with 0 for b = 0 even where a is 0.
+Tensor power_slope(const Tensor& a, Scalar b) {
+  if (b.real == 0) return zeros(a.shape(), a.dtype(), a.device());
+  return causeway::binary(BinaryOp::power, a, Scalar(b.real - 1)) * Scalar(b.real);
+}
+Tensor power_slope(const Tensor& a, const Tensor& b) {
+  const Tensor slope = causeway::binary(BinaryOp::power, a, b - Scalar(1.0)) * b;
+  const Tensor zero = zeros({}, slope.dtype(), slope.device());
+  return causeway::where(compare(CompareOp::equal, b, Scalar(0.0)), zero, slope);
+}
+
+// How the result moves with the first and with the second operand, times the gradient.
+struct Sides {
+  std::function<Tensor(const Tensor& gradient)> first;
+  std::function<Tensor(const Tensor& gradient)> second;
+};
+
+Sides sides_of(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out) {
+  const auto same = [](const Tensor& g) { return g; };
+  switch (op) {
+    case BinaryOp::add: return {same, same};
+    case BinaryOp::subtract: return {same, negative};
+    case BinaryOp::multiply:
+      return {[=](const Tensor& g) { return g * b; }, [=](const Tensor& g) { return g * a; }};
+    case BinaryOp::divide:
+      return {[=](const Tensor& g) { return g / b; },
+              [=](const Tensor& g) { return negative(g * out / b); }};
+    case BinaryOp::power:
+      return {[=](const Tensor& g) { return g * power_slope(a, b); },
+              [=](const Tensor& g) { return g * out * log_or_zero(a); }};
+    case BinaryOp::remainder:
+      return {same, [=](const Tensor& g) {
+                return negative(g * causeway::unary(UnaryOp::floor, a / b));
+              }};
+    case BinaryOp::minimum:
+      return {[=](const Tensor& g) { return g * share(CompareOp::less, a, b); },
+              [=](const Tensor& g) { return g * share(CompareOp::less, b, a); }};
+    case BinaryOp::maximum:
+      return {[=](const Tensor& g) { return g * share(CompareOp::greater, a, b); },
+              [=](const Tensor& g) { return g * share(CompareOp::greater, b, a); }};
+  }
+  return {same, same};
+}
+
+}  // namespace
+
+Tensor unary(UnaryOp op, const Tensor& x) {
+  const Tensor out = causeway::unary(op, x);
+  const Tensor saved = detach(kernels::derives_from_result(op) ? out : x);
+  return record(kernels::to_string(op).data(), detach(out), {&x}, [op, saved](Backward& walk) {
+    walk.give(0, unary_gradient(op, saved, walk.gradient()));
+  });
+}
+
+Tensor binary(BinaryOp op, const Tensor& a, const Tensor& b) {
+  const Tensor out = causeway::binary(op, a, b);
+  return record(kernels::to_string(op).data(), out, {&a, &b},
+                [op, a = detach(a), b = detach(b), out](Backward& walk) {
+                  const Sides sides = sides_of(op, a, b, out);
+                  const Tensor g = walk.gradient();
+                  if (walk.needs(0)) walk.give(0, sum_to(sides.first(g), a.shape()));
+                  if (walk.needs(1)) walk.give(1, sum_to(sides.second(g), b.shape()));
+                });
+}
+
+Tensor binary(BinaryOp op, const Tensor& a, Scalar b) {
+  const Tensor out = causeway::binary(op, a, b);
+  return record(kernels::to_string(op).data(), out, {&a}, [op, a = detach(a), b](Backward& walk) {
+    const Tensor g = walk.gradient();
+    switch (op) {
+      case BinaryOp::multiply: return walk.give(0, g * b);
+      case BinaryOp::divide: return walk.give(0, g / b);
+      case BinaryOp::power: return walk.give(0, g * power_slope(a, b));
+      case BinaryOp::minimum:
+        return walk.give(0, g * share(CompareOp::less, a, full({}, b, a.dtype(), a.device())));
+      case BinaryOp::maximum:
+        return walk.give(0, g * share(CompareOp::greater, a, full({}, b, a.dtype(), a.device())));
+      default: return walk.give(0, g);
+    }
+  });
+}
+
+Tensor binary(BinaryOp op, Scalar a, const Tensor& b) {
+  const bool symmetric = op == BinaryOp::add || op == BinaryOp::multiply ||
+                         op == BinaryOp::minimum || op == BinaryOp::maximum;
+  if (symmetric) return autograd::binary(op, b, a);
+  const Tensor out = causeway::binary(op, a, b);
+  return record(kernels::to_string(op).data(), out, {&b},
+                [op, a, b = detach(b), out](Backward& walk) {
+                  const Tensor number = full({}, a.real, b.dtype(), b.device());
+                  walk.give(0, sides_of(op, number, b, out).second(walk.gradient()));
+                });
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  return record("where", causeway::where(condition, a, b), {&a, &b},
+                [condition, to_a = a.shape(), to_b = b.shape()](Backward& walk) {
+                  const Tensor g = walk.gradient();
+                  const Tensor zero = zeros({}, g.dtype(), g.device());
+                  if (walk.needs(0))
+                    walk.give(0, sum_to(causeway::where(condition, g, zero), to_a));
+                  if (walk.needs(1))
+                    walk.give(1, sum_to(causeway::where(condition, zero, g), to_b));
+                });
+}
+
+Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
+  return record("clamp", causeway::clamp(x, low, high), {&x},
+                [x = detach(x), low, high](Backward& walk) {
+                  const Tensor above = compare(CompareOp::greater_equal, x, low);
+                  const Tensor below = compare(CompareOp::less_equal, x, high);
+                  const Tensor inside = compare(CompareOp::logical_and, above, below);
+                  walk.give(0, walk.gradient() * inside.to(x.dtype()));
+                });
+}
+
+Tensor activation(const Activation& how, const Tensor& x) {
+  if (!is_floating(x.dtype())) {
+    fail(ErrorKind::invalid_argument, kernels::to_string(how.op),
+         fmt::format("takes floating tensors, not {}; convert it with .to(\"f32\")",
+                     to_string(x.dtype())));
+  }
+  const Tensor from = dense(detach(x));
+  Tensor out = Tensor::empty(x.shape(), x.dtype(), x.device());
+  const StreamView stream = current_stream(x.device());
+  if (out.numel() > 0) {
+    kernels::activation(stream, how, operand(from, stream), operand(out, stream));
+  }
+  return record(kernels::to_string(how.op).data(), out, {&x}, [how, from](Backward& walk) {
+    const Tensor incoming = dense(walk.gradient());
+    Tensor result = Tensor::empty(from.shape(), from.dtype(), from.device());
+    const StreamView on = current_stream(from.device());
+    if (result.numel() > 0) {
+      kernels::activation_gradient(on, how, operand(from, on), operand(incoming, on),
+                                   operand(result, on));
+    }
+    walk.give(0, result);
+  });
+}
+
+}  // namespace causeway::autograd

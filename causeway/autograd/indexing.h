@@ -1,0 +1,24 @@
+// Differentiable joining, splitting and indexing; the rules are those of
+// causeway/tensor/indexing.h.
+#pragma once
+
+#include "causeway/autograd/tape.h"
+#include "causeway/tensor/indexing.h"
+
+namespace causeway::autograd {
+
+Tensor concatenate(std::span<const Tensor> tensors, int axis = 0);
+Tensor stack(std::span<const Tensor> tensors, int axis = 0);
+std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis = 0);
+std::vector<Tensor> split(const Tensor& x, std::span<const std::int64_t> sizes, int axis = 0);
+Tensor pad(const Tensor& x, std::span<const std::pair<std::int64_t, std::int64_t>> widths,
+           Scalar value = 0);
+Tensor index_select(const Tensor& x, int axis, const Tensor& index);
+Tensor gather(const Tensor& x, int axis, const Tensor& index);
+// A source that a later one overwrote has no gradient.
+Tensor scatter(const Tensor& x, int axis, const Tensor& index, const Tensor& source);
+Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source);
+// Rows of a table (n_entries, width) by integers of any shape: (…, width).
+Tensor embedding(const Tensor& table, const Tensor& index);
+
+}  // namespace causeway::autograd

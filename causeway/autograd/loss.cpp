@@ -1,0 +1,129 @@
+#include "causeway/autograd/loss.h"
+
+#include "causeway/autograd/dense.h"
+#include "causeway/autograd/reduce.h"
+#include "causeway/autograd/views.h"
+#include "causeway/core/error.h"
+#include "causeway/kernels/cross_entropy.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/elementwise.h"
+#include "causeway/tensor/operand.h"
+
+#include <fmt/format.h>
+
+namespace causeway::autograd {
+
+namespace {
+
+Tensor reduced(const Tensor& losses, Reduction reduction) {
+  switch (reduction) {
+    case Reduction::mean: return autograd::mean(losses);
+    case Reduction::sum: return autograd::sum(losses);
+    default: return losses;
+  }
+}
+
+bool are_classes(const Tensor& logits, const Tensor& targets) {
+  const bool integers = is_integer(targets.dtype());
+  Shape rows = logits.shape();
+  if (rows.size() > 0) rows.erase(rows.size() - 1);
+  const bool fits = logits.n_dims() > 0 && is_floating(logits.dtype()) &&
+                    targets.shape() == (integers ? rows : logits.shape()) &&
+                    (integers || is_floating(targets.dtype()));
+  if (!fits) {
+    fail(ErrorKind::shape_mismatch, "cross_entropy",
+         fmt::format("logits {} of {} and targets {} of {}: expected logits (…, classes) and "
+                     "integer classes (…), or probabilities of the logits' shape",
+                     to_string(logits.shape()), to_string(logits.dtype()),
+                     to_string(targets.shape()), to_string(targets.dtype())));
+  }
+  require_same_device("cross_entropy", logits, targets);
+  return integers;
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
+                     const CrossEntropyOptions& options) {
+  const bool classes = are_classes(logits, targets);
+  const Tensor rows = dense(detach(logits));
+  const Tensor goal = dense(targets.to(classes ? DType::i64 : logits.dtype()));
+  kernels::CrossEntropy how;
+  how.n_columns = logits.size(-1);
+  how.n_rows = how.n_columns == 0 ? 0 : logits.numel() / how.n_columns;
+  how.ignore_index = options.ignore_index;
+  how.smoothing = options.label_smoothing;
+  const DType wide = logits.dtype() == DType::f64 ? DType::f64 : DType::f32;
+  const StreamView stream = current_stream(logits.device());
+  Shape row_shape = logits.shape();
+  row_shape.erase(row_shape.size() - 1);
+  const Tensor losses = Tensor::empty(row_shape, wide, logits.device());
+
+  const bool mean = options.reduction == Reduction::mean;
+  std::optional<Tensor> weight;
+  if (mean && classes) {
+    weight = Tensor::empty({}, wide, logits.device());
+    kernels::target_weight(stream, how, operand(goal, stream), operand(*weight, stream));
+  } else if (mean) {
+    const auto n_rows = static_cast<double>(std::max<std::int64_t>(how.n_rows, 1));
+    weight = full({}, 1 / n_rows, wide, logits.device());
+  }
+  const Tensor* input = &logits;
+  const bool wanted = internal::wanted(std::span(&input, 1));
+  std::optional<Tensor> gradient;
+  if (wanted) {
+    const bool in_place = options.overwrite_logits && rows.storage() == logits.storage();
+    gradient = in_place ? rows : Tensor::empty(rows.shape(), rows.dtype(), rows.device());
+  }
+  if (how.n_rows > 0) {
+    kernels::cross_entropy(stream, how, operand(rows, stream), operand(goal, stream),
+                           weight.has_value() ? operand(*weight, stream) : kernels::Operand(),
+                           operand(losses, stream),
+                           wanted ? operand(*gradient, stream) : kernels::Operand());
+  }
+  Tensor out = losses;
+  if (options.reduction != Reduction::none) out = causeway::sum(losses);
+  if (weight.has_value()) out = out * *weight;
+  return record("cross_entropy", out, {&logits}, [gradient, options](Backward& walk) {
+    if (walk.begins()) return walk.give(0, *gradient);
+    const Tensor g = walk.gradient();
+    // In the wider type: a rounded factor would tilt the whole gradient.
+    walk.give(0, *gradient * (options.reduction == Reduction::none ? g.unsqueeze(-1) : g));
+  });
+}
+
+Tensor elementwise_loss(LossOp op, double parameter, const Tensor& prediction, const Tensor& target,
+                        Reduction reduction) {
+  const char* name = kernels::to_string(op).data();
+  require_same_device(name, prediction, target);
+  const Shape shape = broadcast(name, prediction.shape(), target.shape());
+  const DType dtype = to_floating(promote(prediction.dtype(), target.dtype()));
+  const Tensor a = autograd::expand(autograd::to(prediction, dtype), shape);
+  const Tensor b = autograd::expand(autograd::to(target, dtype), shape);
+  const kernels::Loss how{op, parameter};
+  const Tensor dense_a = dense(detach(a));
+  const Tensor dense_b = dense(detach(b));
+  const Tensor losses = Tensor::empty(shape, dtype, prediction.device());
+  const StreamView stream = current_stream(prediction.device());
+  if (losses.numel() > 0) {
+    kernels::loss(stream, how, operand(dense_a, stream), operand(dense_b, stream),
+                  operand(losses, stream));
+  }
+  const Tensor recorded = record(name, losses, {&a, &b}, [how, dense_a, dense_b](Backward& walk) {
+    // A mean's or sum's gradient is one number for all: it is not spread out in memory.
+    const Tensor g = walk.gradient();
+    const bool repeats = bytes_of(operand(g, current_stream(g.device()))) == size_of(g.dtype());
+    const Tensor incoming = repeats ? g : dense(g);
+    const Tensor out = Tensor::empty(dense_a.shape(), dense_a.dtype(), dense_a.device());
+    const StreamView on = current_stream(out.device());
+    if (out.numel() > 0) {
+      kernels::loss_gradient(on, how, operand(dense_a, on), operand(dense_b, on),
+                             operand(incoming, on), operand(out, on));
+    }
+    walk.give(0, out);
+    if (walk.needs(1)) walk.give(1, causeway::unary(UnaryOp::negate, out));
+  });
+  return reduced(recorded, reduction);
+}
+
+}  // namespace causeway::autograd

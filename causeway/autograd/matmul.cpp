@@ -1,0 +1,168 @@
+#include "causeway/autograd/matmul.h"
+
+#include "causeway/autograd/views.h"
+#include "causeway/core/error.h"
+#include "causeway/kernels/matmul.h"
+#include "causeway/kernels/matmul_layout.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/matmul.h"
+#include "causeway/tensor/operand.h"
+#include "causeway/tensor/reduce.h"
+
+#include <fmt/format.h>
+
+namespace causeway::autograd {
+
+namespace {
+
+using kernels::Epilogue;
+
+Tensor rows_of(const Tensor& x) { return x.reshape({-1, x.size(-1)}); }
+
+Tensor matrix_gradient_a(const Tensor& g, const Tensor& b, const Shape& shape) {
+  return sum_to(causeway::matmul(g, b.transpose()), shape);
+}
+
+Tensor matrix_gradient_b(const Tensor& a, const Tensor& g, const Shape& shape) {
+  if (shape.size() == 2 && a.n_dims() > 2 && a.numel() > 0) {
+    // One matrix served the whole batch: the batch's rows make one product.
+    return causeway::matmul(rows_of(a).transpose(), rows_of(g));
+  }
+  return sum_to(causeway::matmul(a.transpose(), g), shape);
+}
+
+// What goes with a product into its epilogue.
+struct Extras {
+  const Tensor* bias = nullptr;
+  const Tensor* aux = nullptr;
+  const Tensor* bias_gradient = nullptr;
+};
+
+// epilogue(a b) of matrices; zeros where there is nothing to sum.
+Tensor product(Epilogue epilogue, const Tensor& a, const Tensor& b, const Extras& extras = {}) {
+  if (a.size(1) == 0) {
+    // Nothing to sum: one term of zeros.
+    return product(epilogue, zeros({a.size(0), 1}, a.dtype(), a.device()),
+                   zeros({1, b.size(1)}, a.dtype(), a.device()), extras);
+  }
+  const StreamView stream = current_stream(a.device());
+  const auto readable = [&](const Tensor& x) {
+    return kernels::is_matrix(operand(x, stream)) ? x : x.clone();
+  };
+  const auto maybe = [&](const Tensor* x) {
+    return x == nullptr ? kernels::Operand() : operand(*x, stream);
+  };
+  const Tensor left = readable(a);
+  const Tensor right = readable(b);
+  Tensor out = Tensor::empty({a.size(0), b.size(1)}, a.dtype(), a.device());
+  if (out.numel() == 0) {
+    if (extras.bias_gradient != nullptr) {
+      extras.bias_gradient->copy_from(zeros({}, a.dtype(), a.device()));
+    }
+    return out;
+  }
+  kernels::linear(stream, epilogue, operand(left, stream), operand(right, stream),
+                  maybe(extras.bias), maybe(extras.aux), maybe(extras.bias_gradient),
+                  operand(out, stream), allow_tf32());
+  return out;
+}
+
+Shape with_last(Shape shape, std::int64_t size) {
+  shape[shape.size() - 1] = size;
+  return shape;
+}
+
+void require_linear(const char* name, const Tensor& x, const Tensor& weight, const Tensor* bias) {
+  const bool fits = x.n_dims() >= 1 && weight.n_dims() == 2 && x.size(-1) == weight.size(1) &&
+                    (bias == nullptr || bias->shape() == Shape{weight.size(0)});
+  if (!fits) {
+    fail(ErrorKind::shape_mismatch, name,
+         fmt::format("x {}, weight {}{}: expected (…, in), (out, in){}", to_string(x.shape()),
+                     to_string(weight.shape()),
+                     bias == nullptr ? "" : " and bias " + to_string(bias->shape()),
+                     bias == nullptr ? "" : " and (out,)"));
+  }
+  if (!is_floating(x.dtype()) || x.dtype() != weight.dtype() ||
+      (bias != nullptr && bias->dtype() != x.dtype())) {
+    fail(ErrorKind::invalid_argument, name,
+         fmt::format("x is {}, the weight {}; both must be of one floating type, convert one with "
+                     ".to()",
+                     to_string(x.dtype()), to_string(weight.dtype())));
+  }
+  require_same_device(name, x, weight);
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (a.n_dims() == 1 && b.n_dims() >= 1) {
+    return autograd::squeeze(autograd::matmul(autograd::unsqueeze(a, 0), b),
+                             b.n_dims() == 1 ? 0 : -2);
+  }
+  if (b.n_dims() == 1 && a.n_dims() >= 1) {
+    return autograd::squeeze(autograd::matmul(a, autograd::unsqueeze(b, 1)), -1);
+  }
+  return record("matmul", causeway::matmul(a, b), {&a, &b},
+                [a = detach(a), b = detach(b)](Backward& walk) {
+                  const Tensor g = walk.gradient();
+                  if (walk.needs(0)) walk.give(0, matrix_gradient_a(g, b, a.shape()));
+                  if (walk.needs(1)) walk.give(1, matrix_gradient_b(a, g, b.shape()));
+                });
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
+  const Tensor* added = bias.has_value() ? &*bias : nullptr;
+  require_linear("linear", x, weight, added);
+  const Tensor rows = detach(rows_of(x.contiguous()));
+  Tensor dense_bias;
+  Extras extras;
+  if (added != nullptr) {
+    dense_bias = added->contiguous();
+    extras.bias = &dense_bias;
+  }
+  const Tensor out =
+      product(added != nullptr ? Epilogue::bias : Epilogue::none, rows, weight.transpose(), extras)
+          .reshape(with_last(x.shape(), weight.size(0)));
+  const auto rule = [rows, weight = detach(weight), shape = x.shape()](Backward& walk) {
+    const Tensor g = rows_of(walk.gradient().contiguous());
+    if (walk.needs(0)) walk.give(0, product(Epilogue::none, g, weight).reshape(shape));
+    if (walk.needs(1)) walk.give(1, product(Epilogue::none, g.transpose(), rows));
+  };
+  if (added == nullptr) return record("linear", out, {&x, &weight}, rule);
+  return record("linear", out, {&x, &weight, added}, [rule](Backward& walk) {
+    rule(walk);
+    if (walk.needs(2)) walk.give(2, causeway::sum(rows_of(walk.gradient().contiguous()), {0}));
+  });
+}
+
+Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
+           const Tensor& weight_out, const Tensor& bias_out) {
+  require_linear("mlp", x, weight_in, &bias_in);
+  const Tensor rows = detach(rows_of(x.contiguous()));
+  const Tensor first_bias = bias_in.contiguous();
+  const Tensor second_bias = bias_out.contiguous();
+  Tensor before = Tensor::empty({rows.size(0), weight_in.size(0)}, x.dtype(), x.device());
+  const Tensor hidden =
+      product(Epilogue::bias_gelu, rows, weight_in.transpose(), {&first_bias, &before, nullptr});
+  require_linear("mlp", hidden, weight_out, &bias_out);
+  const Tensor out =
+      product(Epilogue::bias, hidden, weight_out.transpose(), {&second_bias, nullptr, nullptr})
+          .reshape(with_last(x.shape(), weight_out.size(0)));
+  return record("mlp", out, {&x, &weight_in, &bias_in, &weight_out, &bias_out},
+                [rows, before, hidden, weight_in = detach(weight_in),
+                 weight_out = detach(weight_out), shape = x.shape()](Backward& walk) {
+                  const Tensor g = rows_of(walk.gradient().contiguous());
+                  if (walk.needs(3)) walk.give(3, product(Epilogue::none, g.transpose(), hidden));
+                  if (walk.needs(4)) walk.give(4, causeway::sum(g, {0}));
+                  if (!walk.needs(0) && !walk.needs(1) && !walk.needs(2)) return;
+                  Tensor bias_gradient = Tensor::empty({weight_in.size(0)}, g.dtype(), g.device());
+                  const Tensor inner = product(Epilogue::gelu_gradient, g, weight_out,
+                                               {nullptr, &before, &bias_gradient});
+                  if (walk.needs(2)) walk.give(2, bias_gradient);
+                  if (walk.needs(1)) walk.give(1, product(Epilogue::none, inner.transpose(), rows));
+                  if (walk.needs(0))
+                    walk.give(0, product(Epilogue::none, inner, weight_in).reshape(shape));
+                });
+}
+
+}  // namespace causeway::autograd

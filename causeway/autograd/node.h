@@ -1,0 +1,34 @@
+// One operation on the tape; for the files of this room that walk it.
+#pragma once
+
+#include "causeway/autograd/tape.h"
+
+#include <string_view>
+
+namespace causeway::autograd {
+
+struct ResultInfo {
+  Shape shape;
+  DType dtype;
+  Device device;
+};
+
+struct Node {
+  Node();
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const char* name = "";
+  std::uint64_t number;  // nodes count up: what was made later has the larger one
+  std::vector<std::shared_ptr<Record>> inputs;  // none where no gradient is wanted
+  std::vector<ResultInfo> results;
+  Rule rule;  // empty once the walk back has passed
+};
+
+namespace internal {
+// Throws in the scope of a DetectAnomaly where `values` are not all finite.
+void check_finite(std::string_view what, const Tensor& values, const std::string& from);
+}  // namespace internal
+
+}  // namespace causeway::autograd

@@ -1,0 +1,106 @@
+#include "causeway/autograd/reduce.h"
+
+#include "causeway/core/error.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/elementwise.h"
+#include "causeway/tensor/indexing.h"
+#include "causeway/tensor/operand.h"
+
+namespace causeway::autograd {
+
+namespace {
+
+// The shape of a reduction's result with its axes kept.
+Shape kept_shape(const Tensor& x, const std::vector<int>& axes) {
+  Shape shape = x.shape();
+  for (int axis : normalize_axes("reduce", axes, x.n_dims())) shape[axis] = 1;
+  return shape;
+}
+
+// Everything else of each product, times the gradient. One zero leaves the product of the others
+// to itself and 0 to them; two leave 0 to all.
+Tensor product_gradient(const Tensor& x, const std::vector<int>& axes, const Tensor& gradient) {
+  const Tensor is_zero = compare(CompareOp::equal, x, Scalar(0.0));
+  const Tensor one = ones({}, x.dtype(), x.device());
+  const Tensor zero = zeros({}, x.dtype(), x.device());
+  const Tensor others = causeway::reduce(ReduceOp::prod, where(is_zero, one, x), axes, true);
+  const Tensor n_zeros = causeway::reduce(ReduceOp::sum, is_zero.to(x.dtype()), axes, true);
+  const Tensor none = compare(CompareOp::equal, n_zeros, Scalar(0.0));
+  const Tensor single = compare(CompareOp::equal, n_zeros, Scalar(1.0));
+  const Tensor at_zero = where(single, others, zero);
+  const Tensor elsewhere = where(none, others / where(is_zero, one, x), zero);
+  return gradient * where(is_zero, at_zero, elsewhere);
+}
+
+Tensor extreme_gradient(const Tensor& x, const Tensor& extreme, const std::vector<int>& axes,
+                        const Tensor& gradient) {
+  const Tensor mask = compare(CompareOp::equal, x, extreme).to(x.dtype());
+  const Tensor count = causeway::sum(mask, axes, true);
+  return mask * (gradient / count);
+}
+
+}  // namespace
+
+Tensor reduce(ReduceOp op, const Tensor& x, const std::vector<int>& axes, bool keep_dims) {
+  const Tensor out = causeway::reduce(op, x, axes, keep_dims);
+  if (op == ReduceOp::argmin || op == ReduceOp::argmax) return out;
+  const Shape kept = kept_shape(x, axes);
+  return record(kernels::to_string(op).data(), out, {&x},
+                [op, axes, kept, x = detach(x), out](Backward& walk) {
+                  const Tensor g = walk.gradient().reshape(kept);
+                  switch (op) {
+                    case ReduceOp::sum: return walk.give(0, g.expand(x.shape()));
+                    case ReduceOp::mean: {
+                      const double count =
+                          static_cast<double>(x.numel()) /
+                          static_cast<double>(std::max<std::int64_t>(g.numel(), 1));
+                      return walk.give(0, (g / Scalar(count)).expand(x.shape()));
+                    }
+                    case ReduceOp::prod: return walk.give(0, product_gradient(x, axes, g));
+                    default: return walk.give(0, extreme_gradient(x, out.reshape(kept), axes, g));
+                  }
+                });
+}
+
+Tensor variance(const Tensor& x, const std::vector<int>& axes, double correction, bool keep_dims) {
+  const Shape kept = kept_shape(x, axes);
+  return record("var", causeway::variance(x, axes, correction, keep_dims), {&x},
+                [axes, correction, kept, x = detach(x)](Backward& walk) {
+                  const Tensor g = walk.gradient().reshape(kept);
+                  const double count = static_cast<double>(x.numel()) /
+                                       static_cast<double>(std::max<std::int64_t>(g.numel(), 1));
+                  const Tensor centred = x - causeway::mean(x, axes, true);
+                  walk.give(0, centred * (g * Scalar(2 / (count - correction))));
+                });
+}
+
+Tensor cumulative_sum(const Tensor& x, int axis) {
+  return record("cumsum", causeway::cumulative_sum(x, axis), {&x}, [axis](Backward& walk) {
+    const auto reversed = [axis](const Tensor& t) { return t.slice(axis, -1, Tensor::kEnd, -1); };
+    walk.give(0, reversed(causeway::cumulative_sum(reversed(walk.gradient()), axis)));
+  });
+}
+
+namespace {
+
+Sorted record_sorted(const char* name, const Tensor& x, int axis, Sorted sorted) {
+  sorted.values = record(name, sorted.values, {&x},
+                         [axis, indices = sorted.indices, shape = x.shape()](Backward& walk) {
+                           const Tensor g = walk.gradient();
+                           const Tensor nothing = zeros(shape, g.dtype(), g.device());
+                           walk.give(0, scatter(nothing, axis, indices, g));
+                         });
+  return sorted;
+}
+
+}  // namespace
+
+Sorted sort(const Tensor& x, int axis, bool descending) {
+  return record_sorted("sort", x, axis, causeway::sort(x, axis, descending));
+}
+
+Sorted topk(const Tensor& x, std::int64_t k, int axis, bool largest) {
+  return record_sorted("topk", x, axis, causeway::topk(x, k, axis, largest));
+}
+
+}  // namespace causeway::autograd

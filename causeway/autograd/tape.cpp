@@ -1,0 +1,196 @@
+#include "causeway/autograd/tape.h"
+
+#include "causeway/core/error.h"
+#include "causeway/autograd/node.h"
+#include "causeway/tensor/elementwise.h"
+#include "causeway/tensor/reduce.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include <fmt/format.h>
+
+namespace causeway::autograd {
+
+namespace {
+
+thread_local bool recording_on = true;
+thread_local bool anomaly_on = false;
+thread_local std::int64_t anomaly_step = -1;
+std::atomic<std::uint64_t> next_hook{1};
+std::atomic<std::uint64_t> next_node{1};
+std::atomic<std::int64_t> n_live_nodes{0};
+
+std::shared_ptr<Record> record_for(const Tensor& x) {
+  auto made = std::make_shared<Record>();
+  made->shape = x.shape();
+  made->dtype = x.dtype();
+  made->device = x.device();
+  return made;
+}
+
+Record& tracked(const char* operation, const Tensor& x) {
+  if (!requires_grad(x)) {
+    fail(ErrorKind::invalid_argument, operation,
+         "the tensor is not tracked; call requires_grad_() before it is used");
+  }
+  return *x.record();
+}
+
+}  // namespace
+
+Node::Node() : number(next_node++) { ++n_live_nodes; }
+
+// Releases what made the inputs in a loop: a long chain must not end in deep recursion.
+Node::~Node() {
+  --n_live_nodes;
+  std::vector<std::shared_ptr<Record>> pending = std::move(inputs);
+  while (!pending.empty()) {
+    const std::shared_ptr<Record> record = std::move(pending.back());
+    pending.pop_back();
+    if (record == nullptr || record.use_count() > 1 || record->node.use_count() > 1) continue;
+    if (record->node == nullptr) continue;
+    for (auto& input : record->node->inputs) pending.push_back(std::move(input));
+    record->node->inputs.clear();
+  }
+}
+
+std::int64_t live_nodes() { return n_live_nodes; }
+
+bool requires_grad(const Tensor& x) { return x.record() != nullptr; }
+
+bool is_leaf(const Tensor& x) { return x.record() == nullptr || x.record()->node == nullptr; }
+
+void set_requires_grad(Tensor& x, bool wanted) {
+  if (!wanted) {
+    if (!is_leaf(x)) {
+      fail(ErrorKind::invalid_argument, "requires_grad",
+           "the tensor is the result of tracked operations; use detach()");
+    }
+    return x.set_record(nullptr);
+  }
+  if (requires_grad(x)) return;
+  if (!is_floating(x.dtype())) {
+    fail(ErrorKind::invalid_argument, "requires_grad",
+         fmt::format("{} tensors have no gradients; convert it, as with .to(\"f32\")",
+                     to_string(x.dtype())));
+  }
+  x.set_record(record_for(x));
+}
+
+Tensor detach(const Tensor& x) {
+  Tensor plain = x;
+  plain.set_record(nullptr);
+  return plain;
+}
+
+std::optional<Tensor> gradient_of(const Tensor& x) {
+  if (!requires_grad(x)) return std::nullopt;
+  return x.record()->gradient;
+}
+
+void set_gradient(const Tensor& x, std::optional<Tensor> gradient) {
+  Record& record = tracked("grad", x);
+  if (gradient.has_value() && gradient->shape() != x.shape()) {
+    fail(ErrorKind::shape_mismatch, "grad",
+         fmt::format("a gradient of shape {} for a tensor of shape {}",
+                     to_string(gradient->shape()), to_string(x.shape())));
+  }
+  record.gradient = std::move(gradient);
+}
+
+std::uint64_t add_hook(const Tensor& x, Hook hook) {
+  const std::uint64_t id = next_hook++;
+  tracked("register_hook", x).hooks.emplace_back(id, std::move(hook));
+  return id;
+}
+
+void remove_hook(const Tensor& x, std::uint64_t id) {
+  if (!requires_grad(x)) return;
+  std::erase_if(x.record()->hooks, [&](const auto& entry) { return entry.first == id; });
+}
+
+bool recording() { return recording_on; }
+RecordingGuard::RecordingGuard(bool on) : before_(std::exchange(recording_on, on)) {}
+RecordingGuard::~RecordingGuard() { recording_on = before_; }
+
+DetectAnomaly::DetectAnomaly(std::int64_t step)
+    : before_(std::exchange(anomaly_on, true)), step_before_(std::exchange(anomaly_step, step)) {}
+DetectAnomaly::~DetectAnomaly() {
+  anomaly_on = before_;
+  anomaly_step = step_before_;
+}
+
+namespace internal {
+
+bool wanted(std::span<const Tensor* const> inputs) {
+  if (!recording_on) return false;
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [](const Tensor* input) { return requires_grad(*input); });
+}
+
+void note(const char* name, std::span<Tensor> results, std::span<const Tensor* const> inputs,
+          Rule rule) {
+  auto node = std::make_shared<Node>();
+  node->name = name;
+  node->rule = std::move(rule);
+  for (const Tensor* input : inputs) node->inputs.push_back(input->record());
+  int output = 0;
+  for (Tensor& result : results) {
+    node->results.push_back({result.shape(), result.dtype(), result.device()});
+    if (is_floating(result.dtype())) {
+      auto made = record_for(result);
+      made->node = node;
+      made->output = output;
+      result.set_record(std::move(made));
+    }
+    ++output;
+  }
+}
+
+void check_finite(std::string_view what, const Tensor& values, const std::string& from) {
+  if (!anomaly_on || !is_floating(values.dtype()) || values.numel() == 0) return;
+  if (all(predicate(PredicateOp::is_finite, values)).item_integer() != 0) return;
+  const bool has_nan = any(predicate(PredicateOp::is_nan, values)).item_integer() != 0;
+  fail(ErrorKind::invalid_argument, "detect_anomaly",
+       fmt::format("{}{} holds {}: shape {}, {}; {}",
+                   anomaly_step >= 0 ? fmt::format("step {}: ", anomaly_step) : "", what,
+                   has_nan ? "NaN" : "infinity", to_string(values.shape()),
+                   to_string(values.dtype()), from));
+}
+
+std::string describe_inputs(std::span<const Tensor* const> inputs) {
+  std::string text = "made from";
+  const char* separator = " ";
+  for (const Tensor* input : inputs) {
+    const bool named = requires_grad(*input) && !input->record()->name.empty();
+    text += fmt::format("{}{}{}", separator, named ? "\"" + input->record()->name + "\" " : "",
+                        to_string(input->shape()));
+    separator = ", ";
+  }
+  return text;
+}
+
+void check_results(const char* name, std::span<const Tensor> results,
+                   std::span<const Tensor* const> inputs) {
+  if (!anomaly_on) return;
+  for (const Tensor& result : results) {
+    check_finite(fmt::format("the result of {}", name), result, describe_inputs(inputs));
+  }
+}
+
+}  // namespace internal
+
+Tensor sum_to(const Tensor& gradient, const Shape& shape) {
+  if (gradient.shape() == shape) return gradient;
+  const int extra = gradient.n_dims() - shape.size();
+  std::vector<int> axes;
+  for (int axis = 0; axis < gradient.n_dims(); ++axis) {
+    const bool added = axis < extra;
+    if (added || (shape[axis - extra] == 1 && gradient.shape()[axis] != 1)) axes.push_back(axis);
+  }
+  if (axes.empty()) return gradient.reshape(shape);
+  return sum(gradient, axes).reshape(shape);
+}
+
+}  // namespace causeway::autograd

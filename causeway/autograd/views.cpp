@@ -1,0 +1,82 @@
+#include "causeway/autograd/views.h"
+
+#include "causeway/core/error.h"
+#include "causeway/tensor/create.h"
+
+#include <vector>
+
+namespace causeway::autograd {
+
+namespace {
+
+// A view that shows every element once: the gradient takes the old shape back.
+Tensor reshaped(const char* name, const Tensor& x, const Tensor& view) {
+  return record(name, detach(view), {&x}, [shape = x.shape()](Backward& walk) {
+    walk.give(0, walk.gradient().reshape(shape));
+  });
+}
+
+// A view that shows some elements: the gradient of the others is 0.
+template <class View>
+Tensor part(const char* name, const Tensor& x, const View& view) {
+  return record(name, view(x), {&x},
+                [view, shape = x.shape(), dtype = x.dtype(), device = x.device()](Backward& walk) {
+                  const Tensor whole = zeros(shape, dtype, device);
+                  view(whole).copy_from(walk.gradient());
+                  walk.give(0, whole);
+                });
+}
+
+Tensor same_values(const char* name, const Tensor& x, const Tensor& copy) {
+  return record(name, detach(copy), {&x}, [](Backward& walk) { walk.give(0, walk.gradient()); });
+}
+
+}  // namespace
+
+Tensor slice(const Tensor& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step) {
+  return part("slice", x, [=](const Tensor& t) { return t.slice(axis, start, stop, step); });
+}
+
+Tensor select(const Tensor& x, int axis, std::int64_t index) {
+  return part("select", x, [=](const Tensor& t) { return t.select(axis, index); });
+}
+
+Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
+  return record("transpose", x.transpose(axis_a, axis_b), {&x},
+                [=](Backward& walk) { walk.give(0, walk.gradient().transpose(axis_a, axis_b)); });
+}
+
+Tensor permute(const Tensor& x, std::span<const int> axes) {
+  const Tensor view = x.permute(axes);
+  std::vector<int> back(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const int axis = normalize_axis("permute", axes[i], x.n_dims());
+    back[static_cast<std::size_t>(axis)] = static_cast<int>(i);
+  }
+  return record("permute", view, {&x},
+                [back](Backward& walk) { walk.give(0, walk.gradient().permute(back)); });
+}
+
+Tensor expand(const Tensor& x, const Shape& shape) {
+  return record("expand", x.expand(shape), {&x}, [shape = x.shape()](Backward& walk) {
+    walk.give(0, sum_to(walk.gradient(), shape));
+  });
+}
+
+Tensor squeeze(const Tensor& x) { return reshaped("squeeze", x, x.squeeze()); }
+Tensor squeeze(const Tensor& x, int axis) { return reshaped("squeeze", x, x.squeeze(axis)); }
+Tensor unsqueeze(const Tensor& x, int axis) { return reshaped("unsqueeze", x, x.unsqueeze(axis)); }
+Tensor reshape(const Tensor& x, const Shape& shape) {
+  return reshaped("reshape", x, x.reshape(shape));
+}
+
+Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : clone(x); }
+Tensor clone(const Tensor& x) { return same_values("clone", x, x.clone()); }
+Tensor to(const Tensor& x, Device device) {
+  return device == x.device() ? x : same_values("to", x, x.to(device));
+}
+Tensor to(const Tensor& x, DType dtype) {
+  return dtype == x.dtype() ? x : same_values("to", x, x.to(dtype));
+}
+
+}  // namespace causeway::autograd

@@ -1,0 +1,186 @@
+#include "causeway/nn/layers.h"
+
+#include "causeway/autograd/dropout.h"
+#include "causeway/autograd/indexing.h"
+#include "causeway/autograd/matmul.h"
+#include "causeway/autograd/views.h"
+#include "causeway/core/error.h"
+#include "causeway/nn/init.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace causeway::nn {
+
+namespace {
+
+Generator& generator_of(const Placement& placement) {
+  return placement.generator != nullptr ? *placement.generator : default_generator();
+}
+
+Tensor blank(const Shape& shape, const Placement& placement) {
+  return Tensor::empty(shape, placement.dtype, placement.device);
+}
+
+// Uniform within 1 / sqrt(fan_in).
+Tensor drawn(const Shape& shape, double fan_in, const Placement& placement) {
+  const Tensor values = blank(shape, placement);
+  const double bound = fan_in > 0 ? 1 / std::sqrt(fan_in) : 0;
+  uniform_(values, -bound, bound, generator_of(placement));
+  return values;
+}
+
+Tensor constant(std::int64_t size, double value, const Placement& placement) {
+  return full({size}, value, placement.dtype, placement.device);
+}
+
+std::optional<Tensor> maybe(const Tensor* x) {
+  if (x == nullptr) return std::nullopt;
+  return *x;
+}
+
+double fan_of(std::int64_t channels, const std::array<std::int64_t, 2>& window,
+              std::int64_t groups) {
+  return static_cast<double>(channels / groups * window[0] * window[1]);
+}
+
+}  // namespace
+
+Linear::Linear(std::int64_t n_in, std::int64_t n_out, bool with_bias, const Placement& placement)
+    : weight(add_parameter("weight", drawn({n_out, n_in}, static_cast<double>(n_in), placement))),
+      bias(with_bias ? &add_parameter("bias", drawn({n_out}, static_cast<double>(n_in), placement))
+                     : nullptr) {}
+
+Tensor Linear::forward(const Tensor& x) { return autograd::linear(x, weight, maybe(bias)); }
+
+Embedding::Embedding(std::int64_t n_entries, std::int64_t width, const Placement& placement)
+    : weight(add_parameter("weight", blank({n_entries, width}, placement))) {
+  normal_(autograd::detach(weight), 0, 1, generator_of(placement));
+}
+
+Tensor Embedding::forward(const Tensor& index) { return autograd::embedding(weight, index); }
+
+LayerNorm::LayerNorm(std::int64_t width, double eps, const Placement& placement)
+    : weight(add_parameter("weight", constant(width, 1, placement))),
+      bias(add_parameter("bias", constant(width, 0, placement))),
+      epsilon(eps) {}
+
+Tensor LayerNorm::forward(const Tensor& x) {
+  return autograd::layer_norm(x, weight, bias, epsilon);
+}
+
+autograd::AddNorm LayerNorm::add(const Tensor& x, const Tensor& residual) {
+  return autograd::add_norm(autograd::NormOp::layer, x, residual, weight, bias, epsilon);
+}
+
+RmsNorm::RmsNorm(std::int64_t width, double eps, const Placement& placement)
+    : weight(add_parameter("weight", constant(width, 1, placement))), epsilon(eps) {}
+
+Tensor RmsNorm::forward(const Tensor& x) { return autograd::rms_norm(x, weight, epsilon); }
+
+autograd::AddNorm RmsNorm::add(const Tensor& x, const Tensor& residual) {
+  return autograd::add_norm(autograd::NormOp::rms, x, residual, weight, std::nullopt, epsilon);
+}
+
+namespace {
+
+// The running statistics stay in f32 when the layer computes in a half.
+Placement statistics_of(Placement placement) {
+  if (placement.dtype != DType::f64) placement.dtype = DType::f32;
+  return placement;
+}
+
+}  // namespace
+
+BatchNorm::BatchNorm(std::int64_t channels, double moving, double eps, const Placement& placement)
+    : weight(add_parameter("weight", constant(channels, 1, placement))),
+      bias(add_parameter("bias", constant(channels, 0, placement))),
+      running_mean(add_buffer("running_mean", constant(channels, 0, statistics_of(placement)))),
+      running_variance(add_buffer("running_var", constant(channels, 1, statistics_of(placement)))),
+      momentum(moving),
+      epsilon(eps) {}
+
+Tensor BatchNorm::forward(const Tensor& x) {
+  return autograd::batch_norm(x, weight, bias,
+                              autograd::BatchNormState{running_mean, running_variance}, training(),
+                              momentum, epsilon);
+}
+
+Dropout::Dropout(double p) : probability(p) {
+  if (!(p >= 0 && p <= 1)) {
+    fail(ErrorKind::invalid_argument, "dropout", fmt::format("{} is not a probability", p));
+  }
+}
+
+Tensor Dropout::forward(const Tensor& x) { return autograd::dropout(x, probability, training()); }
+
+Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels,
+               std::array<std::int64_t, 2> window, const autograd::Convolution& how_,
+               bool with_bias, const Placement& placement)
+    : how(how_),
+      weight(add_parameter("weight",
+                           drawn({out_channels, in_channels / how.groups, window[0], window[1]},
+                                 fan_of(in_channels, window, how.groups), placement))),
+      bias(with_bias
+               ? &add_parameter("bias", drawn({out_channels},
+                                              fan_of(in_channels, window, how.groups), placement))
+               : nullptr) {
+  if (in_channels % how.groups != 0 || out_channels % how.groups != 0) {
+    fail(ErrorKind::invalid_argument, "conv2d",
+         fmt::format("{} groups do not divide {} and {} channels", how.groups, in_channels,
+                     out_channels));
+  }
+}
+
+Tensor Conv2d::forward(const Tensor& x) { return autograd::conv2d(x, weight, maybe(bias), how); }
+
+Pool2d::Pool2d(const autograd::Pooling& how_) : how(how_) {}
+Tensor Pool2d::forward(const Tensor& x) { return autograd::pool2d(x, how); }
+
+Unary::Unary(UnaryOp op_) : op(op_) {}
+Tensor Unary::forward(const Tensor& x) { return autograd::unary(op, x); }
+
+Tensor Flatten::forward(const Tensor& x) {
+  return autograd::reshape(x, {x.size(0), x.numel() / std::max<std::int64_t>(x.size(0), 1)});
+}
+
+Mlp::Mlp(std::int64_t width, std::int64_t hidden, const Placement& placement)
+    : in(std::make_shared<Linear>(width, hidden, true, placement)),
+      out(std::make_shared<Linear>(hidden, width, true, placement)) {
+  add_module("in", in);
+  add_module("out", out);
+}
+
+Tensor Mlp::forward(const Tensor& x) {
+  return autograd::mlp(x, in->weight, *in->bias, out->weight, *out->bias);
+}
+
+Attention::Attention(std::int64_t width, std::int64_t heads, bool is_causal, bool bias,
+                     const Placement& placement)
+    : n_heads(heads),
+      causal(is_causal),
+      qkv(std::make_shared<Linear>(width, 3 * width, bias, placement)),
+      projection(std::make_shared<Linear>(width, width, bias, placement)) {
+  if (heads <= 0 || width % heads != 0) {
+    fail(ErrorKind::invalid_argument, "attention",
+         fmt::format("{} heads do not divide a width of {}", heads, width));
+  }
+  add_module("qkv", qkv);
+  add_module("projection", projection);
+}
+
+Tensor Attention::forward(const Tensor& x) {
+  autograd::AttentionOptions options;
+  options.causal = causal;
+  return projection->forward(autograd::attention_packed(qkv->forward(x), n_heads, options));
+}
+
+Tensor Attention::forward_context(const Tensor& x, const Tensor& context) {
+  autograd::AttentionOptions options;
+  options.causal = causal;
+  options.context = context;
+  return projection->forward(autograd::attention_packed(qkv->forward(x), n_heads, options));
+}
+
+}  // namespace causeway::nn

@@ -1,0 +1,154 @@
+#include "causeway/nn/module.h"
+
+#include "causeway/core/error.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace causeway::nn {
+
+Tensor Module::forward(const Tensor&) {
+  fail(ErrorKind::invalid_argument, "module", "this module has no forward of one tensor");
+}
+
+// body(module, prefix), this one first.
+template <class Body>
+void Module::visit(const std::string& prefix, const Body& body) const {
+  body(*this, prefix);
+  for (const auto& [name, part] : children_) part->visit(prefix + name + ".", body);
+}
+
+std::vector<NamedTensor> Module::named_parameters() const {
+  std::vector<NamedTensor> found;
+  visit("", [&](const Module& module, const std::string& prefix) {
+    for (const auto& [name, tensor] : module.parameters_) found.emplace_back(prefix + name, tensor);
+  });
+  return found;
+}
+
+std::vector<NamedTensor> Module::named_buffers() const {
+  std::vector<NamedTensor> found;
+  visit("", [&](const Module& module, const std::string& prefix) {
+    for (const auto& [name, tensor] : module.buffers_) found.emplace_back(prefix + name, tensor);
+  });
+  return found;
+}
+
+std::vector<Tensor> Module::parameters() const {
+  std::vector<Tensor> found;
+  for (auto& [name, tensor] : named_parameters()) found.push_back(tensor);
+  return found;
+}
+
+std::vector<std::pair<std::string, std::shared_ptr<Module>>> Module::children() const {
+  return children_;
+}
+
+std::int64_t Module::n_parameters() const {
+  std::int64_t count = 0;
+  for (const Tensor& parameter : parameters()) count += parameter.numel();
+  return count;
+}
+
+std::map<std::string, Tensor> Module::state() const {
+  std::map<std::string, Tensor> state;
+  for (auto& [name, tensor] : named_parameters()) state[name] = autograd::detach(tensor);
+  for (auto& [name, tensor] : named_buffers()) state[name] = tensor;
+  return state;
+}
+
+void Module::load_state(const std::map<std::string, Tensor>& given) {
+  const std::map<std::string, Tensor> own = state();
+  for (const auto& [name, tensor] : given) {
+    if (!own.contains(name)) {
+      fail(ErrorKind::format, "load_state", fmt::format("the module has no \"{}\"", name));
+    }
+  }
+  for (const auto& [name, tensor] : own) {
+    const auto found = given.find(name);
+    if (found == given.end()) {
+      fail(ErrorKind::format, "load_state", fmt::format("\"{}\" is missing", name));
+    }
+    if (found->second.shape() != tensor.shape()) {
+      fail(ErrorKind::shape_mismatch, "load_state",
+           fmt::format("\"{}\" is {}, the module's is {}", name, to_string(found->second.shape()),
+                       to_string(tensor.shape())));
+    }
+  }
+  for (const auto& [name, tensor] : own) tensor.copy_from(given.at(name));
+}
+
+void Module::train(bool training) {
+  training_ = training;
+  for (const auto& [name, part] : children_) part->train(training);
+}
+
+template <class Convert>
+void Module::convert(bool buffers, const Convert& convert) {
+  for (auto& [name, tensor] : parameters_) {
+    Tensor moved = convert(autograd::detach(tensor));
+    const std::string full_name = tensor.record()->name;
+    autograd::set_requires_grad(moved, true);
+    moved.record()->name = full_name;
+    tensor = moved;
+  }
+  if (buffers) {
+    for (auto& [name, tensor] : buffers_) tensor = convert(tensor);
+  }
+  for (const auto& [name, part] : children_) part->convert(buffers, convert);
+}
+
+void Module::to(Device device) {
+  convert(true, [device](const Tensor& x) { return x.to(device); });
+}
+
+void Module::to(DType dtype) {
+  convert(false, [dtype](const Tensor& x) { return x.to(dtype); });
+}
+
+void Module::zero_grad() {
+  for (const Tensor& parameter : parameters()) autograd::set_gradient(parameter, std::nullopt);
+}
+
+Tensor& Module::add_parameter(const std::string& name, const Tensor& values) {
+  Tensor leaf = values.is_contiguous() ? values : autograd::detach(values).contiguous();
+  autograd::set_requires_grad(leaf, true);
+  leaf.record()->name = name;
+  const auto found = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const NamedTensor& entry) { return entry.first == name; });
+  if (found != parameters_.end()) return found->second = leaf;
+  return parameters_.emplace_back(name, leaf).second;
+}
+
+Tensor& Module::add_buffer(const std::string& name, const Tensor& values) {
+  const auto found = std::find_if(buffers_.begin(), buffers_.end(),
+                                  [&](const NamedTensor& entry) { return entry.first == name; });
+  if (found != buffers_.end()) return found->second = values;
+  return buffers_.emplace_back(name, values).second;
+}
+
+void Module::add_module(const std::string& name, std::shared_ptr<Module> part) {
+  part->visit(name + ".", [](const Module& module, const std::string& prefix) {
+    for (const auto& [own, tensor] : module.parameters_) tensor.record()->name = prefix + own;
+  });
+  const auto found = std::find_if(children_.begin(), children_.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  if (found != children_.end()) {
+    found->second = std::move(part);
+  } else {
+    children_.emplace_back(name, std::move(part));
+  }
+}
+
+Sequential::Sequential(const std::vector<std::shared_ptr<Module>>& parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) add_module(std::to_string(i), parts[i]);
+}
+
+Tensor Sequential::forward(const Tensor& x) {
+  Tensor result = x;
+  for (const auto& [name, part] : children()) result = part->forward(result);
+  return result;
+}
+
+}  // namespace causeway::nn

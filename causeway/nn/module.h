@@ -1,0 +1,77 @@
+// A part of a network: parameters, buffers and smaller parts, by name.
+#pragma once
+
+#include "causeway/autograd/tape.h"
+
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace causeway::nn {
+
+using NamedTensor = std::pair<std::string, Tensor>;
+
+class Module {
+ public:
+  Module() = default;
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  // Parts that take something other than one tensor have functions of their own.
+  virtual Tensor forward(const Tensor& x);
+  Tensor operator()(const Tensor& x) { return forward(x); }
+
+  // In the order they were added, parts after parameters; names are "layers.0.weight".
+  std::vector<NamedTensor> named_parameters() const;
+  std::vector<NamedTensor> named_buffers() const;
+  std::vector<Tensor> parameters() const;
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> children() const;
+  std::int64_t n_parameters() const;
+
+  // Parameters and buffers by name.
+  std::map<std::string, Tensor> state() const;
+  // Copies values in; throws where a name is missing or unknown, or a shape differs.
+  void load_state(const std::map<std::string, Tensor>& state);
+
+  // Dropout and batch norm differ between training and use.
+  void train(bool training = true);
+  void eval() { train(false); }
+  bool training() const { return training_; }
+
+  // Moves parameters and buffers (floating ones, for a dtype; the statistics of batch norm stay).
+  // Handles taken before are no longer the module's.
+  void to(Device device);
+  void to(DType dtype);
+  void zero_grad();
+
+  // The reference stays valid, and is the module's tensor whatever becomes of it.
+  Tensor& add_parameter(const std::string& name, const Tensor& values);
+  Tensor& add_buffer(const std::string& name, const Tensor& values);
+  void add_module(const std::string& name, std::shared_ptr<Module> part);
+
+ private:
+  template <class Body>
+  void visit(const std::string& prefix, const Body& body) const;
+  template <class Convert>
+  void convert(bool buffers, const Convert& convert);
+
+  // Lists, since layers hold references to what is in them.
+  std::list<NamedTensor> parameters_;
+  std::list<NamedTensor> buffers_;
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> children_;
+  bool training_ = true;
+};
+
+// Parts one after the other, named "0", "1", …
+class Sequential : public Module {
+ public:
+  explicit Sequential(const std::vector<std::shared_ptr<Module>>& parts);
+  Tensor forward(const Tensor& x) override;
+};
+
+}  // namespace causeway::nn

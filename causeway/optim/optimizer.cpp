@@ -1,0 +1,296 @@
+#include "causeway/optim/optimizer.h"
+
+#include "causeway/core/error.h"
+#include "causeway/optim/muon.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/elementwise.h"
+#include "causeway/tensor/operand.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace causeway::optim {
+
+namespace {
+
+using kernels::Control;
+using kernels::OptimizerOp;
+using kernels::OptimizerTensor;
+
+// The states of an algorithm by name, in the order the kernels have them.
+std::vector<const char*> state_names(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::sgd:
+    case Algorithm::muon: return {"velocity"};
+    case Algorithm::adam:
+    case Algorithm::adamw: return {"mean", "square"};
+    case Algorithm::rmsprop: return {"square", "velocity"};
+    case Algorithm::adagrad: return {"square"};
+    case Algorithm::schedule_free: return {"z", "square"};
+  }
+  return {};
+}
+
+kernels::OptimizerSettings settings_of(const GroupOptions& options) {
+  kernels::OptimizerSettings settings;
+  settings.op = static_cast<OptimizerOp>(options.algorithm);
+  const bool by_momentum =
+      options.algorithm == Algorithm::sgd || options.algorithm == Algorithm::rmsprop;
+  settings.beta1 = by_momentum ? options.momentum : options.beta1;
+  settings.beta2 = options.beta2;
+  settings.epsilon = options.epsilon;
+  settings.weight_decay = options.weight_decay;
+  settings.rate_factor = options.rate_factor;
+  settings.nesterov = options.nesterov;
+  return settings;
+}
+static_assert(static_cast<int>(Algorithm::schedule_free) ==
+              static_cast<int>(OptimizerOp::schedule_free));
+
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
+// Gradients lie as their parameters do.
+Tensor usable_gradient(const Tensor& parameter) {
+  const Tensor gradient = *autograd::gradient_of(parameter);
+  const bool aligned = reinterpret_cast<std::uintptr_t>(gradient.data()) % 16 == 0;
+  return aligned && gradient.dtype() == parameter.dtype() ? gradient.contiguous()
+                                                          : gradient.to(parameter.dtype()).clone();
+}
+
+void require_parameter(const Tensor& parameter, const Tensor& control, bool first) {
+  if (!autograd::requires_grad(parameter) || !autograd::is_leaf(parameter)) {
+    fail(ErrorKind::invalid_argument, "optimizer",
+         "a parameter must be a leaf that wants a gradient; call requires_grad_() on it");
+  }
+  if (!parameter.is_contiguous()) {
+    fail(ErrorKind::invalid_argument, "optimizer",
+         fmt::format("a parameter of shape {} is not contiguous", to_string(parameter.shape())));
+  }
+  if (!first && parameter.device() != control.device()) {
+    fail(ErrorKind::device, "optimizer",
+         fmt::format("parameters on {} and on {}; one optimizer serves one device",
+                     to_string(control.device()), to_string(parameter.device())));
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Algorithm algorithm) {
+  if (algorithm == Algorithm::muon) return "muon";
+  return kernels::to_string(static_cast<OptimizerOp>(algorithm));
+}
+
+Optimizer::Optimizer(const OptimizerOptions& options)
+    : options_(options), scales_(options.loss_scale != 1 || options.growth_interval > 0) {}
+
+Tensor Optimizer::control(Control which) const {
+  return control_.slice(0, static_cast<int>(which), static_cast<int>(which) + 1).reshape({});
+}
+
+void Optimizer::set_control(Control which, double value) const {
+  const Tensor slot = control(which);
+  const StreamView stream = current_stream(slot.device());
+  kernels::fill(stream, value, operand(slot, stream));
+}
+
+void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOptions& options) {
+  Group group{options, {}};
+  for (const Tensor& parameter : parameters) {
+    const bool first = groups_.empty() && group.entries.empty();
+    require_parameter(parameter, control_, first);
+    if (options.algorithm == Algorithm::muon && parameter.n_dims() != 2) {
+      fail(ErrorKind::shape_mismatch, "optimizer",
+           fmt::format("muon steps matrices, not {}; give such parameters another algorithm",
+                       to_string(parameter.shape())));
+    }
+    if (first) {
+      control_ = zeros({static_cast<int>(Control::count)}, DType::f32, parameter.device());
+      set_control(Control::gradient_scale, 1 / options_.loss_scale);
+      set_control(Control::loss_scale, options_.loss_scale);
+      set_control(Control::learning_rate, options_.learning_rate);
+    }
+    Entry entry{parameter, {}, {}};
+    const MemoryScope scope("optimizer");
+    const DType wide = parameter.dtype() == DType::f64 ? DType::f64 : DType::f32;
+    const Tensor plain = autograd::detach(parameter);
+    if (is_half(parameter.dtype())) entry.master = plain.to(wide);
+    for (const char* name : state_names(options.algorithm)) {
+      const bool copies = std::string_view(name) == "z";
+      entry.states.push_back(copies ? plain.to(wide).clone()
+                                    : zeros(parameter.shape(), wide, parameter.device()));
+    }
+    group.entries.push_back(std::move(entry));
+  }
+  groups_.push_back(std::move(group));
+}
+
+void Optimizer::set_learning_rate(double rate) {
+  options_.learning_rate = rate;
+  if (!groups_.empty()) set_control(Control::learning_rate, rate);
+}
+
+std::int64_t Optimizer::steps() const {
+  return groups_.empty() ? 0 : static_cast<std::int64_t>(control(Control::step).item());
+}
+
+void Optimizer::zero_grad() {
+  for (Group& group : groups_) {
+    for (Entry& entry : group.entries) autograd::set_gradient(entry.parameter, std::nullopt);
+  }
+}
+
+namespace {
+
+// The tensors of a launch, and what keeps gradients alive until it is queued.
+struct Batch {
+  std::vector<OptimizerTensor> list;
+  std::vector<Tensor> gradients;
+};
+
+}  // namespace
+
+// The squares of each dtype, then the norm of all.
+void Optimizer::measure_gradients(StreamView stream) {
+  std::map<DType, Batch> batches;
+  for (const Group& group : groups_) {
+    for (const Entry& entry : group.entries) {
+      if (!autograd::gradient_of(entry.parameter).has_value()) continue;
+      Batch& batch = batches[entry.parameter.dtype()];
+      const Tensor gradient = usable_gradient(entry.parameter);
+      OptimizerTensor tensor;
+      tensor.gradient = operand(gradient, stream).data;
+      tensor.count = gradient.numel();
+      batch.list.push_back(tensor);
+      batch.gradients.push_back(gradient);
+    }
+  }
+  if (batches.empty()) return;
+  const auto count = static_cast<std::int64_t>(batches.size());
+  const Tensor squares = Tensor::empty({count}, DType::f64, control_.device());
+  std::int64_t at = 0;
+  for (const auto& [dtype, batch] : batches) {
+    kernels::gradient_squares(stream, {batch.list, dtype},
+                              operand(squares.slice(0, at, at + 1), stream));
+    ++at;
+  }
+  kernels::gradient_norm(stream, operand(squares, stream), options_.max_norm,
+                         operand(control_, stream));
+}
+
+void Optimizer::step_fused(const Group& group, StreamView stream) const {
+  std::map<DType, Batch> batches;
+  for (const Entry& entry : group.entries) {
+    if (!autograd::gradient_of(entry.parameter).has_value()) continue;
+    Batch& batch = batches[entry.parameter.dtype()];
+    const Tensor gradient = usable_gradient(entry.parameter);
+    OptimizerTensor tensor;
+    tensor.parameter = operand(entry.parameter, stream).data;
+    tensor.gradient = operand(gradient, stream).data;
+    for (std::size_t i = 0; i < entry.states.size(); ++i) {
+      tensor.state[i] = operand(entry.states[i], stream).data;
+    }
+    if (entry.master.has_value()) tensor.master = operand(*entry.master, stream).data;
+    tensor.count = gradient.numel();
+    batch.list.push_back(tensor);
+    batch.gradients.push_back(gradient);
+  }
+  for (const auto& [dtype, batch] : batches) {
+    kernels::optimizer_step(stream, settings_of(group.options), {batch.list, dtype},
+                            operand(control_, stream));
+  }
+}
+
+void Optimizer::step_muon(const Group& group) const {
+  for (const Entry& entry : group.entries) {
+    const std::optional<Tensor> gradient = autograd::gradient_of(entry.parameter);
+    if (!gradient.has_value()) continue;
+    MuonStep how;
+    how.momentum = group.options.momentum;
+    how.weight_decay = group.options.weight_decay;
+    how.rate_factor = group.options.rate_factor;
+    how.epsilon = group.options.epsilon;
+    how.nesterov = group.options.nesterov;
+    how.iterations = group.options.newton_schulz_steps;
+    muon_step(how, autograd::detach(entry.parameter), *gradient, entry.states[0], entry.master,
+              control_);
+  }
+}
+
+void Optimizer::step() {
+  if (groups_.empty()) return;
+  if (averaged_) {
+    fail(ErrorKind::invalid_argument, "optimizer.step",
+         "the parameters are averaged for use; call train() first");
+  }
+  const autograd::NoGrad plain;
+  const StreamView stream = current_stream(control_.device());
+  if (watches_norm()) measure_gradients(stream);
+  kernels::begin_optimizer_step(stream, operand(control_, stream), options_.growth_interval);
+  for (const Group& group : groups_) {
+    if (group.options.algorithm == Algorithm::muon) {
+      step_muon(group);
+    } else {
+      step_fused(group, stream);
+    }
+  }
+}
+
+// y holds x and z mixed: x = y + (z - y) * (1 - 1 / beta1), and back y = x + (z - x) * (1 - beta1).
+void Optimizer::swap_average(bool to_average) {
+  if (averaged_ == to_average) return;
+  averaged_ = to_average;
+  const autograd::NoGrad plain;
+  for (const Group& group : groups_) {
+    if (group.options.algorithm != Algorithm::schedule_free) continue;
+    const double beta = group.options.beta1;
+    const double weight = to_average ? 1 - 1 / beta : 1 - beta;
+    for (const Entry& entry : group.entries) {
+      const Tensor from =
+          entry.master.has_value() ? *entry.master : autograd::detach(entry.parameter);
+      const Tensor mixed = from + (entry.states[0] - from) * Scalar(weight);
+      if (entry.master.has_value()) entry.master->copy_from(mixed);
+      autograd::detach(entry.parameter).copy_from(mixed);
+    }
+  }
+}
+
+void Optimizer::train() { swap_average(false); }
+void Optimizer::eval() { swap_average(true); }
+
+std::map<std::string, Tensor> Optimizer::state() const {
+  std::map<std::string, Tensor> state;
+  if (groups_.empty()) return state;
+  state["control"] = control_;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const std::vector<const char*> names = state_names(groups_[g].options.algorithm);
+    for (std::size_t p = 0; p < groups_[g].entries.size(); ++p) {
+      const Entry& entry = groups_[g].entries[p];
+      const std::string prefix = fmt::format("{}.{}.", g, p);
+      for (std::size_t i = 0; i < names.size(); ++i) state[prefix + names[i]] = entry.states[i];
+      if (entry.master.has_value()) state[prefix + "master"] = *entry.master;
+    }
+  }
+  return state;
+}
+
+void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
+  const std::map<std::string, Tensor> own = state();
+  for (const auto& [name, tensor] : own) {
+    const auto found = given.find(name);
+    if (found == given.end()) {
+      fail(ErrorKind::format, "optimizer.load_state",
+           fmt::format("\"{}\" is missing; the state is of other groups or parameters", name));
+    }
+    if (found->second.shape() != tensor.shape() || found->second.dtype() != tensor.dtype()) {
+      fail(ErrorKind::format, "optimizer.load_state",
+           fmt::format("\"{}\" is {} of {}, expected {} of {}", name,
+                       to_string(found->second.shape()), to_string(found->second.dtype()),
+                       to_string(tensor.shape()), to_string(tensor.dtype())));
+    }
+  }
+  for (const auto& [name, tensor] : own) tensor.copy_from(given.at(name));
+  if (!groups_.empty()) options_.learning_rate = control(Control::learning_rate).item();
+}
+
+}  // namespace causeway::optim

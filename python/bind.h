@@ -30,6 +30,10 @@ void bind_operators(TensorClass& tensor);
 void bind_reduce(nb::module_& module, TensorClass& tensor);
 void bind_indexing(nb::module_& module, TensorClass& tensor);
 void bind_data(nb::module_& module);
+void bind_autograd(nb::module_& module, TensorClass& tensor);
+void bind_functional(nb::module_& module);
+void bind_nn(nb::module_& module);
+void bind_optim(nb::module_& module);
 
 // Runs `body`, which touches no Python object, while other Python threads go on.
 template <class Body>
@@ -37,6 +41,9 @@ auto without_gil(Body&& body) {
   const nb::gil_scoped_release released;
   return std::forward<Body>(body)();
 }
+
+// Throws where an operation in place would change what the tape still needs.
+void require_untracked(const char* operation, const Tensor& x);
 
 // Throws InvalidIndex, which is an IndexError.
 [[noreturn]] void throw_index_error(const char* message);

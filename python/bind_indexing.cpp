@@ -1,4 +1,5 @@
 // Taking tensors apart and putting them together.
+#include "causeway/autograd/indexing.h"
 #include "causeway/tensor/indexing.h"
 
 #include "causeway/tensor/operand.h"
@@ -20,8 +21,8 @@ using Sizes = std::vector<std::int64_t>;
 
 std::vector<Tensor> split_axis(const Tensor& x, const std::variant<std::int64_t, Sizes>& size,
                                int axis) {
-  if (const auto* each = std::get_if<std::int64_t>(&size)) return split(x, *each, axis);
-  return split(x, std::get<Sizes>(size), axis);
+  if (const auto* each = std::get_if<std::int64_t>(&size)) return autograd::split(x, *each, axis);
+  return autograd::split(x, std::get<Sizes>(size), axis);
 }
 
 Tensor pad_axes(const Tensor& x, const std::variant<std::int64_t, std::vector<Width>>& widths,
@@ -33,21 +34,21 @@ Tensor pad_axes(const Tensor& x, const std::variant<std::int64_t, std::vector<Wi
   } else {
     pairs = std::get<std::vector<Width>>(widths);
   }
-  return without_gil([&] { return pad(x, pairs, value.value); });
+  return without_gil([&] { return autograd::pad(x, pairs, value.value); });
 }
 
 void bind_joining(nb::module_& module, TensorClass& tensor) {
   module.def(
       "concatenate",
       [](const std::vector<Tensor>& tensors, int axis) {
-        return without_gil([&] { return concatenate(tensors, axis); });
+        return without_gil([&] { return autograd::concatenate(tensors, axis); });
       },
       "tensors"_a, "axis"_a = 0,
       "The tensors one after the other along an axis; types are promoted.");
   module.def(
       "stack",
       [](const std::vector<Tensor>& tensors, int axis) {
-        return without_gil([&] { return stack(tensors, axis); });
+        return without_gil([&] { return autograd::stack(tensors, axis); });
       },
       "tensors"_a, "axis"_a = 0, "Tensors of one shape beside each other along a new axis.");
   constexpr const char* kSplit =
@@ -78,10 +79,10 @@ constexpr const char* kGather =
     "axis.";
 
 constexpr GatherName kGathers[] = {
-    {"index_select", index_select, kSelect},
-    {"take", index_select, kSelect},
-    {"gather", gather, kGather},
-    {"take_along_axis", gather, kGather},
+    {"index_select", autograd::index_select, kSelect},
+    {"take", autograd::index_select, kSelect},
+    {"gather", autograd::gather, kGather},
+    {"take_along_axis", autograd::gather, kGather},
 };
 
 struct ScatterName {
@@ -91,11 +92,11 @@ struct ScatterName {
 };
 
 constexpr ScatterName kScatters[] = {
-    {"scatter", scatter,
+    {"scatter", autograd::scatter,
      "A copy of x with out[..., index[..., k, ...], ...] = source[..., k, ...]; of several writes "
      "to "
      "one place the last stands."},
-    {"scatter_add", scatter_add, "As scatter, adding to what is there, in order."},
+    {"scatter_add", autograd::scatter_add, "As scatter, adding to what is there, in order."},
 };
 
 }  // namespace

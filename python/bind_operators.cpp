@@ -1,4 +1,5 @@
 // The operators of Tensor: +, -, *, /, **, %, comparisons, and & | ^ ~ on bool tensors.
+#include "causeway/autograd/elementwise.h"
 #include "causeway/core/error.h"
 #include "causeway/tensor/create.h"
 #include "python/arithmetic.h"
@@ -63,13 +64,17 @@ constexpr Logical kLogicals[] = {
 };
 
 Tensor with(BinaryOp op, const Tensor& a, const Operand& b) {
-  return without_gil(
-      [&] { return b.is_tensor() ? binary(op, a, b.tensor()) : binary(op, a, b.number()); });
+  return without_gil([&] {
+    return b.is_tensor() ? autograd::binary(op, a, b.tensor())
+                         : autograd::binary(op, a, b.number());
+  });
 }
 
 Tensor with_reflected(BinaryOp op, const Tensor& b, const Operand& a) {
-  return without_gil(
-      [&] { return a.is_tensor() ? binary(op, a.tensor(), b) : binary(op, a.number(), b); });
+  return without_gil([&] {
+    return a.is_tensor() ? autograd::binary(op, a.tensor(), b)
+                         : autograd::binary(op, a.number(), b);
+  });
 }
 
 Tensor with(CompareOp op, const Tensor& a, const Operand& b) {
@@ -80,6 +85,7 @@ Tensor with(CompareOp op, const Tensor& a, const Operand& b) {
 // Writes the result over `self`, whose dtype and shape stay.
 nb::object in_place(BinaryOp op, nb::handle_t<Tensor> self, const Operand& b) {
   const Tensor& a = nb::cast<const Tensor&>(self);
+  require_untracked(kernels::to_string(op).data(), a);
   const Tensor result = with(op, a, b);
   const std::string name(kernels::to_string(op));
   if (is_floating(result.dtype()) && !is_floating(a.dtype())) {
@@ -159,10 +165,12 @@ void bind_operators(TensorClass& tensor) {
              return without_gil([&] { return predicate(PredicateOp::logical_not, x); });
            })
       .def("__neg__",
-           [](const Tensor& x) { return without_gil([&] { return unary(UnaryOp::negate, x); }); })
+           [](const Tensor& x) {
+             return without_gil([&] { return autograd::unary(UnaryOp::negate, x); });
+           })
       .def("__pos__", [](const Tensor& x) { return x; })
       .def("__abs__", [](const Tensor& x) {
-        return without_gil([&] { return unary(UnaryOp::absolute, x); });
+        return without_gil([&] { return autograd::unary(UnaryOp::absolute, x); });
       });
 }
 

@@ -1,4 +1,6 @@
 // Arithmetic as functions, and as methods where one tensor leads: names are NumPy's.
+#include "causeway/autograd/matmul.h"
+#include "causeway/autograd/elementwise.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/matmul.h"
@@ -112,7 +114,7 @@ Scalar greatest(DType dtype) {
 Tensor clip(const Tensor& x, Maybe<Number> low, Maybe<Number> high) {
   const Scalar from = low.value_or(least(x.dtype()));
   const Scalar to = high.value_or(greatest(x.dtype()));
-  return without_gil([&] { return clamp(x, from, to); });
+  return without_gil([&] { return autograd::clamp(x, from, to); });
 }
 
 // The number as a tensor of no dimensions that leaves `other`'s dtype as it is where it can.
@@ -130,13 +132,13 @@ Tensor beside(const Operand& operand, const Operand& other, Device device) {
 Tensor choose(const Tensor& condition, const Operand& a, const Operand& b) {
   const Tensor chosen = beside(a, b, condition.device());
   const Tensor otherwise = beside(b, a, condition.device());
-  return without_gil([&] { return where(condition, chosen, otherwise); });
+  return without_gil([&] { return autograd::where(condition, chosen, otherwise); });
 }
 
 void bind_elementwise(nb::module_& module, TensorClass& tensor) {
   for (const auto& [name, op, doc] : kUnary) {
     const auto function = [op = op](const Tensor& x) {
-      return without_gil([&] { return unary(op, x); });
+      return without_gil([&] { return autograd::unary(op, x); });
     };
     module.def(name, function, "x"_a, doc);
     tensor.def(name, function, doc);
@@ -172,7 +174,7 @@ void bind_ops(nb::module_& module, TensorClass& tensor) {
   module.def("where", choose, "condition"_a, "a"_a, "b"_a,
              "a where the condition holds, else b; all three broadcast.");
   const auto multiply = [](const Tensor& a, const Tensor& b) {
-    return without_gil([&] { return matmul(a, b); });
+    return without_gil([&] { return autograd::matmul(a, b); });
   };
   constexpr const char* kMatmul =
       "The matrix product: (..., m, k) and (..., k, n) to (..., m, n). A vector is a row on the "

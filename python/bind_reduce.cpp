@@ -1,4 +1,7 @@
 // Reductions, running sums and sorting, as functions and as methods of Tensor.
+#include "causeway/autograd/views.h"
+#include "causeway/autograd/reduce.h"
+#include "causeway/autograd/elementwise.h"
 #include "causeway/tensor/reduce.h"
 
 #include "causeway/tensor/elementwise.h"
@@ -37,12 +40,17 @@ constexpr ReduceName kReductions[] = {
 };
 
 Tensor deviation(const Tensor& x, const Axes& axis, double correction, bool keepdims) {
-  return without_gil([&] { return sqrt(variance(x, axis.list, correction, keepdims)); });
+  return without_gil([&] {
+    return autograd::unary(UnaryOp::square_root,
+                           autograd::variance(x, axis.list, correction, keepdims));
+  });
 }
 
 Tensor running_sum(const Tensor& x, std::optional<int> axis) {
-  return without_gil(
-      [&] { return axis.has_value() ? cumulative_sum(x, *axis) : cumulative_sum(x.flatten(), 0); });
+  return without_gil([&] {
+    return axis.has_value() ? autograd::cumulative_sum(x, *axis)
+                            : autograd::cumulative_sum(autograd::reshape(x, {-1}), 0);
+  });
 }
 
 void bind_sums(nb::module_& module, TensorClass& tensor) {
@@ -50,12 +58,12 @@ void bind_sums(nb::module_& module, TensorClass& tensor) {
   const auto keepdims = "keepdims"_a = false;
   for (const auto& [name, op, doc] : kReductions) {
     const auto function = [op = op](const Tensor& x, const Axes& axes, bool keep) {
-      return without_gil([&] { return reduce(op, x, axes.list, keep); });
+      return without_gil([&] { return autograd::reduce(op, x, axes.list, keep); });
     };
     define(module, tensor, name, function, doc, axis, keepdims);
   }
   const auto var = [](const Tensor& x, const Axes& axes, double correction, bool keep) {
-    return without_gil([&] { return variance(x, axes.list, correction, keep); });
+    return without_gil([&] { return autograd::variance(x, axes.list, correction, keep); });
   };
   const auto correction = "correction"_a = 0.0;
   define(module, tensor, "var", var,
@@ -96,14 +104,14 @@ void bind_sorting(nb::module_& module, TensorClass& tensor) {
   const auto axis = "axis"_a = -1;
   const auto descending = "descending"_a = false;
   const auto sorted = [](const Tensor& x, int along, bool reverse) {
-    return without_gil([&] { return sort(x, along, reverse).values; });
+    return without_gil([&] { return autograd::sort(x, along, reverse).values; });
   };
   const auto order = [](const Tensor& x, int along, bool reverse) {
     return without_gil([&] { return sort(x, along, reverse).indices; });
   };
   const auto best = [](const Tensor& x, std::int64_t k, int along, bool largest) {
     return without_gil([&] {
-      Sorted found = topk(x, k, along, largest);
+      Sorted found = autograd::topk(x, k, along, largest);
       return std::pair(std::move(found.values), std::move(found.indices));
     });
   };

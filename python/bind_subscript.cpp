@@ -1,6 +1,8 @@
 // x[...] and x[...] = value, by NumPy's rules: integers, slices, Ellipsis and None make views; one
 // index array among them makes a copy. Boolean masks are refused: their result's shape depends on
 // the data, which a device does not tell without waiting.
+#include "causeway/autograd/views.h"
+#include "causeway/autograd/indexing.h"
 #include "causeway/core/error.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
@@ -98,7 +100,7 @@ Tensor take_integer(const Tensor& x, int axis, nb::handle source) {
   const long long value = PyLong_AsLongLong(integer.ptr());
   if (value == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
   try {
-    return x.select(axis, value);
+    return autograd::select(x, axis, value);
   } catch (const Error& error) {
     throw_index_error(error.what());
   }
@@ -111,7 +113,7 @@ Tensor take_slice(const Tensor& x, int axis, nb::handle source) {
   if (PySlice_Unpack(source.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
   PySlice_AdjustIndices(x.shape()[axis], &start, &stop, step);
   // What lies before the first entry has no index of its own in Tensor::slice.
-  return x.slice(axis, start, stop < 0 ? Tensor::kEnd : stop, step);
+  return autograd::slice(x, axis, start, stop < 0 ? Tensor::kEnd : stop, step);
 }
 
 // The entries of `axis` that `index` names, as one axis; negative ones count from the end.
@@ -123,7 +125,7 @@ Tensor take_array(const Tensor& x, int axis, const Tensor& index) {
       const Tensor wrapped = places + Scalar(x.shape()[axis]);
       places = where(compare(CompareOp::less, places, 0), wrapped, places);
     }
-    return index_select(x, axis, places);
+    return autograd::index_select(x, axis, places);
   });
 }
 
@@ -138,7 +140,7 @@ Tensor unflatten(const Tensor& x, int axis, const Shape& inner) {
     }
     for (std::int64_t size : inner) shape.push_back(size);
   }
-  return x.reshape(shape);
+  return autograd::reshape(x, shape);
 }
 
 // Where integers and an index array have other entries between them, NumPy puts the array's
@@ -161,7 +163,7 @@ Tensor move_to_front(const Tensor& x, int axis) {
   for (int dim = 0; dim < x.n_dims(); ++dim) {
     if (dim != axis) order.push_back(dim);
   }
-  return x.permute(order);
+  return autograd::permute(x, order);
 }
 
 Tensor get(const Tensor& x, nb::handle key) {
@@ -174,7 +176,7 @@ Tensor get(const Tensor& x, nb::handle key) {
   const Entry* with_array = nullptr;
   for (const Entry& entry : entries) {
     if (entry.is_none()) {
-      result = result.unsqueeze(axis++);
+      result = autograd::unsqueeze(result, axis++);
     } else if (entry.is_ellipsis()) {
       axis += x.n_dims() - n_taken;
     } else if (entry.is_integer) {
@@ -198,13 +200,14 @@ Tensor get(const Tensor& x, nb::handle key) {
 }
 
 void set(const Tensor& x, nb::handle key, const Operand& value) {
+  require_untracked(kName, x);
   for (const Entry& entry : read_key(x, key)) {
     if (entry.array.has_value()) {
       fail(ErrorKind::invalid_argument, kName,
            "assignment through an index array is not supported; use scatter or scatter_add");
     }
   }
-  const Tensor target = get(x, key);
+  const Tensor target = get(autograd::detach(x), key);
   if (!value.is_tensor()) require_fits(kName, value.number(), x.dtype());
   without_gil([&] {
     if (!value.is_tensor()) {

@@ -1,4 +1,5 @@
 // The class Tensor: what it is, its views and its copies; and the dtypes.
+#include "causeway/autograd/views.h"
 #include "causeway/tensor/tensor.h"
 
 #include "causeway/core/error.h"
@@ -29,7 +30,7 @@ std::vector<int> axes_of(nb::args arguments) {
 Tensor reversed(const Tensor& x) {
   std::vector<int> axes;
   for (int axis = x.n_dims() - 1; axis >= 0; --axis) axes.push_back(axis);
-  return x.permute(axes);
+  return autograd::permute(x, axes);
 }
 
 Tensor to(const Tensor& x, nb::args targets) {
@@ -38,9 +39,9 @@ Tensor to(const Tensor& x, nb::args targets) {
     DType dtype = DType::f32;
     if (nb::isinstance<nb::str>(target) && names_device(nb::cast<std::string>(target))) {
       const Device device = nb::cast<Device>(target);
-      result = without_gil([&] { return result.to(device); });
+      result = without_gil([&] { return autograd::to(result, device); });
     } else if (read_dtype(target, dtype)) {
-      result = without_gil([&] { return result.to(dtype); });
+      result = without_gil([&] { return autograd::to(result, dtype); });
     } else {
       throw nb::type_error("to() takes devices, such as \"cuda:0\", and dtypes, such as \"f16\"");
     }
@@ -99,38 +100,45 @@ void bind_views(TensorClass& tensor) {
           "reshape",
           [](const Tensor& x, nb::args shape) {
             const Dims wanted = dims_of(shape);
-            return without_gil([&] { return x.reshape(wanted); });
+            return without_gil([&] { return autograd::reshape(x, wanted); });
           },
           nb::sig("def reshape(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
           "The same elements in another shape, of which one size may be -1: a view where the "
           "strides allow it, else a copy.")
-      .def("transpose", &Tensor::transpose, "axis_a"_a = -2, "axis_b"_a = -1,
+      .def("transpose", &autograd::transpose, "axis_a"_a = -2, "axis_b"_a = -1,
            "A view with two axes swapped.")
       .def(
-          "permute", [](const Tensor& x, nb::args axes) { return x.permute(axes_of(axes)); },
+          "permute",
+          [](const Tensor& x, nb::args axes) { return autograd::permute(x, axes_of(axes)); },
           nb::sig("def permute(self, *axes: int | collections.abc.Sequence[int]) -> Tensor"),
           "A view with the axes in the given order; each is named once.")
       .def(
-          "expand", [](const Tensor& x, nb::args shape) { return x.expand(dims_of(shape)); },
+          "expand",
+          [](const Tensor& x, nb::args shape) { return autograd::expand(x, dims_of(shape)); },
           nb::sig("def expand(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
           "A view of a larger shape in which dimensions of size 1 repeat.")
       .def(
           "squeeze",
           [](const Tensor& x, Maybe<int> axis) {
-            return axis.value.has_value() ? x.squeeze(*axis.value) : x.squeeze();
+            return axis.value.has_value() ? autograd::squeeze(x, *axis.value)
+                                          : autograd::squeeze(x);
           },
           "axis"_a = nb::none(), "A view without an axis of size 1, or without all of them.")
-      .def("unsqueeze", &Tensor::unsqueeze, "axis"_a, "A view with an axis of size 1 added.")
+      .def("unsqueeze", &autograd::unsqueeze, "axis"_a, "A view with an axis of size 1 added.")
       .def(
-          "flatten", [](const Tensor& x) { return without_gil([&] { return x.flatten(); }); },
+          "flatten",
+          [](const Tensor& x) { return without_gil([&] { return autograd::reshape(x, {-1}); }); },
           "The elements in one dimension: a view where the strides allow it, else a copy.");
 }
 
 void bind_copies(TensorClass& tensor) {
-  const auto clone = [](const Tensor& x) { return without_gil([&] { return x.clone(); }); };
+  const auto clone = [](const Tensor& x) {
+    return without_gil([&] { return autograd::clone(x); });
+  };
   tensor
       .def(
-          "contiguous", [](const Tensor& x) { return without_gil([&] { return x.contiguous(); }); },
+          "contiguous",
+          [](const Tensor& x) { return without_gil([&] { return autograd::contiguous(x); }); },
           "The tensor itself where it is contiguous, else a copy.")
       .def("clone", clone, "A contiguous copy.")
       .def("copy", clone, "A contiguous copy.")
@@ -144,12 +152,15 @@ void bind_copies(TensorClass& tensor) {
       .def(
           "astype",
           [](const Tensor& x, DTypeArg dtype) {
-            return without_gil([&] { return x.to(dtype.value); });
+            return without_gil([&] { return autograd::to(x, dtype.value); });
           },
           "dtype"_a, "In another dtype; the tensor itself where it has that one.")
       .def(
           "copy_from",
-          [](const Tensor& x, const Tensor& source) { without_gil([&] { x.copy_from(source); }); },
+          [](const Tensor& x, const Tensor& source) {
+            require_untracked("copy_from", x);
+            without_gil([&] { x.copy_from(source); });
+          },
           "source"_a, "Overwrites the elements with those of source, broadcast and converted.");
 }
 

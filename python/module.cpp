@@ -23,4 +23,8 @@ NB_MODULE(_core, module) {
   bind_reduce(module, tensor);
   bind_indexing(module, tensor);
   bind_data(module);
+  bind_autograd(module, tensor);
+  bind_functional(module);
+  bind_nn(module);
+  bind_optim(module);
 }

@@ -2,6 +2,7 @@
 // called.
 #include "causeway/core/error.h"
 #include "causeway/kernels/activation.h"
+#include "causeway/kernels/convolution.h"
 #include "causeway/kernels/elementwise.h"
 #include "causeway/kernels/indexing.h"
 #include "causeway/kernels/matmul.h"
@@ -51,6 +52,13 @@ CAUSEWAY_ABSENT(begin_optimizer_step, const Operand&, std::int64_t)
 CAUSEWAY_ABSENT(gradient_squares, const OptimizerTensors&, const Operand&)
 CAUSEWAY_ABSENT(gradient_norm, const Operand&, double, const Operand&)
 CAUSEWAY_ABSENT(optimizer_step, const OptimizerSettings&, const OptimizerTensors&, const Operand&)
+CAUSEWAY_ABSENT(convolution, const Convolution&, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(convolution_input_gradient, const Convolution&, const Operand&, const Operand&,
+                const Operand&)
+CAUSEWAY_ABSENT(convolution_weight_gradient, const Convolution&, const Operand&, const Operand&,
+                const Operand&)
+CAUSEWAY_ABSENT(pool, const Pooling&, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(pool_gradient, const Pooling&, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(linear, Epilogue, const Operand&, const Operand&, const Operand&, const Operand&,
                 const Operand&, const Operand&, bool)
 CAUSEWAY_ABSENT(matmul, const Operand&, const Operand&, const Operand&, bool)

@@ -6,10 +6,11 @@
     t = torch.from_dlpack(y)  # no copy
 """
 
-from . import cuda, testing
+from . import autograd, cuda, nn, optim, testing
 from ._core import *  # noqa: F403
 from ._core import _version as __version__
-from .graph import Graph, capture
+from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad
+from .graph import Graph, StepGraph, capture
 from .profiler import profile
 
 # Messages name what users import.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._core import Stream, _record_graph, current_stream
+from ._core import Stream, Tensor, _record_graph, _StepGraph, current_stream
 
-__all__ = ["Graph", "capture"]
+__all__ = ["Graph", "StepGraph", "capture"]
 
 
 class Graph:
@@ -36,3 +36,40 @@ def capture(function: Callable[[], Any], device: str = "cuda") -> Graph:
     The function must not wait for the device, as item() and numpy() do.
     """
     return Graph(function, current_stream(device))
+
+
+class StepGraph:
+    """A training step that is recorded once for every shape of its inputs and replayed from then on:
+
+        def step(x, y):
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            return loss
+
+        step = cw.StepGraph(step, device="cuda")
+        loss = step(x, y)  # the first runs, the second records, the others replay
+
+    The function must not wait for the device. What it returns holds until the next call. On the CPU
+    it simply runs.
+    """
+
+    def __init__(self, function: Callable[..., Any], device: str = "cuda") -> None:
+        self._single = False
+
+        def body(inputs: list[Tensor]) -> list[Tensor]:
+            results = function(*inputs)
+            self._single = isinstance(results, Tensor)
+            return [results] if self._single else list(results)
+
+        self._graph = _StepGraph(device, body)
+
+    def __call__(self, *inputs: Tensor) -> Any:
+        results = self._graph(list(inputs))
+        return results[0] if self._single else tuple(results)
+
+    @property
+    def n_graphs(self) -> int:
+        """How many shapes were recorded."""
+        return self._graph.n_graphs

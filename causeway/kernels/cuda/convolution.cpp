@@ -1,0 +1,232 @@
+// Convolution by cuDNN. A call's plan (descriptors and algorithm) is looked up once and kept by
+// shape; the algorithm is the first of the library's ranking that gives the same bits every time.
+// Bound by arithmetic.
+#include "causeway/kernels/convolution.h"
+
+#include "causeway/core/error.h"
+#include "causeway/kernels/cuda/cudnn_handle.h"
+#include "causeway/runtime/cuda_check.h"
+#include "causeway/runtime/pool.h"
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+namespace causeway::kernels::cuda {
+
+namespace {
+
+enum class Direction : std::uint8_t { forward, input_gradient, weight_gradient };
+
+// What a plan depends on; compared as bytes.
+struct Problem {
+  std::array<std::int64_t, 4> in{};
+  std::array<std::int64_t, 4> weight{};
+  std::array<std::int64_t, 4> out{};
+  std::array<std::int64_t, 2> stride{};
+  std::array<std::int64_t, 2> padding{};
+  std::array<std::int64_t, 2> dilation{};
+  std::int64_t groups = 1;
+  std::int32_t device = 0;
+  DType dtype = DType::f32;
+  Direction direction = Direction::forward;
+  std::uint8_t tf32 = 0;
+  std::uint8_t padding_bytes[1] = {};
+
+  friend bool operator<(const Problem& a, const Problem& b) {
+    return std::memcmp(&a, &b, sizeof(Problem)) < 0;
+  }
+};
+
+struct Plan {
+  cudnnTensorDescriptor_t in = nullptr;
+  cudnnTensorDescriptor_t out = nullptr;
+  cudnnFilterDescriptor_t weight = nullptr;
+  cudnnConvolutionDescriptor_t convolution = nullptr;
+  int algorithm = 0;
+  std::size_t workspace = 0;
+};
+
+constexpr std::size_t kMostWorkspace = std::size_t{1} << 30;
+
+cudnnDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return CUDNN_DATA_DOUBLE;
+    case DType::f16: return CUDNN_DATA_HALF;
+    case DType::bf16: return CUDNN_DATA_BFLOAT16;
+    default: return CUDNN_DATA_FLOAT;
+  }
+}
+
+void set_tensor(cudnnTensorDescriptor_t& descriptor, const Problem& problem,
+                const std::array<std::int64_t, 4>& shape) {
+  check_cudnn(cudnnCreateTensorDescriptor(&descriptor), "cudnnCreateTensorDescriptor");
+  check_cudnn(cudnnSetTensor4dDescriptor(descriptor, CUDNN_TENSOR_NCHW, data_type(problem.dtype),
+                                         static_cast<int>(shape[0]), static_cast<int>(shape[1]),
+                                         static_cast<int>(shape[2]), static_cast<int>(shape[3])),
+              "cudnnSetTensor4dDescriptor");
+}
+
+// The first choice that is deterministic, there and within the workspace.
+template <class Result, std::size_t kCount>
+void choose(Plan& plan, const std::array<Result, kCount>& results, int found) {
+  for (int i = 0; i < found; ++i) {
+    const Result& result = results[static_cast<std::size_t>(i)];
+    if (result.status != CUDNN_STATUS_SUCCESS || result.memory > kMostWorkspace) continue;
+    if (result.determinism != CUDNN_DETERMINISTIC) continue;
+    plan.algorithm = static_cast<int>(result.algo);
+    plan.workspace = result.memory;
+    check_cudnn(cudnnSetConvolutionMathType(plan.convolution, result.mathType),
+                "cudnnSetConvolutionMathType");
+    return;
+  }
+  fail(ErrorKind::device, "conv2d", "cuDNN has no deterministic algorithm for these shapes");
+}
+
+void choose_algorithm(cudnnHandle_t handle, const Problem& problem, Plan& plan) {
+  int found = 0;
+  switch (problem.direction) {
+    case Direction::forward: {
+      std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> results{};
+      check_cudnn(cudnnGetConvolutionForwardAlgorithm_v7(
+                      handle, plan.in, plan.weight, plan.convolution, plan.out,
+                      static_cast<int>(results.size()), &found, results.data()),
+                  "cudnnGetConvolutionForwardAlgorithm_v7");
+      return choose(plan, results, found);
+    }
+    case Direction::input_gradient: {
+      std::array<cudnnConvolutionBwdDataAlgoPerf_t, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT>
+          results{};
+      check_cudnn(cudnnGetConvolutionBackwardDataAlgorithm_v7(
+                      handle, plan.weight, plan.out, plan.convolution, plan.in,
+                      static_cast<int>(results.size()), &found, results.data()),
+                  "cudnnGetConvolutionBackwardDataAlgorithm_v7");
+      return choose(plan, results, found);
+    }
+    case Direction::weight_gradient: {
+      std::array<cudnnConvolutionBwdFilterAlgoPerf_t, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT>
+          results{};
+      check_cudnn(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+                      handle, plan.in, plan.out, plan.convolution, plan.weight,
+                      static_cast<int>(results.size()), &found, results.data()),
+                  "cudnnGetConvolutionBackwardFilterAlgorithm_v7");
+      return choose(plan, results, found);
+    }
+  }
+}
+
+Plan make_plan(cudnnHandle_t handle, const Problem& problem) {
+  Plan plan;
+  set_tensor(plan.in, problem, problem.in);
+  set_tensor(plan.out, problem, problem.out);
+  const auto size = [](std::int64_t value) { return static_cast<int>(value); };
+  check_cudnn(cudnnCreateFilterDescriptor(&plan.weight), "cudnnCreateFilterDescriptor");
+  check_cudnn(cudnnSetFilter4dDescriptor(plan.weight, data_type(problem.dtype), CUDNN_TENSOR_NCHW,
+                                         size(problem.weight[0]), size(problem.weight[1]),
+                                         size(problem.weight[2]), size(problem.weight[3])),
+              "cudnnSetFilter4dDescriptor");
+  check_cudnn(cudnnCreateConvolutionDescriptor(&plan.convolution),
+              "cudnnCreateConvolutionDescriptor");
+  const cudnnDataType_t sums = problem.dtype == DType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+  check_cudnn(cudnnSetConvolution2dDescriptor(
+                  plan.convolution, size(problem.padding[0]), size(problem.padding[1]),
+                  size(problem.stride[0]), size(problem.stride[1]), size(problem.dilation[0]),
+                  size(problem.dilation[1]), CUDNN_CROSS_CORRELATION, sums),
+              "cudnnSetConvolution2dDescriptor");
+  check_cudnn(cudnnSetConvolutionGroupCount(plan.convolution, size(problem.groups)),
+              "cudnnSetConvolutionGroupCount");
+  const bool plain = problem.dtype == DType::f32 && problem.tf32 == 0;
+  check_cudnn(
+      cudnnSetConvolutionMathType(plan.convolution, plain ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
+      "cudnnSetConvolutionMathType");
+  choose_algorithm(handle, problem, plan);
+  return plan;
+}
+
+// Plans are kept for the life of the process.
+const Plan& plan_for(cudnnHandle_t handle, const Problem& problem) {
+  static std::mutex mutex;
+  static std::map<Problem, Plan> plans;
+  const std::lock_guard lock(mutex);
+  const auto found = plans.find(problem);
+  if (found != plans.end()) return found->second;
+  return plans.emplace(problem, make_plan(handle, problem)).first->second;
+}
+
+std::array<std::int64_t, 4> sizes_of(const Operand& operand) {
+  return {operand.shape[0], operand.shape[1], operand.shape[2], operand.shape[3]};
+}
+
+// Runs call(handle, plan, one, zero, workspace) for a problem.
+template <class Call>
+void run(StreamView stream, const Convolution& how, Direction direction, const Operand& in,
+         const Operand& weight, const Operand& out, const Call& call) {
+  const driver::DeviceScope scope(stream.device().index);
+  Problem problem;
+  problem.in = sizes_of(in);
+  problem.weight = sizes_of(weight);
+  problem.out = sizes_of(out);
+  problem.stride = how.stride;
+  problem.padding = how.padding;
+  problem.dilation = how.dilation;
+  problem.groups = how.groups;
+  problem.device = stream.device().index;
+  problem.dtype = in.dtype;
+  problem.direction = direction;
+  problem.tf32 = how.allow_tf32 ? 1 : 0;
+  const CudnnHandle handle(stream);
+  const Plan& plan = plan_for(handle.get(), problem);
+  const Buffer workspace = pool_of(stream.device()).allocate(plan.workspace, stream);
+  const float one = 1;
+  const float zero = 0;
+  const double wide_one = 1;
+  const double wide_zero = 0;
+  const bool wide = in.dtype == DType::f64;
+  call(handle.get(), plan, wide ? static_cast<const void*>(&wide_one) : &one,
+       wide ? static_cast<const void*>(&wide_zero) : &zero, workspace.data());
+}
+
+}  // namespace
+
+void convolution(StreamView stream, const Convolution& how, const Operand& in,
+                 const Operand& weight, const Operand& out) {
+  run(stream, how, Direction::forward, in, weight, out,
+      [&](cudnnHandle_t handle, const Plan& plan, const void* one, const void* zero,
+          void* workspace) {
+        check_cudnn(cudnnConvolutionForward(handle, one, plan.in, in.data, plan.weight, weight.data,
+                                            plan.convolution,
+                                            static_cast<cudnnConvolutionFwdAlgo_t>(plan.algorithm),
+                                            workspace, plan.workspace, zero, plan.out, out.data),
+                    "cudnnConvolutionForward");
+      });
+}
+
+void convolution_input_gradient(StreamView stream, const Convolution& how, const Operand& gradient,
+                                const Operand& weight, const Operand& in_gradient) {
+  run(stream, how, Direction::input_gradient, in_gradient, weight, gradient,
+      [&](cudnnHandle_t handle, const Plan& plan, const void* one, const void* zero,
+          void* workspace) {
+        check_cudnn(
+            cudnnConvolutionBackwardData(
+                handle, one, plan.weight, weight.data, plan.out, gradient.data, plan.convolution,
+                static_cast<cudnnConvolutionBwdDataAlgo_t>(plan.algorithm), workspace,
+                plan.workspace, zero, plan.in, in_gradient.data),
+            "cudnnConvolutionBackwardData");
+      });
+}
+
+void convolution_weight_gradient(StreamView stream, const Convolution& how, const Operand& in,
+                                 const Operand& gradient, const Operand& weight_gradient) {
+  run(stream, how, Direction::weight_gradient, in, weight_gradient, gradient,
+      [&](cudnnHandle_t handle, const Plan& plan, const void* one, const void* zero,
+          void* workspace) {
+        check_cudnn(cudnnConvolutionBackwardFilter(
+                        handle, one, plan.in, in.data, plan.out, gradient.data, plan.convolution,
+                        static_cast<cudnnConvolutionBwdFilterAlgo_t>(plan.algorithm), workspace,
+                        plan.workspace, zero, plan.weight, weight_gradient.data),
+                    "cudnnConvolutionBackwardFilter");
+      });
+}
+
+}  // namespace causeway::kernels::cuda

@@ -1,0 +1,196 @@
+// The tape: gradients of tensors, hooks, functions of one's own, checkpoints, gradcheck.
+#include "causeway/autograd/checkpoint.h"
+#include "causeway/autograd/dropout.h"
+#include "causeway/autograd/gradcheck.h"
+#include "causeway/autograd/step_graph.h"
+#include "causeway/core/error.h"
+#include "causeway/nn/init.h"
+#include "python/bind.h"
+#include "python/casters.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+namespace causeway::python {
+
+namespace {
+
+// A Python function that C++ may hold, call and drop in any thread.
+class Callable {
+ public:
+  explicit Callable(nb::callable function)
+      : function_(function.ptr()), alive_(keep_alive(std::move(function))) {}
+
+  // Calls it with the GIL held and gives the result to `read`.
+  template <class Read, class... Args>
+  auto operator()(const Read& read, const Args&... args) const {
+    const nb::gil_scoped_acquire held;
+    return read(nb::borrow<nb::callable>(function_)(args...));
+  }
+
+ private:
+  PyObject* function_;
+  std::shared_ptr<void> alive_;
+};
+
+std::vector<Tensor> read_tensors(const nb::object& result) {
+  if (nb::isinstance<Tensor>(result)) return {nb::cast<Tensor>(result)};
+  return nb::cast<std::vector<Tensor>>(result);
+}
+
+std::optional<Tensor> read_optional(const nb::object& result) {
+  if (result.is_none()) return std::nullopt;
+  return nb::cast<Tensor>(result);
+}
+
+// Notes an operation whose way back is the Python function `rule`: gradients of the results in,
+// gradients (or None) of the inputs out.
+std::vector<Tensor> record_function(const std::string& name, const std::vector<Tensor>& results,
+                                    const std::vector<Tensor>& inputs, nb::callable function) {
+  std::vector<const Tensor*> from;
+  for (const Tensor& input : inputs) from.push_back(&input);
+  std::vector<Tensor> plain;
+  for (const Tensor& result : results) plain.push_back(autograd::detach(result));
+  // Names on the tape are not owned by it; a class of functions has one for good.
+  static auto* names = new std::map<std::string, std::string>();
+  const char* kept = names->emplace(name, name).first->second.c_str();
+  const int n_results = static_cast<int>(results.size());
+  const std::size_t n_inputs = inputs.size();
+  const auto rule = std::make_shared<Callable>(std::move(function));
+  return autograd::record_all(kept, std::move(plain), from, [=](autograd::Backward& walk) {
+    std::vector<Tensor> gradients;
+    for (int i = 0; i < n_results; ++i) gradients.push_back(walk.gradient(i));
+    const auto given = (*rule)(
+        [](const nb::object& result) {
+          std::vector<std::optional<Tensor>> list;
+          for (nb::handle entry : nb::borrow<nb::sequence>(result)) {
+            list.push_back(read_optional(nb::borrow(entry)));
+          }
+          return list;
+        },
+        gradients);
+    if (given.size() != n_inputs) {
+      fail(ErrorKind::invalid_argument, kept,
+           "backward gave " + std::to_string(given.size()) + " gradients for " +
+               std::to_string(n_inputs) + " inputs; give None where there is none");
+    }
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (given[i].has_value()) walk.give(static_cast<int>(i), *given[i]);
+    }
+  });
+}
+
+std::vector<Tensor> run_checkpoint(nb::callable function, const std::vector<Tensor>& inputs) {
+  const auto block = std::make_shared<Callable>(std::move(function));
+  return without_gil([&] {
+    return autograd::checkpoint(
+        [block](const std::vector<Tensor>& given) { return (*block)(read_tensors, given); },
+        inputs);
+  });
+}
+
+void check_gradients(nb::callable function, const std::vector<Tensor>& inputs, double step,
+                     double absolute, double relative) {
+  const Callable block(std::move(function));
+  without_gil([&] {
+    autograd::gradcheck(
+        [&](const std::vector<Tensor>& given) { return block(read_tensors, given).at(0); }, inputs,
+        {step, absolute, relative});
+  });
+}
+
+void bind_leaves(TensorClass& tensor) {
+  tensor
+      .def_prop_rw("requires_grad", &autograd::requires_grad, &autograd::set_requires_grad,
+                   "Whether the tape tracks the tensor; may be set on leaves.")
+      .def(
+          "requires_grad_",
+          [](nb::handle_t<Tensor> self, bool wanted) {
+            autograd::set_requires_grad(nb::cast<Tensor&>(self), wanted);
+            return nb::borrow(self);
+          },
+          "wanted"_a = true, nb::sig("def requires_grad_(self, wanted: bool = True) -> Tensor"),
+          "Makes the tensor a leaf whose gradient is wanted, and returns it.")
+      .def_prop_ro("is_leaf", &autograd::is_leaf, "Whether no tracked operation made the tensor.")
+      .def_prop_rw(
+          "grad", &autograd::gradient_of,
+          [](Tensor& x, std::optional<Tensor> gradient) {
+            autograd::set_gradient(x, std::move(gradient));
+          },
+          nb::for_setter(nb::arg("gradient").none()),
+          "The gradient of a leaf, summed over backward() calls; None before the first.")
+      .def(
+          "backward",
+          [](const Tensor& x, std::optional<Tensor> gradient, bool retain) {
+            without_gil([&] { autograd::backward(x, gradient, retain); });
+          },
+          "gradient"_a = nb::none(), "retain_graph"_a = false,
+          "Adds to the gradient of every leaf this tensor was made from.")
+      .def("detach", &autograd::detach, "The same memory, not tracked.")
+      .def(
+          "_add_hook",
+          [](const Tensor& x, nb::callable function) {
+            const auto hook = std::make_shared<Callable>(std::move(function));
+            return autograd::add_hook(
+                x, [hook](const Tensor& gradient) { return (*hook)(read_optional, gradient); });
+          },
+          "hook"_a)
+      .def("_remove_hook", &autograd::remove_hook, "id"_a);
+}
+
+// The step graph with a Python body.
+class PyStepGraph {
+ public:
+  PyStepGraph(Device device, nb::callable body)
+      : graph_(device,
+               [block = std::make_shared<Callable>(std::move(body))](
+                   const std::vector<Tensor>& inputs) { return (*block)(read_tensors, inputs); }) {}
+
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs) {
+    return without_gil([&] { return graph_(inputs); });
+  }
+  std::size_t n_graphs() const { return graph_.n_graphs(); }
+
+ private:
+  autograd::StepGraph graph_;
+};
+
+}  // namespace
+
+void require_untracked(const char* operation, const Tensor& x) {
+  if (!autograd::recording() || !autograd::requires_grad(x)) return;
+  fail(ErrorKind::invalid_argument, operation,
+       "the tensor is tracked, and writing over it would break its gradient; do so inside "
+       "no_grad(), or write x = x … instead");
+}
+
+void bind_autograd(nb::module_& module, TensorClass& tensor) {
+  bind_leaves(tensor);
+  module.def("is_grad_enabled", &autograd::recording, "Whether operations are tracked.");
+  nb::class_<autograd::RecordingGuard>(module, "_RecordingGuard").def(nb::init<bool>(), "on"_a);
+  nb::class_<autograd::DetectAnomaly>(module, "_DetectAnomaly")
+      .def(nb::init<std::int64_t>(), "step"_a);
+  module.def("_record", record_function, "name"_a, "results"_a, "inputs"_a, "rule"_a);
+  module.def("_checkpoint", run_checkpoint, "block"_a, "inputs"_a);
+  module.def("_live_nodes", &autograd::live_nodes);
+  module.def("gradcheck", check_gradients, "function"_a, "inputs"_a, "eps"_a = 1e-6,
+             "atol"_a = 1e-5, "rtol"_a = 1e-3,
+             "Compares the gradients of function(inputs) with differences, in f64; raises with the "
+             "element and both numbers where they disagree.");
+  module.def(
+      "manual_seed",
+      [](std::uint64_t seed) {
+        autograd::manual_seed(seed);
+        nn::default_generator() = Generator(seed);
+      },
+      "seed"_a, "Restarts the randomness of dropout and of the layers' first values at a seed.");
+  module.def(
+      "begin_step", [](Device device) { without_gil([&] { autograd::begin_step(device); }); },
+      "device"_a, "The next step of dropout's randomness: its calls count from 0 again.");
+  nb::class_<PyStepGraph>(module, "_StepGraph")
+      .def(nb::init<Device, nb::callable>(), "device"_a, "body"_a)
+      .def("__call__", &PyStepGraph::run, "inputs"_a)
+      .def_prop_ro("n_graphs", &PyStepGraph::n_graphs);
+}
+
+}  // namespace causeway::python

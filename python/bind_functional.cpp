@@ -1,0 +1,304 @@
+// Operations of networks as functions: causeway.nn.functional. Names and arguments are PyTorch's.
+#include "causeway/autograd/attention.h"
+#include "causeway/autograd/convolution.h"
+#include "causeway/autograd/dropout.h"
+#include "causeway/autograd/elementwise.h"
+#include "causeway/autograd/indexing.h"
+#include "causeway/autograd/loss.h"
+#include "causeway/autograd/matmul.h"
+#include "causeway/autograd/normalize.h"
+#include "causeway/core/error.h"
+#include "python/bind.h"
+#include "python/casters.h"
+#include "python/pairs.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+namespace causeway::python {
+
+namespace {
+
+using autograd::Reduction;
+
+Reduction read_reduction(const std::string& name) {
+  if (name == "mean") return Reduction::mean;
+  if (name == "sum") return Reduction::sum;
+  if (name == "none") return Reduction::none;
+  fail(ErrorKind::invalid_argument, "loss",
+       "the reduction is \"mean\", \"sum\" or \"none\", not \"" + name + "\"");
+}
+
+autograd::AttentionPath read_path(const std::string& name) {
+  using autograd::AttentionPath;
+  for (AttentionPath path : {AttentionPath::automatic, AttentionPath::flash, AttentionPath::cudnn,
+                             AttentionPath::small}) {
+    if (kernels::to_string(path) == name) return path;
+  }
+  fail(ErrorKind::invalid_argument, "attention",
+       "the path is \"automatic\", \"flash\", \"cudnn\" or \"small\", not \"" + name + "\"");
+}
+
+template <class... Extra>
+void define_activation(nb::module_& module, const char* name, autograd::ActivationOp op,
+                       const char* doc, const Extra&... extra) {
+  if constexpr (sizeof...(Extra) == 0) {
+    module.def(
+        name,
+        [op](const Tensor& x) {
+          return without_gil([&] { return autograd::activation({op, 0, 0}, x); });
+        },
+        "x"_a, doc);
+  } else if constexpr (sizeof...(Extra) == 1) {
+    module.def(
+        name,
+        [op](const Tensor& x, double a) {
+          return without_gil([&] { return autograd::activation({op, a, 1}, x); });
+        },
+        "x"_a, extra..., doc);
+  } else {
+    module.def(
+        name,
+        [op](const Tensor& x, double a, double b) {
+          return without_gil([&] { return autograd::activation({op, a, b}, x); });
+        },
+        "x"_a, extra..., doc);
+  }
+}
+
+void bind_activations(nb::module_& module) {
+  using Op = autograd::ActivationOp;
+  define_activation(module, "leaky_relu", Op::leaky_relu, "x, or negative_slope * x below 0.",
+                    "negative_slope"_a = 0.01);
+  define_activation(module, "elu", Op::elu, "x, or alpha * (exp(x) - 1) below 0.", "alpha"_a = 1.0);
+  module.def(
+      "selu",
+      [](const Tensor& x) {
+        return without_gil([&] {
+          return autograd::activation({Op::elu, 1.6732632423543772, 1.0507009873554805}, x);
+        });
+      },
+      "x"_a, "elu that keeps mean 0 and variance 1.");
+  define_activation(module, "softplus", Op::softplus,
+                    "log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold.",
+                    "beta"_a = 1.0, "threshold"_a = 20.0);
+  define_activation(module, "hardsigmoid", Op::hard_sigmoid, "x / 6 + 1/2 within [0, 1].");
+  define_activation(module, "hardswish", Op::hard_swish, "x * hardsigmoid(x).");
+  define_activation(module, "hardtanh", Op::hard_tanh, "x within [min_val, max_val].",
+                    "min_val"_a = -1.0, "max_val"_a = 1.0);
+}
+
+void bind_norms(nb::module_& module) {
+  module.def(
+      "softmax",
+      [](const Tensor& x, int axis) {
+        return without_gil([&] { return autograd::softmax(x, axis); });
+      },
+      "x"_a, "axis"_a = -1, "exp(x) divided by its sum along an axis.");
+  module.def(
+      "log_softmax",
+      [](const Tensor& x, int axis) {
+        return without_gil([&] { return autograd::log_softmax(x, axis); });
+      },
+      "x"_a, "axis"_a = -1, "The logarithm of softmax.");
+  const auto weight = "weight"_a = nb::none();
+  const auto bias = "bias"_a = nb::none();
+  const auto eps = "eps"_a = 1e-5;
+  module.def(
+      "layer_norm",
+      [](const Tensor& x, std::optional<Tensor> w, std::optional<Tensor> b, double e) {
+        return without_gil([&] { return autograd::layer_norm(x, w, b, e); });
+      },
+      "x"_a, weight, bias, eps, "Normalises the last axis.");
+  module.def(
+      "rms_norm",
+      [](const Tensor& x, std::optional<Tensor> w, double e) {
+        return without_gil([&] { return autograd::rms_norm(x, w, e); });
+      },
+      "x"_a, weight, eps, "Divides the last axis by its root mean square.");
+  module.def(
+      "add_layer_norm",
+      [](const Tensor& x, const Tensor& residual, std::optional<Tensor> w, std::optional<Tensor> b,
+         double e) {
+        auto both = without_gil(
+            [&] { return autograd::add_norm(autograd::NormOp::layer, x, residual, w, b, e); });
+        return std::pair(std::move(both.sum), std::move(both.normed));
+      },
+      "x"_a, "residual"_a, weight, bias, eps, "(x + residual, its layer norm), in one pass.");
+  module.def(
+      "add_rms_norm",
+      [](const Tensor& x, const Tensor& residual, std::optional<Tensor> w, double e) {
+        auto both = without_gil([&] {
+          return autograd::add_norm(autograd::NormOp::rms, x, residual, w, std::nullopt, e);
+        });
+        return std::pair(std::move(both.sum), std::move(both.normed));
+      },
+      "x"_a, "residual"_a, weight, eps, "(x + residual, its RMS norm), in one pass.");
+  module.def(
+      "batch_norm",
+      [](const Tensor& x, std::optional<Tensor> mean, std::optional<Tensor> var,
+         std::optional<Tensor> w, std::optional<Tensor> b, bool training, double momentum,
+         double e) {
+        std::optional<autograd::BatchNormState> state;
+        if (mean.has_value() && var.has_value()) state = {*mean, *var};
+        return without_gil(
+            [&] { return autograd::batch_norm(x, w, b, state, training, momentum, e); });
+      },
+      "x"_a, "running_mean"_a = nb::none(), "running_var"_a = nb::none(), weight, bias,
+      "training"_a = false, "momentum"_a = 0.1, eps,
+      "Normalises each channel of (images, channels, ...), by the batch's statistics when "
+      "training, else by the running ones.");
+  module.def(
+      "dropout",
+      [](const Tensor& x, double p, bool training) {
+        return without_gil([&] { return autograd::dropout(x, p, training); });
+      },
+      "x"_a, "p"_a = 0.5, "training"_a = true,
+      "Each element is 0 with probability p, else divided by 1 - p; x itself when not training.");
+}
+
+void bind_losses(nb::module_& module) {
+  module.def(
+      "cross_entropy",
+      [](const Tensor& logits, const Tensor& targets, std::int64_t ignore_index,
+         const std::string& reduction, double smoothing, bool overwrite) {
+        const autograd::CrossEntropyOptions options{ignore_index, smoothing,
+                                                    read_reduction(reduction), overwrite};
+        return without_gil([&] { return autograd::cross_entropy(logits, targets, options); });
+      },
+      "logits"_a, "targets"_a, "ignore_index"_a = -100, "reduction"_a = "mean",
+      "label_smoothing"_a = 0.0, "overwrite_logits"_a = false,
+      "Of logits (..., classes) and integer classes (...), or probabilities of the logits' shape.");
+  struct Name {
+    const char* name;
+    autograd::LossOp op;
+    const char* parameter;
+    double value;
+    const char* doc;
+  };
+  constexpr Name kLosses[] = {
+      {"huber_loss", autograd::LossOp::huber, "delta", 1.0,
+       "Half the squared difference within delta, linear beyond."},
+      {"pinball_loss", autograd::LossOp::pinball, "quantile", 0.5,
+       "The loss whose least mean is at a quantile of the target."},
+  };
+  for (const auto& [name, op, parameter, value, doc] : kLosses) {
+    module.def(
+        name,
+        [op = op](const Tensor& x, const Tensor& target, double p, const std::string& reduction) {
+          const Reduction how = read_reduction(reduction);
+          return without_gil([&] { return autograd::elementwise_loss(op, p, x, target, how); });
+        },
+        "x"_a, "target"_a, nb::arg(parameter) = value, "reduction"_a = "mean", doc);
+  }
+  constexpr Name kPlain[] = {
+      {"mse_loss", autograd::LossOp::squared, "", 0, "The squared difference."},
+      {"l1_loss", autograd::LossOp::absolute, "", 0, "The absolute difference."},
+  };
+  for (const auto& [name, op, parameter, value, doc] : kPlain) {
+    module.def(
+        name,
+        [op = op](const Tensor& x, const Tensor& target, const std::string& reduction) {
+          const Reduction how = read_reduction(reduction);
+          return without_gil([&] { return autograd::elementwise_loss(op, 0, x, target, how); });
+        },
+        "x"_a, "target"_a, "reduction"_a = "mean", doc);
+  }
+}
+
+void bind_products(nb::module_& module) {
+  module.def(
+      "linear",
+      [](const Tensor& x, const Tensor& weight, std::optional<Tensor> bias) {
+        return without_gil([&] { return autograd::linear(x, weight, bias); });
+      },
+      "x"_a, "weight"_a, "bias"_a = nb::none(),
+      "x (..., in) times weight (out, in), transposed, plus bias (out,).");
+  module.def(
+      "mlp",
+      [](const Tensor& x, const Tensor& w_in, const Tensor& b_in, const Tensor& w_out,
+         const Tensor& b_out) {
+        return without_gil([&] { return autograd::mlp(x, w_in, b_in, w_out, b_out); });
+      },
+      "x"_a, "weight_in"_a, "bias_in"_a, "weight_out"_a, "bias_out"_a,
+      "Two linear layers with gelu_tanh between them, fused.");
+  module.def(
+      "embedding",
+      [](const Tensor& index, const Tensor& weight) {
+        return without_gil([&] { return autograd::embedding(weight, index); });
+      },
+      "index"_a, "weight"_a, "Rows of weight (entries, width) by integers (...): (..., width).");
+  module.def(
+      "scaled_dot_product_attention",
+      [](const Tensor& q, const Tensor& k, const Tensor& v, bool is_causal,
+         std::optional<double> scale, std::optional<Tensor> context, const std::string& path,
+         bool deterministic) {
+        autograd::AttentionOptions options{is_causal, scale, context, read_path(path),
+                                           deterministic};
+        return without_gil([&] { return autograd::attention(q, k, v, options); });
+      },
+      "q"_a, "k"_a, "v"_a, "is_causal"_a = false, "scale"_a = nb::none(), "context"_a = nb::none(),
+      "path"_a = "automatic", "deterministic"_a = true,
+      "softmax(q k^T * scale) v for (batch, heads, length, size). With a context (batch,), entry b "
+      "sees its first context[b] keys only.");
+  module.def(
+      "attention_packed",
+      [](const Tensor& qkv, std::int64_t heads, bool is_causal, std::optional<double> scale,
+         std::optional<Tensor> context) {
+        autograd::AttentionOptions options;
+        options.causal = is_causal;
+        options.scale = scale;
+        options.context = context;
+        return without_gil([&] { return autograd::attention_packed(qkv, heads, options); });
+      },
+      "qkv"_a, "n_heads"_a, "is_causal"_a = false, "scale"_a = nb::none(), "context"_a = nb::none(),
+      "Self-attention of (batch, length, 3 * heads * size) to (batch, length, heads * size).");
+}
+
+void bind_images(nb::module_& module) {
+  const auto one = Pair{{1, 1}};
+  const auto zero = Pair{{0, 0}};
+  module.def(
+      "conv2d",
+      [](const Tensor& x, const Tensor& weight, std::optional<Tensor> bias, Pair stride,
+         Pair padding, Pair dilation, std::int64_t groups) {
+        const autograd::Convolution how{stride.value, padding.value, dilation.value, groups, false};
+        return without_gil([&] { return autograd::conv2d(x, weight, bias, how); });
+      },
+      "x"_a, "weight"_a, "bias"_a = nb::none(), "stride"_a.sig("1") = one,
+      "padding"_a.sig("0") = zero, "dilation"_a.sig("1") = one, "groups"_a = 1,
+      "Correlates (images, channels, height, width) with weight (out, channels / groups, height, "
+      "width).");
+  struct Name {
+    const char* name;
+    autograd::PoolOp op;
+    const char* doc;
+  };
+  constexpr Name kPools[] = {
+      {"max_pool2d", autograd::PoolOp::max, "The greatest element of each window."},
+      {"avg_pool2d", autograd::PoolOp::average, "The mean of each window, padding counted as 0."},
+  };
+  for (const auto& [name, op, doc] : kPools) {
+    module.def(
+        name,
+        [op = op](const Tensor& x, Pair window, Maybe<Pair> stride, Pair padding) {
+          const autograd::Pooling how{op, window.value, stride.value.value_or(window).value,
+                                      padding.value};
+          return without_gil([&] { return autograd::pool2d(x, how); });
+        },
+        "x"_a, "kernel_size"_a, "stride"_a = nb::none(), "padding"_a.sig("0") = zero, doc);
+  }
+}
+
+}  // namespace
+
+void bind_functional(nb::module_& parent) {
+  nb::module_ module = parent.def_submodule("_functional", "Operations of networks.");
+  bind_activations(module);
+  bind_norms(module);
+  bind_losses(module);
+  bind_products(module);
+  bind_images(module);
+}
+
+}  // namespace causeway::python

@@ -1,0 +1,301 @@
+// Layers: causeway.nn. Modules written in Python derive from the same class as those here.
+#include "causeway/nn/layers.h"
+
+#include "causeway/nn/init.h"
+#include "python/bind.h"
+#include "python/casters.h"
+#include "python/pairs.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+#include <nanobind/trampoline.h>
+
+namespace causeway::python {
+
+namespace {
+
+using nn::Module;
+using nn::Placement;
+
+// Lets C++ call forward() of a module written in Python.
+struct PyModule : Module {
+  NB_TRAMPOLINE(Module, 1);
+  Tensor forward(const Tensor& x) override { NB_OVERRIDE(forward, x); }
+};
+
+Placement placement(DTypeArg dtype, Device device, Generator* generator) {
+  return {dtype.value, device, generator};
+}
+
+template <class Layer>
+Tensor call(Layer& self, const Tensor& x) {
+  return without_gil([&] { return self.forward(x); });
+}
+
+// A layer's forward, under both names; its parameters by attribute.
+template <class Layer>
+nb::class_<Layer, Module> layer(nb::module_& module, const char* name, const char* doc) {
+  nb::class_<Layer, Module> bound(module, name, doc);
+  bound.def("forward", &call<Layer>, "x"_a).def("__call__", &call<Layer>, "x"_a);
+  return bound;
+}
+
+template <class Class>
+void parameter(Class& bound, const char* name, const char* doc) {
+  bound.def_prop_ro(
+      name,
+      [key = std::string(name)](const Module& self) -> std::optional<Tensor> {
+        for (auto& [own, tensor] : self.named_parameters()) {
+          if (own == key) return tensor;
+        }
+        for (auto& [own, tensor] : self.named_buffers()) {
+          if (own == key) return tensor;
+        }
+        return std::nullopt;
+      },
+      doc);
+}
+
+void bind_module(nb::module_& module) {
+  nb::class_<Module, PyModule>(module, "_Module", "A part of a network.")
+      .def(nb::init<>())
+      .def("forward", &call<Module>, "x"_a)
+      .def("named_parameters", &Module::named_parameters,
+           "Pairs of name and tensor, in order; names are \"layers.0.weight\".")
+      .def("named_buffers", &Module::named_buffers, "As named_parameters, for what is not trained.")
+      .def("parameters", &Module::parameters, "All parameters, in order.")
+      .def("named_children", &Module::children, "Pairs of name and module, one level down.")
+      .def_prop_ro("n_parameters", &Module::n_parameters, "How many numbers are trained.")
+      .def("state_dict", &Module::state, "Parameters and buffers by name, sharing memory.")
+      .def("load_state_dict", &Module::load_state, "state"_a,
+           "Copies values in; raises where a name is missing or unknown, or a shape differs.")
+      .def(
+          "train",
+          [](nb::handle_t<Module> self, bool mode) {
+            nb::cast<Module&>(self).train(mode);
+            return nb::borrow(self);
+          },
+          "mode"_a = true, nb::sig("def train(self, mode: bool = True) -> _Module"),
+          "For training, where dropout drops and batch norm takes the batch's statistics.")
+      .def(
+          "eval",
+          [](nb::handle_t<Module> self) {
+            nb::cast<Module&>(self).eval();
+            return nb::borrow(self);
+          },
+          nb::sig("def eval(self) -> _Module"), "For use.")
+      .def_prop_ro("training", &Module::training)
+      .def(
+          "to",
+          [](nb::handle_t<Module> self, nb::args targets) {
+            auto& own = nb::cast<Module&>(self);
+            for (nb::handle target : targets) {
+              DType dtype = DType::f32;
+              if (nb::isinstance<nb::str>(target) && names_device(nb::cast<std::string>(target))) {
+                own.to(nb::cast<Device>(target));
+              } else if (read_dtype(target, dtype)) {
+                own.to(dtype);
+              } else {
+                throw nb::type_error("to() takes devices and dtypes");
+              }
+            }
+            return nb::borrow(self);
+          },
+          nb::sig("def to(self, *targets: str | DType | type) -> _Module"),
+          "Moves parameters and buffers, before an optimizer is made.")
+      .def("zero_grad", &Module::zero_grad, "Lets go of all gradients.")
+      .def(
+          "register_parameter",
+          [](Module& self, const std::string& name, const Tensor& values) {
+            return self.add_parameter(name, values);
+          },
+          "name"_a, "values"_a, "Makes a tensor a parameter of this module, and returns it.")
+      .def(
+          "register_buffer",
+          [](Module& self, const std::string& name, const Tensor& values) {
+            return self.add_buffer(name, values);
+          },
+          "name"_a, "values"_a, "Keeps a tensor that is saved but not trained.")
+      .def("register_module", &Module::add_module, "name"_a, "module"_a,
+           "Makes a module a part of this one.");
+}
+
+void bind_layers(nb::module_& module) {
+  const auto dtype = "dtype"_a.sig("f32") = DTypeArg{};
+  const auto device = "device"_a = Device::cpu();
+  const auto generator = "generator"_a.none() = nb::none();
+  auto linear = layer<nn::Linear>(module, "Linear", "x (..., in) to (..., out).");
+  linear.def(
+      "__init__",
+      [](nn::Linear* self, std::int64_t in, std::int64_t out, bool bias, DTypeArg type,
+         Device where,
+         Generator* from) { new (self) nn::Linear(in, out, bias, placement(type, where, from)); },
+      "in_features"_a, "out_features"_a, "bias"_a = true, dtype, device, generator);
+  parameter(linear, "weight", "(out, in).");
+  parameter(linear, "bias", "(out,), or None.");
+
+  auto embedding = layer<nn::Embedding>(module, "Embedding", "Integers (...) to (..., width).");
+  embedding.def(
+      "__init__",
+      [](nn::Embedding* self, std::int64_t entries, std::int64_t width, DTypeArg type, Device where,
+         Generator* from) {
+        new (self) nn::Embedding(entries, width, placement(type, where, from));
+      },
+      "num_embeddings"_a, "embedding_dim"_a, dtype, device, generator);
+  parameter(embedding, "weight", "(entries, width).");
+
+  auto layer_norm = layer<nn::LayerNorm>(module, "LayerNorm", "Normalises the last axis.");
+  layer_norm.def(
+      "__init__",
+      [](nn::LayerNorm* self, std::int64_t width, double eps, DTypeArg type, Device where) {
+        new (self) nn::LayerNorm(width, eps, placement(type, where, nullptr));
+      },
+      "width"_a, "eps"_a = 1e-5, dtype, device);
+  parameter(layer_norm, "weight", "(width,).");
+  parameter(layer_norm, "bias", "(width,).");
+
+  auto rms_norm =
+      layer<nn::RmsNorm>(module, "RMSNorm", "Divides the last axis by its root mean square.");
+  rms_norm.def(
+      "__init__",
+      [](nn::RmsNorm* self, std::int64_t width, double eps, DTypeArg type, Device where) {
+        new (self) nn::RmsNorm(width, eps, placement(type, where, nullptr));
+      },
+      "width"_a, "eps"_a = 1e-5, dtype, device);
+  parameter(rms_norm, "weight", "(width,).");
+
+  auto batch_norm = layer<nn::BatchNorm>(module, "BatchNorm2d",
+                                         "Normalises each channel of (images, channels, ...).");
+  batch_norm.def(
+      "__init__",
+      [](nn::BatchNorm* self, std::int64_t channels, double eps, double momentum, DTypeArg type,
+         Device where) {
+        new (self) nn::BatchNorm(channels, momentum, eps, placement(type, where, nullptr));
+      },
+      "num_features"_a, "eps"_a = 1e-5, "momentum"_a = 0.1, dtype, device);
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
+    parameter(batch_norm, name, "(channels,).");
+  }
+
+  layer<nn::Dropout>(module, "Dropout", "Drops each element with probability p when training.")
+      .def(nb::init<double>(), "p"_a = 0.5)
+      .def_ro("p", &nn::Dropout::probability);
+  layer<nn::Flatten>(module, "Flatten", "(n, ...) to (n, all the rest).").def(nb::init<>());
+
+  auto mlp = layer<nn::Mlp>(module, "MLP", "Two linear layers with gelu_tanh between, fused.");
+  mlp.def(
+      "__init__",
+      [](nn::Mlp* self, std::int64_t width, std::int64_t hidden, DTypeArg type, Device where,
+         Generator* from) { new (self) nn::Mlp(width, hidden, placement(type, where, from)); },
+      "width"_a, "hidden"_a, dtype, device, generator);
+
+  auto attention = layer<nn::Attention>(module, "Attention",
+                                        "Multi-head self-attention of (batch, length, width).");
+  attention
+      .def(
+          "__init__",
+          [](nn::Attention* self, std::int64_t width, std::int64_t heads, bool causal, bool bias,
+             DTypeArg type, Device where, Generator* from) {
+            new (self) nn::Attention(width, heads, causal, bias, placement(type, where, from));
+          },
+          "width"_a, "n_heads"_a, "causal"_a = false, "bias"_a = true, dtype, device, generator)
+      .def(
+          "forward_context",
+          [](nn::Attention& self, const Tensor& x, const Tensor& context) {
+            return without_gil([&] { return self.forward_context(x, context); });
+          },
+          "x"_a, "context"_a, "Entry b attends to its first context[b] rows only.");
+}
+
+void bind_image_layers(nb::module_& module) {
+  const auto one = Pair{{1, 1}};
+  const auto zero = Pair{{0, 0}};
+  auto conv = layer<nn::Conv2d>(module, "Conv2d", "Convolution of (images, channels, h, w).");
+  conv.def(
+      "__init__",
+      [](nn::Conv2d* self, std::int64_t in, std::int64_t out, Pair window, Pair stride,
+         Pair padding, Pair dilation, std::int64_t groups, bool bias, DTypeArg type, Device where,
+         Generator* from) {
+        const autograd::Convolution how{stride.value, padding.value, dilation.value, groups, false};
+        new (self) nn::Conv2d(in, out, window.value, how, bias, placement(type, where, from));
+      },
+      "in_channels"_a, "out_channels"_a, "kernel_size"_a, "stride"_a.sig("1") = one,
+      "padding"_a.sig("0") = zero, "dilation"_a.sig("1") = one, "groups"_a = 1, "bias"_a = true,
+      "dtype"_a.sig("f32") = DTypeArg{}, "device"_a = Device::cpu(),
+      "generator"_a.none() = nb::none());
+  parameter(conv, "weight", "(out_channels, in_channels / groups, h, w).");
+  parameter(conv, "bias", "(out_channels,), or None.");
+  auto pool = layer<nn::Pool2d>(module, "_Pool2d", "Pooling of (images, channels, h, w).");
+  pool.def(
+      "__init__",
+      [](nn::Pool2d* self, bool max, Pair window, Maybe<Pair> stride, Pair padding) {
+        new (self) nn::Pool2d({max ? autograd::PoolOp::max : autograd::PoolOp::average,
+                               window.value, stride.value.value_or(window).value, padding.value});
+      },
+      "max"_a, "kernel_size"_a, "stride"_a = nb::none(), "padding"_a.sig("0") = zero);
+}
+
+void bind_init(nb::module_& parent) {
+  nb::module_ module = parent.def_submodule("_init", "First values of parameters.");
+  const auto pick = [](Generator* generator) -> Generator& {
+    return generator != nullptr ? *generator : nn::default_generator();
+  };
+  const auto generator = "generator"_a.none() = nb::none();
+  const auto plain = [](const Tensor& x) { return autograd::detach(x); };
+  module.def(
+      "constant_", [plain](const Tensor& x, double value) { nn::fill_(plain(x), value); }, "x"_a,
+      "value"_a);
+  module.def(
+      "uniform_",
+      [=](const Tensor& x, double low, double high, Generator* from) {
+        nn::uniform_(plain(x), low, high, pick(from));
+      },
+      "x"_a, "low"_a = 0.0, "high"_a = 1.0, generator);
+  module.def(
+      "normal_",
+      [=](const Tensor& x, double mean, double std, Generator* from) {
+        nn::normal_(plain(x), mean, std, pick(from));
+      },
+      "x"_a, "mean"_a = 0.0, "std"_a = 1.0, generator);
+  module.def(
+      "trunc_normal_",
+      [=](const Tensor& x, double std, double cut, Generator* from) {
+        nn::truncated_normal_(plain(x), std, cut, pick(from));
+      },
+      "x"_a, "std"_a = 1.0, "cut"_a = 2.0, generator);
+  struct Name {
+    const char* name;
+    void (*function)(const Tensor&, double, Generator&);
+  };
+  constexpr Name kScaled[] = {{"xavier_uniform_", nn::xavier_uniform_},
+                              {"xavier_normal_", nn::xavier_normal_},
+                              {"kaiming_uniform_", nn::kaiming_uniform_},
+                              {"kaiming_normal_", nn::kaiming_normal_}};
+  for (const auto& [name, function] : kScaled) {
+    module.def(
+        name,
+        [=, function = function](const Tensor& x, double gain, Generator* from) {
+          function(plain(x), gain, pick(from));
+        },
+        "x"_a, "gain"_a = 1.0, generator);
+  }
+}
+
+}  // namespace
+
+void bind_nn(nb::module_& parent) {
+  nb::module_ module = parent.def_submodule("_nn", "Layers of networks.");
+  bind_module(module);
+  nb::class_<nn::Sequential, Module>(module, "_Sequential", "Modules one after the other.")
+      .def(nb::init<const std::vector<std::shared_ptr<Module>>&>(), "modules"_a)
+      .def("forward", &call<nn::Sequential>, "x"_a)
+      .def("__call__", &call<nn::Sequential>, "x"_a);
+  bind_layers(module);
+  bind_image_layers(module);
+  bind_init(module);
+}
+
+}  // namespace causeway::python

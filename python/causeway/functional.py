@@ -1,0 +1,4 @@
+"""Operations of networks as functions; also causeway.nn.functional."""
+
+from ._core import gelu, relu, sigmoid, silu, tanh
+from ._core._functional import *  # noqa: F403

@@ -1,0 +1,15 @@
+"""First values of parameters, drawn in place; also causeway.nn.init."""
+
+from ._core import Tensor
+from ._core._nn._init import *  # noqa: F403
+from ._core._nn._init import constant_
+
+
+def zeros_(x: Tensor) -> None:
+    """Sets all elements to 0."""
+    constant_(x, 0.0)
+
+
+def ones_(x: Tensor) -> None:
+    """Sets all elements to 1."""
+    constant_(x, 1.0)

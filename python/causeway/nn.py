@@ -1,0 +1,190 @@
+"""Networks: modules with named parameters, layers, first values.
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = nn.Linear(64, 128)
+            self.out = nn.Linear(128, 10)
+
+        def forward(self, x):
+            return self.out(cw.relu(self.hidden(x)))
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from . import functional, init
+from . import _core
+from ._core import Tensor
+from ._core._nn import (
+    MLP,
+    Attention,
+    BatchNorm2d,
+    Conv2d,
+    Dropout,
+    Embedding,
+    Flatten,
+    LayerNorm,
+    Linear,
+    RMSNorm,
+    _Module,
+    _Pool2d,
+    _Sequential,
+)
+
+__all__ = [
+    "ELU", "GELU", "MLP", "SELU", "Attention", "AvgPool2d", "BatchNorm2d", "Conv2d", "Dropout",
+    "Embedding", "Flatten", "LayerNorm", "LeakyReLU", "Linear", "MaxPool2d", "Module", "ModuleList",
+    "Parameter", "RMSNorm", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softplus", "Tanh",
+    "functional", "init", "load", "save",
+]
+
+
+def Parameter(values: Tensor) -> Tensor:  # noqa: N802
+    """A tensor that a module trains: assign it to an attribute of one."""
+    return values.detach().requires_grad_()
+
+
+class Module(_Module):
+    """A part of a network, to derive from: tracked tensors and modules that are assigned to its
+    attributes become its parameters and parts.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, Tensor) and value.requires_grad and value.is_leaf:
+            self.register_parameter(name, value)
+            self.__dict__.setdefault("_tensors", {})[name] = "parameter"
+            return
+        if isinstance(value, _Module):
+            self.register_module(name, value)
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        # Tensors live in the compiled part, which may replace them, as to() does.
+        if name in self.__dict__.get("_tensors", {}):
+            for own, tensor in [*self.named_parameters(), *self.named_buffers()]:
+                if own == name:
+                    return tensor
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def register_buffer(self, name: str, values: Tensor) -> Tensor:
+        """Keeps a tensor that is saved but not trained, as an attribute."""
+        self.__dict__.setdefault("_tensors", {})[name] = "buffer"
+        return super().register_buffer(name, values)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        parts = "".join(
+            f"\n  ({name}): " + repr(part).replace("\n", "\n  ")
+            for name, part in self.named_children()
+        )
+        return f"{type(self).__name__}({parts}\n)" if parts else f"{type(self).__name__}()"
+
+
+class Sequential(_Sequential):
+    """Modules one after the other."""
+
+    def __init__(self, *modules: _Module) -> None:
+        super().__init__(list(modules))
+        self._modules = modules
+
+    def __iter__(self) -> Iterator[_Module]:
+        return iter(self._modules)
+
+    def __getitem__(self, index: int) -> _Module:
+        return self._modules[index]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+class ModuleList(Module):
+    """A list of modules, each a part."""
+
+    def __init__(self, modules: Any = ()) -> None:
+        super().__init__()
+        self._list: list[_Module] = []
+        for module in modules:
+            self.append(module)
+
+    def append(self, module: _Module) -> ModuleList:
+        """Adds a module at the end."""
+        self.register_module(str(len(self._list)), module)
+        self._list.append(module)
+        return self
+
+    def __iter__(self) -> Iterator[_Module]:
+        return iter(self._list)
+
+    def __getitem__(self, index: int) -> _Module:
+        return self._list[index]
+
+    def __len__(self) -> int:
+        return len(self._list)
+
+
+class MaxPool2d(_Pool2d):
+    """The greatest element of each window."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__(True, kernel_size, stride, padding)
+
+
+class AvgPool2d(_Pool2d):
+    """The mean of each window, padding counted as 0."""
+
+    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+        super().__init__(False, kernel_size, stride, padding)
+
+
+def _activation(name: str, function: Any, doc: str) -> type[Module]:
+    def forward(self: Module, x: Tensor) -> Tensor:
+        return function(x)
+
+    return type(name, (Module,), {"__doc__": doc, "forward": forward, "__module__": __name__})
+
+
+ReLU = _activation("ReLU", _core.relu, "x where it is positive, else 0.")
+GELU = _activation("GELU", _core.gelu, "x times the normal probability of less than x.")
+SiLU = _activation("SiLU", _core.silu, "x * sigmoid(x).")
+Tanh = _activation("Tanh", _core.tanh, "The hyperbolic tangent.")
+Sigmoid = _activation("Sigmoid", _core.sigmoid, "1 / (1 + exp(-x)).")
+SELU = _activation("SELU", functional.selu, "elu that keeps mean 0 and variance 1.")
+Softplus = _activation("Softplus", functional.softplus, "log(1 + exp(x)).")
+
+
+class LeakyReLU(Module):
+    """x, or negative_slope * x below 0."""
+
+    def __init__(self, negative_slope: float = 0.01) -> None:
+        super().__init__()
+        self.negative_slope = negative_slope
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.leaky_relu(x, self.negative_slope)
+
+
+class ELU(Module):
+    """x, or alpha * (exp(x) - 1) below 0."""
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.elu(x, self.alpha)
+
+
+def save(module: _Module, path: str | os.PathLike[str]) -> None:
+    """Writes a module's parameters and buffers as safetensors."""
+    _core.save_safetensors(os.fspath(path), module.state_dict())
+
+
+def load(module: _Module, path: str | os.PathLike[str]) -> None:
+    """Reads a module's parameters and buffers from safetensors."""
+    module.load_state_dict(_core.load_safetensors(os.fspath(path)))

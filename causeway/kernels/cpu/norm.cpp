@@ -61,9 +61,8 @@ void norm_row(const Norm& how, const Arrays<T>& arrays, std::int64_t row, T* spa
   const C share = C(1) / static_cast<C>(n_columns);
   C mean = C(0);
   if (how.op == NormOp::layer) {
-    mean = share * sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
-             return static_cast<C>(x[i]);
-           });
+    mean = share * sum_row<C>(n_columns,
+                              [&](std::int64_t i) CAUSEWAY_INLINE { return static_cast<C>(x[i]); });
   }
   const C squares = sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
     const C distance = static_cast<C>(x[i]) - mean;
@@ -84,10 +83,10 @@ void norm(StreamView, const Norm& how, const Operand& in, const Operand& residua
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
     const Arrays<T> arrays = {
-        static_cast<const T*>(in.data),   static_cast<const T*>(residual.data),
+        static_cast<const T*>(in.data),     static_cast<const T*>(residual.data),
         static_cast<const T*>(weight.data), static_cast<const T*>(bias.data),
-        static_cast<T*>(sum.data),        static_cast<T*>(out.data),
-        static_cast<C*>(mean.data),       static_cast<C*>(rstd.data)};
+        static_cast<T*>(sum.data),          static_cast<T*>(out.data),
+        static_cast<C*>(mean.data),         static_cast<C*>(rstd.data)};
     const bool keeps_sum = residual.data == nullptr || sum.data != nullptr;
     parallel_for(how.n_rows, row_grain(how.n_columns), [&](std::int64_t begin, std::int64_t end) {
       std::vector<T> space(keeps_sum ? 0 : static_cast<std::size_t>(how.n_columns));

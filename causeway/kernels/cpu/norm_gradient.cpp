@@ -73,8 +73,7 @@ void gradient_row(const Norm& how, const Arrays<T>& arrays, std::int64_t row, C*
   const T* more = arrays.sum_gradient + row * n_columns;
 #pragma omp simd
   for (std::int64_t i = 0; i < n_columns; ++i) {
-    to[i] = static_cast<T>(rstd * (scaled[i] - flat - normal[i] * along) +
-                           static_cast<C>(more[i]));
+    to[i] = static_cast<T>(rstd * (scaled[i] - flat - normal[i] * along) + static_cast<C>(more[i]));
   }
 }
 
@@ -106,8 +105,7 @@ void norm_gradient(StreamView, const Norm& how, const Operand& x, const Operand&
         static_cast<const C*>(mean.data),     static_cast<const C*>(rstd.data),
         static_cast<const T*>(gradient.data), static_cast<const T*>(sum_gradient.data),
         static_cast<T*>(x_gradient.data)};
-    const std::int64_t rows =
-        std::max(kLeastRows, (how.n_rows + kMostPieces - 1) / kMostPieces);
+    const std::int64_t rows = std::max(kLeastRows, (how.n_rows + kMostPieces - 1) / kMostPieces);
     const std::int64_t n_pieces = (how.n_rows + rows - 1) / rows;
     std::vector<C> partial(static_cast<std::size_t>(n_pieces * 2 * how.n_columns));
     const std::int64_t grain = row_grain(how.n_columns * rows);

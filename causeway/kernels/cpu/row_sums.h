@@ -11,8 +11,8 @@
 
 namespace causeway::kernels::cpu {
 
-inline constexpr std::int64_t kRowLanes = 16;     // independent accumulators
-inline constexpr std::int64_t kRowChunk = 4096;   // elements between two visits to the total
+inline constexpr std::int64_t kRowLanes = 16;    // independent accumulators
+inline constexpr std::int64_t kRowChunk = 4096;  // elements between two visits to the total
 
 // The sum of term(i) for i in [0, count). Chunks are added up in f64.
 template <class C, class Term>

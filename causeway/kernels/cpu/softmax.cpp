@@ -13,14 +13,12 @@ namespace {
 // `space` holds the exponentials of the row; it may be `out` itself.
 template <class T, class C>
 void softmax_row(const T* in, T* out, C* space, std::int64_t n_columns, bool logarithm) {
-  const C max = max_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
-    return static_cast<C>(in[i]);
-  });
+  const C max =
+      max_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE { return static_cast<C>(in[i]); });
   if (logarithm) {
-    const C log_sum =
-        math::log(sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
-          return exp_below_zero(static_cast<C>(in[i]) - max);
-        }));
+    const C log_sum = math::log(sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
+      return exp_below_zero(static_cast<C>(in[i]) - max);
+    }));
 #pragma omp simd
     for (std::int64_t i = 0; i < n_columns; ++i) {
       out[i] = static_cast<T>((static_cast<C>(in[i]) - max) - log_sum);
@@ -42,13 +40,11 @@ void softmax_gradient_row(const T* y, const T* g, T* result, std::int64_t n_colu
                           bool logarithm) {
   using C = Compute<T>;
   if (logarithm) {
-    const C sum = sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
-      return static_cast<C>(g[i]);
-    });
+    const C sum =
+        sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE { return static_cast<C>(g[i]); });
 #pragma omp simd
     for (std::int64_t i = 0; i < n_columns; ++i) {
-      result[i] = static_cast<T>(static_cast<C>(g[i]) -
-                                 exp_below_zero(static_cast<C>(y[i])) * sum);
+      result[i] = static_cast<T>(static_cast<C>(g[i]) - exp_below_zero(static_cast<C>(y[i])) * sum);
     }
     return;
   }

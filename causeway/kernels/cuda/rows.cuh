@@ -51,7 +51,7 @@ inline std::size_t shared_memory_limit(StreamView stream) {
   driver::check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
                                        stream.device().index),
                 "shared memory");
-  return static_cast<std::size_t>(bytes) - 2048;
+  return static_cast<std::size_t>(bytes) - 4096;
 }
 
 struct Team {

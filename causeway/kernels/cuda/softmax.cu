@@ -46,8 +46,8 @@ __global__ void __launch_bounds__(kRowThreads)
       if (!logarithm) part[v].value[i] = term;
     }
   }
-  const auto total = combine_team(team, MaxSum<C>{max, sum}, MaxSum<C>::none(), board,
-                                  MaxSum<C>::combine);
+  const auto total =
+      combine_team(team, MaxSum<C>{max, sum}, MaxSum<C>::none(), board, MaxSum<C>::combine);
   const C factor = MaxSum<C>::rescale(max, total.max) / total.sum;
   const C log_sum = math::log(total.sum);
 #pragma unroll

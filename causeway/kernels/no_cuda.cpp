@@ -3,10 +3,14 @@
 #include "causeway/core/error.h"
 #include "causeway/kernels/activation.h"
 #include "causeway/kernels/convolution.h"
+#include "causeway/kernels/cross_entropy.h"
+#include "causeway/kernels/dropout.h"
 #include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/embedding.h"
 #include "causeway/kernels/indexing.h"
 #include "causeway/kernels/matmul.h"
 #include "causeway/kernels/optimize.h"
+#include "causeway/kernels/normalize.h"
 #include "causeway/kernels/random.h"
 #include "causeway/kernels/reduce.h"
 #include "causeway/kernels/sort.h"
@@ -62,5 +66,24 @@ CAUSEWAY_ABSENT(pool_gradient, const Pooling&, const Operand&, const Operand&, c
 CAUSEWAY_ABSENT(linear, Epilogue, const Operand&, const Operand&, const Operand&, const Operand&,
                 const Operand&, const Operand&, bool)
 CAUSEWAY_ABSENT(matmul, const Operand&, const Operand&, const Operand&, bool)
+CAUSEWAY_ABSENT(softmax, SoftmaxOp, const Operand&, const Operand&, std::int64_t, std::int64_t)
+CAUSEWAY_ABSENT(softmax_gradient, SoftmaxOp, const Operand&, const Operand&, const Operand&,
+                std::int64_t, std::int64_t)
+CAUSEWAY_ABSENT(norm, const Norm&, const Operand&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(norm_gradient, const Norm&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&, const Operand&, const Operand&,
+                const Operand&)
+CAUSEWAY_ABSENT(batch_norm, const BatchNorm&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(batch_norm_gradient, const BatchNorm&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&, const Operand&, const Operand&,
+                const Operand&)
+CAUSEWAY_ABSENT(target_weight, const CrossEntropy&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(cross_entropy, const CrossEntropy&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&)
+CAUSEWAY_ABSENT(dropout, RandomKey, const Operand&, double, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(embedding_gradient, const Operand&, const Operand&, const Operand&, std::int64_t,
+                std::int64_t, std::int64_t)
 
 }  // namespace causeway::kernels::cuda

@@ -34,6 +34,7 @@ const char* name_of(FaultSite site) {
     case FaultSite::gather: return "gather";
     case FaultSite::scatter: return "scatter";
     case FaultSite::index_select: return "index_select";
+    case FaultSite::cross_entropy: return "cross_entropy";
     case FaultSite::none: break;
   }
   return "index";

@@ -9,7 +9,7 @@
 
 namespace causeway {
 
-enum class FaultSite : std::int32_t { none, gather, scatter, index_select };
+enum class FaultSite : std::int32_t { none, gather, scatter, index_select, cross_entropy };
 
 struct FaultRecord {
   std::int32_t site = 0;  // a FaultSite; 0 while nothing is wrong

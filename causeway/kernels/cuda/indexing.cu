@@ -6,10 +6,10 @@
 
 #include "causeway/core/error.h"
 #include "causeway/kernels/cuda/elementwise.cuh"
+#include "causeway/kernels/cuda/index_check.cuh"
 #include "causeway/kernels/cuda/sort.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/runtime/driver.h"
-#include "causeway/runtime/fault.h"
 #include "causeway/runtime/pool.h"
 
 #include <algorithm>
@@ -18,29 +18,6 @@
 namespace causeway::kernels::cuda {
 
 namespace {
-
-// Says where an index was out of range; the first to say so stands.
-struct IndexCheck {
-  FaultReport report;
-  std::int32_t site;
-  std::int32_t axis;
-  std::int64_t bound;
-
-  __device__ __forceinline__ bool fits(std::int64_t index) const {
-    if (index >= 0 && index < bound) return true;
-    if (atomicCAS(report.taken, 0, 1) == 0) {
-      report.record->axis = axis;
-      report.record->index = index;
-      report.record->bound = bound;
-      report.record->site = site;
-    }
-    return false;
-  }
-};
-
-IndexCheck make_check(StreamView stream, FaultSite site, int axis, std::int64_t bound) {
-  return {fault_report(stream.device()), static_cast<std::int32_t>(site), axis, bound};
-}
 
 dim3 grid_over(std::int64_t count) {
   return dim3(static_cast<unsigned>((count + kThreads - 1) / kThreads));

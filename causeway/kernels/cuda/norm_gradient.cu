@@ -1,0 +1,385 @@
+// The gradients of layer and RMS norm. Bytes: x and the gradient read once, x's gradient written
+// once; bound by memory. A fixed number of blocks walks the rows. A thread owns the same columns of
+// every row it meets, adds up their shares of the gradients of weight and bias in registers, and
+// reads its next row while the present one is reduced; the blocks' sums are then added in order.
+// Rows too long for registers are read twice more.
+#include "causeway/kernels/cuda/rows.cuh"
+#include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/normalize.h"
+#include "causeway/runtime/driver.h"
+#include "causeway/runtime/pool.h"
+
+namespace causeway::kernels::cuda {
+
+namespace {
+
+constexpr std::int64_t kWalkers = 132 * 512;  // threads of all blocks: what an H200 holds at once
+constexpr std::int64_t kLeastRows = 4;        // of a team, where there are enough blocks without
+
+// Vectors of a row in a thread's registers, beside their sums and the next row's.
+template <int kVec, class T>
+constexpr int kHeld = kVec > 1 ? 2 : (sizeof(T) == 8 ? 4 : 8);
+
+template <class T>
+struct NormGradientRows {
+  using C = Compute<T>;
+  const T* x;
+  const T* weight;
+  const C* mean;
+  const C* rstd;
+  const T* gradient;
+  const T* sum_gradient;
+  T* x_gradient;
+  C* partial;  // (blocks, 2, n_columns): shares of the gradients of weight and bias
+  std::int64_t n_rows;
+  int n_columns;
+  bool centred;  // layer norm
+};
+
+// The sums of weight * gradient, and of that times the normalised row.
+template <class C>
+struct RowSums {
+  C flat;
+  C along;
+
+  static __device__ __forceinline__ RowSums combine(const RowSums& a, const RowSums& b) {
+    return {a.flat + b.flat, a.along + b.along};
+  }
+};
+
+// What a thread reads of one row.
+template <int kVec, int kVectors, class T>
+struct RowPart {
+  Vector<T, kVec> x[kVectors];
+  Vector<T, kVec> gradient[kVectors];
+  Compute<T> mean;
+  Compute<T> rstd;
+
+  __device__ __forceinline__ void load(const NormGradientRows<T>& rows, std::int64_t row,
+                                       const Team& team) {
+    using C = Compute<T>;
+    const bool live = row < rows.n_rows;
+    const int columns = live ? rows.n_columns : 0;
+    load_row(x, rows.x + row * rows.n_columns, team, columns, T(C(0)));
+    load_row(gradient, rows.gradient + row * rows.n_columns, team, columns, T(C(0)));
+    mean = live && rows.centred ? rows.mean[row] : C(0);
+    rstd = live ? rows.rstd[row] : C(0);
+  }
+};
+
+// Adds the teams' sums and leaves the block's.
+template <int kVec, int kVectors, class C>
+__device__ __forceinline__ void store_partial(const Team& team, int n_columns, C* partial,
+                                              const Values<C, kVec> (&weight_sums)[kVectors],
+                                              const Values<C, kVec> (&bias_sums)[kVectors]) {
+  extern __shared__ __align__(16) unsigned char team_memory[];
+  const bool alone = team.size == static_cast<int>(blockDim.x);
+  C* block_sums = partial + std::int64_t{blockIdx.x} * 2 * n_columns;
+  C* team_sums = reinterpret_cast<C*>(team_memory) + threadIdx.x / team.size * 2 * n_columns;
+  C* to = alone ? block_sums : team_sums;
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    const int column = team.column<kVec>(v);
+    if (column >= n_columns) continue;
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      to[column + i] = weight_sums[v].value[i];
+      to[n_columns + column + i] = bias_sums[v].value[i];
+    }
+  }
+  if (alone) return;
+  __syncthreads();
+  const C* all = reinterpret_cast<const C*>(team_memory);
+  const int n_teams = static_cast<int>(blockDim.x) / team.size;
+  for (int at = threadIdx.x; at < 2 * n_columns; at += blockDim.x) {
+    C sum = C(0);
+    for (int k = 0; k < n_teams; ++k) sum += all[k * 2 * n_columns + at];
+    block_sums[at] = sum;
+  }
+}
+
+template <int kVec, class T>
+__global__ void __launch_bounds__(kRowThreads)
+    norm_gradient_kernel(NormGradientRows<T> rows, int team_size) {
+  using C = Compute<T>;
+  constexpr int kVectors = kHeld<kVec, T>;
+  __shared__ RowSums<C> memory[64];
+  TeamBoard<RowSums<C>> board(memory);
+  const Team team(team_size);
+  const int n_teams = static_cast<int>(blockDim.x) / team.size;
+  const std::int64_t block_first = std::int64_t{blockIdx.x} * n_teams;
+  const std::int64_t step = std::int64_t{gridDim.x} * n_teams;
+  const C share = C(1) / static_cast<C>(rows.n_columns);
+  Vector<T, kVec> weight[kVectors];
+  load_row(weight, rows.weight, team, rows.weight != nullptr ? rows.n_columns : 0, T(C(1)));
+  Values<C, kVec> weight_sums[kVectors] = {};
+  Values<C, kVec> bias_sums[kVectors] = {};
+  RowPart<kVec, kVectors, T> part;
+  std::int64_t row = block_first + threadIdx.x / team.size;
+  part.load(rows, row, team);
+  // Every team of a block makes as many steps as the first, for they reduce together.
+  for (std::int64_t first = block_first; first < rows.n_rows; first += step, row += step) {
+    RowPart<kVec, kVectors, T> next;
+    next.load(rows, row + step, team);
+    keep_packed(weight);
+    const int columns = row < rows.n_rows ? rows.n_columns : 0;
+    Vector<T, kVec> more[kVectors];
+    load_row(more, rows.sum_gradient + row * rows.n_columns, team,
+             rows.sum_gradient != nullptr ? columns : 0, T(C(0)));
+    RowSums<C> sums = {C(0), C(0)};
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const auto x = unpack(part.x[v]);
+      const auto g = unpack(part.gradient[v]);
+      const auto w = unpack(weight[v]);
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) {
+        const C normal = (x.value[i] - part.mean) * part.rstd;
+        const C scaled = g.value[i] * w.value[i];
+        sums.flat += scaled;
+        sums.along += scaled * normal;
+        weight_sums[v].value[i] += g.value[i] * normal;
+        bias_sums[v].value[i] += g.value[i];
+      }
+    }
+    sums = combine_team(team, sums, RowSums<C>{C(0), C(0)}, board, RowSums<C>::combine);
+    const C flat = rows.centred ? sums.flat * share : C(0);
+    const C along = sums.along * share;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const int column = team.column<kVec>(v);
+      if (column >= columns) continue;
+      const auto x = unpack(part.x[v]);
+      auto g = unpack(part.gradient[v]);
+      const auto w = unpack(weight[v]);
+      const auto m = unpack(more[v]);
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) {
+        const C normal = (x.value[i] - part.mean) * part.rstd;
+        g.value[i] = part.rstd * (g.value[i] * w.value[i] - flat - normal * along) + m.value[i];
+      }
+      store_vector(rows.x_gradient + row * rows.n_columns + column, pack<T>(g));
+    }
+    part = next;
+  }
+  if (rows.partial == nullptr) return;
+  store_partial(team, rows.n_columns, rows.partial, weight_sums, bias_sums);
+}
+
+// Long rows: a block each, read once for the sums and once for the result.
+template <int kVec, class T>
+__global__ void __launch_bounds__(kRowThreads) norm_gradient_long_kernel(NormGradientRows<T> rows) {
+  using C = Compute<T>;
+  __shared__ RowSums<C> memory[64];
+  TeamBoard<RowSums<C>> board(memory);
+  const Team team(kRowThreads);
+  const std::int64_t first = std::int64_t{blockIdx.x} * rows.n_columns;
+  const C mean = rows.centred ? rows.mean[blockIdx.x] : C(0);
+  const C rstd = rows.rstd[blockIdx.x];
+  const auto load = [&](int column, Values<C, kVec>& normal, Values<C, kVec>& scaled) {
+    normal = unpack(load_vector<kVec>(rows.x + first + column));
+    scaled = unpack(load_vector<kVec>(rows.gradient + first + column));
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) normal.value[i] = (normal.value[i] - mean) * rstd;
+    if (rows.weight == nullptr) return;
+    const auto w = unpack(load_vector<kVec>(rows.weight + column));
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) scaled.value[i] *= w.value[i];
+  };
+  RowSums<C> sums = {C(0), C(0)};
+  Values<C, kVec> normal;
+  Values<C, kVec> scaled;
+#pragma unroll 2
+  for (int column = team.rank * kVec; column < rows.n_columns; column += kRowThreads * kVec) {
+    load(column, normal, scaled);
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      sums.flat += scaled.value[i];
+      sums.along += scaled.value[i] * normal.value[i];
+    }
+  }
+  sums = combine_team(team, sums, RowSums<C>{C(0), C(0)}, board, RowSums<C>::combine);
+  const C flat = rows.centred ? sums.flat / static_cast<C>(rows.n_columns) : C(0);
+  const C along = sums.along / static_cast<C>(rows.n_columns);
+#pragma unroll 2
+  for (int column = team.rank * kVec; column < rows.n_columns; column += kRowThreads * kVec) {
+    load(column, normal, scaled);
+    Values<C, kVec> result;
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      result.value[i] = rstd * (scaled.value[i] - flat - normal.value[i] * along);
+    }
+    if (rows.sum_gradient != nullptr) {
+      const auto more = unpack(load_vector<kVec>(rows.sum_gradient + first + column));
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) result.value[i] += more.value[i];
+    }
+    store_vector(rows.x_gradient + first + column, pack<T>(result));
+  }
+}
+
+// The columns' sums over a piece of the rows, a thread a column.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    norm_columns_kernel(NormGradientRows<T> rows, std::int64_t piece) {
+  using C = Compute<T>;
+  const int column = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  if (column >= rows.n_columns) return;
+  const std::int64_t begin = blockIdx.y * piece;
+  const std::int64_t end = begin + piece < rows.n_rows ? begin + piece : rows.n_rows;
+  C weight_sum = C(0);
+  C bias_sum = C(0);
+#pragma unroll 8
+  for (std::int64_t row = begin; row < end; ++row) {
+    const C g = static_cast<C>(rows.gradient[row * rows.n_columns + column]);
+    const C x = static_cast<C>(rows.x[row * rows.n_columns + column]);
+    const C mean = rows.centred ? rows.mean[row] : C(0);
+    weight_sum += g * ((x - mean) * rows.rstd[row]);
+    bias_sum += g;
+  }
+  C* to = rows.partial + std::int64_t{blockIdx.y} * 2 * rows.n_columns + column;
+  to[0] = weight_sum;
+  to[rows.n_columns] = bias_sum;
+}
+
+constexpr int kSumColumns = 32;  // columns of a block that adds partial sums, and threads a column
+
+// The partial sums of a column, added in an order fixed by their number.
+template <class T>
+__global__ void __launch_bounds__(kSumColumns* kSumColumns)
+    add_partials_kernel(const Compute<T>* partial, int n_pieces, int n_columns, T* weight_gradient,
+                        T* bias_gradient) {
+  using C = Compute<T>;
+  __shared__ C memory[kSumColumns][kSumColumns + 1];
+  wait_for_previous();
+  T* out = blockIdx.y == 0 ? weight_gradient : bias_gradient;
+  if (out == nullptr) return;
+  const int column = static_cast<int>(blockIdx.x * kSumColumns + threadIdx.x);
+  C sum = C(0);
+  if (column < n_columns) {
+    const C* from = partial + std::int64_t{blockIdx.y} * n_columns + column;
+#pragma unroll 8
+    for (int piece = static_cast<int>(threadIdx.y); piece < n_pieces; piece += kSumColumns) {
+      sum += from[std::int64_t{piece} * 2 * n_columns];
+    }
+  }
+  memory[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  for (unsigned height = kSumColumns / 2; height > 0; height /= 2) {
+    if (threadIdx.y < height) {
+      memory[threadIdx.y][threadIdx.x] += memory[threadIdx.y + height][threadIdx.x];
+    }
+    __syncthreads();
+  }
+  if (threadIdx.y == 0 && column < n_columns) out[column] = static_cast<T>(memory[0][threadIdx.x]);
+}
+
+// The partial sums' space, where there are gradients to add them up to.
+template <class T>
+Buffer allocate_partial(StreamView stream, NormGradientRows<T>& rows, std::int64_t n_pieces,
+                        bool wanted) {
+  Buffer space;
+  if (wanted) {
+    space =
+        pool_of(stream.device())
+            .allocate(static_cast<std::size_t>(n_pieces * 2 * rows.n_columns) * sizeof(Compute<T>),
+                      stream);
+  }
+  rows.partial = reinterpret_cast<Compute<T>*>(space.data());
+  return space;
+}
+
+template <class T>
+void add_partials(StreamView stream, const NormGradientRows<T>& rows, std::int64_t n_pieces,
+                  T* weight_gradient, T* bias_gradient) {
+  if (rows.partial == nullptr) return;
+  const dim3 grid(static_cast<unsigned>((rows.n_columns + kSumColumns - 1) / kSumColumns), 2);
+  const Launch how("norm_gradient", stream, grid, dim3(kSumColumns, kSumColumns));
+  launch(how.overlapping(), add_partials_kernel<T>, rows.partial, static_cast<int>(n_pieces),
+         rows.n_columns, weight_gradient, bias_gradient);
+}
+
+template <int kVec, class T>
+bool gradient_in_registers(StreamView stream, NormGradientRows<T> rows, T* weight_gradient,
+                           T* bias_gradient) {
+  const RowPlan plan = plan_rows(rows.n_columns, kVec, kVec > 1 ? 2 : 4, kHeld<kVec, T>);
+  if (!plan.fits()) return false;
+  const std::int64_t teams = plan.rows_per_block();
+  const std::int64_t least = teams * kLeastRows;
+  const std::int64_t blocks = std::min(kWalkers / plan.threads, (rows.n_rows + least - 1) / least);
+  const Buffer space = allocate_partial(stream, rows, blocks,
+                                        weight_gradient != nullptr || bias_gradient != nullptr);
+  const std::size_t shared =
+      teams > 1 && rows.partial != nullptr
+          ? static_cast<std::size_t>(teams * 2 * rows.n_columns) * sizeof(Compute<T>)
+          : 0;
+  launch({"norm_gradient", stream, dim3(static_cast<unsigned>(blocks)),
+          dim3(static_cast<unsigned>(plan.threads)), shared},
+         norm_gradient_kernel<kVec, T>, rows, plan.team);
+  add_partials(stream, rows, blocks, weight_gradient, bias_gradient);
+  return true;
+}
+
+template <class T>
+void gradient_of_long_rows(StreamView stream, NormGradientRows<T> rows, bool aligned,
+                           T* weight_gradient, T* bias_gradient) {
+  launch(
+      {"norm_gradient", stream, dim3(static_cast<unsigned>(rows.n_rows)), dim3(kRowThreads)},
+      aligned ? norm_gradient_long_kernel<vector_width<T>(), T> : norm_gradient_long_kernel<1, T>,
+      rows);
+  if (weight_gradient == nullptr && bias_gradient == nullptr) return;
+  const std::int64_t n_pieces = std::clamp<std::int64_t>(rows.n_rows / 32, 1, 64);
+  const std::int64_t piece = (rows.n_rows + n_pieces - 1) / n_pieces;
+  const Buffer space = allocate_partial(stream, rows, n_pieces, true);
+  launch({"norm_gradient", stream,
+          dim3(static_cast<unsigned>((rows.n_columns + kThreads - 1) / kThreads),
+               static_cast<unsigned>(n_pieces)),
+          dim3(kThreads)},
+         norm_columns_kernel<T>, rows, piece);
+  add_partials(stream, rows, n_pieces, weight_gradient, bias_gradient);
+}
+
+}  // namespace
+
+void norm_gradient(StreamView stream, const Norm& how, const Operand& x, const Operand& weight,
+                   const Operand& mean, const Operand& rstd, const Operand& gradient,
+                   const Operand& sum_gradient, const Operand& x_gradient,
+                   const Operand& weight_gradient, const Operand& bias_gradient) {
+  if (how.n_columns == 0) return;
+  dispatch_floating(x.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using C = Compute<T>;
+    auto* to_weight = static_cast<T*>(weight_gradient.data);
+    auto* to_bias = static_cast<T*>(bias_gradient.data);
+    if (how.n_rows == 0) {
+      const std::size_t bytes = static_cast<std::size_t>(how.n_columns) * sizeof(T);
+      for (T* to : {to_weight, to_bias}) {
+        if (to != nullptr) {
+          driver::fill_async(stream.device().index, to, 0, bytes, stream.handle());
+        }
+      }
+      return;
+    }
+    const NormGradientRows<T> rows = {static_cast<const T*>(x.data),
+                                      static_cast<const T*>(weight.data),
+                                      static_cast<const C*>(mean.data),
+                                      static_cast<const C*>(rstd.data),
+                                      static_cast<const T*>(gradient.data),
+                                      static_cast<const T*>(sum_gradient.data),
+                                      static_cast<T*>(x_gradient.data),
+                                      nullptr,
+                                      how.n_rows,
+                                      static_cast<int>(how.n_columns),
+                                      how.op == NormOp::layer};
+    constexpr int kWide = vector_width<T>();
+    const bool aligned = rows_align(how.n_columns, kWide, sizeof(T), rows.x, rows.weight,
+                                    rows.gradient, rows.sum_gradient, rows.x_gradient);
+    if constexpr (sizeof(T) < 8) {  // 8-byte elements are as fast one by one
+      if (aligned && gradient_in_registers<kWide>(stream, rows, to_weight, to_bias)) return;
+    }
+    if (gradient_in_registers<1>(stream, rows, to_weight, to_bias)) return;
+    gradient_of_long_rows(stream, rows, aligned, to_weight, to_bias);
+  });
+}
+
+}  // namespace causeway::kernels::cuda

@@ -1,6 +1,7 @@
 // The CUDA kernels of a build without CUDA: no stream of such a device can exist, so none is
 // called.
 #include "causeway/core/error.h"
+#include "causeway/kernels/attention.h"
 #include "causeway/kernels/elementwise.h"
 #include "causeway/kernels/indexing.h"
 #include "causeway/kernels/matmul.h"
@@ -38,6 +39,11 @@ CAUSEWAY_ABSENT(scatter_add, const Operand&, const Operand&, const Operand&, Cub
 CAUSEWAY_ABSENT(uniform, RandomKey, double, double, const Operand&)
 CAUSEWAY_ABSENT(normal, RandomKey, double, double, const Operand&)
 CAUSEWAY_ABSENT(integers, RandomKey, std::int64_t, std::uint64_t, const Operand&)
+CAUSEWAY_ABSENT(attention, const Attention&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(attention_gradient, const Attention&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(matmul, const Operand&, const Operand&, const Operand&, bool)
 
 }  // namespace causeway::kernels::cuda

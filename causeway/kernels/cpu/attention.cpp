@@ -129,13 +129,19 @@ void scale_row(C* row, std::int64_t count, C factor) {
   for (std::int64_t i = 0; i < count; ++i) row[i] *= factor;
 }
 
+// exp of what is at most about 0: probabilities below 1e-38 need not be told from 0.
+CAUSEWAY_HOST_DEVICE float probability(float x) {
+  return elementary::exp_within(x < -87.0f ? -87.0f : x);
+}
+CAUSEWAY_HOST_DEVICE double probability(double x) { return math::exp(x); }
+
 // score[i] = exp(scale * score[i] - shift) for the first `count`, 0 up to `width`; gives the sum.
 template <class C>
 C exponentials(C* score, std::int64_t count, std::int64_t width, C scale, C shift) {
   C sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t i = 0; i < count; ++i) {
-    const C value = math::exp(score[i] * scale - shift);
+    const C value = probability(score[i] * scale - shift);
     score[i] = value;
     sum += value;
   }

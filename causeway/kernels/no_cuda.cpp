@@ -5,6 +5,7 @@
 #include "causeway/kernels/convolution.h"
 #include "causeway/kernels/cross_entropy.h"
 #include "causeway/kernels/dropout.h"
+#include "causeway/kernels/attention.h"
 #include "causeway/kernels/elementwise.h"
 #include "causeway/kernels/embedding.h"
 #include "causeway/kernels/indexing.h"
@@ -65,6 +66,11 @@ CAUSEWAY_ABSENT(pool, const Pooling&, const Operand&, const Operand&, const Oper
 CAUSEWAY_ABSENT(pool_gradient, const Pooling&, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(linear, Epilogue, const Operand&, const Operand&, const Operand&, const Operand&,
                 const Operand&, const Operand&, bool)
+CAUSEWAY_ABSENT(attention, const Attention&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(attention_gradient, const Attention&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(matmul, const Operand&, const Operand&, const Operand&, bool)
 CAUSEWAY_ABSENT(softmax, SoftmaxOp, const Operand&, const Operand&, std::int64_t, std::int64_t)
 CAUSEWAY_ABSENT(softmax_gradient, SoftmaxOp, const Operand&, const Operand&, const Operand&,

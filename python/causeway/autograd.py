@@ -60,6 +60,28 @@ class detect_anomaly(_Guarded):
         return _core._DetectAnomaly(self.step)
 
 
+class Hook:
+    """A function that sees a tensor's gradient when it is complete; remove() takes it off again."""
+
+    def __init__(self, tensor: Tensor, function: Callable[[Tensor], Tensor | None]) -> None:
+        self._tensor = tensor
+        self._id = tensor._add_hook(function)
+
+    def remove(self) -> None:
+        """Takes the hook off."""
+        self._tensor._remove_hook(self._id)
+
+
+def _register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Hook:
+    """Calls hook(gradient) when the tensor's gradient is complete; what it returns, if anything,
+    takes the gradient's place.
+    """
+    return Hook(self, hook)
+
+
+Tensor.register_hook = _register_hook
+
+
 class Context:
     """What a Function keeps between its way forward and its way back."""
 

@@ -103,7 +103,7 @@ struct HardSwish {
   T b;
   CAUSEWAY_HOST_DEVICE T value(T x) const { return x * HardSigmoid<T>{a, b}.value(x); }
   CAUSEWAY_HOST_DEVICE T slope(T x) const {
-    return x <= T(-3) ? T(0) : (x >= T(3) ? T(1) : x / T(3) + T(0.5));
+    return x < T(-3) ? T(0) : (x > T(3) ? T(1) : x / T(3) + T(0.5));
   }
 };
 template <class T>

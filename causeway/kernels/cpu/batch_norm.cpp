@@ -16,22 +16,25 @@ namespace {
 constexpr std::int64_t kShortRun = 16;  // pixels
 constexpr std::int64_t kTogether = 64;  // columns walked together
 
-// Calls finish(channel, sum) with the sum of term(channel, at) over the channel's flat positions.
-template <class C, class Term, class Finish>
-void sum_channels(Cube cube, const Term& term, const Finish& finish) {
+// Calls finish(channel, sums) with the sums of each term(channel, at) over the channel's flat
+// positions.
+template <class C, class Finish, class... Terms>
+void sum_channels(Cube cube, const Finish& finish, const Terms&... terms) {
+  using Sums = std::array<double, sizeof...(Terms)>;
   const std::int64_t image = cube.axis * cube.inner;
   if (cube.inner >= kShortRun) {
     return parallel_for(
         cube.axis, row_grain(cube.outer * cube.inner), [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t channel = begin; channel < end; ++channel) {
-            double sum = 0;
+            Sums sums{};
             for (std::int64_t first = channel * cube.inner; first < cube.count(); first += image) {
-              sum +=
-                  static_cast<double>(sum_row<C>(cube.inner, [&](std::int64_t i) CAUSEWAY_INLINE {
-                    return term(channel, first + i);
-                  }));
+              std::size_t which = 0;
+              ((sums[which++] += static_cast<double>(sum_row<C>(
+                    cube.inner,
+                    [&](std::int64_t i) CAUSEWAY_INLINE { return terms(channel, first + i); }))),
+               ...);
             }
-            finish(channel, sum);
+            finish(channel, sums);
           }
         });
   }
@@ -42,25 +45,31 @@ void sum_channels(Cube cube, const Term& term, const Finish& finish) {
          first += group) {
       const std::int64_t channels = std::min(group, cube.axis - first);
       const std::int64_t n_columns = channels * cube.inner;
-      std::array<double, kTogether> sums{};
+      std::array<std::array<double, kTogether>, sizeof...(Terms)> columns{};
       std::array<std::int64_t, kTogether> channel_of{};
       for (std::int64_t i = 0; i < n_columns; ++i) {
         channel_of[static_cast<std::size_t>(i)] = first + i / cube.inner;
       }
-      for (std::int64_t row = 0; row < cube.outer; ++row) {
-        const std::int64_t at = row * image + first * cube.inner;
+      const auto add_row = [&](std::int64_t at, std::array<double, kTogether>& sums,
+                               const auto& term) {
 #pragma omp simd
         for (std::int64_t i = 0; i < n_columns; ++i) {
           const auto slot = static_cast<std::size_t>(i);
           sums[slot] += static_cast<double>(term(channel_of[slot], at + i));
         }
+      };
+      for (std::int64_t row = 0; row < cube.outer; ++row) {
+        std::size_t which = 0;
+        (add_row(row * image + first * cube.inner, columns[which++], terms), ...);
       }
       for (std::int64_t k = 0; k < channels; ++k) {
-        double sum = 0;
-        for (std::int64_t i = 0; i < cube.inner; ++i) {
-          sum += sums[static_cast<std::size_t>(k * cube.inner + i)];
+        Sums sums{};
+        for (std::size_t which = 0; which < sums.size(); ++which) {
+          for (std::int64_t i = 0; i < cube.inner; ++i) {
+            sums[which] += columns[which][static_cast<std::size_t>(k * cube.inner + i)];
+          }
         }
-        finish(first + k, sum);
+        finish(first + k, sums);
       }
     }
   };
@@ -101,28 +110,29 @@ void batch_statistics(const BatchNorm& how, const T* x, C* running_mean, C* runn
   const auto count = static_cast<double>(how.cube.outer * how.cube.inner);
   sum_channels<C>(
       how.cube,
-      [&](std::int64_t, std::int64_t at) CAUSEWAY_INLINE { return static_cast<C>(x[at]); },
-      [&](std::int64_t channel, double sum) { mean[channel] = static_cast<C>(sum / count); });
-  sum_channels<C>(
-      how.cube,
-      [&](std::int64_t channel, std::int64_t at) CAUSEWAY_INLINE {
-        const C distance = static_cast<C>(x[at]) - mean[channel];
-        return distance * distance;
+      [&](std::int64_t channel, const auto& sums) {
+        mean[channel] = static_cast<C>(sums[0] / count);
       },
-      [&](std::int64_t channel, double squares) {
-        rstd[channel] =
-            C(1) / math::sqrt(static_cast<C>(squares / count) + static_cast<C>(how.epsilon));
-        const double kept = 1 - how.momentum;
-        if (running_mean != nullptr) {
-          running_mean[channel] = static_cast<C>(kept * static_cast<double>(running_mean[channel]) +
-                                                 how.momentum * static_cast<double>(mean[channel]));
-        }
-        if (running_variance != nullptr) {
-          const double unbiased = squares / std::max(count - 1, 1.0);
-          running_variance[channel] = static_cast<C>(
-              kept * static_cast<double>(running_variance[channel]) + how.momentum * unbiased);
-        }
-      });
+      [&](std::int64_t, std::int64_t at) CAUSEWAY_INLINE { return static_cast<C>(x[at]); });
+  const auto finish = [&](std::int64_t channel, const auto& sums) {
+    const double squares = sums[0];
+    rstd[channel] =
+        C(1) / math::sqrt(static_cast<C>(squares / count) + static_cast<C>(how.epsilon));
+    const double kept = 1 - how.momentum;
+    if (running_mean != nullptr) {
+      running_mean[channel] = static_cast<C>(kept * static_cast<double>(running_mean[channel]) +
+                                             how.momentum * static_cast<double>(mean[channel]));
+    }
+    if (running_variance != nullptr) {
+      const double unbiased = squares / std::max(count - 1, 1.0);
+      running_variance[channel] = static_cast<C>(
+          kept * static_cast<double>(running_variance[channel]) + how.momentum * unbiased);
+    }
+  };
+  sum_channels<C>(how.cube, finish, [&](std::int64_t channel, std::int64_t at) CAUSEWAY_INLINE {
+    const C distance = static_cast<C>(x[at]) - mean[channel];
+    return distance * distance;
+  });
 }
 
 }  // namespace
@@ -181,24 +191,19 @@ void batch_norm_gradient(StreamView, const BatchNorm& how, const Operand& in, co
     std::vector<C> along(n_channels, C(0));
     const auto count = static_cast<double>(how.cube.outer * how.cube.inner);
     if (how.training || to_weight != nullptr || to_bias != nullptr) {
+      const auto finish = [&](std::int64_t channel, const auto& sums) {
+        if (to_bias != nullptr) to_bias[channel] = static_cast<T>(static_cast<C>(sums[0]));
+        if (to_weight != nullptr) to_weight[channel] = static_cast<T>(static_cast<C>(sums[1]));
+        if (!how.training) return;
+        flat[static_cast<std::size_t>(channel)] = static_cast<C>(sums[0] / count);
+        along[static_cast<std::size_t>(channel)] = static_cast<C>(sums[1] / count);
+      };
       sum_channels<C>(
-          how.cube,
+          how.cube, finish,
           [&](std::int64_t, std::int64_t at) CAUSEWAY_INLINE { return static_cast<C>(g[at]); },
-          [&](std::int64_t channel, double sum) {
-            if (to_bias != nullptr) to_bias[channel] = static_cast<T>(static_cast<C>(sum));
-            if (how.training) flat[static_cast<std::size_t>(channel)] = static_cast<C>(sum / count);
-          });
-      sum_channels<C>(
-          how.cube,
           [&](std::int64_t channel, std::int64_t at) CAUSEWAY_INLINE {
             return static_cast<C>(g[at]) *
                    ((static_cast<C>(x[at]) - means[channel]) * rstds[channel]);
-          },
-          [&](std::int64_t channel, double sum) {
-            if (to_weight != nullptr) to_weight[channel] = static_cast<T>(static_cast<C>(sum));
-            if (how.training) {
-              along[static_cast<std::size_t>(channel)] = static_cast<C>(sum / count);
-            }
           });
     }
     map_channels(how.cube, [&](std::int64_t channel, std::int64_t at) CAUSEWAY_INLINE {

@@ -1,7 +1,7 @@
 // Batch norm of the channels of a cube, and its gradient, on the CPU. A channel belongs to one
 // thread; its runs of pixels are summed lane by lane and the runs in f64, mean before variance.
-// Where runs are short, neighbouring channels are walked together, so that the lanes go across
-// them. Bound by memory.
+// Where runs are short, whole images are walked, so that the lanes go across channels. Bound by
+// memory.
 #include "causeway/kernels/cpu/row_sums.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/normalize.h"
@@ -14,7 +14,53 @@ namespace causeway::kernels::cpu {
 namespace {
 
 constexpr std::int64_t kShortRun = 16;  // pixels
-constexpr std::int64_t kTogether = 64;  // columns walked together
+constexpr std::int64_t kRowsTogether = 64;
+constexpr std::int64_t kMostPieces = 64;
+
+// Short runs: pieces of the images, their number fixed by the shape, are summed column by column of
+// the (images, channels * pixels) matrix, some rows at a time in the compute type.
+template <class C, class Finish, class... Terms>
+void sum_columns(Cube cube, const Finish& finish, const Terms&... terms) {
+  constexpr std::size_t kTerms = sizeof...(Terms);
+  const std::int64_t image = cube.axis * cube.inner;
+  const std::int64_t piece = std::max(kRowsTogether, (cube.outer + kMostPieces - 1) / kMostPieces);
+  const std::int64_t n_pieces = (cube.outer + piece - 1) / piece;
+  const auto width = static_cast<std::size_t>(image);
+  std::vector<double> partial(static_cast<std::size_t>(n_pieces) * kTerms * width);
+  parallel_for(n_pieces, row_grain(piece * image), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<C> sums(width);
+    const auto add_rows = [&](std::int64_t first, std::int64_t last, double* to, const auto& term) {
+      std::fill(sums.begin(), sums.end(), C(0));
+      C* __restrict into = sums.data();
+      for (std::int64_t row = first; row < last; ++row) {
+        if (cube.inner == 1) {
+#pragma omp simd
+          for (std::int64_t i = 0; i < image; ++i) into[i] += term(i, row * image + i);
+        } else {
+          for (std::int64_t i = 0; i < image; ++i) into[i] += term(i / cube.inner, row * image + i);
+        }
+      }
+      for (std::int64_t i = 0; i < image; ++i) to[i] += static_cast<double>(into[i]);
+    };
+    for (std::int64_t first = begin * piece; first < std::min(end * piece, cube.outer);) {
+      const std::int64_t at = first / piece;
+      const std::int64_t last = std::min({first + kRowsTogether, (at + 1) * piece, cube.outer});
+      double* to = partial.data() + static_cast<std::size_t>(at) * kTerms * width;
+      std::size_t which = 0;
+      (add_rows(first, last, to + width * which++, terms), ...);
+      first = last;
+    }
+  });
+  for (std::int64_t channel = 0; channel < cube.axis; ++channel) {
+    std::array<double, kTerms> sums{};
+    for (std::size_t line = 0; line < static_cast<std::size_t>(n_pieces) * kTerms; ++line) {
+      for (std::int64_t i = channel * cube.inner; i < (channel + 1) * cube.inner; ++i) {
+        sums[line % kTerms] += partial[line * width + static_cast<std::size_t>(i)];
+      }
+    }
+    finish(channel, sums);
+  }
+}
 
 // Calls finish(channel, sums) with the sums of each term(channel, at) over the channel's flat
 // positions.
@@ -38,42 +84,7 @@ void sum_channels(Cube cube, const Finish& finish, const Terms&... terms) {
           }
         });
   }
-  const std::int64_t group = std::max<std::int64_t>(1, kTogether / cube.inner);  // channels
-  const std::int64_t n_groups = (cube.axis + group - 1) / group;
-  const auto walk = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t first = begin * group; first < std::min(end * group, cube.axis);
-         first += group) {
-      const std::int64_t channels = std::min(group, cube.axis - first);
-      const std::int64_t n_columns = channels * cube.inner;
-      std::array<std::array<double, kTogether>, sizeof...(Terms)> columns{};
-      std::array<std::int64_t, kTogether> channel_of{};
-      for (std::int64_t i = 0; i < n_columns; ++i) {
-        channel_of[static_cast<std::size_t>(i)] = first + i / cube.inner;
-      }
-      const auto add_row = [&](std::int64_t at, std::array<double, kTogether>& sums,
-                               const auto& term) {
-#pragma omp simd
-        for (std::int64_t i = 0; i < n_columns; ++i) {
-          const auto slot = static_cast<std::size_t>(i);
-          sums[slot] += static_cast<double>(term(channel_of[slot], at + i));
-        }
-      };
-      for (std::int64_t row = 0; row < cube.outer; ++row) {
-        std::size_t which = 0;
-        (add_row(row * image + first * cube.inner, columns[which++], terms), ...);
-      }
-      for (std::int64_t k = 0; k < channels; ++k) {
-        Sums sums{};
-        for (std::size_t which = 0; which < sums.size(); ++which) {
-          for (std::int64_t i = 0; i < cube.inner; ++i) {
-            sums[which] += columns[which][static_cast<std::size_t>(k * cube.inner + i)];
-          }
-        }
-        finish(first + k, sums);
-      }
-    }
-  };
-  parallel_for(n_groups, row_grain(cube.outer * kTogether), walk);
+  sum_columns<C>(cube, finish, terms...);
 }
 
 // out[at] = function(channel, at) for every position of the cube.

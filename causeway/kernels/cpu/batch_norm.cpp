@@ -1,7 +1,7 @@
 // Batch norm of the channels of a cube, and its gradient, on the CPU. A channel belongs to one
 // thread; its runs of pixels are summed lane by lane and the runs in f64, mean before variance.
-// Where runs are short, neighbouring channels are walked together, so that the lanes go across
-// them. Bound by memory.
+// Where runs are short, whole images are walked, so that the lanes go across channels. Bound by
+// memory.
 #include "causeway/kernels/cpu/row_sums.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/normalize.h"
@@ -14,57 +14,77 @@ namespace causeway::kernels::cpu {
 namespace {
 
 constexpr std::int64_t kShortRun = 16;  // pixels
-constexpr std::int64_t kTogether = 64;  // columns walked together
+constexpr std::int64_t kRowsTogether = 64;
+constexpr std::int64_t kMostPieces = 64;
 
-// Calls finish(channel, sum) with the sum of term(channel, at) over the channel's flat positions.
-template <class C, class Term, class Finish>
-void sum_channels(Cube cube, const Term& term, const Finish& finish) {
+// Short runs: pieces of the images, their number fixed by the shape, are summed column by column of
+// the (images, channels * pixels) matrix, some rows at a time in the compute type.
+template <class C, class Finish, class... Terms>
+void sum_columns(Cube cube, const Finish& finish, const Terms&... terms) {
+  constexpr std::size_t kTerms = sizeof...(Terms);
+  const std::int64_t image = cube.axis * cube.inner;
+  const std::int64_t piece = std::max(kRowsTogether, (cube.outer + kMostPieces - 1) / kMostPieces);
+  const std::int64_t n_pieces = (cube.outer + piece - 1) / piece;
+  const auto width = static_cast<std::size_t>(image);
+  std::vector<double> partial(static_cast<std::size_t>(n_pieces) * kTerms * width);
+  parallel_for(n_pieces, row_grain(piece * image), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<C> sums(width);
+    const auto add_rows = [&](std::int64_t first, std::int64_t last, double* to, const auto& term) {
+      std::fill(sums.begin(), sums.end(), C(0));
+      C* __restrict into = sums.data();
+      for (std::int64_t row = first; row < last; ++row) {
+        if (cube.inner == 1) {
+#pragma omp simd
+          for (std::int64_t i = 0; i < image; ++i) into[i] += term(i, row * image + i);
+        } else {
+          for (std::int64_t i = 0; i < image; ++i) into[i] += term(i / cube.inner, row * image + i);
+        }
+      }
+      for (std::int64_t i = 0; i < image; ++i) to[i] += static_cast<double>(into[i]);
+    };
+    for (std::int64_t first = begin * piece; first < std::min(end * piece, cube.outer);) {
+      const std::int64_t at = first / piece;
+      const std::int64_t last = std::min({first + kRowsTogether, (at + 1) * piece, cube.outer});
+      double* to = partial.data() + static_cast<std::size_t>(at) * kTerms * width;
+      std::size_t which = 0;
+      (add_rows(first, last, to + width * which++, terms), ...);
+      first = last;
+    }
+  });
+  for (std::int64_t channel = 0; channel < cube.axis; ++channel) {
+    std::array<double, kTerms> sums{};
+    for (std::size_t line = 0; line < static_cast<std::size_t>(n_pieces) * kTerms; ++line) {
+      for (std::int64_t i = channel * cube.inner; i < (channel + 1) * cube.inner; ++i) {
+        sums[line % kTerms] += partial[line * width + static_cast<std::size_t>(i)];
+      }
+    }
+    finish(channel, sums);
+  }
+}
+
+// Calls finish(channel, sums) with the sums of each term(channel, at) over the channel's flat
+// positions.
+template <class C, class Finish, class... Terms>
+void sum_channels(Cube cube, const Finish& finish, const Terms&... terms) {
+  using Sums = std::array<double, sizeof...(Terms)>;
   const std::int64_t image = cube.axis * cube.inner;
   if (cube.inner >= kShortRun) {
     return parallel_for(
         cube.axis, row_grain(cube.outer * cube.inner), [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t channel = begin; channel < end; ++channel) {
-            double sum = 0;
+            Sums sums{};
             for (std::int64_t first = channel * cube.inner; first < cube.count(); first += image) {
-              sum +=
-                  static_cast<double>(sum_row<C>(cube.inner, [&](std::int64_t i) CAUSEWAY_INLINE {
-                    return term(channel, first + i);
-                  }));
+              std::size_t which = 0;
+              ((sums[which++] += static_cast<double>(sum_row<C>(
+                    cube.inner,
+                    [&](std::int64_t i) CAUSEWAY_INLINE { return terms(channel, first + i); }))),
+               ...);
             }
-            finish(channel, sum);
+            finish(channel, sums);
           }
         });
   }
-  const std::int64_t group = std::max<std::int64_t>(1, kTogether / cube.inner);  // channels
-  const std::int64_t n_groups = (cube.axis + group - 1) / group;
-  const auto walk = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t first = begin * group; first < std::min(end * group, cube.axis);
-         first += group) {
-      const std::int64_t channels = std::min(group, cube.axis - first);
-      const std::int64_t n_columns = channels * cube.inner;
-      std::array<double, kTogether> sums{};
-      std::array<std::int64_t, kTogether> channel_of{};
-      for (std::int64_t i = 0; i < n_columns; ++i) {
-        channel_of[static_cast<std::size_t>(i)] = first + i / cube.inner;
-      }
-      for (std::int64_t row = 0; row < cube.outer; ++row) {
-        const std::int64_t at = row * image + first * cube.inner;
-#pragma omp simd
-        for (std::int64_t i = 0; i < n_columns; ++i) {
-          const auto slot = static_cast<std::size_t>(i);
-          sums[slot] += static_cast<double>(term(channel_of[slot], at + i));
-        }
-      }
-      for (std::int64_t k = 0; k < channels; ++k) {
-        double sum = 0;
-        for (std::int64_t i = 0; i < cube.inner; ++i) {
-          sum += sums[static_cast<std::size_t>(k * cube.inner + i)];
-        }
-        finish(first + k, sum);
-      }
-    }
-  };
-  parallel_for(n_groups, row_grain(cube.outer * kTogether), walk);
+  sum_columns<C>(cube, finish, terms...);
 }
 
 // out[at] = function(channel, at) for every position of the cube.
@@ -101,28 +121,29 @@ void batch_statistics(const BatchNorm& how, const T* x, C* running_mean, C* runn
   const auto count = static_cast<double>(how.cube.outer * how.cube.inner);
   sum_channels<C>(
       how.cube,
-      [&](std::int64_t, std::int64_t at) CAUSEWAY_INLINE { return static_cast<C>(x[at]); },
-      [&](std::int64_t channel, double sum) { mean[channel] = static_cast<C>(sum / count); });
-  sum_channels<C>(
-      how.cube,
-      [&](std::int64_t channel, std::int64_t at) CAUSEWAY_INLINE {
-        const C distance = static_cast<C>(x[at]) - mean[channel];
-        return distance * distance;
+      [&](std::int64_t channel, const auto& sums) {
+        mean[channel] = static_cast<C>(sums[0] / count);
       },
-      [&](std::int64_t channel, double squares) {
-        rstd[channel] =
-            C(1) / math::sqrt(static_cast<C>(squares / count) + static_cast<C>(how.epsilon));
-        const double kept = 1 - how.momentum;
-        if (running_mean != nullptr) {
-          running_mean[channel] = static_cast<C>(kept * static_cast<double>(running_mean[channel]) +
-                                                 how.momentum * static_cast<double>(mean[channel]));
-        }
-        if (running_variance != nullptr) {
-          const double unbiased = squares / std::max(count - 1, 1.0);
-          running_variance[channel] = static_cast<C>(
-              kept * static_cast<double>(running_variance[channel]) + how.momentum * unbiased);
-        }
-      });
+      [&](std::int64_t, std::int64_t at) CAUSEWAY_INLINE { return static_cast<C>(x[at]); });
+  const auto finish = [&](std::int64_t channel, const auto& sums) {
+    const double squares = sums[0];
+    rstd[channel] =
+        C(1) / math::sqrt(static_cast<C>(squares / count) + static_cast<C>(how.epsilon));
+    const double kept = 1 - how.momentum;
+    if (running_mean != nullptr) {
+      running_mean[channel] = static_cast<C>(kept * static_cast<double>(running_mean[channel]) +
+                                             how.momentum * static_cast<double>(mean[channel]));
+    }
+    if (running_variance != nullptr) {
+      const double unbiased = squares / std::max(count - 1, 1.0);
+      running_variance[channel] = static_cast<C>(
+          kept * static_cast<double>(running_variance[channel]) + how.momentum * unbiased);
+    }
+  };
+  sum_channels<C>(how.cube, finish, [&](std::int64_t channel, std::int64_t at) CAUSEWAY_INLINE {
+    const C distance = static_cast<C>(x[at]) - mean[channel];
+    return distance * distance;
+  });
 }
 
 }  // namespace
@@ -181,24 +202,19 @@ void batch_norm_gradient(StreamView, const BatchNorm& how, const Operand& in, co
     std::vector<C> along(n_channels, C(0));
     const auto count = static_cast<double>(how.cube.outer * how.cube.inner);
     if (how.training || to_weight != nullptr || to_bias != nullptr) {
+      const auto finish = [&](std::int64_t channel, const auto& sums) {
+        if (to_bias != nullptr) to_bias[channel] = static_cast<T>(static_cast<C>(sums[0]));
+        if (to_weight != nullptr) to_weight[channel] = static_cast<T>(static_cast<C>(sums[1]));
+        if (!how.training) return;
+        flat[static_cast<std::size_t>(channel)] = static_cast<C>(sums[0] / count);
+        along[static_cast<std::size_t>(channel)] = static_cast<C>(sums[1] / count);
+      };
       sum_channels<C>(
-          how.cube,
+          how.cube, finish,
           [&](std::int64_t, std::int64_t at) CAUSEWAY_INLINE { return static_cast<C>(g[at]); },
-          [&](std::int64_t channel, double sum) {
-            if (to_bias != nullptr) to_bias[channel] = static_cast<T>(static_cast<C>(sum));
-            if (how.training) flat[static_cast<std::size_t>(channel)] = static_cast<C>(sum / count);
-          });
-      sum_channels<C>(
-          how.cube,
           [&](std::int64_t channel, std::int64_t at) CAUSEWAY_INLINE {
             return static_cast<C>(g[at]) *
                    ((static_cast<C>(x[at]) - means[channel]) * rstds[channel]);
-          },
-          [&](std::int64_t channel, double sum) {
-            if (to_weight != nullptr) to_weight[channel] = static_cast<T>(static_cast<C>(sum));
-            if (how.training) {
-              along[static_cast<std::size_t>(channel)] = static_cast<C>(sum / count);
-            }
           });
     }
     map_channels(how.cube, [&](std::int64_t channel, std::int64_t at) CAUSEWAY_INLINE {

@@ -26,54 +26,42 @@ struct Arrays {
   T* x_gradient;
 };
 
-// `scaled` has room for a row: weight * gradient. `sums` are those of weight and bias, n_columns
-// each.
-template <class T, class C>
-void gradient_row(const Norm& how, const Arrays<T>& arrays, std::int64_t row, C* __restrict scaled,
-                  C* __restrict normal, C* __restrict sums) {
+// `sums` are those of weight and bias, n_columns each. `weight_of(i)` is 1 without weights.
+template <class T, class C, class Weight>
+void gradient_row(const Norm& how, const Arrays<T>& arrays, std::int64_t row, C* sums,
+                  const Weight& weight_of) {
   const std::int64_t n_columns = how.n_columns;
-  const T* x = arrays.x + row * n_columns;
-  const T* g = arrays.gradient + row * n_columns;
-  T* to = arrays.x_gradient + row * n_columns;
+  const T* __restrict x = arrays.x + row * n_columns;
+  const T* __restrict g = arrays.gradient + row * n_columns;
+  T* __restrict to = arrays.x_gradient + row * n_columns;
   const C mean = how.op == NormOp::layer ? arrays.mean[row] : C(0);
   const C rstd = arrays.rstd[row];
   C* __restrict weight_sums = sums;
   C* __restrict bias_sums = sums + n_columns;
-  const auto walk = [&](const auto& weight_of) {
-#pragma omp simd
-    for (std::int64_t i = 0; i < n_columns; ++i) {
-      const C gi = static_cast<C>(g[i]);
-      const C xi = (static_cast<C>(x[i]) - mean) * rstd;
-      weight_sums[i] += gi * xi;
-      bias_sums[i] += gi;
-      normal[i] = xi;
-      scaled[i] = gi * weight_of(i);
-    }
-  };
-  if (arrays.weight != nullptr) {
-    walk([&](std::int64_t i) CAUSEWAY_INLINE { return static_cast<C>(arrays.weight[i]); });
-  } else {
-    walk([](std::int64_t) CAUSEWAY_INLINE { return C(1); });
-  }
+  const auto found = two_sums_of_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
+    const C gradient = static_cast<C>(g[i]);
+    const C normal = (static_cast<C>(x[i]) - mean) * rstd;
+    weight_sums[i] += gradient * normal;
+    bias_sums[i] += gradient;
+    const C scaled = gradient * weight_of(i);
+    return TwoSums<C>{scaled, scaled * normal};
+  });
   const C share = C(1) / static_cast<C>(n_columns);
-  C flat = C(0);
-  if (how.op == NormOp::layer) {
-    flat = share * sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE { return scaled[i]; });
-  }
-  const C along = share * sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
-                    return scaled[i] * normal[i];
-                  });
+  const C flat = how.op == NormOp::layer ? share * found.first : C(0);
+  const C along = share * found.second;
+  const auto result = [&](std::int64_t i) CAUSEWAY_INLINE {
+    const C normal = (static_cast<C>(x[i]) - mean) * rstd;
+    return rstd * (static_cast<C>(g[i]) * weight_of(i) - flat - normal * along);
+  };
   if (arrays.sum_gradient == nullptr) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < n_columns; ++i) {
-      to[i] = static_cast<T>(rstd * (scaled[i] - flat - normal[i] * along));
-    }
+    for (std::int64_t i = 0; i < n_columns; ++i) to[i] = static_cast<T>(result(i));
     return;
   }
   const T* more = arrays.sum_gradient + row * n_columns;
 #pragma omp simd
   for (std::int64_t i = 0; i < n_columns; ++i) {
-    to[i] = static_cast<T>(rstd * (scaled[i] - flat - normal[i] * along) + static_cast<C>(more[i]));
+    to[i] = static_cast<T>(result(i) + static_cast<C>(more[i]));
   }
 }
 
@@ -110,13 +98,17 @@ void norm_gradient(StreamView, const Norm& how, const Operand& x, const Operand&
     std::vector<C> partial(static_cast<std::size_t>(n_pieces * 2 * how.n_columns));
     const std::int64_t grain = row_grain(how.n_columns * rows);
     parallel_for(n_pieces, grain, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<C> scaled(static_cast<std::size_t>(how.n_columns));
-      std::vector<C> normal(static_cast<std::size_t>(how.n_columns));
       for (std::int64_t piece = begin; piece < end; ++piece) {
         C* sums = partial.data() + piece * 2 * how.n_columns;
         const std::int64_t last = std::min(how.n_rows, (piece + 1) * rows);
         for (std::int64_t row = piece * rows; row < last; ++row) {
-          gradient_row(how, arrays, row, scaled.data(), normal.data(), sums);
+          if (arrays.weight != nullptr) {
+            gradient_row(how, arrays, row, sums, [&](std::int64_t i) CAUSEWAY_INLINE {
+              return static_cast<C>(arrays.weight[i]);
+            });
+          } else {
+            gradient_row(how, arrays, row, sums, [](std::int64_t) CAUSEWAY_INLINE { return C(1); });
+          }
         }
       }
     });

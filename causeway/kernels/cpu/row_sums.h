@@ -35,6 +35,47 @@ CAUSEWAY_INLINE inline C sum_row(std::int64_t count, const Term& term) {
   return static_cast<C>(total);
 }
 
+template <class C>
+struct TwoSums {
+  C first;
+  C second;
+};
+
+// Two sums in one walk: term(i) is a TwoSums of their terms.
+template <class C, class Term>
+CAUSEWAY_INLINE inline TwoSums<C> two_sums_of_row(std::int64_t count, const Term& term) {
+  double first = 0;
+  double second = 0;
+  for (std::int64_t begin = 0; begin < count; begin += kRowChunk) {
+    const std::int64_t end = std::min(count, begin + kRowChunk);
+    C firsts[kRowLanes] = {};
+    C seconds[kRowLanes] = {};
+    std::int64_t i = begin;
+    for (; i + kRowLanes <= end; i += kRowLanes) {
+#pragma omp simd
+      for (std::int64_t lane = 0; lane < kRowLanes; ++lane) {
+        const TwoSums<C> both = term(i + lane);
+        firsts[lane] += both.first;
+        seconds[lane] += both.second;
+      }
+    }
+    for (std::int64_t lane = 0; i < end; ++i, ++lane) {
+      const TwoSums<C> both = term(i);
+      firsts[lane] += both.first;
+      seconds[lane] += both.second;
+    }
+    for (std::int64_t step = kRowLanes / 2; step > 0; step /= 2) {
+      for (std::int64_t lane = 0; lane < step; ++lane) {
+        firsts[lane] += firsts[lane + step];
+        seconds[lane] += seconds[lane + step];
+      }
+    }
+    first += static_cast<double>(firsts[0]);
+    second += static_cast<double>(seconds[0]);
+  }
+  return {static_cast<C>(first), static_cast<C>(second)};
+}
+
 // The greatest of value(i); NaNs are passed over.
 template <class C, class Value>
 CAUSEWAY_INLINE inline C max_row(std::int64_t count, const Value& value) {

@@ -26,7 +26,11 @@ struct AttentionGradients {
   const Operand& v;
 };
 
-// bf16 and f16, up to 64 queries, keys and features.
+// Whether every row of every operand begins at a multiple of 16 bytes.
+bool rows_are_aligned(const AttentionCall& call);
+bool rows_are_aligned(const AttentionCall& call, const AttentionGradients& gradients);
+
+// bf16 and f16, up to 64 queries, keys and features, rows aligned.
 void small_attention(StreamView stream, const AttentionCall& call);
 void small_attention_gradient(StreamView stream, const AttentionCall& call,
                               const AttentionGradients& gradients);

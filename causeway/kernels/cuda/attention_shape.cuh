@@ -5,7 +5,6 @@
 #include "causeway/kernels/cuda/elementwise.cuh"
 
 #include <cstdint>
-#include <initializer_list>
 
 namespace causeway::kernels::cuda {
 
@@ -67,20 +66,8 @@ struct AttentionShape {
   }
 };
 
-// Whether every row of every operand begins at a multiple of 16 bytes.
-inline bool rows_are_aligned(std::initializer_list<const Operand*> operands) {
-  for (const Operand* operand : operands) {
-    const std::size_t size = size_of(operand->dtype);
-    if (reinterpret_cast<std::uintptr_t>(operand->data) % 16 != 0) return false;
-    for (int dim = 0; dim < 3; ++dim) {
-      if (operand->strides[dim] * static_cast<std::int64_t>(size) % 16 != 0) return false;
-    }
-  }
-  return true;
-}
-
 inline AttentionShape attention_shape(const Attention& how, const Operand& q, const Operand& k,
-                                      const Operand& context) {
+                                      const Operand& context, bool vectors) {
   AttentionShape shape;
   shape.n_sequences = q.shape[0] * q.shape[1];
   shape.n_heads = static_cast<int>(q.shape[1]);
@@ -89,6 +76,7 @@ inline AttentionShape attention_shape(const Attention& how, const Operand& q, co
   shape.head_size = static_cast<int>(q.shape[3]);
   shape.causal = how.mask == AttentionMask::causal;
   shape.scale = how.scale;
+  shape.vectors = vectors;
   shape.context = static_cast<const std::int64_t*>(context.data);
   shape.context_stride = context.data != nullptr ? context.strides[0] : 0;
   return shape;

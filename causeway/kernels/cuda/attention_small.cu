@@ -133,8 +133,7 @@ __global__ void __launch_bounds__(kSmallWarps * 32)
 
 template <class T>
 void run(StreamView stream, const AttentionCall& call) {
-  AttentionShape shape = attention_shape(call.how, call.q, call.k, call.context);
-  shape.vectors = rows_are_aligned({&call.q, &call.k, &call.v, &call.out});
+  const AttentionShape shape = attention_shape(call.how, call.q, call.k, call.context, true);
   const SmallForward<T> views{HeadView<const T>(call.q), HeadView<const T>(call.k),
                               HeadView<const T>(call.v), HeadView<T>(call.out),
                               HeadView<float>(call.log_sum)};

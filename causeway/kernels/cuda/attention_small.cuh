@@ -2,6 +2,7 @@
 // the features are summed over, their order is free: a lane takes 16 neighbouring bytes of a row as
 // its share of two products. Where the rows are summed over, the order of the result's columns is
 // free: a lane takes 8 bytes of two rows, and ends up with 16 neighbouring bytes of the result.
+// Rows begin at multiples of 16 bytes.
 #pragma once
 
 #include "causeway/kernels/cuda/attention_mma.cuh"
@@ -17,11 +18,7 @@ __device__ __forceinline__ Vector<T, kVec> load_part(const HeadRows<const T>& ro
                                                      const AttentionShape& shape) {
   Vector<T, kVec> part;
   memset(&part, 0, sizeof(part));
-  if (row >= n_rows || column >= shape.head_size) return part;
-  const T* from = rows[row] + column;
-  if (shape.vectors) return load_vector<kVec>(from);
-#pragma unroll
-  for (int i = 0; i < kVec; ++i) part.value[i] = from[i];
+  if (row < n_rows && column < shape.head_size) part = load_vector<kVec>(rows[row] + column);
   return part;
 }
 
@@ -124,13 +121,7 @@ struct ColumnSums {
         for (int i = 0; i < 8; ++i) {
           values.value[i] = T(sum[group][i % 4][2 * half + i / 4] * factor[half]);
         }
-        T* to = rows[row] + column;
-        if (shape.vectors) {
-          store_vector(to, values);
-        } else {
-#pragma unroll
-          for (int i = 0; i < 8; ++i) to[i] = values.value[i];
-        }
+        store_vector(rows[row] + column, values);
       }
     }
   }

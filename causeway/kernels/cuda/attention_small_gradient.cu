@@ -226,9 +226,7 @@ __global__ void __launch_bounds__(kSmallWarps * 32)
 
 template <class T>
 void run(StreamView stream, const AttentionCall& call, const AttentionGradients& gradients) {
-  AttentionShape shape = attention_shape(call.how, call.q, call.k, call.context);
-  shape.vectors = rows_are_aligned({&call.q, &call.k, &call.v, &call.out, &gradients.gradient,
-                                    &gradients.q, &gradients.k, &gradients.v});
+  const AttentionShape shape = attention_shape(call.how, call.q, call.k, call.context, true);
   const GradientViews<T> views = gradient_views<T>(call, gradients);
   dispatch_small(shape, [&](auto groups, auto tiles, auto rows) {
     const int longer = shape.n_queries > shape.n_keys ? shape.n_queries : shape.n_keys;

@@ -1,4 +1,4 @@
-"""Runs `causeway bench ops` and the peers on one machine, one after the other, and prints them side
+"""Runs the suites of `causeway bench` and the peers on one machine, one after the other, and prints them side
 by side; with --out, writes the figures with the date, the commit and the machine as JSON.
 
     python3 bench/run.py --device cuda --out bench/results/NVIDIA-H200.json
@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+CPU_PEERS = {"ops": "numpy", "learning": "torch-cpu"}  # whom each suite is held against there
 
 
 def run_json(command, env=None):
@@ -35,8 +36,8 @@ def commit():
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
-def peer_times(peer, python, threads, env):
-    command = [python, ROOT / "bench" / "peers" / "ops.py", peer]
+def peer_times(suite, peer, python, threads, env):
+    command = [python, ROOT / "bench" / "peers" / f"{suite}.py", peer]
     if threads:
         command += ["--threads", str(threads)]
     result = run_json(command, env)
@@ -78,26 +79,36 @@ def main():
     parser.add_argument("--python", default=sys.executable, help="the interpreter with the peers")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--threads", type=int, help="CPU threads, ours and the peers'")
+    parser.add_argument("--suites", nargs="+", default=list(CPU_PEERS), choices=list(CPU_PEERS))
     parser.add_argument("--peers", nargs="*", help="torch-cuda, torch-cpu, numpy")
     parser.add_argument("--out", type=pathlib.Path)
     arguments = parser.parse_args()
     env = dict(os.environ)
-    command = [arguments.program, "bench", "ops", "--device", arguments.device, "--json", "--quiet"]
     if arguments.threads:
-        command += ["--threads", str(arguments.threads)]
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             env[name] = str(arguments.threads)
-    ours = run_json(command, env)
-    chosen = arguments.peers
-    if chosen is None:
-        chosen = ["torch-cuda"] if arguments.device == "cuda" else ["numpy"]
-    peers = dict(peer_times(peer, arguments.python, arguments.threads, env) for peer in chosen)
-    rows = join(ours, peers)
-    show(f"{ours['name']}, {ours['device']}, {ours['threads']} CPU threads", rows, peers)
-    record = {"machine": ours["name"], "device": ours["device"], "threads": ours["threads"],
-              "date": datetime.date.today().isoformat(), "commit": commit(), "ops": rows}
-    if arguments.device == "cuda":
-        _, handoff = peer_times("handoff", arguments.python, None, env)
+    record = {}
+    if arguments.out and arguments.out.exists():  # suites that are not run now stay
+        record = json.loads(arguments.out.read_text())
+    for suite in arguments.suites:
+        command = [arguments.program, "bench", suite, "--device", arguments.device, "--json",
+                   "--quiet"]
+        if arguments.threads:
+            command += ["--threads", str(arguments.threads)]
+        ours = run_json(command, env)
+        chosen = arguments.peers
+        if chosen is None:
+            chosen = ["torch-cuda"] if arguments.device == "cuda" else [CPU_PEERS[suite]]
+        peers = dict(peer_times(suite, peer, arguments.python, arguments.threads, env)
+                     for peer in chosen)
+        rows = join(ours, peers)
+        show(f"{suite}: {ours['name']}, {ours['device']}, {ours['threads']} CPU threads", rows,
+             peers)
+        record |= {"machine": ours["name"], "device": ours["device"], "threads": ours["threads"]}
+        record[suite] = {"date": datetime.date.today().isoformat(), "commit": commit(),
+                         "cases": rows}
+    if arguments.device == "cuda" and "ops" in arguments.suites:
+        _, handoff = peer_times("ops", "handoff", arguments.python, None, env)
         record["handoff_ms"] = handoff
         print("\n" + "\n".join(f"{name}: {ms * 1e3:.2f} us" for name, ms in handoff.items()))
     if arguments.out:

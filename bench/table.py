@@ -28,20 +28,23 @@ def time_text(ms):
     return f"{ms:.2f} ms"
 
 
-def table(record):
-    peers = sorted({peer for row in record["ops"] for peer in row["peers"]})
+def table(record, suite):
+    rows = record[suite]["cases"]
+    peers = sorted({peer for row in rows for peer in row["peers"]})
     head = ["", "ours", ""] + [cell for peer in peers for cell in (peer, "ratio")]
     threads = f", {record['threads']} threads" if record["device"] == "cpu" else ""
-    lines = [f"{record['machine']}{threads}, {record['date']}, commit {record['commit']}; medians, "
-             "ratios above 1 are in our favour:", "",
+    made = f"{record[suite]['date']}, commit {record[suite]['commit']}"
+    lines = [f"`bench {suite}` on {record['machine']}{threads}, {made}; medians, ratios above 1 are "
+             "in our favour:", "",
              "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for row in record["ops"]:
+    for row in rows:
         cells = [row["name"], time_text(row["ms"]), rate(row)]
         for peer in peers:
             other = row["peers"].get(peer)
             cells += [time_text(other["ms"]), f"{other['ratio']:.2f}"] if other else ["", ""]
         lines.append("| " + " | ".join(cells) + " |")
-    for name, ms in record.get("handoff_ms", {}).items():
+    handoff = record.get("handoff_ms", {}) if suite == "ops" else {}
+    for name, ms in handoff.items():
         lines.append(f"| {name} | {time_text(ms)} |" + " |" * (len(head) - 2))
     return lines
 
@@ -53,7 +56,10 @@ def main():
     behind = rest.split(END)[1]
     lines = []
     for path in sorted((ROOT / "bench" / "results").glob("*.json")):
-        lines += ["", *table(json.loads(path.read_text())), ""]
+        record = json.loads(path.read_text())
+        for suite in ("ops", "learning"):
+            if suite in record:
+                lines += ["", *table(record, suite), ""]
     wanted = before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + behind
     if "--check" in sys.argv[1:]:
         sys.exit(0 if wanted == text else "README.md: the speed tables are not those of "

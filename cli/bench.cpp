@@ -19,6 +19,7 @@ namespace causeway::cli {
 namespace {
 
 struct BenchOptions {
+  void (*suite)(Device, const bench::Report&) = nullptr;
   Device device = Device::cpu();
   bool device_given = false;
   bool json = false;
@@ -73,7 +74,7 @@ void run(const BenchOptions& options) {
   if (options.threads > 0) set_thread_count(options.threads);
   const bool shows = !options.quiet && isatty(STDERR_FILENO) != 0;
   std::vector<bench::Result> results;
-  bench::run_ops(device, [&](const bench::Result& result) {
+  options.suite(device, [&](const bench::Result& result) {
     if (shows) fmt::print(stderr, "\r\033[K{}: {}", result.name, time_text(result.ms));
     results.push_back(result);
   });
@@ -83,19 +84,37 @@ void run(const BenchOptions& options) {
 
 }  // namespace
 
+namespace {
+
+struct Suite {
+  const char* name;
+  const char* about;
+  void (*run)(Device, const bench::Report&);
+};
+
+constexpr Suite kSuites[] = {
+    {"ops", "Tensor operations, products and allocation", bench::run_ops},
+    {"learning", "Norms, losses, attention, layers and optimizers", bench::run_learning},
+};
+
+}  // namespace
+
 void add_bench(CLI::App& app) {
   CLI::App* bench = app.add_subcommand("bench", "Measure this machine, a suite at a time");
   bench->require_subcommand(1);
-  CLI::App* ops = bench->add_subcommand("ops", "Tensor operations, products and allocation");
-  const auto options = std::make_shared<BenchOptions>();
-  add_device(*ops, options->device, "Where to measure; auto at first")
-      ->each([options](const std::string&) { options->device_given = true; });
-  add_json(*ops, options->json);
-  add_quiet(*ops, options->quiet);
-  ops->add_option("--threads", options->threads, "CPU threads to use")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  ops->callback([options] { run(*options); });
+  for (const auto& [name, about, suite] : kSuites) {
+    CLI::App* command = bench->add_subcommand(name, about);
+    const auto options = std::make_shared<BenchOptions>();
+    options->suite = suite;
+    add_device(*command, options->device, "Where to measure; auto at first")
+        ->each([options](const std::string&) { options->device_given = true; });
+    add_json(*command, options->json);
+    add_quiet(*command, options->quiet);
+    command->add_option("--threads", options->threads, "CPU threads to use")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber);
+    command->callback([options] { run(*options); });
+  }
 }
 
 }  // namespace causeway::cli

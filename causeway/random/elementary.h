@@ -41,19 +41,42 @@ CAUSEWAY_HOST_DEVICE float from_bits(std::uint32_t bits) {
   return x;
 }
 
-// The nearest integer, halves to even, for |x| < 2^22: the sum's own rounding does it.
-CAUSEWAY_HOST_DEVICE float nearest(float x) {
-  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23
-#if defined(__CUDA_ARCH__)
-  return __fsub_rn(__fadd_rn(x, kShift), kShift);
+// x, held below or above a bound; of a NaN, the bound. Where there is an instruction for it, it is
+// asked for by name: of a choice the compiler makes branches first, and loops suffer from what it
+// finds out about each of them.
+CAUSEWAY_HOST_DEVICE float at_most(float x, float bound) {
+#if defined(__aarch64__) && !defined(__CUDA_ARCH__)
+  return __builtin_fminf(x, bound);
 #else
-  return (x + kShift) - kShift;
+  return x < bound ? x : bound;
 #endif
 }
 
-// 2^n for integral n in [-126, 127].
-CAUSEWAY_HOST_DEVICE float power_of_two(float n) {
-  return from_bits(static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127) << 23);
+CAUSEWAY_HOST_DEVICE float at_least(float x, float bound) {
+#if defined(__aarch64__) && !defined(__CUDA_ARCH__)
+  return __builtin_fmaxf(x, bound);
+#else
+  return x > bound ? x : bound;
+#endif
+}
+
+// x + 1.5 * 2^23, for |x| < 2^22: the sum's own rounding makes it the nearest integer, halves to
+// even, which stands in the last bits; without the constant it is a float again.
+inline constexpr float kShift = 12582912.0f;
+
+CAUSEWAY_HOST_DEVICE float shifted(float x) {
+#if defined(__CUDA_ARCH__)
+  return __fadd_rn(x, kShift);
+#else
+  return x + kShift;
+#endif
+}
+
+CAUSEWAY_HOST_DEVICE float nearest(float x) { return shifted(x) - kShift; }
+
+// 2^n for n in [-126, 127], from the bits of an integer whose last nine are n's.
+CAUSEWAY_HOST_DEVICE float power_of_two(std::uint32_t n) {
+  return from_bits((n << 23) + 0x3f800000u);
 }
 
 // exp(r) for |r| <= ln 2 / 2.
@@ -69,19 +92,21 @@ CAUSEWAY_HOST_DEVICE float exp_near_zero(float r) {
 
 // exp(x) for |x| <= 87, where the result is a normal number.
 CAUSEWAY_HOST_DEVICE float exp_within(float x) {
-  const float n = nearest(x * 1.44269504f);
+  const float place = shifted(x * 1.44269504f);
+  const float n = place - kShift;
   const float r = fma(n, 2.12194442e-4f, fma(n, -0.693359375f, x));
-  return exp_near_zero(r) * power_of_two(n);
+  return exp_near_zero(r) * power_of_two(bits_of(place));
 }
 
 CAUSEWAY_HOST_DEVICE float exp(float x) {
   // x = n ln 2 + r with |r| <= ln 2 / 2; the ends are clamped where the result is 0 or infinite.
-  const float clamped = x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x);
-  const float n = nearest(clamped * 1.44269504f);
+  const float clamped = at_most(at_least(x, -104.0f), 89.0f);
+  const float place = shifted(clamped * 1.44269504f);
+  const float n = place - kShift;
   const float r = fma(n, 2.12194442e-4f, fma(n, -0.693359375f, clamped));
   // Two factors, since 2^n alone may be subnormal or overflow before the product does.
-  const float half = nearest(n * 0.5f);
-  const float result = exp_near_zero(r) * power_of_two(half) * power_of_two(n - half);
+  const std::uint32_t half = bits_of(shifted(n * 0.5f));
+  const float result = exp_near_zero(r) * power_of_two(half) * power_of_two(bits_of(place) - half);
   return x != x ? x : result;
 }
 
@@ -171,21 +196,31 @@ CAUSEWAY_HOST_DEVICE void sincos_turns(float turns, float& sine, float& cosine) 
   cosine = sin_of_quarter(r, quarter + 1);
 }
 
+// |x| = n ln 2 + y, and with s = 4^n and t = tanh(y) the result is (s - 1 + (s + 1) t) /
+// (s + 1 + (s - 1) t). n is 0 as long as the result is below 1/2, and then the result is t itself.
 CAUSEWAY_HOST_DEVICE float tanh(float x) {
-  const float a = x < 0.0f ? -x : x;
-  const float z = x * x;
-  float p = -5.71702141e-3f;
-  p = fma(p, z, 2.06505638e-2f);
-  p = fma(p, z, -5.37434891e-2f);
-  p = fma(p, z, 1.33314908e-1f);
-  p = fma(p, z, -3.33332837e-1f);
-  const float near_zero = x == 0.0f ? x : fma(p * z, x, x);  // -0 stays
-  const float far = 1.0f - 2.0f / (exp_within(a > 10.0f ? 20.0f : 2.0f * a) + 1.0f);
-  return a < 0.625f ? near_zero : (x < 0.0f ? -far : far);
+  const std::uint32_t sign = bits_of(x) & 0x80000000u;
+  const float a = at_most(from_bits(bits_of(x) ^ sign), 9.02f);  // beyond, the result rounds to 1
+  const float place = shifted(fma(a, 1.44269504f, -0.2925f));
+  const float n = place - kShift;
+  const float y = fma(n, 2.12194442e-4f, fma(n, -0.693359375f, a));
+  const float z = y * y;
+  float p = 1.63966751e-2f;
+  p = fma(p, z, -5.26508652e-2f);
+  p = fma(p, z, 1.33204076e-1f);
+  p = fma(p, z, -3.33329333e-1f);
+  const float t = fma(p * z, y, y);
+  const float s = power_of_two(bits_of(place) << 1);
+  const float divisor = fma(s - 1.0f, t, s + 1.0f);
+  // From the rounded divisor, so that its error all but cancels where the quotient is near 1.
+  const float dividend = fma(2.0f, t, divisor - 2.0f);
+  const float result = from_bits(bits_of(dividend / divisor) | sign);
+  return x != x ? x : result;
 }
 
 CAUSEWAY_HOST_DEVICE float erf(float x) {
-  const float a = x < 0.0f ? -x : x;
+  const std::uint32_t sign = bits_of(x) & 0x80000000u;
+  const float a = from_bits(bits_of(x) ^ sign);
   const float z = x * x;
   float p = -9.68013046e-6f;
   p = fma(p, z, 1.12705427e-4f);
@@ -197,7 +232,7 @@ CAUSEWAY_HOST_DEVICE float erf(float x) {
   p = fma(p, z, 3.37916706e-3f);
   const float near_zero = fma(p, x, 1.125f * x);
   // Farther out, erfc(a) = exp(-q(a)); from 4 on the result rounds to 1.
-  const float b = a > 4.0f ? 4.0f : a;
+  const float b = at_most(a, 4.0f);
   float q = 2.16977987e-5f;
   q = fma(q, b, -4.41474869e-4f);
   q = fma(q, b, 4.20529628e-3f);
@@ -206,8 +241,8 @@ CAUSEWAY_HOST_DEVICE float erf(float x) {
   q = fma(q, b, 6.33216321e-1f);
   q = fma(q, b, 1.12958038f);
   q = fma(q, b, -1.88473321e-4f);
-  const float far = 1.0f - exp_within(-q);
-  const float result = a < 1.0f ? near_zero : (x < 0.0f ? -far : far);
+  const float far = from_bits(bits_of(1.0f - exp_within(-q)) | sign);
+  const float result = a < 1.0f ? near_zero : far;
   return x != x ? x : result;
 }
 
@@ -248,8 +283,8 @@ CAUSEWAY_HOST_DEVICE double log(double x) {
 }
 
 CAUSEWAY_HOST_DEVICE void sincos_turns(double turns, double& sine, double& cosine) {
-  constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52: rounds to an integer
-  const double n = fma(turns, 4.0, kShift) - kShift;
+  constexpr double kWideShift = 6755399441055744.0;  // 1.5 * 2^52: rounds to an integer
+  const double n = fma(turns, 4.0, kWideShift) - kWideShift;
   const double r = fma(turns, 4.0, -n) * 1.57079632679489661923;
   const double z = r * r;
   double s = 1.0;

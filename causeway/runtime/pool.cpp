@@ -75,6 +75,7 @@ struct Arena {
   std::uint64_t capture = 0;  // 0 for the stream's ordinary memory
   Heap small{Heap::kGranule};
   Heap large{kSmallLimit};
+  Block* counters = nullptr;  // of `small`
 
   // The capture is over: what becomes free goes back at once.
   void retire() { small.retire(), large.retire(); }
@@ -132,6 +133,14 @@ struct Pool::State {
     arena.capture = capture;
     last_arena = &arena;
     return arena;
+  }
+
+  // The arena is over: its memory goes back, as soon as it is free.
+  void retire(Arena& arena) {
+    if (arena.counters != nullptr) arena.small.give(std::exchange(arena.counters, nullptr));
+    arena.retire();
+    release_free_segments(arena.small);
+    release_free_segments(arena.large);
   }
 
   void release_free_segments(Heap& heap) {
@@ -269,8 +278,7 @@ Pool::Pool(std::string name, std::unique_ptr<Upstream> upstream)
 
 Pool::~Pool() {
   state_->reclaim(true);
-  for (Arena& arena : state_->arenas) arena.retire();
-  state_->release_all_free_segments();
+  for (Arena& arena : state_->arenas) state_->retire(arena);
 }
 
 Buffer Pool::allocate(std::size_t bytes, StreamView stream) {
@@ -296,6 +304,20 @@ Buffer Pool::allocate(std::size_t bytes, StreamView stream) {
   buffer.data_ = block->data + (guarded ? kRedZone : 0);
   if (guarded) state.guard(block, stream);
   return buffer;
+}
+
+std::uint32_t* Pool::counters(StreamView stream) {
+  constexpr std::size_t kBytes = kCounters * sizeof(std::uint32_t);
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  Arena& arena = state.arena_for(stream);
+  if (arena.counters == nullptr) {
+    Block* block = state.find(kBytes, stream);
+    if (block == nullptr) state.throw_out_of_memory(kBytes, "counters of a stream");
+    state.upstream->fill(block->data, 0, kBytes, stream);
+    arena.counters = block;
+  }
+  return reinterpret_cast<std::uint32_t*>(arena.counters->data);
 }
 
 void Pool::free(Buffer& buffer) noexcept try {
@@ -384,10 +406,7 @@ void Pool::drop_capture(std::uint64_t capture) {
   state_->upstream->synchronize();  // a replay may still be running
   state_->reclaim(true);
   for (Arena& arena : state_->arenas) {
-    if (arena.capture != capture) continue;
-    arena.retire();
-    state_->release_free_segments(arena.small);
-    state_->release_free_segments(arena.large);
+    if (arena.capture == capture) state_->retire(arena);
   }
   state_->last_arena = nullptr;
 }

@@ -88,6 +88,12 @@ class Pool {
   // on. Throws out_of_memory; the pool stays usable.
   Buffer allocate(std::size_t bytes, StreamView stream);
 
+  // Counters for kernels on `stream`, kCounters of them, that are 0 whenever none of those runs:
+  // who counts with them leaves zeros behind. Every stream has its own, and so has every capture;
+  // they stay with the pool as cached bytes.
+  static constexpr std::size_t kCounters = 4096;
+  std::uint32_t* counters(StreamView stream);
+
   void release_cached();
   MemoryStats stats() const;
   void reset_peak();

@@ -86,6 +86,10 @@ TEST(Elementary, Ends) {
   EXPECT_TRUE(std::isnan(elementary::erf(NAN)));
   EXPECT_EQ(elementary::erf(INFINITY), 1);
   EXPECT_EQ(elementary::tanh(-INFINITY), -1);
+  EXPECT_EQ(elementary::tanh(1e-40f), 1e-40f);
+  EXPECT_TRUE(std::signbit(elementary::tanh(-0.0f)));
+  EXPECT_TRUE(std::isnan(elementary::tanh(NAN)));
+  EXPECT_TRUE(std::signbit(elementary::erf(-0.0f)));
 }
 
 TEST(Elementary, DoubleLogAndTurns) {

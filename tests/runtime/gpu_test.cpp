@@ -107,6 +107,40 @@ TEST(GpuRuntime, GraphsReplayWhatWasRecorded) {
   expect_same_bytes(out, work(), "new input");
 }
 
+TEST(GpuRuntime, BlocksThatShareAnOutputMeetOnTheirOwnStream) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Tensor tall = Generator(5).normal({9000, 516}, 0, 1, DType::f32, kGpu);
+  const Tensor long_row = Generator(6).normal({2, 1500003}, 0, 1, DType::f32, kGpu);
+  const auto work = [&] {
+    return std::vector<Tensor>{sum(tall, {0}), argmax(tall, 0), sum(long_row, {1}), max(tall),
+                               variance(tall, {0})};
+  };
+  const std::vector<Tensor> want = work();
+  synchronize(kGpu);
+  const Stream first(kGpu);
+  const Stream second(kGpu);
+  const Stream third(kGpu);
+  std::vector<Tensor> recorded;
+  const Graph graph = Graph::capture(third, [&] { recorded = work(); });
+  const Graph other = Graph::capture(first, [&] { (void)work(); });
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::vector<Tensor>> got;
+    graph.replay(third);
+    for (const Stream* stream : {&first, &second}) {
+      const StreamGuard guard(*stream);
+      got.push_back(work());
+    }
+    other.replay(second);  // was recorded on `first`, which is busy
+    synchronize(kGpu);
+    got.push_back(recorded);
+    for (const auto& results : got) {
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        expect_same_bytes(results[i], want[i], "round " + std::to_string(round));
+      }
+    }
+  }
+}
+
 TEST(GpuRuntime, AFailedCaptureLeavesTheStreamUsable) {
   CAUSEWAY_REQUIRE_GPU();
   const Stream stream(kGpu);

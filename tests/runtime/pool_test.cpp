@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -244,6 +245,46 @@ TEST_F(PoolTest, CapturedMemoryStillInUseIsReleasedLater) {
   EXPECT_GT(source.taken, 0u);
   kept = Buffer();
   EXPECT_EQ(source.taken, 0u);
+}
+
+TEST_F(PoolTest, CountersAreZeroAndAStreamsOwn) {
+  const auto all_zero = [](const std::uint32_t* counters) {
+    return std::all_of(counters, counters + Pool::kCounters, [](auto count) { return count == 0; });
+  };
+  {  // what was written to the memory before does not show
+    const Buffer used = pool.allocate(kMiB, stream(1));
+    std::memset(used.data(), 0xab, used.size());
+  }
+  std::uint32_t* const first = pool.counters(stream(1));
+  EXPECT_TRUE(all_zero(first));
+  EXPECT_EQ(pool.counters(stream(1)), first);
+  EXPECT_NE(pool.counters(stream(2)), first);
+  const Buffer other = pool.allocate(kMiB, stream(1));
+  std::memset(other.data(), 0xab, other.size());
+  EXPECT_TRUE(all_zero(first));
+  EXPECT_EQ(pool.stats().current, kMiB);  // the counters are none of it
+}
+
+TEST_F(PoolTest, ACaptureHasCountersOfItsOwn) {
+  std::uint32_t* const ordinary = pool.counters(stream(1));
+  const std::uint64_t capture = pool.begin_capture(stream(1));
+  std::uint32_t* const captured = pool.counters(stream(1));
+  EXPECT_NE(captured, ordinary);
+  EXPECT_EQ(pool.counters(stream(1)), captured);
+  pool.end_capture(stream(1));
+  EXPECT_EQ(pool.counters(stream(1)), ordinary);
+  const std::size_t before = source.taken;
+  pool.release_cached();
+  EXPECT_EQ(source.taken, before);  // both may be in use
+  pool.drop_capture(capture);
+  EXPECT_LT(source.taken, before);
+}
+
+TEST_F(PoolTest, NoRoomForCountersIsOutOfMemory) {
+  source.room = kMiB;
+  EXPECT_THROW((void)pool.counters(stream(1)), Error);
+  source.room = 4 * kMiB;
+  EXPECT_NE(pool.counters(stream(1)), nullptr);
 }
 
 TEST_F(PoolTest, RandomTrafficNeverOverlapsAndEverythingComesBack) {

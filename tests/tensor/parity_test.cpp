@@ -193,9 +193,9 @@ TEST(GpuParity, ComparisonsAndChoices) {
 TEST(GpuParity, Reductions) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(7);
-  const Shape shapes[] = {{1},        {31},        {100003},    {4, 1000},    {3, 5000},
-                          {2000, 33}, {5000, 128}, {7, 11, 13}, {64, 300, 4}, {3, 70001},
-                          {1, 1},     {257, 1},    {2, 100, 68}};
+  const Shape shapes[] = {{1},        {31},        {100003},     {4, 1000},    {3, 5000},
+                          {2000, 33}, {5000, 128}, {7, 11, 13},  {64, 300, 4}, {3, 70001},
+                          {1, 1},     {257, 1},    {2, 100, 68}, {1024, 4},    {1025, 260}};
   for (DType dtype : kAllDTypes) {
     for (const Shape& shape : shapes) {
       const Tensor cpu = draw(generator, shape, dtype);

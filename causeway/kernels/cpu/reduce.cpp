@@ -1,11 +1,13 @@
 // Reductions on the CPU. The order is fixed by the shape: the axis is cut into pieces of a fixed
 // length, a piece is summed by halves, and the pieces are summed by halves, so that any number of
 // threads gives the same bits. Bound by memory: the input is read once.
+#include "causeway/kernels/cpu/extremes.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/visit_reduce.h"
 #include "causeway/runtime/threads.h"
 
 #include <array>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace {
 constexpr std::int64_t kLanes = 32;       // independent accumulators of a run
 constexpr std::int64_t kRun = 256;        // elements summed lane by lane
 constexpr std::int64_t kPiece = 1 << 16;  // elements of the axis a task takes
-constexpr std::int64_t kColumns = 256;    // columns a task takes
+constexpr std::int64_t kColumns = 2048;   // columns a task takes: long runs of every row
 constexpr std::int64_t kRowRun = 32;      // rows summed one after the other
 
 template <class Reducer>
@@ -58,27 +60,31 @@ Acc<Reducer> reduce_piece(const Reducer& reducer, const T* in, std::int64_t firs
   return reducer.combine(left, reduce_piece(reducer, in + half, first + half, count - half));
 }
 
-// Where the extreme stands: the plain extreme, which vectorises, and then a search for it.
+// The extremes need no halves: they are the same in any order.
+template <class Better, class T>
+Compute<T> reduce_extreme(const T* in, std::int64_t count) {
+  using C = Compute<T>;
+  const auto extreme = extreme_of<Better>(in, count);
+  return extreme.nan ? std::numeric_limits<C>::quiet_NaN() : extreme.value;
+}
+
+template <class T>
+Compute<T> reduce_piece(const reducers::Minimum<T>&, const T* in, std::int64_t,
+                        std::int64_t count) {
+  return reduce_extreme<functors::Less>(in, count);
+}
+
+template <class T>
+Compute<T> reduce_piece(const reducers::Maximum<T>&, const T* in, std::int64_t,
+                        std::int64_t count) {
+  return reduce_extreme<functors::Greater>(in, count);
+}
+
 template <class T, class Better>
 reducers::Place<Compute<T>> reduce_piece(const reducers::ArgExtreme<T, Better>&, const T* in,
                                          std::int64_t first, std::int64_t count) {
-  using Plain = std::conditional_t<std::is_same_v<Better, functors::Less>, reducers::Minimum<T>,
-                                   reducers::Maximum<T>>;
-  const auto extreme = reduce_piece(Plain(), in, first, count);
-  const auto matches = [&](std::int64_t i) {
-    const auto value = static_cast<Compute<T>>(in[i]);
-    return (value == extreme) | (value != value);  // a NaN is the extreme, wherever there is one
-  };
-  // Blocks are asked whether they hold a match at all, which vectorises, before one is walked.
-  constexpr std::int64_t kBlock = 128;
-  std::int64_t at = 0;
-  for (; at + kBlock <= count; at += kBlock) {
-    int found = 0;
-    for (std::int64_t i = at; i < at + kBlock; ++i) found |= static_cast<int>(matches(i));
-    if (found != 0) break;
-  }
-  while (at + 1 < count && !matches(at)) ++at;
-  return {extreme, first + at};
+  const auto place = place_of_extreme<Better>(in, count);
+  return {place.value, first + place.index};
 }
 
 // By halves; `step` elements lie between neighbours.
@@ -126,16 +132,17 @@ void reduce_block(const Reducer& reducer, const T* in, std::int64_t first, std::
     for (std::int64_t c = 0; c < columns; ++c) acc[c] = reducer.identity();
     std::int64_t r = first;
     if constexpr (!requires(Acc<Reducer> a) { reducer.include(a, in[0], r); }) {
-      // Four rows at a time: the accumulators are read and written a quarter as often.
-      for (; r + 4 <= first + count; r += 4) {
+      // Eight rows at a time: the accumulators are read and written an eighth as often.
+      for (; r + 8 <= first + count; r += 8) {
         const T* row = in + r * inner;
 #pragma omp simd
         for (std::int64_t c = 0; c < columns; ++c) {
-          const auto upper =
-              reducer.combine(reducer.load(row[c], r), reducer.load(row[c + inner], r));
-          const auto lower = reducer.combine(reducer.load(row[c + 2 * inner], r),
-                                             reducer.load(row[c + 3 * inner], r));
-          acc[c] = reducer.combine(acc[c], reducer.combine(upper, lower));
+          const auto two = [&](std::int64_t k) CAUSEWAY_INLINE {
+            return reducer.combine(reducer.load(row[c + k * inner], r),
+                                   reducer.load(row[c + (k + 1) * inner], r));
+          };
+          const auto upper = reducer.combine(two(0), two(2));
+          acc[c] = reducer.combine(acc[c], reducer.combine(upper, reducer.combine(two(4), two(6))));
         }
       }
     }
@@ -179,10 +186,19 @@ void reduce_columns(const Reducer& reducer, const T* in, typename Reducer::Resul
                        partial.data() + (outer * pieces + first / piece) * cube.inner + column);
                  }
                });
-  parallel_for(cube.outer * cube.inner, 4096, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const auto* start = partial.data() + i / cube.inner * pieces * cube.inner + i % cube.inner;
-      out[i] = reducer.finish(combine_all(reducer, start, pieces, cube.inner));
+  // The pieces are rows of accumulators: what reduced rows of elements reduces them.
+  parallel_for(cube.outer * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t column = task % blocks * kColumns;
+      const std::int64_t outer = task / blocks;
+      const std::int64_t columns = std::min(kColumns, cube.inner - column);
+      std::array<Acc<Reducer>, kColumns> acc;
+      reduce_block(reducers::Combiner<Reducer>{reducer},
+                   partial.data() + outer * pieces * cube.inner + column, 0, pieces, cube.inner,
+                   columns, acc.data());
+      for (std::int64_t c = 0; c < columns; ++c) {
+        out[outer * cube.inner + column + c] = reducer.finish(acc[static_cast<std::size_t>(c)]);
+      }
     }
   });
 }

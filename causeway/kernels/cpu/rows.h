@@ -50,12 +50,19 @@ void for_each_row(const Loop<kOperands>& loop, const Row& row) {
 template <class In, class Out, class Function>
 void map_row(std::int64_t count, const In* __restrict in, std::int64_t in_stride,
              Out* __restrict out, std::int64_t out_stride, const Function& function) {
+  std::int64_t i = 0;
   if (in_stride == 1 && out_stride == 1) {
+    // A block's loop is unrolled whole, so that a few vectors go through a long function side by
+    // side: one alone would wait for each of its steps.
+    constexpr std::int64_t kBlock = 16;
+    for (; i + kBlock <= count; i += kBlock) {
+      Out block[kBlock];
 #pragma omp simd
-    for (std::int64_t i = 0; i < count; ++i) out[i] = function(in[i]);
-    return;
+      for (std::int64_t j = 0; j < kBlock; ++j) block[j] = function(in[i + j]);
+      for (std::int64_t j = 0; j < kBlock; ++j) out[i + j] = block[j];
+    }
   }
-  for (std::int64_t i = 0; i < count; ++i) out[i * out_stride] = function(in[i * in_stride]);
+  for (; i < count; ++i) out[i * out_stride] = function(in[i * in_stride]);
 }
 
 // out[i] = function(a[i], b[i]); a stride of 0 is a constant.

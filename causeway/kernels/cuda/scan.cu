@@ -2,10 +2,11 @@
 // scanned, and every piece is scanned from where the pieces before it end. The order is fixed, so
 // the bits are too (a single-pass scan that looks back at its neighbours has neither). Bytes: the
 // input twice, the output once; once each where a row is one piece.
-#include "causeway/kernels/cuda/reduce.cuh"
+#include "causeway/kernels/cuda/reduce_block.cuh"
 #include "causeway/kernels/device/reducers.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/reduce.h"
+#include "causeway/runtime/pool.h"
 
 namespace causeway::kernels::cuda {
 

@@ -27,18 +27,6 @@ if(NOT CAUSEWAY_CUDA STREQUAL "OFF")
   endif()
 endif()
 
-# cuDNN is optional: convolution, and attention over long sequences, use it on a GPU.
-set(CAUSEWAY_HAS_CUDNN OFF)
-if(CAUSEWAY_HAS_CUDA)
-  find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-  find_library(CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/lib)
-  if(CUDNN_INCLUDE_DIR AND CUDNN_LIBRARY)
-    set(CAUSEWAY_HAS_CUDNN ON)
-  else()
-    message(STATUS "Causeway: no cuDNN; convolution on a GPU is left out")
-  endif()
-endif()
-
 if(CAUSEWAY_HAS_CUDA)
   message(STATUS "Causeway: CPU and CUDA ${CUDAToolkit_VERSION} (sm ${CMAKE_CUDA_ARCHITECTURES})")
 else()

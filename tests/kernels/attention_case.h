@@ -165,9 +165,10 @@ inline Tensor packed_view(const Tensor& packed, int which) {
   return packed.select(2, which).transpose(1, 2);
 }
 
-inline AttentionResults run_attention(
-    const AttentionCase& c, const AttentionInputs& inputs, Device device,
-    kernels::AttentionPath path = kernels::AttentionPath::automatic) {
+// The forward pass by one path and the gradients by another; the results are on the CPU.
+inline AttentionResults run_attention(const AttentionCase& c, const AttentionInputs& inputs,
+                                      Device device, kernels::AttentionPath path,
+                                      kernels::AttentionPath gradient_path) {
   const DType dtype = inputs.q.dtype();
   const DType wide = dtype == DType::f64 ? DType::f64 : DType::f32;
   const StreamView stream = current_stream(device);
@@ -210,6 +211,7 @@ inline AttentionResults run_attention(
   }
   const auto of = [&](const Tensor& x) { return operand(x, stream); };
   kernels::attention(stream, how, of(q), of(k), of(v), limits, of(out), of(log_sum));
+  how.path = gradient_path;
   kernels::attention_gradient(stream, how, of(q), of(k), of(v), limits, of(out), of(log_sum),
                               of(gradient), of(dq), of(dk), of(dv));
   const auto kept = [](const Tensor& x) { return x.to(Device::cpu()).clone(); };
@@ -226,6 +228,12 @@ inline AttentionResults run_attention(
   }
   sums.check({log_sum}, c.name());
   return results;
+}
+
+inline AttentionResults run_attention(
+    const AttentionCase& c, const AttentionInputs& inputs, Device device,
+    kernels::AttentionPath path = kernels::AttentionPath::automatic) {
+  return run_attention(c, inputs, device, path, path);
 }
 
 // The distance allowed: that of `epsilon`, the dtype's rounding, for a value of this size, and of

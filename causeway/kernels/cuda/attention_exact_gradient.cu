@@ -181,6 +181,7 @@ void run(StreamView stream, const AttentionCall& call, const AttentionGradients&
           bytes(tiles + Plan::kScores)},
          exact_query_gradient_kernel<T>, shape, views, to, query_tiles);
   const int key_tiles = (shape.n_keys + Plan::kTile - 1) / Plan::kTile;
+  if (key_tiles == 0) return;
   launch({"attention_gradient", stream, blocks(key_tiles), dim3(kExactBlock),
           bytes(tiles + 2 * Plan::kScores)},
          exact_key_gradient_kernel<T>, shape, views, to, key_tiles);

@@ -248,6 +248,7 @@ void run_flash_gradient(StreamView stream, const AttentionCall& call,
         {"attention_gradient", stream, blocks(query_tiles), dim3(Plan::kBlock), Plan::kQueryShared},
         flash_query_gradient_kernel<T, head()>, shape, views, to, query_tiles);
     const int key_tiles = (shape.n_keys + Plan::kRows - 1) / Plan::kRows;
+    if (key_tiles == 0) return;
     launch({"attention_gradient", stream, blocks(key_tiles), dim3(Plan::kBlock), Plan::kKeyShared},
            flash_key_gradient_kernel<T, head()>, shape, views, to, key_tiles);
   });

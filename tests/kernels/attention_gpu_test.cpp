@@ -1,0 +1,242 @@
+// Attention on a GPU: every path against the definition in f64, against the other paths, twice for
+// the same bits, and its refusals.
+#include "tests/kernels/attention_case.h"
+
+#include "causeway/runtime/graph.h"
+
+namespace causeway {
+namespace {
+
+using kernels::AttentionMask;
+using kernels::AttentionPath;
+
+const Device kGpu = Device::cuda(0);
+constexpr DType kHalves[] = {DType::bf16, DType::f16};
+const auto kFull = AttentionMask::full;
+const auto kCausal = AttentionMask::causal;
+
+std::vector<AttentionCase> short_cases() {
+  std::vector<AttentionCase> cases = {
+      {4, 3, 20, 20, 32, kFull, {}, Placement::packed},
+      {2, 2, 37, 37, 48, kCausal, {}, Placement::packed},
+      {3, 3, 20, 20, 32, kFull, {}, Placement::bordered},
+      {1, 2, 5, 60, 32, kFull, {}, Placement::contiguous},
+      {1, 2, 5, 60, 32, kCausal, {}, Placement::contiguous},
+      {1, 2, 60, 5, 32, kFull, {}, Placement::contiguous},
+      {1, 1, 30, 18, 16, kCausal, {}, Placement::contiguous},
+      {3, 2, 20, 20, 32, kFull, {0, 11, 20}, Placement::contiguous},
+      {3, 2, 40, 40, 64, kCausal, {0, 17, 50}, Placement::bordered},
+      {100, 5, 20, 20, 32, kFull, {}, Placement::contiguous},
+  };
+  for (std::int64_t length : {1, 7, 15, 16, 17, 31, 32, 33, 48, 63, 64}) {
+    for (std::int64_t head_size : {8, 16, 24, 32, 40, 64}) {
+      const AttentionMask mask = (length + head_size) % 16 == 7 ? kCausal : kFull;
+      cases.push_back({2, 3, length, length, head_size, mask, {}, Placement::contiguous});
+    }
+  }
+  return cases;
+}
+
+std::vector<AttentionCase> long_cases() {
+  std::vector<AttentionCase> cases = {
+      {2, 2, 70, 70, 32, kFull, {}, Placement::packed},
+      {1, 2, 140, 140, 80, kCausal, {}, Placement::packed},
+      {1, 2, 66, 66, 48, kFull, {}, Placement::bordered},
+      {1, 2, 150, 150, 24, kCausal, {}, Placement::odd},
+      {1, 2, 90, 90, 56, kFull, {}, Placement::odd},
+      {2, 2, 5, 300, 32, kFull, {}, Placement::contiguous},
+      {2, 2, 5, 300, 32, kCausal, {}, Placement::contiguous},
+      {1, 2, 130, 70, 32, kCausal, {}, Placement::contiguous},
+      {1, 2, 300, 5, 16, kFull, {}, Placement::contiguous},
+      {3, 2, 70, 140, 32, kFull, {0, 64, 139}, Placement::contiguous},
+      {3, 2, 100, 100, 64, kFull, {0, 11, 100}, Placement::bordered},
+      {3, 2, 150, 150, 128, kCausal, {0, 50, 500}, Placement::contiguous},
+      {2, 2, 40, 120, 112, kFull, {120, 33}, Placement::contiguous},
+      {40, 5, 128, 128, 32, kFull, {}, Placement::contiguous},
+  };
+  const std::int64_t head_sizes[] = {8, 16, 24, 32, 64, 72, 96, 128};
+  std::size_t at = 0;
+  for (std::int64_t length : {1, 31, 64, 65, 100, 127, 128, 129, 257}) {
+    for (AttentionMask mask : {kFull, kCausal}) {
+      for (int i = 0; i < 3; ++i) {
+        cases.push_back(
+            {1, 2, length, length, head_sizes[at++ % 8], mask, {}, Placement::contiguous});
+      }
+    }
+  }
+  return cases;
+}
+
+void check_path(const AttentionCase& c, DType dtype, AttentionPath path) {
+  const AttentionInputs inputs = draw_inputs(c, dtype);
+  const std::string what = fmt::format("{} {} {}", to_string(path), c.name(), to_string(dtype));
+  const AttentionResults got = run_attention(c, inputs, kGpu, path);
+  expect_results(got, reference_attention(c, inputs), dtype, what);
+  expect_same_results(run_attention(c, inputs, kGpu, path), got, what + ", again");
+}
+
+TEST(GpuAttention, SmallAgreesWithTheDefinition) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const AttentionCase& c : short_cases()) {
+    for (DType dtype : kHalves) check_path(c, dtype, AttentionPath::small);
+  }
+}
+
+TEST(GpuAttention, FlashAgreesWithTheDefinition) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const AttentionCase& c : long_cases()) {
+    for (DType dtype : kHalves) check_path(c, dtype, AttentionPath::flash);
+  }
+}
+
+TEST(GpuAttention, FlashInF32AndF64) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const AttentionCase& c : long_cases()) {
+    for (DType dtype : {DType::f32, DType::f64}) check_path(c, dtype, AttentionPath::flash);
+  }
+  const AttentionCase odd_head{2, 2, 40, 40, 13, kCausal, {}, Placement::contiguous};
+  for (DType dtype : {DType::f32, DType::f64}) check_path(odd_head, dtype, AttentionPath::flash);
+}
+
+// Why cuDNN cannot be tried here; empty where it can.
+std::string cudnn_absence() {
+  const AttentionCase c{1, 1, 64, 64, 64, kFull, {}, Placement::contiguous};
+  try {
+    run_attention(c, draw_inputs(c, DType::bf16), kGpu, AttentionPath::cudnn);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(GpuAttention, CudnnAgreesWithTheDefinition) {
+  CAUSEWAY_REQUIRE_GPU();
+  if (const std::string why = cudnn_absence(); !why.empty()) GTEST_SKIP() << why;
+  for (const AttentionCase& c : std::vector<AttentionCase>{
+           {2, 3, 128, 128, 64, kFull, {}, Placement::contiguous},
+           {2, 3, 128, 128, 64, kCausal, {}, Placement::contiguous},
+           {1, 2, 200, 200, 128, kCausal, {}, Placement::contiguous},
+           {2, 2, 100, 100, 32, kFull, {}, Placement::contiguous},
+           {2, 2, 64, 192, 64, kFull, {}, Placement::contiguous},
+           {2, 2, 128, 128, 64, kCausal, {}, Placement::packed},
+       }) {
+    for (DType dtype : kHalves) check_path(c, dtype, AttentionPath::cudnn);
+  }
+}
+
+// One path's gradients of another's forward pass.
+TEST(GpuAttention, PathsShareTheirStatistics) {
+  CAUSEWAY_REQUIRE_GPU();
+  const AttentionCase c{2, 3, 64, 64, 64, kCausal, {}, Placement::contiguous};
+  std::vector<AttentionPath> paths = {AttentionPath::small, AttentionPath::flash};
+  if (cudnn_absence().empty()) paths.push_back(AttentionPath::cudnn);
+  for (DType dtype : kHalves) {
+    const AttentionInputs inputs = draw_inputs(c, dtype);
+    const AttentionResults want = reference_attention(c, inputs);
+    for (AttentionPath forward : paths) {
+      for (AttentionPath backward : paths) {
+        expect_results(run_attention(c, inputs, kGpu, forward, backward), want, dtype,
+                       fmt::format("{} then {}", to_string(forward), to_string(backward)));
+      }
+    }
+  }
+}
+
+TEST(GpuAttention, ChoosesForItself) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (DType dtype : {DType::bf16, DType::f16, DType::f32}) {
+    for (std::int64_t length : {3, 50, 200, 600}) {
+      const AttentionCase c{2, 2, length, length, 64, kCausal, {}, Placement::packed};
+      const AttentionInputs inputs = draw_inputs(c, dtype);
+      expect_results(run_attention(c, inputs, kGpu), reference_attention(c, inputs), dtype,
+                     fmt::format("automatic {} {}", c.name(), to_string(dtype)));
+    }
+  }
+}
+
+TEST(GpuAttention, WhatIsNotSeenDoesNotMatter) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const auto& [path, length] :
+       {std::pair(AttentionPath::small, 50), std::pair(AttentionPath::flash, 100),
+        std::pair(AttentionPath::flash, 300)}) {
+    const AttentionCase c{
+        2, 2, length, length, 32, kFull, {0, length / 2 + 3}, Placement::contiguous};
+    const AttentionInputs clean = draw_inputs(c, DType::bf16);
+    AttentionInputs dirty = clean;
+    dirty.k = clean.k.clone();
+    dirty.v = clean.v.clone();
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const Tensor& x : {dirty.k, dirty.v}) {
+      const Tensor unseen = x.slice(0, 1).slice(2, length / 2 + 3);
+      unseen.copy_from(full(unseen.shape(), nan, DType::bf16));
+    }
+    expect_same_results(run_attention(c, dirty, kGpu, path), run_attention(c, clean, kGpu, path),
+                        fmt::format("{} beyond the context", to_string(path)));
+  }
+}
+
+TEST(GpuAttention, RunsInAGraph) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (std::int64_t length : {20, 200, 600}) {
+    const AttentionCase c{1, 2, length, length, 64, kCausal, {}, Placement::contiguous};
+    const AttentionInputs inputs = draw_inputs(c, DType::bf16);
+    const Tensor q = inputs.q.to(kGpu);
+    const Tensor k = inputs.k.to(kGpu);
+    const Tensor v = inputs.v.to(kGpu);
+    const Tensor gradient = inputs.gradient.to(kGpu);
+    const Tensor out = full(q.shape(), 9, DType::bf16, kGpu);
+    const Tensor log_sum = full({1, 2, length}, 9, DType::f32, kGpu);
+    const Tensor dq = full(q.shape(), 9, DType::bf16, kGpu);
+    const Tensor dk = full(q.shape(), 9, DType::bf16, kGpu);
+    const Tensor dv = full(q.shape(), 9, DType::bf16, kGpu);
+    kernels::Attention how;
+    how.mask = c.mask;
+    how.scale = c.scale();
+    const Stream stream(kGpu);
+    synchronize(kGpu);
+    const auto of = [&](const Tensor& x) { return operand(x, stream); };
+    const Graph graph = Graph::capture(stream, [&] {
+      kernels::attention(stream, how, of(q), of(k), of(v), {}, of(out), of(log_sum));
+      kernels::attention_gradient(stream, how, of(q), of(k), of(v), {}, of(out), of(log_sum),
+                                  of(gradient), of(dq), of(dk), of(dv));
+    });
+    for (int i = 0; i < 2; ++i) graph.replay(stream);
+    stream.view().synchronize();
+    const auto kept = [](const Tensor& x) { return x.to(Device::cpu()); };
+    expect_results({kept(out), kept(log_sum), kept(dq), kept(dk), kept(dv)},
+                   reference_attention(c, inputs), DType::bf16, fmt::format("{} rows", length));
+  }
+}
+
+TEST(GpuAttention, SaysWhyItDeclines) {
+  CAUSEWAY_REQUIRE_GPU();
+  const auto refusal = [](const AttentionCase& c, DType dtype, AttentionPath path) {
+    try {
+      run_attention(c, draw_inputs(c, dtype), kGpu, path);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::invalid_argument);
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  const AttentionCase odd{2, 4, 100, 100, 20, kFull, {}, Placement::contiguous};
+  const std::string automatic = refusal(odd, DType::f16, AttentionPath::automatic);
+  EXPECT_NE(automatic.find("[attention] no path takes q (2, 4, 100, 20) f16"), std::string::npos)
+      << automatic;
+  EXPECT_NE(automatic.find("small: at most 64 rows, there are 100"), std::string::npos)
+      << automatic;
+  EXPECT_NE(automatic.find("flash: the head size 20 is not a multiple of 8"), std::string::npos)
+      << automatic;
+  EXPECT_NE(automatic.find("cudnn: "), std::string::npos) << automatic;
+  const AttentionCase unaligned{1, 1, 20, 20, 32, kFull, {}, Placement::odd};
+  EXPECT_NE(refusal(unaligned, DType::bf16, AttentionPath::small).find("16 bytes"),
+            std::string::npos);
+  const AttentionCase limited{1, 1, 600, 600, 64, kFull, {300}, Placement::contiguous};
+  EXPECT_NE(refusal(limited, DType::bf16, AttentionPath::cudnn).find("cudnn: "), std::string::npos);
+  const AttentionCase wide{1, 1, 20, 20, 136, kFull, {}, Placement::contiguous};
+  EXPECT_NE(refusal(wide, DType::f32, AttentionPath::flash).find("head size of at most 128"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace causeway

@@ -27,7 +27,24 @@ struct Launch {
   dim3 block;
   std::size_t shared_bytes;  // dynamic
   std::source_location where;
+  // The kernel may be set up while the one before it drains; it must call wait_for_previous()
+  // before it touches memory.
+  bool overlaps = false;
+
+  Launch overlapping() const {
+    Launch how = *this;
+    how.overlaps = true;
+    return how;
+  }
 };
+
+// In a kernel: waits until the kernel before it on the stream is done. Needed and felt only in one
+// that was launched as overlapping.
+__device__ __forceinline__ void wait_for_previous() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 namespace internal {
 // Whether CAUSEWAY_SYNC=1 asks that every launch be waited for, so that a fault names its kernel.
@@ -48,6 +65,11 @@ void launch(const Launch& how, void (*kernel)(Params...), Args... args) {
   config.blockDim = how.block;
   config.dynamicSmemBytes = how.shared_bytes;
   config.stream = how.stream.handle();
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &overlap;
+  config.numAttrs = how.overlaps ? 1 : 0;
   driver::check(cudaLaunchKernelEx(&config, kernel, Params(args)...), how.name, how.where);
   if (internal::launches_wait()) {
     driver::check(cudaStreamSynchronize(how.stream.handle()), how.name, how.where);

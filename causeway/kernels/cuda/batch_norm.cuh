@@ -108,6 +108,18 @@ __device__ __forceinline__ typename Sums::Acc combine_channel(const typename Sum
   return acc;
 }
 
+// How many pieces of at least `smallest` an axis is cut into, so that there are about `enough` blocks.
+inline int count_pieces(std::int64_t blocks, std::int64_t axis, std::int64_t smallest,
+                        std::int64_t enough) {
+  const std::int64_t wanted = (enough + blocks - 1) / std::max<std::int64_t>(blocks, 1);
+  return static_cast<int>(std::clamp<std::int64_t>(axis / smallest, 1, wanted));
+}
+
+template <class Acc>
+Buffer allocate_partial(StreamView stream, std::int64_t count) {
+  return pool_of(stream.device()).allocate(static_cast<std::size_t>(count) * sizeof(Acc), stream);
+}
+
 template <class Sums>
 ChannelPartials<typename Sums::Acc> sum_channels(StreamView stream, const Sums& sums, Cube cube) {
   using Acc = typename Sums::Acc;

@@ -1,0 +1,2 @@
+def attention_cases(torch, device):
+    return []

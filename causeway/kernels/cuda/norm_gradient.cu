@@ -218,7 +218,8 @@ __global__ void __launch_bounds__(kRowThreads) norm_gradient_long_kernel(NormGra
   }
 }
 
-// The columns' sums over a piece of the rows, a thread a column.
+// The columns' sums over a piece of the rows, a thread a column. They come first: the result may
+// stand where the gradient did.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     norm_columns_kernel(NormGradientRows<T> rows, std::int64_t piece) {
@@ -323,20 +324,20 @@ bool gradient_in_registers(StreamView stream, NormGradientRows<T> rows, T* weigh
 template <class T>
 void gradient_of_long_rows(StreamView stream, NormGradientRows<T> rows, bool aligned,
                            T* weight_gradient, T* bias_gradient) {
+  if (weight_gradient != nullptr || bias_gradient != nullptr) {
+    const std::int64_t n_pieces = std::clamp<std::int64_t>(rows.n_rows / 32, 1, 64);
+    const std::int64_t piece = (rows.n_rows + n_pieces - 1) / n_pieces;
+    const Buffer space = allocate_partial(stream, rows, n_pieces, true);
+    const auto column_blocks = static_cast<unsigned>((rows.n_columns + kThreads - 1) / kThreads);
+    launch({"norm_gradient", stream, dim3(column_blocks, static_cast<unsigned>(n_pieces)),
+            dim3(kThreads)},
+           norm_columns_kernel<T>, rows, piece);
+    add_partials(stream, rows, n_pieces, weight_gradient, bias_gradient);
+  }
   launch(
       {"norm_gradient", stream, dim3(static_cast<unsigned>(rows.n_rows)), dim3(kRowThreads)},
       aligned ? norm_gradient_long_kernel<vector_width<T>(), T> : norm_gradient_long_kernel<1, T>,
       rows);
-  if (weight_gradient == nullptr && bias_gradient == nullptr) return;
-  const std::int64_t n_pieces = std::clamp<std::int64_t>(rows.n_rows / 32, 1, 64);
-  const std::int64_t piece = (rows.n_rows + n_pieces - 1) / n_pieces;
-  const Buffer space = allocate_partial(stream, rows, n_pieces, true);
-  launch({"norm_gradient", stream,
-          dim3(static_cast<unsigned>((rows.n_columns + kThreads - 1) / kThreads),
-               static_cast<unsigned>(n_pieces)),
-          dim3(kThreads)},
-         norm_columns_kernel<T>, rows, piece);
-  add_partials(stream, rows, n_pieces, weight_gradient, bias_gradient);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass
 class Input:
-    kind: str  # normal, positive, apart (no two equal, none near 0), unit (in (0, 1)), index:<n>
+    kind: str  # normal, wide, positive, apart (no two equal, none near 0), unit (in (0, 1)), index:<n>
     shape: tuple[int, ...]
 
     @property
@@ -25,6 +25,8 @@ class Input:
             return rng.integers(0, int(self.kind.split(":")[1]), self.shape)
         if self.kind == "positive":
             return rng.uniform(0.5, 2.0, self.shape)
+        if self.kind == "wide":
+            return rng.normal(size=self.shape) * 2.7
         if self.kind == "unit":
             return rng.uniform(0.1, 0.9, self.shape)
         if self.kind == "apart":
@@ -85,7 +87,8 @@ def unary_cases():
                lambda t, TF, x: TF.gelu(x, approximate="tanh"))
     for name, args in {"leaky_relu": (0.1,), "elu": (0.7,), "selu": (), "softplus": (2.0, 5.0),
                        "hardsigmoid": (), "hardswish": (), "hardtanh": (-0.6, 0.8)}.items():
-        yield Case(name, [apart(7, 9)], lambda cw, F, x, n=name, a=args: getattr(F, n)(x, *a),
+        kind = "wide" if name in ("hardsigmoid", "hardswish") else "apart"
+        yield Case(name, [Input(kind, (7, 9))], lambda cw, F, x, n=name, a=args: getattr(F, n)(x, *a),
                    lambda t, TF, x, n=name, a=args: getattr(TF, n)(x, *a))
     yield Case("clip", [apart(4, 5)], lambda cw, F, x: cw.clip(x, -0.4, 0.5),
                lambda t, TF, x: t.clip(x, -0.4, 0.5))

@@ -115,8 +115,8 @@ def test_muon(shape, device):
     options = {"momentum": 0.95, "weight_decay": 0.1}
     (got,), _ = run(cw.optim.Muon, options, device, "f32", 0.02, start, gradients)
     (want,) = expected(muon, options, 0.02, start, gradients)
-    # On a GPU the iterations run in bf16.
-    tolerance = 2e-5 if device == "cpu" else 2e-3
+    # On a GPU the iterations run in bf16, which moves each of the three steps of 0.02 by a few percent.
+    tolerance = 2e-5 if device == "cpu" else 6e-3
     np.testing.assert_allclose(got.to("f64").numpy(), want, rtol=tolerance, atol=tolerance)
 
 

@@ -46,7 +46,7 @@ __device__ __forceinline__ void copy_tile(T* tile, const HeadRows<const T>& rows
       const bool there = first + row < n_rows && column < shape.head_size;
       copy_async(to, there ? rows[first + row] + column : rows.data, there);
     } else {
-      store_vector(to, load_eight(rows, first + row, n_rows, column, shape));
+      store_shared(to, load_eight(rows, first + row, n_rows, column, shape));
     }
   }
 }

@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     for (int u = 0; u < kUnroll; ++u) {
       const int v = begin + u * team.size;
       if (v >= n_vectors) continue;
-      if (cached) store_vector(cache + v * kVec, loaded[u]);
+      if (cached) store_shared(cache + v * kVec, loaded[u]);
       if (by_class && rows.smoothing == C(0)) continue;
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {

@@ -57,7 +57,8 @@ struct WordOf<2> {
   using type = std::uint16_t;
 };
 
-// One access for a whole vector: a plain store the compiler may cut into its elements.
+// One access for a whole vector: a plain store the compiler may cut into its elements. Stores go to
+// global memory only.
 template <int kVec, class T>
 __device__ __forceinline__ Vector<T, kVec> load_vector(const T* from) {
   Vector<T, kVec> vector;
@@ -79,6 +80,15 @@ __device__ __forceinline__ void store_vector(T* to, const Vector<T, kVec>& vecto
     memcpy(&word, &vector, sizeof(vector));
     __stwb(reinterpret_cast<typename WordOf<sizeof(vector)>::type*>(to), word);
   }
+}
+
+// The same for shared memory, which store_vector's instruction does not reach.
+template <int kVec, class T>
+__device__ __forceinline__ void store_shared(T* to, const Vector<T, kVec>& vector) {
+  using Word = typename WordOf<sizeof(vector)>::type;
+  Word word;
+  memcpy(&word, &vector, sizeof(vector));
+  *reinterpret_cast<Word*>(to) = word;
 }
 
 // A loop nest in units of vectors along the innermost dimension; at most 2^31 - 1 elements.

@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kRowThreads)
 #pragma unroll 4
   for (int v = team.rank; v < row.n_vectors(); v += kRowThreads) {
     const auto x = load(v);
-    if (cached) store_vector(cache + v * kVec, x);
+    if (cached) store_shared(cache + v * kVec, x);
     if (rows.residual != nullptr && rows.sum != nullptr) {
       row.store(v, rows.sum + first, sum_alike, x);
     }

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
       const int v = first + u * kRowThreads;
-      if (cached && v < row.n_vectors()) store_vector(cache + v * kVec, loaded[u]);
+      if (cached && v < row.n_vectors()) store_shared(cache + v * kVec, loaded[u]);
     }
     include_vectors(acc, loaded);
   }

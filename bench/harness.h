@@ -36,6 +36,7 @@ Result measure_host(const std::string& name, const std::function<void()>& run, i
 // The suites. Each measures all its cases on `device`, telling each result as it comes.
 using Report = std::function<void(const Result&)>;
 void run_ops(Device device, const Report& report);
+void run_attention(Device device, const Report& report);
 
 // Refuses builds that are not optimised: their figures mean nothing.
 void require_optimised();

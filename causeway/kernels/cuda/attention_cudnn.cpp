@@ -25,6 +25,10 @@ namespace causeway::kernels::cuda {
 namespace {
 
 namespace fe = cudnn_frontend;
+// Deterministic gradients take memory by the square of the length; beyond this another path has the
+// call.
+constexpr std::size_t kMostWorkspace = std::size_t{4} << 30;
+
 using TensorPointer = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 // The numbers under which plans know their tensors.
@@ -165,8 +169,11 @@ std::string build(Plan& plan, const Problem& problem, cudnnHandle_t handle) {
   if (status.is_good()) status = plan.graph.build_plans(fe::BuildPlanPolicy_t::HEURISTICS_CHOICE);
   std::int64_t bytes = 0;
   if (status.is_good()) status = plan.graph.get_workspace_size(bytes);
+  if (status.is_bad()) return status.get_message();
   plan.workspace = static_cast<std::size_t>(bytes);
-  return status.is_good() ? std::string() : status.get_message();
+  if (plan.workspace <= kMostWorkspace) return "";
+  return fmt::format("wants a workspace of {} MiB, of which {} are allowed", plan.workspace >> 20,
+                     kMostWorkspace >> 20);
 }
 
 // The plan, built now where it is new. The caller holds the lock.

@@ -1,4 +1,5 @@
-// The cuDNN path of a build without cuDNN or its front end: it declines every call, so that none reaches it.
+// The cuDNN path of a build without cuDNN or its front end: it declines every call, so that none
+// reaches it.
 #include "causeway/core/error.h"
 #include "causeway/kernels/cuda/attention_paths.h"
 

@@ -165,8 +165,7 @@ TEST(GpuLearning, ConvolutionAndPooling) {
       const Tensor weight = generator.normal({16, 8 / how.groups, 3, 3}, 0, 0.2, dtype);
       expect_same_learning(
           fmt::format("conv2d {}", to_string(dtype)), {x, weight},
-          [&](auto& t) { return autograd::conv2d(t[0], t[1], {}, how); },
-          8);
+          [&](auto& t) { return autograd::conv2d(t[0], t[1], {}, how); }, 8);
     }
     for (autograd::PoolOp op : {autograd::PoolOp::max, autograd::PoolOp::average}) {
       const Tensor x = generator.normal({2, 3, 13, 10}, 0, 1, dtype);

@@ -198,7 +198,7 @@ __device__ __forceinline__ void query_gradients(const SmallSequence<T>& sequence
 // kGroups: features / 32; kTiles: tiles of 16 rows of either side that a warp has; kRows: tiles of
 // 16 rows of the longer side.
 template <class T, int kGroups, int kTiles, int kRows>
-__global__ void __launch_bounds__(kSmallWarps * 32)
+__global__ void __launch_bounds__(kSmallWarps * 32, kGroups == 1 && kRows <= 2 ? 5 : 1)
     small_attention_gradient_kernel(AttentionShape shape, GradientViews<T> views, int n_parts) {
   const SmallPlace place(shape, n_parts);
   if (place.sequence >= shape.n_sequences) return;
@@ -228,7 +228,9 @@ template <class T>
 void run(StreamView stream, const AttentionCall& call, const AttentionGradients& gradients) {
   const AttentionShape shape = attention_shape(call.how, call.q, call.k, call.context, true);
   const GradientViews<T> views = gradient_views<T>(call, gradients);
-  dispatch_small(shape, [&](auto groups, auto tiles, auto rows) {
+  dispatch_small(shape, [&](auto groups, auto, auto rows) {
+    // A tile a warp: the sums of one do not wait for the loads of the other.
+    constexpr std::integral_constant<int, 1> tiles;
     const int longer = shape.n_queries > shape.n_keys ? shape.n_queries : shape.n_keys;
     const int n_parts = (longer + 16 * tiles() - 1) / (16 * tiles());
     launch(

@@ -108,7 +108,8 @@ __device__ __forceinline__ typename Sums::Acc combine_channel(const typename Sum
   return acc;
 }
 
-// How many pieces of at least `smallest` an axis is cut into, so that there are about `enough` blocks.
+// How many pieces of at least `smallest` an axis is cut into, so that there are about `enough`
+// blocks.
 inline int count_pieces(std::int64_t blocks, std::int64_t axis, std::int64_t smallest,
                         std::int64_t enough) {
   const std::int64_t wanted = (enough + blocks - 1) / std::max<std::int64_t>(blocks, 1);

@@ -5,6 +5,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/kernels/cuda/cudnn_handle.h"
+#include "causeway/kernels/elementwise.h"
 #include "causeway/runtime/cuda_check.h"
 #include "causeway/runtime/pool.h"
 
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace causeway::kernels::cuda {
 
@@ -32,7 +34,7 @@ struct Problem {
   DType dtype = DType::f32;
   Direction direction = Direction::forward;
   std::uint8_t tf32 = 0;
-  std::uint8_t padding_bytes[1] = {};
+  std::uint8_t channels_last = 0;
 
   friend bool operator<(const Problem& a, const Problem& b) {
     return std::memcmp(&a, &b, sizeof(Problem)) < 0;
@@ -59,6 +61,10 @@ cudnnDataType_t data_type(DType dtype) {
   }
 }
 
+cudnnTensorFormat_t format_of(const Problem& problem) {
+  return problem.channels_last != 0 ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
+}
+
 void set_tensor(cudnnTensorDescriptor_t& descriptor, const Problem& problem,
                 const std::array<std::int64_t, 4>& shape) {
   check_cudnn(cudnnCreateTensorDescriptor(&descriptor), "cudnnCreateTensorDescriptor");
@@ -68,9 +74,17 @@ void set_tensor(cudnnTensorDescriptor_t& descriptor, const Problem& problem,
               "cudnnSetTensor4dDescriptor");
 }
 
-// The first choice that is deterministic, there and within the workspace.
+// The first choice that is deterministic, there and within the workspace. The same algorithm is
+// listed with and without tensor cores: where they are allowed, they are taken.
 template <class Result, std::size_t kCount>
-void choose(Plan& plan, const std::array<Result, kCount>& results, int found) {
+void choose(Plan& plan, std::array<Result, kCount>& results, int found) {
+  for (int i = 1; i < found; ++i) {
+    Result& before = results[static_cast<std::size_t>(i - 1)];
+    Result& result = results[static_cast<std::size_t>(i)];
+    if (result.algo == before.algo && result.mathType == CUDNN_TENSOR_OP_MATH) {
+      std::swap(before, result);
+    }
+  }
   for (int i = 0; i < found; ++i) {
     const Result& result = results[static_cast<std::size_t>(i)];
     if (result.status != CUDNN_STATUS_SUCCESS || result.memory > kMostWorkspace) continue;
@@ -122,7 +136,7 @@ Plan make_plan(cudnnHandle_t handle, const Problem& problem) {
   set_tensor(plan.out, problem, problem.out);
   const auto size = [](std::int64_t value) { return static_cast<int>(value); };
   check_cudnn(cudnnCreateFilterDescriptor(&plan.weight), "cudnnCreateFilterDescriptor");
-  check_cudnn(cudnnSetFilter4dDescriptor(plan.weight, data_type(problem.dtype), CUDNN_TENSOR_NCHW,
+  check_cudnn(cudnnSetFilter4dDescriptor(plan.weight, data_type(problem.dtype), format_of(problem),
                                          size(problem.weight[0]), size(problem.weight[1]),
                                          size(problem.weight[2]), size(problem.weight[3])),
               "cudnnSetFilter4dDescriptor");
@@ -158,10 +172,24 @@ std::array<std::int64_t, 4> sizes_of(const Operand& operand) {
   return {operand.shape[0], operand.shape[1], operand.shape[2], operand.shape[3]};
 }
 
+// Images or filters with their channels last in memory of their own; the operand's shape stays.
+struct Turned {
+  Buffer memory;
+  Operand operand;
+
+  Turned(StreamView stream, const Operand& from) : operand(from) {
+    const Shape& s = from.shape;
+    memory = pool_of(stream.device())
+                 .allocate(static_cast<std::size_t>(numel(s)) * size_of(from.dtype), stream);
+    operand.data = memory.data();
+    operand.strides = {s[1] * s[2] * s[3], 1, s[1] * s[3], s[1]};
+  }
+};
+
 // Runs call(handle, plan, one, zero, workspace) for a problem.
 template <class Call>
-void run(StreamView stream, const Convolution& how, Direction direction, const Operand& in,
-         const Operand& weight, const Operand& out, const Call& call) {
+void run(StreamView stream, const Convolution& how, Direction direction, bool channels_last,
+         const Operand& in, const Operand& weight, const Operand& out, const Call& call) {
   const driver::DeviceScope scope(stream.device().index);
   Problem problem;
   problem.in = sizes_of(in);
@@ -175,6 +203,7 @@ void run(StreamView stream, const Convolution& how, Direction direction, const O
   problem.dtype = in.dtype;
   problem.direction = direction;
   problem.tf32 = how.allow_tf32 ? 1 : 0;
+  problem.channels_last = channels_last ? 1 : 0;
   const CudnnHandle handle(stream);
   const Plan& plan = plan_for(handle.get(), problem);
   const Buffer workspace = pool_of(stream.device()).allocate(plan.workspace, stream);
@@ -187,11 +216,9 @@ void run(StreamView stream, const Convolution& how, Direction direction, const O
        wide ? static_cast<const void*>(&wide_zero) : &zero, workspace.data());
 }
 
-}  // namespace
-
-void convolution(StreamView stream, const Convolution& how, const Operand& in,
-                 const Operand& weight, const Operand& out) {
-  run(stream, how, Direction::forward, in, weight, out,
+void forward(StreamView stream, const Convolution& how, bool channels_last, const Operand& in,
+             const Operand& weight, const Operand& out) {
+  run(stream, how, Direction::forward, channels_last, in, weight, out,
       [&](cudnnHandle_t handle, const Plan& plan, const void* one, const void* zero,
           void* workspace) {
         check_cudnn(cudnnConvolutionForward(handle, one, plan.in, in.data, plan.weight, weight.data,
@@ -202,9 +229,28 @@ void convolution(StreamView stream, const Convolution& how, const Operand& in,
       });
 }
 
+}  // namespace
+
+void convolution(StreamView stream, const Convolution& how, const Operand& in,
+                 const Operand& weight, const Operand& out) {
+  const bool on_tensor_cores = in.dtype == DType::f16 || in.dtype == DType::bf16 ||
+                               (in.dtype == DType::f32 && how.allow_tf32);
+  // Channels in eights, as the kernels want them, and enough of them to be worth the turning.
+  const bool turns = on_tensor_cores && how.groups == 1 && in.shape[1] % 8 == 0 &&
+                     out.shape[1] % 8 == 0 && in.shape[1] >= 32;
+  if (!turns) return forward(stream, how, false, in, weight, out);
+  const Turned last_in(stream, in);
+  const Turned last_weight(stream, weight);
+  const Turned last_out(stream, out);
+  copy(stream, in, last_in.operand);
+  copy(stream, weight, last_weight.operand);
+  forward(stream, how, true, last_in.operand, last_weight.operand, last_out.operand);
+  copy(stream, last_out.operand, out);
+}
+
 void convolution_input_gradient(StreamView stream, const Convolution& how, const Operand& gradient,
                                 const Operand& weight, const Operand& in_gradient) {
-  run(stream, how, Direction::input_gradient, in_gradient, weight, gradient,
+  run(stream, how, Direction::input_gradient, false, in_gradient, weight, gradient,
       [&](cudnnHandle_t handle, const Plan& plan, const void* one, const void* zero,
           void* workspace) {
         check_cudnn(
@@ -218,7 +264,7 @@ void convolution_input_gradient(StreamView stream, const Convolution& how, const
 
 void convolution_weight_gradient(StreamView stream, const Convolution& how, const Operand& in,
                                  const Operand& gradient, const Operand& weight_gradient) {
-  run(stream, how, Direction::weight_gradient, in, weight_gradient, gradient,
+  run(stream, how, Direction::weight_gradient, false, in, weight_gradient, gradient,
       [&](cudnnHandle_t handle, const Plan& plan, const void* one, const void* zero,
           void* workspace) {
         check_cudnn(cudnnConvolutionBackwardFilter(

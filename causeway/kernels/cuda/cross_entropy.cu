@@ -251,6 +251,111 @@ __global__ void __launch_bounds__(kRowThreads, 2)
   if (team.rank == 0) rows.losses[blockIdx.x] = loss;
 }
 
+// The greatest element of each place of a vector, so far.
+template <int kVec, class T>
+__device__ __forceinline__ void include_max(Vector<T, kVec>& max, const Vector<T, kVec>& values) {
+  if constexpr (sizeof(T) == 2) {
+    using Pair = std::conditional_t<std::is_same_v<T, bf16>, __nv_bfloat162, __half2>;
+    Pair a[kVec / 2];
+    Pair b[kVec / 2];
+    memcpy(a, &max, sizeof(a));
+    memcpy(b, &values, sizeof(b));
+#pragma unroll
+    for (int i = 0; i < kVec / 2; ++i) a[i] = __hmax2(a[i], b[i]);
+    memcpy(&max, a, sizeof(a));
+  } else {
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) max.value[i] = larger(max.value[i], values.value[i]);
+  }
+}
+
+// Long rows of whole vectors that fit shared memory, with classes: the greatest logit on the way
+// in, which for halves takes one instruction a pair, then the sum, then the gradient on the way
+// out. The bytes of the common case; cross_entropy_long_kernel has all others.
+template <class T>
+__global__ void __launch_bounds__(kRowThreads, 2) cross_entropy_whole_kernel(LossRows<T> rows) {
+  using C = Compute<T>;
+  constexpr int kVec = vector_width<T>();
+  constexpr int kUnroll = 4;
+  extern __shared__ __align__(16) unsigned char cache_memory[];
+  auto* cache = reinterpret_cast<T*>(cache_memory);
+  __shared__ C max_memory[64];
+  __shared__ ClassSums<C> memory[64];
+  TeamBoard<C> max_board(max_memory);
+  TeamBoard<ClassSums<C>> board(memory);
+  const Team team(kRowThreads);
+  const T* logits = rows.logits + std::int64_t{blockIdx.x} * rows.n_columns;
+  T* gradient = rows.gradient + std::int64_t{blockIdx.x} * rows.n_columns;
+  const int n_vectors = rows.n_columns / kVec;
+  const int target = rows.target(blockIdx.x, team.rank == 0);
+  Vector<T, kVec> most;
+#pragma unroll
+  for (int i = 0; i < kVec; ++i) most.value[i] = static_cast<T>(minus_infinity<C>());
+  for (int begin = team.rank; begin < n_vectors; begin += kUnroll * kRowThreads) {
+    Vector<T, kVec> loaded[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int v = begin + u * kRowThreads;
+      loaded[u] = most;
+      if (v < n_vectors) loaded[u] = load_vector<kVec>(logits + v * kVec);
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int v = begin + u * kRowThreads;
+      if (v < n_vectors) store_shared(cache + v * kVec, loaded[u]);
+      include_max(most, loaded[u]);
+    }
+  }
+  C max = static_cast<C>(most.value[0]);
+#pragma unroll
+  for (int i = 1; i < kVec; ++i) max = larger(max, static_cast<C>(most.value[i]));
+  max = combine_team(team, max, minus_infinity<C>(), max_board,
+                     [](C a, C b) { return larger(a, b); });
+  const C base = max == minus_infinity<C>() ? C(0) : max;
+  // A thread reads back what it wrote itself.
+  auto sums = ClassSums<C>{{max, C(0)}, C(0), C(0)};
+#pragma unroll kUnroll
+  for (int v = team.rank; v < n_vectors; v += kRowThreads) {
+    const auto x = unpack(load_vector<kVec>(static_cast<const T*>(cache) + v * kVec));
+    C partial = C(0);
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) partial += exp_below_zero(x.value[i] - base);
+    sums.softmax.sum += partial;
+    if (rows.smoothing != C(0)) {
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) sums.total += x.value[i];
+    }
+    if (target >= v * kVec && target < (v + 1) * kVec) {
+      sums.at_target = static_cast<C>(cache[target]);
+    }
+  }
+  sums =
+      combine_team(team, sums, ClassSums<C>{{max, C(0)}, C(0), C(0)}, board, ClassSums<C>::combine);
+  if (team.rank == 0) {
+    rows.losses[blockIdx.x] = target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing);
+  }
+  const C scale = target < 0 ? C(0) : (rows.scale != nullptr ? *rows.scale : C(1));
+  const C factor = scale / sums.softmax.sum;
+  const C spread = rows.smoothing / static_cast<C>(rows.n_columns) * scale;
+  const C peak = (C(1) - rows.smoothing) * scale;
+#pragma unroll kUnroll
+  for (int v = team.rank; v < n_vectors; v += kRowThreads) {
+    auto x = unpack(load_vector<kVec>(static_cast<const T*>(cache) + v * kVec));
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      x.value[i] = exp_below_zero(x.value[i] - base) * factor - spread;
+      if (target < 0) x.value[i] = C(0);
+    }
+    if (target >= v * kVec && target < (v + 1) * kVec) {
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) {
+        if (v * kVec + i == target) x.value[i] -= peak;
+      }
+    }
+    store_vector(gradient + v * kVec, pack<T>(x));
+  }
+}
+
 template <int kVec, class T>
 bool short_rows(StreamView stream, const LossRows<T>& rows) {
   const RowPlan plan = plan_rows(rows.n_columns, kVec, 4, kHeld<kVec>);
@@ -268,6 +373,14 @@ void long_rows(StreamView stream, const LossRows<T>& rows) {
   const std::size_t bytes = static_cast<std::size_t>(rows.n_columns + 2 * kVec) * sizeof(T);
   const bool walks_twice = rows.gradient != nullptr || rows.classes == nullptr;
   const bool cached = walks_twice && bytes <= shared_memory_limit(stream);
+  const bool whole = cached && rows.gradient != nullptr && rows.classes != nullptr &&
+                     rows.n_columns >= kRowThreads * kVec &&
+                     rows_align(rows.n_columns, kVec, sizeof(T), rows.logits, rows.gradient);
+  if (whole) {
+    return launch({"cross_entropy", stream, dim3(static_cast<unsigned>(rows.n_rows)),
+                   dim3(kRowThreads), bytes},
+                  cross_entropy_whole_kernel<T>, rows);
+  }
   const int threads = std::clamp((rows.n_columns / kVec / 4 + 31) / 32 * 32, 32, kRowThreads);
   launch({"cross_entropy", stream, dim3(static_cast<unsigned>(rows.n_rows)),
           dim3(static_cast<unsigned>(threads)), cached ? bytes : 0},

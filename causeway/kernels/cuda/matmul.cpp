@@ -66,15 +66,14 @@ Problem problem_of(StreamView stream, const Operand& a, const Operand& b, const 
 // 16 bytes.
 bool fits_epilogue(const Problem& problem, const ProductData& data, DType dtype) {
   const auto width = problem.n * static_cast<std::int64_t>(size_of(dtype));
-  const auto bits = reinterpret_cast<std::uintptr_t>(data.aux) |
-                    reinterpret_cast<std::uintptr_t>(data.bias) |
-                    reinterpret_cast<std::uintptr_t>(data.bias_gradient);
+  const auto bits =
+      reinterpret_cast<std::uintptr_t>(data.aux) | reinterpret_cast<std::uintptr_t>(data.bias);
   return dtype != DType::f64 && width % 16 == 0 && bits % 16 == 0;
 }
 
 // The epilogue after the product, by kernels of its own.
 void finish(StreamView stream, Epilogue epilogue, const Operand& bias, const Operand& aux,
-            const Operand& bias_gradient, const Operand& out) {
+            const Operand& out) {
   const auto add_bias = [&](const Operand& to) {
     if (bias.data == nullptr) return;
     Operand row = bias;
@@ -89,11 +88,7 @@ void finish(StreamView stream, Epilogue epilogue, const Operand& bias, const Ope
       add_bias(out);
       copy(stream, out, aux);
       return unary(stream, UnaryOp::gelu_tanh, aux, out);
-    case Epilogue::gelu_gradient:
-      unary_gradient(stream, UnaryOp::gelu_tanh, aux, out, out);
-      if (bias_gradient.data != nullptr) {
-        reduce(stream, ReduceOp::sum, out, bias_gradient, {1, out.shape[0], out.shape[1]});
-      }
+    case Epilogue::gelu_gradient: return unary_gradient(stream, UnaryOp::gelu_tanh, aux, out, out);
   }
 }
 
@@ -137,18 +132,17 @@ void linear(StreamView stream, Epilogue epilogue, const Operand& a, const Operan
             const Operand& out, bool allow_tf32) {
   const driver::DeviceScope scope(stream.device().index);
   Problem problem = problem_of(stream, a, b, out, allow_tf32);
-  ProductData data{a.data, b.data, out.data, bias.data, aux.data, bias_gradient.data};
+  const ProductData data{a.data, b.data, out.data, bias.data, aux.data};
   problem.alignment = alignment_of(a.data, b.data, out.data);
   problem.epilogue = static_cast<std::uint8_t>(epilogue);
-  problem.has_bias_gradient = bias_gradient.data != nullptr;
   const bool fused = epilogue != Epilogue::none && fits_epilogue(problem, data, out.dtype) &&
                      can_multiply(problem);
-  if (!fused) {
-    problem.epilogue = static_cast<std::uint8_t>(Epilogue::none);
-    problem.has_bias_gradient = 0;
-  }
+  if (!fused) problem.epilogue = static_cast<std::uint8_t>(Epilogue::none);
   multiply(stream, problem, data);
-  if (!fused) finish(stream, epilogue, bias, aux, bias_gradient, out);
+  if (!fused) finish(stream, epilogue, bias, aux, out);
+  if (bias_gradient.data != nullptr) {
+    reduce(stream, ReduceOp::sum, out, bias_gradient, {1, out.shape[0], out.shape[1]});
+  }
 }
 
 }  // namespace causeway::kernels::cuda

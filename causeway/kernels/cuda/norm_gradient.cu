@@ -1,7 +1,8 @@
 // The gradients of layer and RMS norm. Bytes: x and the gradient read once, x's gradient written
 // once; bound by memory. A fixed number of blocks walks the rows. A thread owns the same columns of
-// every row it meets, adds up their shares of the gradients of weight and bias in registers, and
-// reads its next row while the present one is reduced; the blocks' sums are then added in order.
+// every row it meets and adds up their shares of the gradients of weight and bias in registers; the
+// blocks' sums are then added in order. With two vectors a thread it reads its next row while the
+// present one is reduced; with one there are enough threads to do without.
 // Rows too long for registers are read twice more.
 #include "causeway/kernels/cuda/rows.cuh"
 #include "causeway/kernels/dispatch.h"
@@ -13,12 +14,13 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-constexpr std::int64_t kWalkers = 132 * 512;  // threads of all blocks: what an H200 holds at once
-constexpr std::int64_t kLeastRows = 4;        // of a team, where there are enough blocks without
+// Threads of all blocks, with one vector of a row each and with two: what an H200 holds at once.
+constexpr std::int64_t kWalkers[] = {132 * 1024, 132 * 512};
+constexpr std::int64_t kLeastRows = 4;  // of a team, where there are enough blocks without
 
-// Vectors of a row in a thread's registers, beside their sums and the next row's.
-template <int kVec, class T>
-constexpr int kHeld = kVec > 1 ? 2 : (sizeof(T) == 8 ? 4 : 8);
+// Vectors of odd rows, which go one by one, in a thread's registers.
+template <class T>
+constexpr int kSingles = sizeof(T) == 8 ? 4 : 8;
 
 template <class T>
 struct NormGradientRows {
@@ -98,11 +100,11 @@ __device__ __forceinline__ void store_partial(const Team& team, int n_columns, C
   }
 }
 
-template <int kVec, class T>
-__global__ void __launch_bounds__(kRowThreads)
+template <int kVec, int kVectors, class T>
+__global__ void __launch_bounds__(kRowThreads, kVectors == 1 ? 2 : 1)
     norm_gradient_kernel(NormGradientRows<T> rows, int team_size) {
   using C = Compute<T>;
-  constexpr int kVectors = kHeld<kVec, T>;
+  constexpr bool kReadsAhead = kVectors > 1;
   __shared__ RowSums<C> memory[64];
   TeamBoard<RowSums<C>> board(memory);
   const Team team(team_size);
@@ -120,12 +122,15 @@ __global__ void __launch_bounds__(kRowThreads)
   // Every team of a block makes as many steps as the first, for they reduce together.
   for (std::int64_t first = block_first; first < rows.n_rows; first += step, row += step) {
     RowPart<kVec, kVectors, T> next;
-    next.load(rows, row + step, team);
+    if constexpr (kReadsAhead) next.load(rows, row + step, team);
     keep_packed(weight);
     const int columns = row < rows.n_rows ? rows.n_columns : 0;
+    const bool adds = rows.sum_gradient != nullptr;
     Vector<T, kVec> more[kVectors];
-    load_row(more, rows.sum_gradient + row * rows.n_columns, team,
-             rows.sum_gradient != nullptr ? columns : 0, T(C(0)));
+    if (adds) {
+      load_row(more, rows.sum_gradient + row * rows.n_columns, team, columns, T(C(0)));
+    }
+    const C shift = -part.mean * part.rstd;
     RowSums<C> sums = {C(0), C(0)};
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
@@ -134,7 +139,7 @@ __global__ void __launch_bounds__(kRowThreads)
       const auto w = unpack(weight[v]);
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
-        const C normal = (x.value[i] - part.mean) * part.rstd;
+        const C normal = x.value[i] * part.rstd + shift;
         const C scaled = g.value[i] * w.value[i];
         sums.flat += scaled;
         sums.along += scaled * normal;
@@ -143,8 +148,11 @@ __global__ void __launch_bounds__(kRowThreads)
       }
     }
     sums = combine_team(team, sums, RowSums<C>{C(0), C(0)}, board, RowSums<C>::combine);
-    const C flat = rows.centred ? sums.flat * share : C(0);
-    const C along = sums.along * share;
+    const C flat = rows.centred ? -sums.flat * share * part.rstd : C(0);
+    const C along = -sums.along * share * part.rstd;
+    keep_packed(weight);
+    keep_packed(part.x);
+    keep_packed(part.gradient);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
       const int column = team.column<kVec>(v);
@@ -152,15 +160,23 @@ __global__ void __launch_bounds__(kRowThreads)
       const auto x = unpack(part.x[v]);
       auto g = unpack(part.gradient[v]);
       const auto w = unpack(weight[v]);
-      const auto m = unpack(more[v]);
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
-        const C normal = (x.value[i] - part.mean) * part.rstd;
-        g.value[i] = part.rstd * (g.value[i] * w.value[i] - flat - normal * along) + m.value[i];
+        const C normal = x.value[i] * part.rstd + shift;
+        g.value[i] = normal * along + (g.value[i] * w.value[i] * part.rstd + flat);
+      }
+      if (adds) {
+        const auto m = unpack(more[v]);
+#pragma unroll
+        for (int i = 0; i < kVec; ++i) g.value[i] += m.value[i];
       }
       store_vector(rows.x_gradient + row * rows.n_columns + column, pack<T>(g));
     }
-    part = next;
+    if constexpr (kReadsAhead) {
+      part = next;
+    } else {
+      part.load(rows, row + step, team);
+    }
   }
   if (rows.partial == nullptr) return;
   store_partial(team, rows.n_columns, rows.partial, weight_sums, bias_sums);
@@ -300,14 +316,15 @@ void add_partials(StreamView stream, const NormGradientRows<T>& rows, std::int64
          rows.n_columns, weight_gradient, bias_gradient);
 }
 
-template <int kVec, class T>
+template <int kVec, int kVectors, class T>
 bool gradient_in_registers(StreamView stream, NormGradientRows<T> rows, T* weight_gradient,
                            T* bias_gradient) {
-  const RowPlan plan = plan_rows(rows.n_columns, kVec, kVec > 1 ? 2 : 4, kHeld<kVec, T>);
+  const RowPlan plan = plan_rows(rows.n_columns, kVec, kVec > 1 ? kVectors : 4, kVectors);
   if (!plan.fits()) return false;
   const std::int64_t teams = plan.rows_per_block();
   const std::int64_t least = teams * kLeastRows;
-  const std::int64_t blocks = std::min(kWalkers / plan.threads, (rows.n_rows + least - 1) / least);
+  const std::int64_t blocks =
+      std::min(kWalkers[kVectors == 1 ? 0 : 1] / plan.threads, (rows.n_rows + least - 1) / least);
   const Buffer space = allocate_partial(stream, rows, blocks,
                                         weight_gradient != nullptr || bias_gradient != nullptr);
   const std::size_t shared =
@@ -316,7 +333,7 @@ bool gradient_in_registers(StreamView stream, NormGradientRows<T> rows, T* weigh
           : 0;
   launch({"norm_gradient", stream, dim3(static_cast<unsigned>(blocks)),
           dim3(static_cast<unsigned>(plan.threads)), shared},
-         norm_gradient_kernel<kVec, T>, rows, plan.team);
+         norm_gradient_kernel<kVec, kVectors, T>, rows, plan.team);
   add_partials(stream, rows, blocks, weight_gradient, bias_gradient);
   return true;
 }
@@ -376,9 +393,15 @@ void norm_gradient(StreamView stream, const Norm& how, const Operand& x, const O
     const bool aligned = rows_align(how.n_columns, kWide, sizeof(T), rows.x, rows.weight,
                                     rows.gradient, rows.sum_gradient, rows.x_gradient);
     if constexpr (sizeof(T) < 8) {  // 8-byte elements are as fast one by one
-      if (aligned && gradient_in_registers<kWide>(stream, rows, to_weight, to_bias)) return;
+      // Rows that a warp shares keep two vectors a thread.
+      const bool by_blocks = how.n_columns > 2 * 32 * kWide;
+      if (aligned && by_blocks &&
+          gradient_in_registers<kWide, 1>(stream, rows, to_weight, to_bias)) {
+        return;
+      }
+      if (aligned && gradient_in_registers<kWide, 2>(stream, rows, to_weight, to_bias)) return;
     }
-    if (gradient_in_registers<1>(stream, rows, to_weight, to_bias)) return;
+    if (gradient_in_registers<1, kSingles<T>>(stream, rows, to_weight, to_bias)) return;
     gradient_of_long_rows(stream, rows, aligned, to_weight, to_bias);
   });
 }

@@ -17,8 +17,9 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-constexpr int kBlock = 512;
+constexpr int kBlock = 256;
 constexpr int kMostTensors = 480;  // what a kernel's 32 KB of arguments hold
+constexpr int kHints = 128;
 constexpr std::int64_t kNormChunk = 32768;
 
 // One block's share is `chunk` elements of one tensor; a tensor's blocks follow each other.
@@ -33,20 +34,28 @@ struct Entry {
 
 struct Batch {
   Entry entry[kMostTensors];
+  std::uint16_t hint[kHints];  // the tensor that every 2^hint_shift-th block works on
+  std::uint32_t hint_shift;
   std::uint32_t n_entries;
   std::uint32_t n_blocks;
 };
 
-// The tensor that this block works on.
+// The tensor that this block works on: all threads walk together, from near it.
 __device__ __forceinline__ const Entry& find_entry(const Batch& batch) {
-  __shared__ std::uint32_t found;
-  const std::uint32_t i = threadIdx.x;
-  if (i < batch.n_entries && batch.entry[i].first_block <= blockIdx.x &&
-      (i + 1 == batch.n_entries || blockIdx.x < batch.entry[i + 1].first_block)) {
-    found = i;
+  std::uint32_t i = batch.hint[blockIdx.x >> batch.hint_shift];
+  while (i + 1 < batch.n_entries && batch.entry[i + 1].first_block <= blockIdx.x) ++i;
+  return batch.entry[i];
+}
+
+void set_hints(Batch& batch) {
+  batch.hint_shift = 0;
+  while ((batch.n_blocks >> batch.hint_shift) >= kHints) ++batch.hint_shift;
+  std::uint32_t i = 0;
+  for (std::uint32_t slot = 0; slot < kHints; ++slot) {
+    const std::uint64_t block = std::uint64_t{slot} << batch.hint_shift;
+    while (i + 1 < batch.n_entries && batch.entry[i + 1].first_block <= block) ++i;
+    batch.hint[slot] = static_cast<std::uint16_t>(i);
   }
-  __syncthreads();
-  return batch.entry[found];
 }
 
 // Calls body(batch) for tensors in the order given, as many at a time as fit one launch. Tensors of
@@ -57,7 +66,10 @@ void for_each_batch(const OptimizerTensors& tensors, std::int64_t chunk, const B
   batch->n_entries = 0;
   batch->n_blocks = 0;
   const auto flush = [&] {
-    if (batch->n_entries > 0) body(*batch);
+    if (batch->n_entries > 0) {
+      set_hints(*batch);
+      body(*batch);
+    }
     batch->n_entries = 0;
     batch->n_blocks = 0;
   };
@@ -91,47 +103,56 @@ __global__ void begin_step_kernel(float* control, std::int64_t growth_interval) 
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// kVec neighbouring elements: all loads first.
-template <int kVec, bool kMaster, class T, class Update>
-__device__ __forceinline__ void step_vector(const Entry& entry, std::uint32_t at,
-                                            const Update& update,
-                                            const optimizers::Step<Wide<T>>& step, Wide<T> scale) {
+// What a thread holds of one vector's elements.
+template <int kVec, bool kMaster, int kStates, class T>
+struct Held {
   using W = Wide<T>;
-  auto* parameter = static_cast<T*>(entry.parameter) + at;
-  Vector<T, kVec> values;
-  Vector<W, kVec> masters;
-  Vector<W, kVec> states[2];
-  if constexpr (kMaster) {
-    masters = load_vector<kVec>(static_cast<const W*>(entry.master) + at);
-  } else {
-    values = load_vector<kVec>(static_cast<const T*>(parameter));
+  Vector<T, kVec> parameter;
+  Vector<T, kVec> gradient;
+  Vector<W, kVec> master;
+  Vector<W, kVec> state[kStates > 0 ? kStates : 1];
+
+  __device__ __forceinline__ void load(const Entry& entry, std::uint32_t at) {
+    if constexpr (kMaster) {
+      master = load_vector<kVec>(static_cast<const W*>(entry.master) + at);
+    } else {
+      parameter = load_vector<kVec>(static_cast<const T*>(entry.parameter) + at);
+    }
+    gradient = load_vector<kVec>(static_cast<const T*>(entry.gradient) + at);
+#pragma unroll
+    for (int k = 0; k < kStates; ++k) {
+      state[k] = load_vector<kVec>(static_cast<const W*>(entry.state[k]) + at);
+    }
   }
-  const auto gradients = load_vector<kVec>(static_cast<const T*>(entry.gradient) + at);
+
+  template <class Update>
+  __device__ __forceinline__ void step(const Update& update, const optimizers::Step<W>& step,
+                                       W scale) {
 #pragma unroll
-  for (int k = 0; k < Update::kStates; ++k) {
-    states[k] = load_vector<kVec>(static_cast<const W*>(entry.state[k]) + at);
+    for (int i = 0; i < kVec; ++i) {
+      optimizers::Element<W> e{};
+      e.parameter =
+          kMaster ? master.value[i] : static_cast<W>(static_cast<Compute<T>>(parameter.value[i]));
+      e.gradient = static_cast<W>(static_cast<Compute<T>>(gradient.value[i])) * scale;
+#pragma unroll
+      for (int k = 0; k < kStates; ++k) e.state[k] = state[k].value[i];
+      update(e, step);
+      parameter.value[i] = static_cast<T>(static_cast<Compute<T>>(e.parameter));
+      master.value[i] = e.parameter;
+#pragma unroll
+      for (int k = 0; k < kStates; ++k) state[k].value[i] = e.state[k];
+    }
   }
+
+  __device__ __forceinline__ void store(const Entry& entry, std::uint32_t at) const {
+    store_vector(static_cast<T*>(entry.parameter) + at, parameter);
+    if constexpr (kMaster) store_vector(static_cast<W*>(entry.master) + at, master);
 #pragma unroll
-  for (int i = 0; i < kVec; ++i) {
-    optimizers::Element<W> e{};
-    e.parameter =
-        kMaster ? masters.value[i] : static_cast<W>(static_cast<Compute<T>>(values.value[i]));
-    e.gradient = static_cast<W>(static_cast<Compute<T>>(gradients.value[i])) * scale;
-#pragma unroll
-    for (int k = 0; k < Update::kStates; ++k) e.state[k] = states[k].value[i];
-    update(e, step);
-    values.value[i] = static_cast<T>(static_cast<Compute<T>>(e.parameter));
-    masters.value[i] = e.parameter;
-#pragma unroll
-    for (int k = 0; k < Update::kStates; ++k) states[k].value[i] = e.state[k];
+    for (int k = 0; k < kStates; ++k) {
+      store_vector(static_cast<W*>(entry.state[k]) + at, state[k]);
+    }
   }
-  store_vector(parameter, values);
-  if constexpr (kMaster) store_vector(static_cast<W*>(entry.master) + at, masters);
-#pragma unroll
-  for (int k = 0; k < Update::kStates; ++k) {
-    store_vector(static_cast<W*>(entry.state[k]) + at, states[k]);
-  }
-}
+};
 
 template <class T>
 constexpr int step_vector_width() {
@@ -139,31 +160,38 @@ constexpr int step_vector_width() {
 }
 template <class T>
 constexpr std::int64_t step_chunk() {
-  return std::int64_t{kBlock} * step_vector_width<T>() * 2;
+  return std::int64_t{kBlock} * step_vector_width<T>();
 }
 
+// A vector a thread. One thread works out the step's numbers while the others' loads are under way.
 template <bool kMaster, class T, class Update>
 __global__ void __launch_bounds__(kBlock)
     step_kernel(const __grid_constant__ Batch batch, Update update, StepSettings<Wide<T>> settings,
                 const float* control) {
+  using W = Wide<T>;
   constexpr int kVec = step_vector_width<T>();
-  constexpr int kVectors = 2;
+  __shared__ optimizers::Step<W> shared_step;
   const Entry& entry = find_entry(batch);
+  const std::uint32_t at =
+      (blockIdx.x - entry.first_block) * static_cast<std::uint32_t>(step_chunk<T>()) +
+      threadIdx.x * kVec;
+  const bool whole = at + kVec <= entry.count;
+  Held<kVec, kMaster, Update::kStates, T> held;
+  if (whole) held.load(entry, at);
+  if (threadIdx.x == 0) shared_step = step_of(settings, control);
+  __syncthreads();
   if (control_value(control, Control::skip) != 0.0f) return;
-  const auto step = step_of(settings, control);
-  const auto scale = static_cast<Wide<T>>(control_value(control, Control::gradient_scale));
-  const std::uint32_t start =
-      (blockIdx.x - entry.first_block) * static_cast<std::uint32_t>(step_chunk<T>());
-#pragma unroll
-  for (int round = 0; round < kVectors; ++round) {
-    const std::uint32_t at = start + (round * kBlock + threadIdx.x) * kVec;
-    if (at + kVec <= entry.count) {
-      step_vector<kVec, kMaster, T>(entry, at, update, step, scale);
-    } else {
-      for (std::uint32_t i = at; i < entry.count; ++i) {
-        step_vector<1, kMaster, T>(entry, i, update, step, scale);
-      }
-    }
+  const optimizers::Step<W> step = shared_step;
+  const auto scale = static_cast<W>(control_value(control, Control::gradient_scale));
+  if (whole) {
+    held.step(update, step, scale);
+    return held.store(entry, at);
+  }
+  for (std::uint32_t i = at; i < entry.count; ++i) {
+    Held<1, kMaster, Update::kStates, T> one;
+    one.load(entry, i);
+    one.step(update, step, scale);
+    one.store(entry, i);
   }
 }
 

@@ -24,9 +24,8 @@ struct Problem {
   std::uint8_t transposed_a = 0;
   std::uint8_t transposed_b = 0;
   std::uint8_t tf32 = 0;
-  std::uint8_t epilogue = 0;  // an Epilogue; with what `has_bias_gradient` says
-  std::uint8_t has_bias_gradient = 0;
-  std::uint8_t padding[2] = {};
+  std::uint8_t epilogue = 0;  // an Epilogue; sums of its result are not the library's
+  std::uint8_t padding[3] = {};
 
   friend bool operator<(const Problem& a, const Problem& b) {
     return std::memcmp(&a, &b, sizeof(Problem)) < 0;
@@ -40,7 +39,6 @@ struct ProductData {
   void* out = nullptr;
   const void* bias = nullptr;
   void* aux = nullptr;
-  void* bias_gradient = nullptr;
 };
 
 // The largest power of two, up to 256, that divides all three addresses.

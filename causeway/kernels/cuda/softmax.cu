@@ -14,10 +14,9 @@ namespace {
 template <int kVec>
 constexpr int kHeld = kVec > 1 ? 4 : 8;
 
-template <int kVec, class T>
+template <bool kLogarithm, int kVec, class T>
 __global__ void __launch_bounds__(kRowThreads)
-    softmax_kernel(const T* in, T* out, std::int64_t n_rows, int n_columns, int team_size,
-                   bool logarithm) {
+    softmax_kernel(const T* in, T* out, std::int64_t n_rows, int n_columns, int team_size) {
   using C = Compute<T>;
   constexpr int kVectors = kHeld<kVec>;
   __shared__ MaxSum<C> memory[64];
@@ -37,13 +36,14 @@ __global__ void __launch_bounds__(kRowThreads)
     for (int i = 0; i < kVec; ++i) max = larger(max, part[v].value[i]);
   }
   C sum = C(0);
+  const C base = max == minus_infinity<C>() ? C(0) : max;
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
 #pragma unroll
     for (int i = 0; i < kVec; ++i) {
-      const C term = MaxSum<C>::term(part[v].value[i], max);
+      const C term = exp_below_zero(part[v].value[i] - base);
       sum += term;
-      if (!logarithm) part[v].value[i] = term;
+      if constexpr (!kLogarithm) part[v].value[i] = term;
     }
   }
   const auto total =
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kRowThreads)
 #pragma unroll
     for (int i = 0; i < kVec; ++i) {
       C& value = part[v].value[i];
-      value = logarithm ? (value - total.max) - log_sum : value * factor;
+      value = kLogarithm ? (value - total.max) - log_sum : value * factor;
     }
     store_vector(out + row * n_columns + column, pack<T>(part[v]));
   }
@@ -236,8 +236,8 @@ void softmax(StreamView stream, SoftmaxOp op, const Operand& in, const Operand& 
       const auto blocks = (n_rows + plan.rows_per_block() - 1) / plan.rows_per_block();
       launch({"softmax", stream, dim3(static_cast<unsigned>(blocks)),
               dim3(static_cast<unsigned>(plan.threads))},
-             softmax_kernel<kVec, T>, from, to, n_rows, static_cast<int>(n_columns), plan.team,
-             logarithm);
+             logarithm ? softmax_kernel<true, kVec, T> : softmax_kernel<false, kVec, T>, from, to,
+             n_rows, static_cast<int>(n_columns), plan.team);
     });
     if (done) return;
     const std::size_t bytes = static_cast<std::size_t>(n_columns + 2 * kWide) * sizeof(T);

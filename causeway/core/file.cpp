@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,28 +51,72 @@ bool has_zero(const std::filesystem::path& path) {
   return path.native().find('\0') != std::string::npos;
 }
 
-// Closes a descriptor that was only read from.
-struct ReadDescriptor {
+// Closes a descriptor through which nothing was written.
+struct Descriptor {
   int number;
-  ~ReadDescriptor() {
+  ~Descriptor() {
     if (number >= 0) ::close(number);
   }
 };
 
-// Two writers of one file, in this process or another, take different names. The file's own name is
-// cut, so that the longest name the system allows can still be written.
+// How temporary names of a target begin and end; between the two stand two numbers. The file's own
+// name is cut, so that the longest name the system allows can still be written.
+std::string partial_prefix(const std::filesystem::path& target) {
+  return fmt::format(".{}.", target.filename().string().substr(0, 200));
+}
+constexpr std::string_view kPartialSuffix = ".partial";
+
+// Two writers of one file, in this process or another, take different names.
 std::filesystem::path partial_name(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter = 0;
-  return target.parent_path() / fmt::format(".{}.{}-{}.partial",
-                                            target.filename().string().substr(0, 200), ::getpid(),
-                                            counter++);
+  return target.parent_path() /
+         fmt::format("{}{}-{}{}", partial_prefix(target), ::getpid(), counter++, kPartialSuffix);
+}
+
+bool is_partial_name(std::string_view name, std::string_view prefix) {
+  if (name.size() < prefix.size() + kPartialSuffix.size() || !name.starts_with(prefix) ||
+      !name.ends_with(kPartialSuffix)) {
+    return false;
+  }
+  name.remove_prefix(prefix.size());
+  name.remove_suffix(kPartialSuffix.size());
+  const std::size_t dash = name.find('-');
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  return dash != std::string_view::npos && is_number(name.substr(0, dash)) &&
+         is_number(name.substr(dash + 1));
+}
+
+// A writer holds a lock on its temporary file, which the system drops when the process ends: what
+// can be locked is nobody's any more. Where the file system has no locks nothing is removed.
+void remove_stale_partials(const std::filesystem::path& target) {
+  const std::filesystem::path folder = target.parent_path();
+  const std::string prefix = partial_prefix(target);
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder.empty() ? "." : folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::filesystem::path& path = entry->path();
+    if (!is_partial_name(path.filename().native(), prefix)) continue;
+    const Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+    if (file.number < 0 || ::flock(file.number, LOCK_EX | LOCK_NB) != 0) continue;
+    ::unlink(path.c_str());
+  }
+}
+
+// Locks a fresh temporary file. False where another writer took it for a stale one, and removed it,
+// before it was locked.
+bool take_partial(int descriptor) {
+  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) continue;
+  struct stat status;
+  return ::fstat(descriptor, &status) != 0 || status.st_nlink > 0;
 }
 
 // A rename is on the disk when its folder is. Failure is passed over: whichever of the two files a
 // crash then leaves, it is whole.
 void sync_folder(const std::filesystem::path& target) {
   const std::filesystem::path folder = target.parent_path();
-  const ReadDescriptor descriptor{
+  const Descriptor descriptor{
       ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (descriptor.number >= 0) ::fsync(descriptor.number);
 }
@@ -81,7 +126,7 @@ void sync_folder(const std::filesystem::path& target) {
 MappedFile::MappedFile(std::string_view operation, const std::filesystem::path& path) {
   if (has_zero(path)) fail_io(operation, "read", path, EINVAL);
   // Without O_NONBLOCK, opening a pipe would wait for its other end.
-  const ReadDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.number < 0) fail_io(operation, "read", path, errno);
   struct stat status;
   if (::fstat(file.number, &status) != 0) fail_io(operation, "read", path, errno);
@@ -127,9 +172,18 @@ FileWriter::FileWriter(std::string_view operation, const std::filesystem::path& 
 }
 
 void FileWriter::open_beside(int old_mode) {
-  partial_ = partial_name(target_);
-  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail_writing(errno);
+  remove_stale_partials(target_);
+  while (partial_.empty()) {
+    const std::filesystem::path name = partial_name(target_);
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno == EEXIST) continue;  // a writer on another host
+    if (descriptor_ < 0) fail_writing(errno);
+    if (take_partial(descriptor_)) {
+      partial_ = name;
+    } else {
+      ::close(std::exchange(descriptor_, -1));
+    }
+  }
   // Best effort: some file systems have no permissions to keep.
   if (old_mode != kNoOldFile) ::fchmod(descriptor_, static_cast<mode_t>(old_mode));
 }
@@ -166,6 +220,9 @@ void FileWriter::commit() {
   pending_.clear();
   // Pipes and terminals cannot be synchronised and say EINVAL; for them there is nothing to do.
   if (::fsync(descriptor_) != 0 && !partial_.empty()) fail_writing(errno);
+  // The copy keeps the lock until the file has its name.
+  const Descriptor lock{partial_.empty() ? -1 : ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0)};
+  if (lock.number < 0 && !partial_.empty()) fail_writing(errno);
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0) fail_writing(errno);  // network file systems report a full disk here
   if (partial_.empty()) return;

@@ -29,7 +29,9 @@ class MappedFile {
 };
 
 // Writes under a temporary name beside `path` and renames on commit(); destroyed without a commit,
-// it removes what it wrote and the old file stays. Links are followed, and an old file's
+// it removes what it wrote and the old file stays. A writer that was killed leaves its temporary
+// file; the next writer of the same path removes it, which it knows from one in use by the lock its
+// writer holds. Links are followed, and an old file's
 // permissions kept. What is no regular file (a pipe, /dev/stdout) cannot be replaced and is written
 // directly.
 class FileWriter {

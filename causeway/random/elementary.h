@@ -41,6 +41,14 @@ CAUSEWAY_HOST_DEVICE float from_bits(std::uint32_t bits) {
   return x;
 }
 
+CAUSEWAY_HOST_DEVICE float magnitude(float x) {
+#if defined(__CUDA_ARCH__)
+  return fabsf(x);
+#else
+  return __builtin_fabsf(x);
+#endif
+}
+
 // x, held below or above a bound; of a NaN, the bound. Where there is an instruction for it, it is
 // asked for by name: of a choice the compiler makes branches first, and loops suffer from what it
 // finds out about each of them.
@@ -95,6 +103,13 @@ CAUSEWAY_HOST_DEVICE float exp_within(float x) {
   const float place = shifted(x * 1.44269504f);
   const float n = place - kShift;
   const float r = fma(n, 2.12194442e-4f, fma(n, -0.693359375f, x));
+  return exp_near_zero(r) * power_of_two(bits_of(place));
+}
+
+// 2^x for |x| <= 126.
+CAUSEWAY_HOST_DEVICE float exp2_within(float x) {
+  const float place = shifted(x);
+  const float r = (x - (place - kShift)) * 0.693147181f;
   return exp_near_zero(r) * power_of_two(bits_of(place));
 }
 
@@ -200,7 +215,7 @@ CAUSEWAY_HOST_DEVICE void sincos_turns(float turns, float& sine, float& cosine) 
 // (s + 1 + (s - 1) t). n is 0 as long as the result is below 1/2, and then the result is t itself.
 CAUSEWAY_HOST_DEVICE float tanh(float x) {
   const std::uint32_t sign = bits_of(x) & 0x80000000u;
-  const float a = at_most(from_bits(bits_of(x) ^ sign), 9.02f);  // beyond, the result rounds to 1
+  const float a = at_most(magnitude(x), 9.02f);  // beyond, the result rounds to 1
   const float place = shifted(fma(a, 1.44269504f, -0.2925f));
   const float n = place - kShift;
   const float y = fma(n, 2.12194442e-4f, fma(n, -0.693359375f, a));
@@ -220,7 +235,7 @@ CAUSEWAY_HOST_DEVICE float tanh(float x) {
 
 CAUSEWAY_HOST_DEVICE float erf(float x) {
   const std::uint32_t sign = bits_of(x) & 0x80000000u;
-  const float a = from_bits(bits_of(x) ^ sign);
+  const float a = magnitude(x);
   const float z = x * x;
   float p = -9.68013046e-6f;
   p = fma(p, z, 1.12705427e-4f);

@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/scalar.h"
 #include "causeway/tensor/operand.h"
 
 #include <array>
@@ -44,14 +45,7 @@ void fill_immediate(Immediate& immediate, Scalar value, DType dtype, const Shape
   require_fits("scalar", value, dtype);
   kernels::dispatch_all(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T typed{};
-    if constexpr (std::is_same_v<T, bool>) {
-      typed = value.real != 0;
-    } else if constexpr (std::is_integral_v<T>) {
-      typed = static_cast<T>(value.integer);
-    } else {
-      typed = static_cast<T>(static_cast<Compute<T>>(value.real));
-    }
+    const T typed = kernels::scalar_as<T>(value);
     std::memcpy(immediate.bytes.data(), &typed, sizeof(typed));
   });
   immediate.operand = {immediate.bytes.data(), dtype, shape, Strides::filled(shape.size(), 0),

@@ -222,6 +222,71 @@ TEST(FileWriter, AKilledWriterLeavesAWholeFile) {
     const std::string found = contents(scratch / "x");
     ASSERT_TRUE(found == one || found == two) << found.size() << " bytes in round " << round;
   }
+  write_all(scratch / "x", one);
+  EXPECT_EQ(scratch.n_files(), 1u);
+}
+
+TEST(FileWriter, WhatAKilledWriterLeftGoesWithTheNextOfThePath) {
+  const Scratch scratch;
+  for (const char* name : {"x", "y"}) {
+    ASSERT_EQ(in_child([&] {
+                auto* writer = new FileWriter("save", scratch / name);
+                writer->write(std::string(1'000'000, 'n'));
+                return 0;  // without its destructor, as if it were killed
+              }),
+              0);
+  }
+  ASSERT_EQ(scratch.n_files(), 2u);
+  const auto odd = {".x.1-a.partial", ".x.12.partial", ".x.1-2.partial.txt", ".xx.1-2.partial"};
+  for (const char* name : odd) put(scratch / name, "not ours");
+  write_all(scratch / "x", "new");
+  EXPECT_EQ(contents(scratch / "x"), "new");
+  EXPECT_EQ(scratch.n_files(), 2 + odd.size());  // x, what is left of y, and these
+  for (const char* name : odd) EXPECT_EQ(contents(scratch / name), "not ours") << name;
+  write_all(scratch / "y", "new");
+  EXPECT_EQ(scratch.n_files(), 2 + odd.size());
+}
+
+TEST(FileWriter, AWriterAtWorkKeepsItsFile) {
+  const Scratch scratch;
+  const std::string slow(1'000'000, 's');
+  {
+    FileWriter writer("save", scratch / "x");
+    writer.write(slow);
+    write_all(scratch / "x", "quick");
+    EXPECT_EQ(in_child([&] {
+                write_all(scratch / "x", "quick, elsewhere");
+                return 0;
+              }),
+              0);
+    EXPECT_EQ(contents(scratch / "x"), "quick, elsewhere");
+    writer.write(slow);
+    writer.commit();
+  }
+  EXPECT_EQ(contents(scratch / "x"), slow + slow);
+  EXPECT_EQ(scratch.n_files(), 1u);
+}
+
+TEST(FileWriter, ProcessesThatWriteOnePathDoNotRemoveEachOthersFiles) {
+  const Scratch scratch;
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    int failures = 0;
+    for (int round = 0; round < 50; ++round) {
+      failures += failure([&] { write_all(scratch / "x", "text"); }).empty() ? 0 : 1;
+    }
+    ::_exit(failures);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  EXPECT_EQ(contents(scratch / "x"), "text");
+  EXPECT_EQ(scratch.n_files(), 1u);
 }
 
 TEST(FileWriter, ManyWritersOfOneFileLeaveOneOfTheirs) {

@@ -1,7 +1,7 @@
 // Moving and converting values. Bound by memory: bytes read plus bytes written.
 #include "causeway/kernels/cpu/rows.h"
 #include "causeway/kernels/dispatch.h"
-#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/scalar.h"
 
 #include <cstring>
 #include <type_traits>
@@ -87,11 +87,7 @@ void fill(StreamView, Scalar value, const Operand& out) {
   const auto loop = make_loop<1>({&out});
   dispatch_all(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const T typed = [&] {
-      if constexpr (std::is_same_v<T, bool>) return value.real != 0;
-      if constexpr (std::is_integral_v<T>) return static_cast<T>(value.integer);
-      return static_cast<T>(static_cast<Compute<T>>(value.real));
-    }();
+    const T typed = scalar_as<T>(value);
     for_each_row(loop, [&](std::int64_t count, const std::array<std::int64_t, 1>& offset) {
       T* to = static_cast<T*>(out.data) + offset[0];
       for (std::int64_t i = 0; i < count; ++i) to[i * loop.stride[0][0]] = typed;

@@ -7,6 +7,7 @@
 #include "causeway/runtime/threads.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace causeway::kernels::cpu {
 
@@ -71,27 +72,27 @@ void fill_blocks(RandomKey key, const Operand& out, const Draw& draw) {
                });
 }
 
-}  // namespace
-
-void uniform(StreamView, RandomKey key, double low, double high, const Operand& out) {
-  if (out.dtype == DType::f64) {
-    return fill_blocks<double, double>(key, out, UniformF64{low, high});
-  }
+// f64 is drawn as such, everything narrower as f32.
+template <class WideDraw, class Draw>
+void fill_floating(RandomKey key, double first, double second, const Operand& out) {
   dispatch_floating(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    fill_blocks<T, float>(key, out, UniformF32{static_cast<float>(low), static_cast<float>(high)});
+    if constexpr (std::is_same_v<T, double>) {
+      fill_blocks<T, double>(key, out, WideDraw{first, second});
+    } else {
+      fill_blocks<T, float>(key, out, Draw{static_cast<float>(first), static_cast<float>(second)});
+    }
   });
 }
 
+}  // namespace
+
+void uniform(StreamView, RandomKey key, double low, double high, const Operand& out) {
+  fill_floating<UniformF64, UniformF32>(key, low, high, out);
+}
+
 void normal(StreamView, RandomKey key, double mean, double deviation, const Operand& out) {
-  if (out.dtype == DType::f64) {
-    return fill_blocks<double, double>(key, out, NormalF64{mean, deviation});
-  }
-  dispatch_floating(out.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    fill_blocks<T, float>(key, out,
-                          NormalF32{static_cast<float>(mean), static_cast<float>(deviation)});
-  });
+  fill_floating<NormalF64, NormalF32>(key, mean, deviation, out);
 }
 
 void integers(StreamView, RandomKey key, std::int64_t low, std::uint64_t range,

@@ -2,6 +2,7 @@
 // transcendental ones.
 #include "causeway/kernels/cpu/rows.h"
 #include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/scalar.h"
 #include "causeway/kernels/visit.h"
 
 #include <type_traits>
@@ -90,12 +91,7 @@ void clamp(StreamView, const Operand& in, Scalar low, Scalar high, const Operand
   dispatch_number(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    if constexpr (std::is_integral_v<C>) {
-      map<T>(in, out,
-             functors::Clamp<C>{static_cast<C>(low.integer), static_cast<C>(high.integer)});
-    } else {
-      map<T>(in, out, functors::Clamp<C>{static_cast<C>(low.real), static_cast<C>(high.real)});
-    }
+    map<T>(in, out, functors::Clamp<C>{scalar_as<C>(low), scalar_as<C>(high)});
   });
 }
 

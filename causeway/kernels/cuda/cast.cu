@@ -1,7 +1,7 @@
 // Conversion between element types. Bytes: the input and the output once; bound by memory.
 #include "causeway/kernels/cuda/elementwise.cuh"
 #include "causeway/kernels/dispatch.h"
-#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/scalar.h"
 
 namespace causeway::kernels::cuda {
 
@@ -66,14 +66,7 @@ void fill(StreamView stream, Scalar value, const Operand& out) {
   const auto full_loop = make_loop<1>({&out});
   dispatch_all(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    T typed{};
-    if constexpr (std::is_same_v<T, bool>) {
-      typed = value.real != 0;
-    } else if constexpr (std::is_integral_v<T>) {
-      typed = static_cast<T>(value.integer);
-    } else {
-      typed = static_cast<T>(static_cast<Compute<T>>(value.real));
-    }
+    const T typed = scalar_as<T>(value);
     const bool aligned = reinterpret_cast<std::uintptr_t>(out.data) % 16 == 0;
     if (aligned && full_loop.n_dims == 1 && full_loop.stride[0][0] == 1) {
       const std::int64_t count = full_loop.count();

@@ -7,6 +7,8 @@
 #include "causeway/kernels/device/random_fill.h"
 #include "causeway/kernels/dispatch.h"
 
+#include <type_traits>
+
 namespace causeway::kernels::cuda {
 
 namespace {
@@ -41,33 +43,29 @@ void fill_blocks(const char* name, StreamView stream, RandomKey key, const Draw&
          fill_kernel<T, Value, Draw>, key, draw, static_cast<T*>(out.data), count);
 }
 
-}  // namespace
-
-void uniform(StreamView stream, RandomKey key, double low, double high, const Operand& out) {
-  if (out.dtype == DType::f64) {
-    return fill_blocks<double, double>("uniform", stream, key, UniformF64{low, high}, out);
-  }
+// f64 is drawn as such, everything narrower as f32.
+template <class WideDraw, class Draw>
+void fill_floating(const char* name, StreamView stream, RandomKey key, double first, double second,
+                   const Operand& out) {
   dispatch_floating(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (sizeof(T) <= 4) {
-      fill_blocks<T, float>("uniform", stream, key,
-                            UniformF32{static_cast<float>(low), static_cast<float>(high)}, out);
+    if constexpr (std::is_same_v<T, double>) {
+      fill_blocks<T, double>(name, stream, key, WideDraw{first, second}, out);
+    } else {
+      fill_blocks<T, float>(name, stream, key,
+                            Draw{static_cast<float>(first), static_cast<float>(second)}, out);
     }
   });
 }
 
+}  // namespace
+
+void uniform(StreamView stream, RandomKey key, double low, double high, const Operand& out) {
+  fill_floating<UniformF64, UniformF32>("uniform", stream, key, low, high, out);
+}
+
 void normal(StreamView stream, RandomKey key, double mean, double deviation, const Operand& out) {
-  if (out.dtype == DType::f64) {
-    return fill_blocks<double, double>("normal", stream, key, NormalF64{mean, deviation}, out);
-  }
-  dispatch_floating(out.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (sizeof(T) <= 4) {
-      fill_blocks<T, float>("normal", stream, key,
-                            NormalF32{static_cast<float>(mean), static_cast<float>(deviation)},
-                            out);
-    }
-  });
+  fill_floating<NormalF64, NormalF32>("normal", stream, key, mean, deviation, out);
 }
 
 void integers(StreamView stream, RandomKey key, std::int64_t low, std::uint64_t range,

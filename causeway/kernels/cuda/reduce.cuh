@@ -6,6 +6,8 @@
 #pragma once
 
 #include "causeway/kernels/cuda/reduce_block.cuh"
+#include "causeway/kernels/operand.h"
+#include "causeway/runtime/launch.h"
 #include "causeway/runtime/pool.h"
 
 #include <algorithm>

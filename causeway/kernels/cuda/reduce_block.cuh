@@ -2,7 +2,7 @@
 // find out which of them is the last.
 #pragma once
 
-#include "causeway/kernels/cuda/elementwise.cuh"
+#include "causeway/kernels/cuda/vectors.cuh"
 #include "causeway/kernels/device/reducers.h"
 
 #include <cstdint>

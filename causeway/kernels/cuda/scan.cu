@@ -6,6 +6,7 @@
 #include "causeway/kernels/device/reducers.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/reduce.h"
+#include "causeway/runtime/launch.h"
 #include "causeway/runtime/pool.h"
 
 namespace causeway::kernels::cuda {

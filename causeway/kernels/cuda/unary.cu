@@ -3,6 +3,7 @@
 #include "causeway/kernels/cuda/elementwise.cuh"
 #include "causeway/kernels/cuda/unary_floating.cuh"
 #include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/scalar.h"
 #include "causeway/kernels/visit.h"
 
 namespace causeway::kernels::cuda {
@@ -27,10 +28,7 @@ void clamp(StreamView stream, const Operand& in, Scalar low, Scalar high, const 
   dispatch_number(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    functors::Clamp<C> function{static_cast<C>(low.real), static_cast<C>(high.real)};
-    if constexpr (std::is_integral_v<C>) {
-      function = {static_cast<C>(low.integer), static_cast<C>(high.integer)};
-    }
+    const functors::Clamp<C> function{scalar_as<C>(low), scalar_as<C>(high)};
     map_unary<T, T>("clamp", stream, function, in, out);
   });
 }

@@ -37,7 +37,7 @@ CAUSEWAY_UNARY(Tanh, math::tanh(x))
 CAUSEWAY_UNARY(Erf, math::erf(x))
 CAUSEWAY_UNARY(Sigmoid, T(1) / (T(1) + math::exp(-x)))
 CAUSEWAY_UNARY(Silu, x / (T(1) + math::exp(-x)))
-CAUSEWAY_UNARY(Gelu, T(0.5) * x * (T(1) + math::erf(x * T(0.70710678118654752440))))
+CAUSEWAY_UNARY(Gelu, math::gelu(x))
 CAUSEWAY_UNARY(GeluTanh,
                T(0.5) * x *
                    (T(1) + math::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x))))

@@ -1,0 +1,22 @@
+// From a plain number to an element of a type.
+#pragma once
+
+#include "causeway/kernels/device/half.h"
+#include "causeway/kernels/elementwise.h"
+
+#include <type_traits>
+
+namespace causeway::kernels {
+
+template <class T>
+T scalar_as(Scalar value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value.real != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(value.integer);
+  } else {
+    return static_cast<T>(static_cast<Compute<T>>(value.real));
+  }
+}
+
+}  // namespace causeway::kernels

@@ -1,0 +1,44 @@
+#include "causeway/runtime/memory_name.h"
+
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+
+namespace causeway::memory_name {
+
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::deque<std::string> names{"unnamed"};
+  std::unordered_map<std::string, std::uint32_t> ids{{"unnamed", 0}};
+};
+
+Table& table() {
+  static auto* table = new Table();  // outlives every buffer
+  return *table;
+}
+
+}  // namespace
+
+std::uint32_t id(std::string_view name) {
+  Table& known = table();
+  const std::lock_guard lock(known.mutex);
+  const auto next = static_cast<std::uint32_t>(known.names.size());
+  const auto [place, fresh] = known.ids.try_emplace(std::string(name), next);
+  if (fresh) known.names.emplace_back(name);
+  return place->second;
+}
+
+std::string name(std::uint32_t id) {
+  Table& known = table();
+  const std::lock_guard lock(known.mutex);
+  return known.names[id];
+}
+
+std::uint32_t& current() {
+  thread_local std::uint32_t current = 0;
+  return current;
+}
+
+}  // namespace causeway::memory_name

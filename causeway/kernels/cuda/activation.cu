@@ -29,7 +29,7 @@ void map_dense(const char* name, StreamView stream, const Operand& out, const Fu
   for (std::int64_t offset = 0; offset < all; offset += kMost) {
     const auto count = static_cast<std::uint32_t>(std::min(kMost, all - offset));
     launch({name, stream, grid_for((count + kVec - 1) / kVec, 1), dim3(kThreads)},
-           flat_kernel<kVec, Function, T, Repeat<T, sizeof(In)>...>, function, count,
+           flat_kernel<kVec, Function, T, Repeat<Input<T>, sizeof(In)>...>, function, count,
            static_cast<T*>(out.data) + offset, dense_input<T>(in, offset)...);
   }
 }

@@ -76,14 +76,6 @@ __device__ __forceinline__ void store_vector(T* to, const Vector<T, kVec>& vecto
   }
 }
 
-// How many elements of the widest of these types a vector holds.
-template <class... Types>
-constexpr int vector_width() {
-  std::size_t widest = 1;
-  ((widest = sizeof(Types) > widest ? sizeof(Types) : widest), ...);
-  return static_cast<int>(16 / widest);
-}
-
 // The same for shared memory, which store_vector's instruction does not reach.
 template <int kVec, class T>
 __device__ __forceinline__ void store_shared(T* to, const Vector<T, kVec>& vector) {
@@ -91,6 +83,14 @@ __device__ __forceinline__ void store_shared(T* to, const Vector<T, kVec>& vecto
   Word word;
   memcpy(&word, &vector, sizeof(vector));
   *reinterpret_cast<Word*>(to) = word;
+}
+
+// How many elements of the widest of these types a vector holds.
+template <class... Types>
+constexpr int vector_width() {
+  std::size_t widest = 1;
+  ((widest = sizeof(Types) > widest ? sizeof(Types) : widest), ...);
+  return static_cast<int>(16 / widest);
 }
 
 }  // namespace causeway::kernels::cuda

@@ -35,7 +35,7 @@ test: build  ## every test that needs no GPU, format check and fuzzing
 	  printf '\n== %s\n' 'no CUDA toolkit: the build above was the CPU-only one'; \
 	else $(MAKE) --no-print-directory test-cpu-only; fi
 	$(call step,Python tests)
-	$(PYTHON) -m pytest -q tests/python
+	$(PYTHON) -m pytest -q tests/python tests/parity  # the latter where there is PyTorch
 	$(call step,examples)
 	for example in examples/*.py; do $(PYTHON) $$example; done
 	$(call step,format check)

@@ -107,6 +107,16 @@ void bind_module(nb::module_& module) {
           nb::sig("def to(self, *targets: str | DType | type) -> _Module"),
           "Moves parameters and buffers, before an optimizer is made.")
       .def("zero_grad", &Module::zero_grad, "Lets go of all gradients.")
+      .def("__repr__",
+           [](nb::handle_t<Module> self) {
+             std::string text = nb::cast<std::string>(self.type().attr("__name__")) + "(";
+             const char* separator = "";
+             for (auto& [name, tensor] : nb::cast<Module&>(self).named_parameters()) {
+               text += separator + name + " " + to_string(tensor.shape());
+               separator = ", ";
+             }
+             return text + ")";
+           })
       .def(
           "register_parameter",
           [](Module& self, const std::string& name, const Tensor& values) {

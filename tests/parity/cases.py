@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass
 class Input:
-    kind: str  # normal, wide, positive, apart (no two equal, none near 0), unit (in (0, 1)), index:<n>
+    kind: str  # normal, wide (none near +-3), positive, apart (no two equal, none near 0), unit (in (0, 1)), index:<n>
     shape: tuple[int, ...]
 
     @property
@@ -26,7 +26,8 @@ class Input:
         if self.kind == "positive":
             return rng.uniform(0.5, 2.0, self.shape)
         if self.kind == "wide":
-            return rng.normal(size=self.shape) * 2.7
+            x = rng.normal(size=self.shape) * 2.7
+            return np.where(np.abs(np.abs(x) - 3) < 0.05, x * 1.1, x)
         if self.kind == "unit":
             return rng.uniform(0.1, 0.9, self.shape)
         if self.kind == "apart":

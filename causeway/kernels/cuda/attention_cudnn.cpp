@@ -4,19 +4,18 @@
 #include "causeway/kernels/cuda/attention_paths.h"
 
 #include "causeway/core/error.h"
+#include "causeway/kernels/cuda/cudnn_handle.h"
 #include "causeway/runtime/cuda_check.h"
 #include "causeway/runtime/pool.h"
 
 #include <fmt/format.h>
 
-#include <cudnn.h>
 #include <cudnn_frontend.h>
 
 #include <array>
 #include <compare>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -65,16 +64,13 @@ struct Plan {
   std::string refusal;  // why there is none; empty where there is
 };
 
-struct Library {
-  std::mutex mutex;
-  std::map<int, cudnnHandle_t> handles;
-  std::map<Problem, std::unique_ptr<Plan>> plans;
-};
+using Plans = std::map<Problem, std::unique_ptr<Plan>>;
 
-// Never destroyed: at exit the driver may be gone before it.
-Library& library() {
-  static auto* const the = new Library;
-  return *the;
+// Kept for the life of the process, and never destroyed: at exit the driver may be gone before
+// them. Whoever holds a CudnnHandle may look at them.
+Plans& plans() {
+  static auto* const all = new Plans;
+  return *all;
 }
 
 // Building a plan loads code; that is allowed while another stream of the thread is captured.
@@ -88,18 +84,6 @@ class RelaxedCapture {
  private:
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
-
-void check(cudnnStatus_t status, const char* call) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  fail(ErrorKind::device, "attention",
-       fmt::format("{} failed: {}", call, cudnnGetErrorString(status)));
-}
-
-cudnnHandle_t handle_of(Library& all, int device) {
-  cudnnHandle_t& handle = all.handles[device];
-  if (handle == nullptr) check(cudnnCreate(&handle), "cudnnCreate");
-  return handle;
-}
 
 TensorPointer tensor(fe::graph::Graph& graph, const Problem& problem, Uid uid) {
   const bool keys = uid == kK || uid == kV || uid == kKGradient || uid == kVGradient;
@@ -176,13 +160,13 @@ std::string build(Plan& plan, const Problem& problem, cudnnHandle_t handle) {
                      kMostWorkspace >> 20);
 }
 
-// The plan, built now where it is new. The caller holds the lock.
-Plan& plan_for(Library& all, const Problem& problem) {
-  std::unique_ptr<Plan>& plan = all.plans[problem];
+// The plan, built now where it is new.
+Plan& plan_for(const CudnnHandle& handle, const Problem& problem) {
+  std::unique_ptr<Plan>& plan = plans()[problem];
   if (plan != nullptr) return *plan;
   auto fresh = std::make_unique<Plan>();
   try {
-    fresh->refusal = build(*fresh, problem, handle_of(all, problem.device));
+    fresh->refusal = build(*fresh, problem, handle.get());
   } catch (const std::exception& error) {  // the front end throws in places
     fresh->refusal = error.what();
   }
@@ -223,12 +207,9 @@ Problem problem_of(StreamView stream, const AttentionCall& call,
 
 void run(StreamView stream, const AttentionCall& call, const AttentionGradients* gradients) {
   const driver::DeviceScope scope(stream.device().index);
-  Library& all = library();
-  const std::lock_guard lock(all.mutex);  // a handle carries one stream at a time
-  Plan& plan = plan_for(all, problem_of(stream, call, gradients));
+  const CudnnHandle handle(stream);
+  Plan& plan = plan_for(handle, problem_of(stream, call, gradients));
   if (!plan.refusal.empty()) fail(ErrorKind::device, "attention", "cuDNN: " + plan.refusal);
-  cudnnHandle_t handle = handle_of(all, stream.device().index);
-  check(cudnnSetStream(handle, stream.handle()), "cudnnSetStream");
   const Buffer workspace = pool_of(stream.device()).allocate(plan.workspace, stream);
   std::unordered_map<std::int64_t, void*> memory{{kQ, call.q.data},
                                                  {kK, call.k.data},
@@ -241,7 +222,7 @@ void run(StreamView stream, const AttentionCall& call, const AttentionGradients*
     memory[kKGradient] = gradients->k.data;
     memory[kVGradient] = gradients->v.data;
   }
-  auto status = plan.graph.execute(handle, memory, workspace.data());
+  auto status = plan.graph.execute(handle.get(), memory, workspace.data());
   if (status.is_bad()) fail(ErrorKind::device, "attention", "cuDNN: " + status.get_message());
 }
 
@@ -259,9 +240,8 @@ std::string cudnn_declines(StreamView stream, const AttentionCall& call,
       gradients == nullptr ? rows_are_aligned(call) : rows_are_aligned(call, *gradients);
   if (!aligned) return "wants rows that begin at multiples of 16 bytes";
   const driver::DeviceScope scope(stream.device().index);
-  Library& all = library();
-  const std::lock_guard lock(all.mutex);
-  return plan_for(all, problem_of(stream, call, gradients)).refusal;
+  const CudnnHandle handle(stream);
+  return plan_for(handle, problem_of(stream, call, gradients)).refusal;
 }
 
 void cudnn_attention(StreamView stream, const AttentionCall& call) { run(stream, call, nullptr); }

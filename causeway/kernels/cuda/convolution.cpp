@@ -13,7 +13,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <utility>
 
 namespace causeway::kernels::cuda {
 
@@ -74,17 +73,9 @@ void set_tensor(cudnnTensorDescriptor_t& descriptor, const Problem& problem,
               "cudnnSetTensor4dDescriptor");
 }
 
-// The first choice that is deterministic, there and within the workspace. The same algorithm is
-// listed with and without tensor cores: where they are allowed, they are taken.
+// The first choice that is deterministic, there and within the workspace.
 template <class Result, std::size_t kCount>
-void choose(Plan& plan, std::array<Result, kCount>& results, int found) {
-  for (int i = 1; i < found; ++i) {
-    Result& before = results[static_cast<std::size_t>(i - 1)];
-    Result& result = results[static_cast<std::size_t>(i)];
-    if (result.algo == before.algo && result.mathType == CUDNN_TENSOR_OP_MATH) {
-      std::swap(before, result);
-    }
-  }
+void choose(Plan& plan, const std::array<Result, kCount>& results, int found) {
   for (int i = 0; i < found; ++i) {
     const Result& result = results[static_cast<std::size_t>(i)];
     if (result.status != CUDNN_STATUS_SUCCESS || result.memory > kMostWorkspace) continue;
@@ -99,6 +90,15 @@ void choose(Plan& plan, std::array<Result, kCount>& results, int found) {
 }
 
 void choose_algorithm(cudnnHandle_t handle, const Problem& problem, Plan& plan) {
+  if (problem.channels_last != 0) {
+    // Its kernel for tensor cores, which is there for all such shapes.
+    plan.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
+    return check_cudnn(
+        cudnnGetConvolutionForwardWorkspaceSize(
+            handle, plan.in, plan.weight, plan.convolution, plan.out,
+            static_cast<cudnnConvolutionFwdAlgo_t>(plan.algorithm), &plan.workspace),
+        "cudnnGetConvolutionForwardWorkspaceSize");
+  }
   int found = 0;
   switch (problem.direction) {
     case Direction::forward: {

@@ -33,7 +33,7 @@ struct NormRows {
 
 template <class C>
 __device__ __forceinline__ C rstd_of(C squares, int n_columns, C epsilon) {
-  return C(1) / math::sqrt(squares / static_cast<C>(n_columns) + epsilon);
+  return reciprocal_root(squares / static_cast<C>(n_columns) + epsilon);
 }
 
 // A team takes `rows_per_team` rows, the block's teams neighbouring ones.
@@ -181,25 +181,21 @@ __global__ void __launch_bounds__(kRowThreads, 3) norm_block_kernel(NormRows<T> 
   for (int mask = 1; mask < 32; mask *= 2, count *= C(2)) {
     spread = Spread<C>::join(spread, shuffle_xor(spread, mask), count);
   }
+  const unsigned n_warps = blockDim.x / 32;  // a power of two
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = spread;
   __syncthreads();
-  const int n_warps = static_cast<int>(blockDim.x) / 32;
-  C mean = C(0);
-  for (int w = 0; w < n_warps; ++w) mean += warps[w].mean;
-  mean /= static_cast<C>(n_warps);
-  C squares = C(0);
-  for (int w = 0; w < n_warps; ++w) {
-    const C gap = warps[w].mean - mean;
-    squares += warps[w].squares + count * gap * gap;
+  spread = warps[threadIdx.x % n_warps];
+  for (unsigned mask = 1; mask < n_warps; mask *= 2, count *= C(2)) {
+    spread = Spread<C>::join(spread, shuffle_xor(spread, static_cast<int>(mask)), count);
   }
-  const C rstd = rstd_of(squares, rows.n_columns, rows.epsilon);
-  const C shift = -mean * rstd;
+  const C mean = spread.mean;
+  const C rstd = rstd_of(spread.squares, rows.n_columns, rows.epsilon);
 #pragma unroll
   for (int v = 0; v < 2; ++v) {
     const int column = team.column<kVec>(v);
     auto values = unpack(x[v]);
 #pragma unroll
-    for (int i = 0; i < kVec; ++i) values.value[i] = values.value[i] * rstd + shift;
+    for (int i = 0; i < kVec; ++i) values.value[i] = (values.value[i] - mean) * rstd;
     if (rows.weight != nullptr) {
       const auto weights = unpack(load_vector<kVec>(rows.weight + column));
 #pragma unroll
@@ -295,7 +291,8 @@ template <class T>
 bool norm_by_blocks(StreamView stream, const NormRows<T>& rows) {
   constexpr int kWarpColumns = 2 * 32 * vector_width<T>();
   const int n_warps = rows.n_columns / kWarpColumns;
-  if (rows.n_columns % kWarpColumns != 0 || n_warps < 3 || n_warps * 32 > kRowThreads) return false;
+  const bool fits = n_warps == 4 || n_warps == 8 || n_warps == 16;
+  if (!fits || rows.n_columns % kWarpColumns != 0) return false;
   launch({"norm", stream, dim3(static_cast<unsigned>(rows.n_rows)),
           dim3(static_cast<unsigned>(n_warps * 32))},
          norm_block_kernel<T>, rows);

@@ -86,6 +86,9 @@ __device__ __forceinline__ void store_partial(const Team& team, int n_columns, C
 #pragma unroll
     for (int i = 0; i < kVec; ++i) {
       to[column + i] = weight_sums[v].value[i];
+    }
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
       to[n_columns + column + i] = bias_sums[v].value[i];
     }
   }
@@ -130,7 +133,6 @@ __global__ void __launch_bounds__(kRowThreads, kVectors == 1 ? 2 : 1)
     if (adds) {
       load_row(more, rows.sum_gradient + row * rows.n_columns, team, columns, T(C(0)));
     }
-    const C shift = -part.mean * part.rstd;
     RowSums<C> sums = {C(0), C(0)};
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
@@ -139,7 +141,7 @@ __global__ void __launch_bounds__(kRowThreads, kVectors == 1 ? 2 : 1)
       const auto w = unpack(weight[v]);
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
-        const C normal = x.value[i] * part.rstd + shift;
+        const C normal = (x.value[i] - part.mean) * part.rstd;
         const C scaled = g.value[i] * w.value[i];
         sums.flat += scaled;
         sums.along += scaled * normal;
@@ -162,7 +164,7 @@ __global__ void __launch_bounds__(kRowThreads, kVectors == 1 ? 2 : 1)
       const auto w = unpack(weight[v]);
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
-        const C normal = x.value[i] * part.rstd + shift;
+        const C normal = (x.value[i] - part.mean) * part.rstd;
         g.value[i] = normal * along + (g.value[i] * w.value[i] * part.rstd + flat);
       }
       if (adds) {

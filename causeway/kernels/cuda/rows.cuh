@@ -96,10 +96,13 @@ struct TeamBoard {
 template <class Acc, class Combine>
 __device__ __forceinline__ Acc combine_team(const Team& team, Acc acc, const Acc& identity,
                                             TeamBoard<Acc>& board, const Combine& combine) {
-  for (int mask = (team.size < 32 ? team.size : 32) / 2; mask > 0; mask /= 2) {
-    acc = combine(acc, shuffle_xor(acc, mask));
+  if (team.size < 32) {
+    for (int mask = team.size / 2; mask > 0; mask /= 2) acc = combine(acc, shuffle_xor(acc, mask));
+    return acc;
   }
-  if (team.size <= 32) return acc;
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) acc = combine(acc, shuffle_xor(acc, mask));
+  if (team.size == 32) return acc;
   Acc* line = board.lines + 32 * board.turn;
   board.turn ^= 1;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -263,6 +266,10 @@ __device__ __forceinline__ float exp_below_zero(float x) {
   return result;
 }
 __device__ __forceinline__ double exp_below_zero(double x) { return ::exp(x); }
+
+// 1 / sqrt(x), within 2 ulp in f32.
+__device__ __forceinline__ float reciprocal_root(float x) { return ::rsqrtf(x); }
+__device__ __forceinline__ double reciprocal_root(double x) { return 1.0 / ::sqrt(x); }
 
 __device__ __forceinline__ float larger(float a, float b) { return ::fmaxf(a, b); }
 __device__ __forceinline__ double larger(double a, double b) { return ::fmax(a, b); }

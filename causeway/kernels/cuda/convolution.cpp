@@ -67,7 +67,7 @@ cudnnTensorFormat_t format_of(const Problem& problem) {
 void set_tensor(cudnnTensorDescriptor_t& descriptor, const Problem& problem,
                 const std::array<std::int64_t, 4>& shape) {
   check_cudnn(cudnnCreateTensorDescriptor(&descriptor), "cudnnCreateTensorDescriptor");
-  check_cudnn(cudnnSetTensor4dDescriptor(descriptor, CUDNN_TENSOR_NCHW, data_type(problem.dtype),
+  check_cudnn(cudnnSetTensor4dDescriptor(descriptor, format_of(problem), data_type(problem.dtype),
                                          static_cast<int>(shape[0]), static_cast<int>(shape[1]),
                                          static_cast<int>(shape[2]), static_cast<int>(shape[3])),
               "cudnnSetTensor4dDescriptor");

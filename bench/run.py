@@ -72,6 +72,13 @@ def show(title, rows, peers):
         print(line)
 
 
+def write(record, path):
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -107,13 +114,14 @@ def main():
         record |= {"machine": ours["name"], "device": ours["device"], "threads": ours["threads"]}
         record[suite] = {"date": datetime.date.today().isoformat(), "commit": commit(),
                          "cases": rows}
+        write(record, arguments.out)  # what a later suite meets does not lose it
     if arguments.device == "cuda" and "ops" in arguments.suites:
         _, handoff = peer_times("ops", "handoff", arguments.python, None, env)
-        record["handoff_ms"] = handoff
+        record["handoff"] = {"date": datetime.date.today().isoformat(), "commit": commit(),
+                             "ms": handoff}
         print("\n" + "\n".join(f"{name}: {ms * 1e3:.2f} us" for name, ms in handoff.items()))
+        write(record, arguments.out)
     if arguments.out:
-        arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.write_text(json.dumps(record, indent=1) + "\n")
         print(f"\nwritten to {arguments.out}")
 
 

@@ -43,10 +43,14 @@ def table(record, suite):
             other = row["peers"].get(peer)
             cells += [time_text(other["ms"]), f"{other['ratio']:.2f}"] if other else ["", ""]
         lines.append("| " + " | ".join(cells) + " |")
-    handoff = record.get("handoff_ms", {}) if suite == "ops" else {}
-    for name, ms in handoff.items():
-        lines.append(f"| {name} | {time_text(ms)} |" + " |" * (len(head) - 2))
     return lines
+
+
+def handoff_table(handoff):
+    """Tensors to PyTorch and back without a copy."""
+    return [f"Tensors handed to PyTorch and back by DLPack, {handoff['date']}, commit "
+            f"{handoff['commit']}:", "", "|  | one call |", "|---|---|",
+            *(f"| {name} | {time_text(ms)} |" for name, ms in handoff["ms"].items())]
 
 
 def main():
@@ -60,6 +64,8 @@ def main():
         for suite in ("ops", "learning"):
             if suite in record:
                 lines += ["", *table(record, suite), ""]
+        if "handoff" in record:
+            lines += ["", *handoff_table(record["handoff"]), ""]
     wanted = before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + behind
     if "--check" in sys.argv[1:]:
         sys.exit(0 if wanted == text else "README.md: the speed tables are not those of "

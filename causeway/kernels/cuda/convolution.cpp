@@ -93,11 +93,10 @@ void choose_algorithm(cudnnHandle_t handle, const Problem& problem, Plan& plan) 
   if (problem.channels_last != 0) {
     // Its kernel for tensor cores, which is there for all such shapes.
     plan.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-    return check_cudnn(
-        cudnnGetConvolutionForwardWorkspaceSize(
-            handle, plan.in, plan.weight, plan.convolution, plan.out,
-            static_cast<cudnnConvolutionFwdAlgo_t>(plan.algorithm), &plan.workspace),
-        "cudnnGetConvolutionForwardWorkspaceSize");
+    return check_cudnn(cudnnGetConvolutionForwardWorkspaceSize(
+                           handle, plan.in, plan.weight, plan.convolution, plan.out,
+                           static_cast<cudnnConvolutionFwdAlgo_t>(plan.algorithm), &plan.workspace),
+                       "cudnnGetConvolutionForwardWorkspaceSize");
   }
   int found = 0;
   switch (problem.direction) {

@@ -188,12 +188,12 @@ void Buffer::used_on(StreamView stream) {
 namespace {
 
 Pool* new_device_pool(Device device) {
-  auto* pool =
-      new Pool(to_string(device), device.is_cpu() ? host_upstream() : device_upstream(device));
+  auto pool = std::make_unique<Pool>(to_string(device),
+                                     device.is_cpu() ? host_upstream() : device_upstream(device));
   if (const auto limit = environment("CAUSEWAY_MEMORY_LIMIT")) {
     pool->set_limit(parse_bytes("CAUSEWAY_MEMORY_LIMIT", *limit));
   }
-  return pool;
+  return pool.release();
 }
 
 }  // namespace

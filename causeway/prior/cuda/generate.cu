@@ -1,0 +1,174 @@
+// Datasets on the GPU: a block of threads each, from a counter that all blocks share, until none is
+// left; a rejected attempt is made again by the same block, without the host. Bound by arithmetic and
+// latency, not by memory; compiled without contraction, so that the bits are the CPU's.
+#include "causeway/prior/generate.h"
+
+#include "causeway/runtime/driver.h"
+#include "causeway/runtime/launch.h"
+#include "causeway/runtime/pool.h"
+
+#include <algorithm>
+
+namespace causeway::prior::cuda {
+
+namespace {
+
+constexpr int kThreads = 256;
+
+// A warp.
+struct WarpLanes {
+  int lane;
+
+  __device__ __forceinline__ void meet() const { __syncwarp(); }
+  template <class F>
+  __device__ __forceinline__ float sum(int n, const F& f) const {
+    float total = 0.0f;
+    for (int i = lane; i < n; i += kLanes) total += f(i);
+#pragma unroll
+    for (int mask = kLanes / 2; mask > 0; mask /= 2) total += __shfl_xor_sync(0xffffffffu, total, mask);
+    return total;
+  }
+  template <class F>
+  __device__ __forceinline__ float greatest(int n, float first, const F& f) const {
+    float result = first;
+    for (int i = lane; i < n; i += kLanes) {
+      const float value = f(i);
+      result = value > result ? value : result;
+    }
+#pragma unroll
+    for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+      const float other = __shfl_xor_sync(0xffffffffu, result, mask);
+      result = other > result ? other : result;
+    }
+    return result;
+  }
+  template <class F>
+  __device__ __forceinline__ void each(int n, const F& f) const {
+    for (int i = lane; i < n; i += kLanes) f(i);
+  }
+};
+
+// A block of threads.
+struct Block {
+  static constexpr int kRows = 1;
+  static constexpr bool kTraces = false;
+  unsigned long long* bits;  // in shared memory
+
+  __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ int size() const { return kThreads; }
+  __device__ __forceinline__ void sync() const { __syncthreads(); }
+  __device__ __forceinline__ int add(std::int32_t* to, std::int32_t value) const {
+    return atomicAdd(to, value);
+  }
+  __device__ __forceinline__ bool any(bool value) const { return __syncthreads_or(value) != 0; }
+  __device__ __forceinline__ std::uint64_t any_bits(std::uint64_t own) const {
+    if (threadIdx.x == 0) *bits = 0;
+    __syncthreads();
+    atomicOr(bits, static_cast<unsigned long long>(own));
+    __syncthreads();
+    const std::uint64_t all = *bits;
+    __syncthreads();
+    return all;
+  }
+  template <class F>
+  __device__ __forceinline__ void columns(int n_columns, const F& f) const {
+    const WarpLanes lanes{static_cast<int>(threadIdx.x % kLanes)};
+    for (int c = static_cast<int>(threadIdx.x / kLanes); c < n_columns; c += kThreads / kLanes) {
+      f(c, lanes);
+    }
+  }
+
+  static __device__ __forceinline__ std::int64_t order_space(int n) {
+    std::int64_t space = 1;
+    while (space < n) space *= 2;
+    return space;
+  }
+  // Bitonic; what lies beyond the numbers comes last.
+  __device__ __noinline__ void order_of(const float* values, int n, std::uint32_t* order) const {
+    const int space = static_cast<int>(order_space(n));
+    for (int i = rank(); i < space; i += kThreads) order[i] = static_cast<std::uint32_t>(i);
+    __syncthreads();
+    const auto before = [&](std::uint32_t a, std::uint32_t b) {
+      const auto limit = static_cast<std::uint32_t>(n);
+      if (a >= limit || b >= limit) return a < b;
+      const std::uint32_t key_a = order_key(values[a]);
+      const std::uint32_t key_b = order_key(values[b]);
+      return key_a < key_b || (key_a == key_b && a < b);
+    };
+    for (int size = 2; size <= space; size *= 2) {
+      for (int step = size / 2; step > 0; step /= 2) {
+        for (int i = rank(); i < space; i += kThreads) {
+          const int j = i ^ step;
+          if (j < i) continue;
+          const bool upward = (i & size) == 0;
+          if (before(order[j], order[i]) == upward) {
+            const std::uint32_t moved = order[i];
+            order[i] = order[j];
+            order[j] = moved;
+          }
+        }
+        __syncthreads();
+      }
+    }
+  }
+};
+
+__global__ void __launch_bounds__(kThreads, 2)
+    generate_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, float* arenas,
+                    unsigned long long* next) {
+  __shared__ Shared shared;
+  __shared__ unsigned long long bits;
+  __shared__ unsigned long long taken;
+  float* arena = arenas + blockIdx.x * recipe.arena_floats;
+  while (true) {
+    if (threadIdx.x == 0) taken = atomicAdd(next, 1ull);
+    __syncthreads();
+    const auto k = static_cast<std::int64_t>(taken);
+    __syncthreads();
+    if (k >= out.count) return;
+    const DatasetOut to = out.of(k);
+    const DatasetInfo info =
+        make_dataset(Block{&bits}, recipe, seed, out.first + static_cast<std::uint64_t>(k), 0,
+                     OtherWorld{}, shared, arena, to);
+    if (threadIdx.x == 0) out.info[k] = info;
+    if (out.places != nullptr) continue;
+    const int unused = (out.rows - info.n_rows) * out.features;
+    float* beyond = to.x + static_cast<std::int64_t>(info.n_rows) * out.features;
+    for (int i = threadIdx.x; i < unused; i += kThreads) beyond[i] = 0.0f;
+    for (int i = info.n_rows + static_cast<int>(threadIdx.x); i < out.rows; i += kThreads) to.y[i] = 0.0f;
+  }
+}
+
+// Blocks that run at once, as long as their arenas take no more than half of the device's memory.
+std::int64_t blocks_at_once(int device, const Recipe& recipe) {
+  int per_processor = 0;
+  driver::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, generate_kernel, kThreads, 0),
+                "prior");
+  int processors = 0;
+  driver::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "prior");
+  std::size_t free = 0;
+  std::size_t total = 0;
+  driver::check(cudaMemGetInfo(&free, &total), "prior");
+  const auto arena_bytes = static_cast<std::size_t>(recipe.arena_floats) * sizeof(float);
+  const auto most = static_cast<std::int64_t>(std::max<std::size_t>(1, total / 2 / arena_bytes));
+  return std::min<std::int64_t>(std::int64_t{per_processor} * processors, most);
+}
+
+}  // namespace
+
+void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
+  if (out.count == 0) return;
+  const driver::DeviceScope scope(stream.device().index);
+  const std::int64_t blocks = std::min(out.count, blocks_at_once(stream.device().index, recipe));
+  auto& pool = pool_of(stream.device());
+  const Buffer arenas = pool.allocate(
+      static_cast<std::size_t>(blocks * recipe.arena_floats) * sizeof(float), stream);
+  const Buffer next = pool.allocate(sizeof(unsigned long long), stream);
+  driver::fill_async(stream.device().index, next.data(), 0, sizeof(unsigned long long),
+                     stream.handle());
+  launch({"prior", stream, dim3(static_cast<unsigned>(blocks)), dim3(kThreads)}, generate_kernel,
+         recipe, seed, out, reinterpret_cast<float*>(arenas.data()),
+         reinterpret_cast<unsigned long long*>(next.data()));
+}
+
+}  // namespace causeway::prior::cuda

@@ -1,0 +1,101 @@
+// Arithmetic on columns of rows: what all mechanisms are made of. Each function ends with the team
+// together, its results visible to all.
+#pragma once
+
+#include "causeway/prior/device/workspace.h"
+
+namespace causeway::prior {
+
+// out = x m^T, with m of (out columns, x columns), row by row: each element one chain of fused
+// multiply-adds over x's columns in order. A CPU's thread takes blocks of rows and outputs so that
+// vectors stay in registers, a GPU's one row and a few outputs.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, const Columns& x, const float* m, const Columns& out) {
+  constexpr int kRows = W::Team::kRows;
+  constexpr int kOuts = kRows == 1 ? 8 : 2;
+  const int n_in = x.n_columns;
+  for_rows(w.team, w.n_rows, [&](int row) {
+    for (int o = 0; o < out.n_columns; o += kOuts) {
+      const int here = out.n_columns - o < kOuts ? out.n_columns - o : kOuts;
+      const float* from[kOuts];
+      for (int k = 0; k < kOuts; ++k) {
+        from[k] = m + static_cast<std::int64_t>(o + (k < here ? k : 0)) * n_in;
+      }
+      float sum[kOuts][kRows] = {};
+      for (int i = 0; i < n_in; ++i) {
+        const float* value = x.column(i) + row;
+        for (int k = 0; k < kOuts; ++k) {
+          const float factor = from[k][i];
+          for (int b = 0; b < kRows; ++b) sum[k][b] = elementary::fma(value[b], factor, sum[k][b]);
+        }
+      }
+      for (int k = 0; k < here; ++k) {
+        for (int b = 0; b < kRows; ++b) out.column(o + k)[row + b] = sum[k][b];
+      }
+    }
+  });
+  w.team.sync();
+}
+
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void copy(W& w, const Columns& from, const Columns& to) {
+  for_rows(w.team, w.n_rows, [&](int row) {
+    for (int c = 0; c < from.n_columns; ++c) {
+      for (int b = 0; b < W::Team::kRows; ++b) to.column(c)[row + b] = from.column(c)[row + b];
+    }
+  });
+  w.team.sync();
+}
+
+struct Moments {
+  float mean;
+  float deviation;  // of the population
+};
+
+template <class Lanes>
+CAUSEWAY_HOST_DEVICE Moments moments_of(const Lanes& lanes, const float* column, int n) {
+  const float mean = lanes.sum(n, [&](int i) { return column[i]; }) / static_cast<float>(n);
+  const float squares = lanes.sum(n, [&](int i) {
+    const float distance = column[i] - mean;
+    return distance * distance;
+  });
+  return {mean, elementary::square_root(squares / static_cast<float>(n))};
+}
+
+// (x - mean) / (deviation + 1e-4), column by column, times `factors` where there are any.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void standardise(W& w, const Columns& x, const float* factors = nullptr) {
+  w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
+    float* column = x.column(c);
+    const Moments moments = moments_of(lanes, column, w.n_fit);
+    const float inverse = 1.0f / (moments.deviation + 1e-4f);
+    const float factor = factors != nullptr ? factors[c] : 1.0f;
+    lanes.each(w.n_rows, [&](int i) { column[i] = (column[i] - moments.mean) * inverse * factor; });
+  });
+  w.team.sync();
+}
+
+// Divides everything by the root of the rows' mean square length.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void normalise_length(W& w, const Columns& x) {
+  const Scratch scratch(w.arena);
+  float* squares = w.arena.take(x.n_columns);
+  if (w.arena.failed) return;
+  w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
+    const float* column = x.column(c);
+    const float sum = lanes.sum(w.n_fit, [&](int i) { return column[i] * column[i]; });
+    lanes.each(1, [&](int) { squares[c] = sum; });
+  });
+  w.team.sync();
+  float total = 0.0f;
+  for (int c = 0; c < x.n_columns; ++c) total += squares[c];
+  const float factor = 1.0f / (elementary::square_root(total / static_cast<float>(w.n_fit)) + 1e-8f);
+  for_rows(w.team, w.n_rows, [&](int row) {
+    for (int c = 0; c < x.n_columns; ++c) {
+      for (int b = 0; b < W::Team::kRows; ++b) x.column(c)[row + b] *= factor;
+    }
+  });
+  w.team.sync();
+}
+
+}  // namespace causeway::prior

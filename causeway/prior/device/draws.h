@@ -1,0 +1,109 @@
+// Random numbers of one attempt at one dataset. A draw is named by a site (which random object of
+// the program this is), and two numbers within it; nothing is carried from draw to draw, so any
+// thread may ask for any of them in any order.
+#pragma once
+
+#include "causeway/random/distributions.h"
+
+namespace causeway::prior {
+
+using elementary::at_least;
+using elementary::at_most;
+
+CAUSEWAY_HOST_DEVICE float clamped(float x, float low, float high) {
+  return at_most(at_least(x, low), high);
+}
+
+// x^p for x >= 0.
+CAUSEWAY_HOST_DEVICE float power(float x, float p) {
+  const float result = elementary::exp(p * elementary::log(x));
+  return x > 0.0f ? result : 0.0f;
+}
+
+// The greatest integer not above x.
+CAUSEWAY_HOST_DEVICE float floor_of(float x) {
+#if defined(__CUDA_ARCH__)
+  return floorf(x);
+#else
+  return __builtin_floorf(x);
+#endif
+}
+
+CAUSEWAY_HOST_DEVICE bool is_finite(float x) {
+  return (elementary::bits_of(x) & 0x7f800000u) != 0x7f800000u;
+}
+
+// (0, 1), never an end.
+CAUSEWAY_HOST_DEVICE float open_uniform(std::uint32_t bits) {
+  return (static_cast<float>(bits >> 9) + 0.5f) * 1.1920928955078125e-7f;
+}
+
+// [0, range) for range < 2^31.
+CAUSEWAY_HOST_DEVICE int bounded(std::uint32_t bits, int range) {
+  return static_cast<int>((static_cast<std::uint64_t>(bits) * static_cast<std::uint32_t>(range)) >>
+                          32);
+}
+
+// Four standard normal numbers.
+CAUSEWAY_HOST_DEVICE void normals_of(const Bits128& bits, float (&values)[4]) {
+  normal_pair_f32(bits.word[0], bits.word[1], values[0], values[1]);
+  normal_pair_f32(bits.word[2], bits.word[3], values[2], values[3]);
+}
+
+struct Draws {
+  std::uint32_t key0 = 0;
+  std::uint32_t key1 = 0;
+  std::uint32_t attempt = 0;
+
+  // Of dataset `index` of a seed: a key of its own.
+  static CAUSEWAY_HOST_DEVICE Draws of(std::uint64_t seed, std::uint64_t index) {
+    constexpr std::uint64_t kDatasets = 0x6461746173657473ull;  // the stream's name
+    const Bits128 bits = philox(seed, kDatasets, index);
+    return {bits.word[0], bits.word[1], 0};
+  }
+
+  CAUSEWAY_HOST_DEVICE Bits128 bits(std::uint32_t site, std::uint32_t a, std::uint32_t b = 0) const {
+    return philox(Bits128{{a, b, site, attempt}}, key0, key1);
+  }
+  CAUSEWAY_HOST_DEVICE_CALL float uniform(std::uint32_t site, std::uint32_t a, std::uint32_t b = 0) const {
+    return open_uniform(bits(site, a, b).word[0]);
+  }
+  CAUSEWAY_HOST_DEVICE_CALL float normal(std::uint32_t site, std::uint32_t a, std::uint32_t b = 0) const {
+    const Bits128 drawn = bits(site, a, b);
+    float first, second;
+    normal_pair_f32(drawn.word[0], drawn.word[1], first, second);
+    return first;
+  }
+
+  // The logarithm of a Gamma(shape, 1) number (Marsaglia and Tsang; below 1 by the usual power of
+  // a uniform number, which the logarithm keeps from vanishing).
+  CAUSEWAY_HOST_DEVICE_CALL float log_gamma(float shape, std::uint32_t site, std::uint32_t a) const {
+    const float boosted = shape < 1.0f ? shape + 1.0f : shape;
+    const float d = boosted - 1.0f / 3.0f;
+    const float c = 1.0f / elementary::square_root(9.0f * d);
+    float result = elementary::log(d);  // where no try is accepted, which does not happen
+    float boost = 0.0f;
+    for (std::uint32_t round = 0; round < 64; ++round) {
+      const Bits128 drawn = bits(site, a, round);
+      if (round == 0) boost = elementary::log(open_uniform(drawn.word[3]));
+      float x, unused;
+      normal_pair_f32(drawn.word[0], drawn.word[1], x, unused);
+      const float base = elementary::fma(c, x, 1.0f);
+      if (base <= 0.0f) continue;
+      const float v = base * base * base;
+      const float limit = 0.5f * x * x + d - d * v + d * elementary::log(v);
+      if (elementary::log(open_uniform(drawn.word[2])) >= limit) continue;
+      result = elementary::log(d * v);
+      break;
+    }
+    return shape < 1.0f ? result + boost / shape : result;
+  }
+
+  CAUSEWAY_HOST_DEVICE_CALL float beta(float a, float b, std::uint32_t site, std::uint32_t at) const {
+    const float log_a = log_gamma(at_least(a, 1e-6f), site, 2 * at);
+    const float log_b = log_gamma(at_least(b, 1e-6f), site, 2 * at + 1);
+    return 1.0f / (1.0f + elementary::exp(clamped(log_b - log_a, -80.0f, 80.0f)));
+  }
+};
+
+}  // namespace causeway::prior

@@ -1,0 +1,383 @@
+// Whether a target can be told from the features: an ensemble of extremely randomised trees (Geurts
+// et al. 2006) of depth 6 on bootstrap samples, judged on the rows each left out. All that is added
+// up over rows is an integer, so the order of rows does not matter.
+#pragma once
+
+#include "causeway/prior/device/workspace.h"
+
+namespace causeway::prior {
+
+inline constexpr int kForestTrees = 25;
+inline constexpr int kForestDepth = 6;
+inline constexpr int kForestLeaves = 1 << kForestDepth;
+inline constexpr float kTargetScale = 4096.0f;  // of a numeric target as integers
+
+// Rows of features, row-major, each with room for a multiple of kFeaturePadding, and a target: classes
+// 0 ... n_classes - 1, or numbers.
+inline constexpr int kFeaturePadding = 16;
+
+struct ForestData {
+  const float* x;
+  const float* y;
+  int n_rows;
+  int n_features;
+  int row_stride;
+  int n_classes;  // 0 for numbers
+};
+
+struct ForestScore {
+  float improvement;  // of the squared error over the mean's, a row
+  float error_of_improvement;
+  float squared_error;
+  float squared_error_of_mean;
+};
+
+// One tree as it grows: node k of a level has the entries begin[k * groups] to begin[(k + 1) * groups]
+// of `rows`, grouped by class.
+struct ForestTree {
+  std::int32_t* rows;
+  std::int32_t* moved;
+  std::int32_t* begin;   // (nodes of a level * groups + 1)
+  std::int32_t* cursor;  // (2 * nodes of a level * groups)
+  std::int32_t* split;   // feature of each inner node, in heap order; -1 for none
+  float* threshold;
+  float* best;           // a level's (nodes, features) scores
+  float* candidate;      // and thresholds
+};
+
+// The score of a split into sums of the target: how far apart the halves' means are, weighed.
+CAUSEWAY_HOST_DEVICE float split_score(double left, double right, int n_left, int n_right) {
+  return static_cast<float>(left / n_left + right / n_right);
+}
+
+// Candidates of one node: for each of kWide features a random threshold between its ends, and its
+// score, or -1 where all its values are the same.
+template <int kWide, class W>
+CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, const ForestData& data, const ForestTree& tree,
+                                         std::uint32_t site, int node_in_tree, int node, int n_groups,
+                                         int first, int count) {
+  const std::int32_t* begin = tree.begin + node * n_groups;
+  const int end = begin[n_groups];
+  const int n = end - begin[0];
+  float low[kWide];
+  float high[kWide];
+  for (int k = 0; k < kWide; ++k) {
+    low[k] = 3.4e38f;
+    high[k] = -3.4e38f;
+  }
+  for (int i = begin[0]; i < end; ++i) {
+    const float* row = data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + first;
+    for (int k = 0; k < kWide; ++k) {
+      const float value = row[k];
+      low[k] = value < low[k] ? value : low[k];
+      high[k] = value > high[k] ? value : high[k];
+    }
+  }
+  float threshold[kWide];
+  for (int k = 0; k < kWide; ++k) {
+    const float u = w.draws.uniform(site, static_cast<std::uint32_t>(node_in_tree),
+                                    static_cast<std::uint32_t>(first + k));
+    threshold[k] = elementary::fma(u, high[k] - low[k], low[k]);
+    if (threshold[k] >= high[k]) threshold[k] = low[k];
+  }
+  double left[kWide];
+  double right[kWide];
+  std::int32_t n_left[kWide];
+  for (int k = 0; k < kWide; ++k) {
+    left[k] = 0.0;
+    right[k] = 0.0;
+    n_left[k] = 0;
+  }
+  if (data.n_classes > 0) {
+    for (int group = 0; group < n_groups; ++group) {
+      std::int32_t inside[kWide] = {};
+      for (int i = begin[group]; i < begin[group + 1]; ++i) {
+        const float* row = data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + first;
+        for (int k = 0; k < kWide; ++k) {
+          inside[k] += row[k] <= threshold[k] ? 1 : 0;
+        }
+      }
+      const int all = begin[group + 1] - begin[group];
+      for (int k = 0; k < kWide; ++k) {
+        const double l = inside[k];
+        const double r = all - inside[k];
+        left[k] += l * l;
+        right[k] += r * r;
+        n_left[k] += inside[k];
+      }
+    }
+  } else {
+    std::int64_t sum[kWide] = {};
+    std::int64_t total = 0;
+    for (int i = begin[0]; i < end; ++i) {
+      const float* row = data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + first;
+      const auto y = static_cast<std::int64_t>(data.y[tree.rows[i]] * kTargetScale);
+      total += y;
+      for (int k = 0; k < kWide; ++k) {
+        const bool inside = row[k] <= threshold[k];
+        sum[k] += inside ? y : 0;
+        n_left[k] += inside ? 1 : 0;
+      }
+    }
+    for (int k = 0; k < kWide; ++k) {
+      const auto l = static_cast<double>(sum[k]);
+      const auto r = static_cast<double>(total - sum[k]);
+      left[k] = l * l;
+      right[k] = r * r;
+    }
+  }
+  for (int k = 0; k < kWide && k < count; ++k) {
+    const bool splits = n_left[k] > 0 && n_left[k] < n && high[k] - low[k] > 1e-7f;
+    tree.best[node * data.n_features + first + k] =
+        splits ? split_score(left[k], right[k], n_left[k], n - n_left[k]) : -1.0f;
+    tree.candidate[node * data.n_features + first + k] = threshold[k];
+  }
+}
+
+// The class of a row; all numbers are one group.
+CAUSEWAY_HOST_DEVICE int group_of(const ForestData& data, int row) {
+  return data.n_classes > 0 ? static_cast<int>(data.y[row]) : 0;
+}
+
+// Draws a bootstrap sample, grouped by class.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void draw_sample(const W& w, const ForestData& data, const ForestTree& tree,
+                                      std::uint32_t site, int n_groups, std::int32_t* in_bag) {
+  for_each(w.team, data.n_rows, [&](int i) { in_bag[i] = 0; });
+  for_each(w.team, n_groups, [&](int group) { tree.cursor[group] = 0; });
+  w.team.sync();
+  for_each(w.team, data.n_rows, [&](int i) {
+    const int row = bounded(w.draws.bits(site, static_cast<std::uint32_t>(i)).word[0], data.n_rows);
+    tree.moved[i] = row;
+    w.team.add(&in_bag[row], 1);
+    w.team.add(&tree.cursor[group_of(data, row)], 1);
+  });
+  w.team.sync();
+  if (w.team.rank() == 0) {
+    int at = 0;
+    for (int group = 0; group < n_groups; ++group) {
+      const int count = tree.cursor[group];
+      tree.begin[group] = at;
+      tree.cursor[group] = at;
+      at += count;
+    }
+    tree.begin[n_groups] = at;
+  }
+  w.team.sync();
+  for_each(w.team, data.n_rows, [&](int i) {
+    const int row = tree.moved[i];
+    tree.rows[w.team.add(&tree.cursor[group_of(data, row)], 1)] = row;
+  });
+  w.team.sync();
+}
+
+// Splits the nodes of a level at their best candidates and moves their rows apart.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void split_level(const W& w, const ForestData& data, const ForestTree& tree,
+                                      int level, int n_groups) {
+  const int n_nodes = 1 << level;
+  const int first_node = n_nodes - 1;
+  for_each(w.team, n_nodes, [&](int node) {
+    float best = -1.0f;
+    int feature = -1;
+    for (int f = 0; f < data.n_features; ++f) {
+      const float score = tree.best[node * data.n_features + f];
+      if (score > best) {
+        best = score;
+        feature = f;
+      }
+    }
+    tree.split[first_node + node] = feature;
+    tree.threshold[first_node + node] =
+        feature >= 0 ? tree.candidate[node * data.n_features + feature] : 0.0f;
+  });
+  for_each(w.team, 2 * n_nodes * n_groups, [&](int i) { tree.cursor[i] = 0; });
+  w.team.sync();
+  const auto side_of = [&](int node, int row) {
+    const int feature = tree.split[first_node + node];
+    if (feature < 0) return 0;
+    const float value = data.x[static_cast<std::int64_t>(row) * data.row_stride + feature];
+    return value <= tree.threshold[first_node + node] ? 0 : 1;
+  };
+  // An entry's node follows from where it lies.
+  const auto for_entries = [&](const auto& f) {
+    for_each(w.team, data.n_rows, [&](int i) {
+      int low = 0;
+      int high = n_nodes - 1;
+      while (low < high) {
+        const int middle = (low + high + 1) / 2;
+        if (tree.begin[middle * n_groups] <= i) low = middle;
+        else high = middle - 1;
+      }
+      const int row = tree.rows[i];
+      f(i, row, (2 * low + side_of(low, row)) * n_groups + group_of(data, row));
+    });
+  };
+  for_entries([&](int, int, int cell) { w.team.add(&tree.cursor[cell], 1); });
+  w.team.sync();
+  if (w.team.rank() == 0) {
+    int at = 0;
+    for (int cell = 0; cell < 2 * n_nodes * n_groups; ++cell) {
+      const int count = tree.cursor[cell];
+      tree.cursor[cell] = at;
+      at += count;
+    }
+  }
+  w.team.sync();
+  for_entries(
+      [&](int, int row, int cell) { tree.moved[w.team.add(&tree.cursor[cell], 1)] = row; });
+  w.team.sync();
+  // A cell's cursor now stands at its end, which is where the next begins.
+  for_each(w.team, 2 * n_nodes * n_groups, [&](int i) { tree.begin[i + 1] = tree.cursor[i]; });
+  for_each(w.team, data.n_rows, [&](int i) { tree.rows[i] = tree.moved[i]; });
+  w.team.sync();
+}
+
+// Adds what the tree says of the rows it has not seen.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void predict_unseen(const W& w, const ForestData& data, const ForestTree& tree,
+                                         int n_groups, const std::int32_t* in_bag, const float* leaf,
+                                         float* sums, float* counts) {
+  for_each(w.team, data.n_rows, [&](int row) {
+    if (in_bag[row] != 0) return;
+    const float* x = data.x + static_cast<std::int64_t>(row) * data.row_stride;
+    int node = 0;
+    for (int level = 0; level < kForestDepth; ++level) {
+      const int feature = tree.split[node];
+      const bool right = feature >= 0 && x[feature] > tree.threshold[node];
+      node = 2 * node + (right ? 2 : 1);
+    }
+    const float* of = leaf + (node - (kForestLeaves - 1)) * n_groups;
+    for (int group = 0; group < n_groups; ++group) sums[row * n_groups + group] += of[group];
+    counts[row] += 1.0f;
+  });
+  w.team.sync();
+}
+
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL ForestScore score_rows(const W& w, const ForestData& data, int n_groups,
+                                            const float* sums, const float* counts, float* gains,
+                                            float* scratch) {
+  // scratch: the target's means, then the sums of four columns of numbers.
+  float* means = scratch;
+  float* totals = scratch + n_groups;
+  w.team.columns(n_groups, [&](int group, const auto& lanes) {
+    const float sum = lanes.sum(data.n_rows, [&](int row) {
+      if (data.n_classes == 0) return data.y[row];
+      return static_cast<int>(data.y[row]) == group ? 1.0f : 0.0f;
+    });
+    lanes.each(1, [&](int) { means[group] = sum / static_cast<float>(data.n_rows); });
+  });
+  w.team.sync();
+  for_each(w.team, data.n_rows, [&](int row) {
+    float by_mean = 0.0f;
+    float by_trees = 0.0f;
+    for (int group = 0; group < n_groups; ++group) {
+      const float y = data.n_classes == 0 ? data.y[row]
+                                          : (static_cast<int>(data.y[row]) == group ? 1.0f : 0.0f);
+      const float seen = counts[row];
+      const float said = seen > 0.0f ? sums[row * n_groups + group] / seen : means[group];
+      by_mean = elementary::fma(y - means[group], y - means[group], by_mean);
+      by_trees = elementary::fma(y - said, y - said, by_trees);
+    }
+    gains[row] = by_mean;
+    gains[data.n_rows + row] = by_trees;
+  });
+  w.team.sync();
+  const auto n = static_cast<float>(data.n_rows);
+  w.team.columns(1, [&](int, const auto& lanes) {
+    const float mean = lanes.sum(data.n_rows, [&](int i) { return gains[i]; }) / n;
+    const float trees = lanes.sum(data.n_rows, [&](int i) { return gains[data.n_rows + i]; }) / n;
+    const float gain = mean - trees;
+    const float squares = lanes.sum(data.n_rows, [&](int i) {
+      const float distance = gains[i] - gains[data.n_rows + i] - gain;
+      return distance * distance;
+    });
+    lanes.each(1, [&](int) {
+      totals[0] = gain;
+      totals[1] = elementary::square_root(squares / n) / elementary::square_root(n);
+      totals[2] = trees;
+      totals[3] = mean;
+    });
+  });
+  w.team.sync();
+  return {totals[0], totals[1], totals[2], totals[3]};
+}
+
+// Grows the ensemble and judges it.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, const ForestData& data) {
+  constexpr int kWide = W::Team::kRows == 1 ? 1 : kFeaturePadding;  // a CPU's vectors
+  const int n_groups = data.n_classes > 0 ? data.n_classes : 1;
+  const Scratch scratch(w.arena);
+  const auto take = [&](std::int64_t count) {
+    return reinterpret_cast<std::int32_t*>(w.arena.take(count));
+  };
+  const ForestTree tree{take(data.n_rows),
+                        take(data.n_rows),
+                        take(kForestLeaves * n_groups + 1),
+                        take(kForestLeaves * n_groups),
+                        take(kForestLeaves),
+                        w.arena.take(kForestLeaves),
+                        w.arena.take(kForestLeaves / 2 * data.n_features),
+                        w.arena.take(kForestLeaves / 2 * data.n_features)};
+  std::int32_t* in_bag = take(data.n_rows);
+  float* leaf = w.arena.take(kForestLeaves * n_groups);
+  float* sums = w.arena.take(static_cast<std::int64_t>(data.n_rows) * n_groups);
+  float* counts = w.arena.take(data.n_rows);
+  float* gains = w.arena.take(2 * static_cast<std::int64_t>(data.n_rows));
+  float* totals = w.arena.take(n_groups + 4);
+  const std::uint32_t first_site = w.site;
+  w.site += 2 * kForestTrees;
+  if (w.arena.failed) return {};
+  for_each(w.team, data.n_rows * n_groups, [&](int i) { sums[i] = 0.0f; });
+  for_each(w.team, data.n_rows, [&](int i) { counts[i] = 0.0f; });
+  const int n_blocks = (data.n_features + kWide - 1) / kWide;
+  for (int k = 0; k < kForestTrees; ++k) {
+    const std::uint32_t site = first_site + 2 * static_cast<std::uint32_t>(k);
+    draw_sample(w, data, tree, site, n_groups, in_bag);
+    for (int level = 0; level < kForestDepth; ++level) {
+      const int n_nodes = 1 << level;
+      for_each(w.team, n_nodes * n_blocks, [&](int at) {
+        const int node = at / n_blocks;
+        const int first = at % n_blocks * kWide;
+        const int count = data.n_features - first < kWide ? data.n_features - first : kWide;
+        judge_features<kWide>(w, data, tree, site + 1, n_nodes - 1 + node, node, n_groups, first, count);
+      });
+      w.team.sync();
+      split_level(w, data, tree, level, n_groups);
+    }
+    for_each(w.team, kForestLeaves, [&](int at) {
+      const std::int32_t* begin = tree.begin + at * n_groups;
+      const int n = begin[n_groups] - begin[0];
+      if (data.n_classes > 0) {
+        for (int group = 0; group < n_groups; ++group) {
+          leaf[at * n_groups + group] =
+              n > 0 ? static_cast<float>(begin[group + 1] - begin[group]) / static_cast<float>(n) : 0.0f;
+        }
+        return;
+      }
+      std::int64_t sum = 0;
+      for (int i = begin[0]; i < begin[1]; ++i) {
+        sum += static_cast<std::int64_t>(data.y[tree.rows[i]] * kTargetScale);
+      }
+      leaf[at] = n > 0 ? static_cast<float>(static_cast<double>(sum) / n) / kTargetScale : 0.0f;
+    });
+    w.team.sync();
+    predict_unseen(w, data, tree, n_groups, in_bag, leaf, sums, counts);
+  }
+  return score_rows(w, data, n_groups, sums, counts, gains, totals);
+}
+
+// Better than the mean beyond doubt: at most 5% of bootstrapped mean improvements would be below 0.
+// The mean of so many rows is as good as normal, so that its quantile needs no resampling.
+CAUSEWAY_HOST_DEVICE bool is_predictable(const ForestScore& score) {
+  return score.improvement > 1.64485363f * score.error_of_improvement;
+}
+
+// The root mean square error is at most `share` of the mean's.
+CAUSEWAY_HOST_DEVICE bool is_trivial(const ForestScore& score, float share) {
+  return score.squared_error <= share * share * score.squared_error_of_mean;
+}
+
+}  // namespace causeway::prior

@@ -1,0 +1,464 @@
+// Random functions from some columns to others: eight kinds. Whatever a function is fitted to, it is
+// fitted to the rows of the first world.
+#pragma once
+
+#include "causeway/prior/device/matrix.h"
+
+namespace causeway::prior {
+
+enum class FunctionKind : std::uint8_t {
+  mlp, trees, nearest, linear, quadratic, gaussian_process, soft_clusters, product
+};
+
+inline constexpr int kMostCentres = 256;
+inline constexpr int kFrequencies = 256;
+inline constexpr int kQuadraticInputs = 20;
+
+// x M^T with a random M.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void linear_function(W& w, const Columns& x, const Columns& out) {
+  const Scratch scratch(w.arena);
+  const MatrixShape shape{1, out.n_columns, x.n_columns};
+  float* matrix = w.arena.take(shape.size());
+  if (w.arena.failed) return;
+  random_matrix(w, shape, matrix);
+  if (w.arena.failed) return;
+  note_array(w.team, "linear", matrix, shape.size());
+  multiply(w, x, matrix, out);
+}
+
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void mlp_function(W& w, const Columns& x, const Columns& out) {
+  const int width = integer(w, Number::mlp_width, 1, 128, true);
+  const int n_layers = integer(w, Number::mlp_layers, 1, 4, true);
+  const bool first = choose(w, Choice::activation_first) == 1;
+  const bool last = choose(w, Choice::activation_last) == 1;
+  note(w.team, "width", width);
+  note(w.team, "layers", n_layers);
+  note(w.team, "activation_first", first);
+  note(w.team, "activation_last", last);
+  const Scratch scratch(w.arena);
+  Columns from = x;
+  if (first) {
+    from = w.take_columns(x.n_columns);
+    if (w.arena.failed) return;
+    copy(w, x, from);
+    random_activation(w, from);
+  }
+  const Columns hidden[2] = {w.take_columns(n_layers > 1 ? width : 0),
+                             w.take_columns(n_layers > 2 ? width : 0)};
+  for (int layer = 0; layer < n_layers; ++layer) {
+    if (w.arena.failed) return;
+    const bool is_last = layer + 1 == n_layers;
+    const Columns to = is_last ? out : hidden[layer];
+    linear_function(w, from, to);
+    if (w.arena.failed) return;
+    if (!is_last || last) random_activation(w, to);
+    from = to;
+  }
+}
+
+// Oblivious trees: every level of a tree splits all of it by one column. Columns are chosen by how
+// far they spread, thresholds are values of random rows, leaves are normal, trees are averaged.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Columns& out) {
+  constexpr int kRows = W::Team::kRows;
+  constexpr int kMostLeaves = 1 << 18;  // numbers of the leaves that are drawn at a time
+  const int n_trees =
+      static_cast<int>(elementary::nearest(number(w, Number::n_trees, {1.0f, 128.0f, true})));
+  const int depth = integer(w, Number::tree_depth, 1, 8);
+  const int n_leaves = 1 << depth;
+  const int n_splits = n_trees * depth;
+  const Scratch scratch(w.arena);
+  float* cumulative = w.arena.take(x.n_columns);
+  float* thresholds = w.arena.take(n_splits);
+  auto* split_columns = reinterpret_cast<std::int32_t*>(w.arena.take(n_splits));
+  const std::uint32_t site = w.next_site();
+  const std::uint32_t leaf_site = w.next_site();
+  if (w.arena.failed) return;
+  w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
+    const float deviation = moments_of(lanes, x.column(c), w.n_fit).deviation;
+    const float weight = is_finite(deviation) ? at_least(deviation, 1e-8f) : 1e-8f;
+    lanes.each(1, [&](int) { cumulative[c] = weight; });
+  });
+  w.team.sync();
+  if (w.team.rank() == 0) {
+    for (int c = 1; c < x.n_columns; ++c) cumulative[c] += cumulative[c - 1];
+  }
+  w.team.sync();
+  for_each(w.team, n_splits, [&](int s) {
+    const Bits128 bits = w.draws.bits(site, static_cast<std::uint32_t>(s));
+    const float place = open_uniform(bits.word[0]) * cumulative[x.n_columns - 1];
+    int low = 0;
+    int high = x.n_columns - 1;
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      if (place >= cumulative[middle]) low = middle + 1;
+      else high = middle;
+    }
+    split_columns[s] = low;
+    thresholds[s] = x.column(low)[bounded(bits.word[1], w.n_fit)];
+  });
+  const int n_out = out.n_columns;
+  int chunk = kMostLeaves / (n_leaves * n_out);
+  chunk = chunk < 1 ? 1 : (chunk > n_trees ? n_trees : chunk);
+  const std::int64_t per_tree = static_cast<std::int64_t>(n_leaves) * n_out;
+  const auto blocks_per_tree = static_cast<std::uint32_t>((per_tree + 63) / 64);  // of 16 draws
+  float* leaves = w.arena.take(static_cast<std::int64_t>(blocks_per_tree) * 64 * chunk);
+  if (w.arena.failed) return;
+  w.team.sync();
+  note(w.team, "trees", n_trees);
+  note(w.team, "depth", depth);
+  note_array(w.team, "thresholds", thresholds, n_splits);
+  note_array(w.team, "split_columns", reinterpret_cast<const float*>(split_columns), n_splits);
+  const float share = 1.0f / static_cast<float>(n_trees);
+  for (int tree = 0; tree < n_trees; tree += chunk) {
+    const int here = n_trees - tree < chunk ? n_trees - tree : chunk;
+    fill_normals_from(w, leaf_site, static_cast<std::uint32_t>(tree) * blocks_per_tree * 16, leaves,
+                      static_cast<std::int64_t>(here) * blocks_per_tree * 64);
+    for (int t = 0; t < here; ++t) {
+      note_array(w.team, "leaves", leaves + t * blocks_per_tree * 64, per_tree);
+    }
+    for_rows(w.team, w.n_rows, [&](int row) {
+      for (int t = 0; t < here; ++t) {
+        std::int32_t leaf[kRows] = {};
+        for (int level = 0; level < depth; ++level) {
+          const int s = (tree + t) * depth + level;
+          const float* column = x.column(split_columns[s]) + row;
+          const float threshold = thresholds[s];
+          for (int b = 0; b < kRows; ++b) leaf[b] |= (column[b] > threshold ? 1 : 0) << level;
+        }
+        const float* values = leaves + t * static_cast<std::int64_t>(blocks_per_tree) * 64;
+        const bool first = tree + t == 0;
+        const bool last = tree + t + 1 == n_trees;
+        for (int o = 0; o < n_out; ++o) {
+          float* to = out.column(o) + row;
+          const float* of = values + o * n_leaves;
+          for (int b = 0; b < kRows; ++b) {
+            const float sum = (first ? 0.0f : to[b]) + of[leaf[b]];
+            to[b] = last ? sum * share : sum;
+          }
+        }
+      }
+    });
+    w.team.sync();
+  }
+}
+
+// |distance|^p, to be added up.
+CAUSEWAY_HOST_DEVICE float distance_term(float distance, float p) {
+  const float log_distance = elementary::log_of_normal(elementary::magnitude(distance) + 1e-30f);
+  return elementary::exp_within(clamped(p * log_distance, -86.0f, 86.0f));
+}
+
+// Centres that are distinct random rows: (n_centres, columns), row by row.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void random_rows(W& w, const Columns& x, int n_centres, float* centres) {
+  const Order order(w.draws, w.next_site(), w.n_fit);
+  for_each(w.team, n_centres, [&](int k) {
+    const int row = order(k);
+    for (int c = 0; c < x.n_columns; ++c) centres[k * x.n_columns + c] = x.column(c)[row];
+  });
+  w.team.sync();
+}
+
+// f(row, b, centre) with the nearest centre of each row, in L_p.
+template <class W, class F>
+CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, const Columns& x, const float* centres, int n_centres,
+                                          float p, const F& f) {
+  constexpr int kRows = W::Team::kRows;
+  for_rows(w.team, w.n_rows, [&](int row) {
+    float best[kRows];
+    std::int32_t found[kRows] = {};
+    for (int b = 0; b < kRows; ++b) best[b] = 3.4e38f;
+    for (int k = 0; k < n_centres; ++k) {
+      const float* centre = centres + static_cast<std::int64_t>(k) * x.n_columns;
+      float sum[kRows] = {};
+      for (int c = 0; c < x.n_columns; ++c) {
+        const float* column = x.column(c) + row;
+        const float at = centre[c];
+        for (int b = 0; b < kRows; ++b) sum[b] += distance_term(column[b] - at, p);
+      }
+      for (int b = 0; b < kRows; ++b) {
+        const bool nearer = sum[b] < best[b];
+        found[b] = nearer ? k : found[b];
+        best[b] = nearer ? sum[b] : best[b];
+      }
+    }
+    for (int b = 0; b < kRows; ++b) f(row, b, found[b]);
+  });
+  w.team.sync();
+}
+
+// The nearest of some rows, mapped linearly.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, const Columns& x, const Columns& out) {
+  const int most = w.n_fit < kMostCentres ? w.n_fit : kMostCentres;
+  const int n_centres = integer(w, Number::n_centres, 2, most, true);
+  const float p = number(w, Number::distance_power, {0.5f, 4.0f, true});
+  const Scratch scratch(w.arena);
+  const MatrixShape shape{1, out.n_columns, x.n_columns};
+  float* centres = w.arena.take(static_cast<std::int64_t>(n_centres) * x.n_columns);
+  float* matrix = w.arena.take(shape.size());
+  float* targets = w.arena.take(static_cast<std::int64_t>(n_centres) * out.n_columns);
+  if (w.arena.failed) return;
+  random_rows(w, x, n_centres, centres);
+  random_matrix(w, shape, matrix);
+  if (w.arena.failed) return;
+  for_each(w.team, n_centres * out.n_columns, [&](int at) {
+    const float* centre = centres + static_cast<std::int64_t>(at % n_centres) * x.n_columns;
+    const float* row = matrix + static_cast<std::int64_t>(at / n_centres) * x.n_columns;
+    float sum = 0.0f;
+    for (int c = 0; c < x.n_columns; ++c) sum = elementary::fma(centre[c], row[c], sum);
+    targets[at] = sum;
+  });
+  w.team.sync();
+  note(w.team, "p", p);
+  note_array(w.team, "centres", centres, static_cast<std::int64_t>(n_centres) * x.n_columns);
+  note_array(w.team, "targets", targets, static_cast<std::int64_t>(n_centres) * out.n_columns);
+  nearest_centres(w, x, centres, n_centres, p, [&](int row, int b, int k) {
+    for (int o = 0; o < out.n_columns; ++o) out.column(o)[row + b] = targets[o * n_centres + k];
+  });
+}
+
+// sum_ij T_oij x_i x_j over up to 20 random columns and a constant.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void quadratic_function(W& w, const Columns& x, const Columns& out) {
+  constexpr int kRows = W::Team::kRows;
+  const Order order(w.draws, w.next_site(), x.n_columns);
+  const int n_used = x.n_columns < kQuadraticInputs ? x.n_columns : kQuadraticInputs;
+  const int n = n_used + 1;
+  int used[kQuadraticInputs];
+  for (int i = 0; i < n_used; ++i) used[i] = x.n_columns > kQuadraticInputs ? order(i) : i;
+  const Scratch scratch(w.arena);
+  const MatrixShape shape{out.n_columns, n, n};
+  float* tensor = w.arena.take(shape.size());
+  if (w.arena.failed) return;
+  random_matrix(w, shape, tensor);
+  if (w.arena.failed) return;
+  for (int i = 0; i < n_used; ++i) note(w.team, "used", used[i]);
+  note_array(w.team, "tensor", tensor, shape.size());
+  for_rows(w.team, w.n_rows, [&](int row) {
+    for (int o = 0; o < out.n_columns; ++o) {
+      const float* of = tensor + static_cast<std::int64_t>(o) * n * n;
+      float sum[kRows] = {};
+      for (int i = 0; i < n; ++i) {
+        float inner[kRows];
+        for (int b = 0; b < kRows; ++b) inner[b] = of[i * n + n_used];
+        for (int j = 0; j < n_used; ++j) {
+          const float* column = x.column(used[j]) + row;
+          const float factor = of[i * n + j];
+          for (int b = 0; b < kRows; ++b) inner[b] = elementary::fma(column[b], factor, inner[b]);
+        }
+        if (i < n_used) {
+          const float* column = x.column(used[i]) + row;
+          for (int b = 0; b < kRows; ++b) sum[b] = elementary::fma(column[b], inner[b], sum[b]);
+        } else {
+          for (int b = 0; b < kRows; ++b) sum[b] += inner[b];
+        }
+      }
+      for (int b = 0; b < kRows; ++b) out.column(o)[row + b] = sum[b];
+    }
+  });
+  w.team.sync();
+}
+
+// The frequencies of the features below: (kFrequencies, columns), row by row.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequencies) {
+  const float decay = number(w, Number::gp_decay, {2.0f, 20.0f, true});
+  const bool product = choose(w, Choice::product_kernel) == 1;
+  const std::uint32_t site = w.next_site();
+  const auto radius = [&](std::uint32_t a, std::uint32_t b) {  // by the inverse of its CDF
+    const float u = clamped(w.draws.uniform(site, a, b), 1e-6f, 1.0f - 1e-6f);
+    return power(u, 1.0f / (1.0f - decay)) - 1.0f;
+  };
+  note(w.team, "product_kernel", product);
+  if (product) {  // independent along every axis
+    for_each(w.team, kFrequencies * n_in, [&](int at) {
+      frequencies[at] = radius(static_cast<std::uint32_t>(at), 0);
+    });
+    w.team.sync();
+    return;
+  }
+  const float scale = number(w, Number::gp_scale, {0.5f, 10.0f, true});
+  const Scratch scratch(w.arena);
+  const MatrixShape square{1, n_in, n_in};
+  float* transform = w.arena.take(square.size());
+  float* weights = w.arena.take(n_in);
+  float* directions = w.arena.take(static_cast<std::int64_t>(n_in) * kFrequencies);
+  float* turned = w.arena.take(static_cast<std::int64_t>(n_in) * kFrequencies);
+  if (w.arena.failed) return;
+  gaussian_matrix(w, square, transform);
+  const std::uint32_t weight_site = w.next_site();
+  if (w.team.rank() == 0) {
+    draw_weights(w.draws, weight_site, 0, n_in, [&](int i) -> float& { return weights[i]; });
+  }
+  const std::uint32_t direction_site = w.next_site();
+  for_each(w.team, kFrequencies, [&](int f) {
+    const auto at = static_cast<std::uint32_t>(f);
+    float squares = 0.0f;
+    row_normals(w.draws, direction_site, at, n_in, [&](int i, float value) {
+      directions[i * kFrequencies + f] = value;
+      squares = elementary::fma(value, value, squares);
+    });
+    const float factor = scale * radius(at, 1) / (elementary::square_root(squares) + 1e-30f);
+    for (int i = 0; i < n_in; ++i) directions[i * kFrequencies + f] *= factor;
+  });
+  w.team.sync();
+  W of = with_rows(w, kFrequencies);
+  multiply(of, Columns{directions, n_in, kFrequencies}, transform, Columns{turned, n_in, kFrequencies});
+  for_each(w.team, kFrequencies * n_in, [&](int at) {
+    const int i = at % n_in;
+    frequencies[at] = turned[i * kFrequencies + at / n_in] * weights[i];
+  });
+  w.team.sync();
+}
+
+// A Gaussian process by 256 random Fourier features.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void process_function(W& w, const Columns& x, const Columns& out) {
+  constexpr int kRows = W::Team::kRows;
+  const int n_in = x.n_columns;
+  const Scratch scratch(w.arena);
+  float* frequencies = w.arena.take(static_cast<std::int64_t>(n_in) * kFrequencies);
+  const std::int64_t n_weights = static_cast<std::int64_t>(out.n_columns) * kFrequencies;
+  float* weights = take_normals(w, n_weights);
+  const Columns features = w.take_columns(kFrequencies);
+  float* phases = w.arena.take(kFrequencies);
+  if (w.arena.failed) return;
+  draw_frequencies(w, n_in, frequencies);
+  if (w.arena.failed) return;
+  const std::uint32_t phase_site = w.next_site();
+  fill_normals(w, w.next_site(), weights, n_weights);
+  for_each(w.team, static_cast<int>(n_weights), [&](int i) { weights[i] *= 0.0625f; });
+  for_each(w.team, kFrequencies, [&](int f) {
+    phases[f] = 6.28318531f * w.draws.uniform(phase_site, static_cast<std::uint32_t>(f));
+  });
+  w.team.sync();
+  note_array(w.team, "phases", phases, kFrequencies);
+  note_array(w.team, "frequencies", frequencies, static_cast<std::int64_t>(n_in) * kFrequencies);
+  note_array(w.team, "weights", weights, n_weights);
+  multiply(w, x, frequencies, features);
+  for_rows(w.team, w.n_rows, [&](int row) {
+    for (int f = 0; f < kFrequencies; ++f) {
+      float* column = features.column(f) + row;
+      const float phase = phases[f];
+      for (int b = 0; b < kRows; ++b) column[b] = cos_of(column[b] + phase);
+    }
+  });
+  w.team.sync();
+  multiply(w, features, weights, out);
+}
+
+// Soft assignment to some centres, as in the EM algorithm, mapped linearly.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, const Columns& x, const Columns& out) {
+  constexpr int kRows = W::Team::kRows;
+  const int wide = 2 * out.n_columns;
+  const int n_centres = integer(w, Number::em_components, 2, (wide > 16 ? wide : 16) + 1, true);
+  const float spread = number(w, Number::em_spread, {0.0f, 1.0f});
+  const float p = number(w, Number::em_power, {1.0f, 4.0f, true});
+  const float q = number(w, Number::em_exponent, {1.0f, 2.0f});
+  const int n_in = x.n_columns;
+  const Scratch scratch(w.arena);
+  float* centres = w.arena.take(static_cast<std::int64_t>(n_centres) * n_in);
+  float* log_widths = w.arena.take(n_centres);
+  const Columns shares = w.take_columns(n_centres);
+  if (w.arena.failed) return;
+  const std::uint32_t row_site = w.next_site();
+  const std::uint32_t site = w.next_site();
+  for_each(w.team, n_centres, [&](int k) {
+    const auto at = static_cast<std::uint32_t>(k);
+    const int row = bounded(w.draws.bits(row_site, at).word[0], w.n_fit);
+    row_normals(w.draws, site, at, n_in + 1, [&](int i, float value) {
+      if (i < n_in) centres[k * n_in + i] = x.column(i)[row] + value;
+      if (i == n_in) log_widths[k] = spread * value;
+    });
+  });
+  w.team.sync();
+  note(w.team, "p", p);
+  note(w.team, "q", q);
+  note_array(w.team, "centres", centres, static_cast<std::int64_t>(n_centres) * n_in);
+  note_array(w.team, "log_widths", log_widths, n_centres);
+  for_rows(w.team, w.n_rows, [&](int row) {
+    float greatest[kRows];
+    for (int b = 0; b < kRows; ++b) greatest[b] = -3.4e38f;
+    for (int k = 0; k < n_centres; ++k) {
+      float sum[kRows] = {};
+      for (int c = 0; c < n_in; ++c) {
+        const float* column = x.column(c) + row;
+        const float at = centres[k * n_in + c];
+        for (int b = 0; b < kRows; ++b) sum[b] += distance_term(column[b] - at, p);
+      }
+      const float log_width = log_widths[k];
+      for (int b = 0; b < kRows; ++b) {  // -log(2 pi s^2) / 2 - (distance / s)^q
+        const float log_distance = elementary::log_of_normal(sum[b] + 1e-30f) / p - log_width;
+        const float share =
+            -0.918938533f - log_width - elementary::exp_within(clamped(q * log_distance, -86.0f, 86.0f));
+        shares.column(k)[row + b] = share;
+        greatest[b] = share > greatest[b] ? share : greatest[b];
+      }
+    }
+    float total[kRows] = {};
+    for (int k = 0; k < n_centres; ++k) {
+      float* column = shares.column(k) + row;
+      for (int b = 0; b < kRows; ++b) {
+        column[b] = elementary::exp(column[b] - greatest[b]);
+        total[b] += column[b];
+      }
+    }
+    for (int k = 0; k < n_centres; ++k) {
+      float* column = shares.column(k) + row;
+      for (int b = 0; b < kRows; ++b) column[b] /= total[b];
+    }
+  });
+  w.team.sync();
+  linear_function(w, shares, out);
+}
+
+// Of any kind but a product of others.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void apply_function(W& w, FunctionKind kind, const Columns& x,
+                                         const Columns& out) {
+  note(w.team, "function", static_cast<double>(kind));
+  switch (kind) {
+    case FunctionKind::mlp: return mlp_function(w, x, out);
+    case FunctionKind::trees: return trees_function(w, x, out);
+    case FunctionKind::nearest: return nearest_function(w, x, out);
+    case FunctionKind::linear: return linear_function(w, x, out);
+    case FunctionKind::quadratic: return quadratic_function(w, x, out);
+    case FunctionKind::gaussian_process: return process_function(w, x, out);
+    default: return clusters_function(w, x, out);
+  }
+}
+
+// One of the five that cost least.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void cheap_function(W& w, const Columns& x, const Columns& out) {
+  constexpr FunctionKind kCheap[] = {FunctionKind::gaussian_process, FunctionKind::trees,
+                                     FunctionKind::nearest, FunctionKind::linear,
+                                     FunctionKind::quadratic};
+  apply_function(w, kCheap[choose(w, Choice::cheap_function)], x, out);
+}
+
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void random_function(W& w, const Columns& x, const Columns& out) {
+  const auto kind = static_cast<FunctionKind>(choose(w, Choice::function));
+  if (kind != FunctionKind::product) return apply_function(w, kind, x, out);
+  note(w.team, "function", static_cast<double>(kind));
+  const Scratch scratch(w.arena);
+  const Columns other = w.take_columns(out.n_columns);
+  if (w.arena.failed) return;
+  cheap_function(w, x, out);
+  cheap_function(w, x, other);
+  if (w.arena.failed) return;
+  for_rows(w.team, w.n_rows, [&](int row) {
+    for (int c = 0; c < out.n_columns; ++c) {
+      for (int b = 0; b < W::Team::kRows; ++b) out.column(c)[row + b] *= other.column(c)[row + b];
+    }
+  });
+  w.team.sync();
+}
+
+}  // namespace causeway::prior

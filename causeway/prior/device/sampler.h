@@ -1,0 +1,182 @@
+// The scalars that a random structural causal model is made of. Draws of one name are correlated
+// within a dataset: each name has a distribution of its own (a Beta law, or weights of its
+// categories) that is drawn once a dataset, and of which every draw is one.
+#pragma once
+
+#include "causeway/prior/device/workspace.h"
+
+namespace causeway::prior {
+
+enum class Number : std::uint32_t {
+  n_nodes, n_feature_nodes, category_limit, category_size, node_width, node_importance,
+  weights_decay, weights_spread, mlp_width, mlp_layers, n_trees, tree_depth, n_centres, distance_power,
+  gp_decay, gp_scale, em_components, em_spread, em_power, em_exponent, kernel_scale, relu_exponent,
+  power_exponent, negative_exponent, integer_exponent, rescale, kumaraswamy_a, kumaraswamy_b,
+  softmax_scale, mixture_centres, noise, n_numbers
+};
+
+enum class Choice : std::uint32_t {
+  function, cheap_function, matrix, simple_matrix, activation, plain_activation, fixed_activation,
+  activation_first, activation_last, product_kernel, base_points, covariance_points, numeric_converter,
+  categorical_converter, categorical_wide, parents, aggregation, n_choices
+};
+
+inline constexpr int kMostCategories = 27;
+
+enum class Mode : std::uint8_t { correlated, independent };
+
+// The site of what is drawn once a dataset and name; other sites count up from 0.
+inline constexpr std::uint32_t kMetaSite = 0xffff0000u;
+
+struct Range {
+  float low;
+  float high;
+  bool logarithmic = false;
+  bool mass_at_ends = false;  // a twelfth of the draws at either end
+};
+
+CAUSEWAY_HOST_DEVICE_CALL float stretch(float unit, const Range& range) {
+  if (range.mass_at_ends) unit = clamped(1.2f * unit - 0.1f, 0.0f, 1.0f);
+  const float low = range.logarithmic ? elementary::log(range.low) : range.low;
+  const float high = range.logarithmic ? elementary::log(range.high) : range.high;
+  const float value = elementary::fma(high - low, unit, low);
+  return range.logarithmic ? elementary::exp(value) : value;
+}
+
+// The name's Beta law.
+struct Law {
+  float a;
+  float b;
+};
+
+CAUSEWAY_HOST_DEVICE Law law_from(const Bits128& bits) {
+  const float place = open_uniform(bits.word[0]);
+  const float weight = stretch(open_uniform(bits.word[1]), {0.1f, 1e4f, true});
+  return {place * weight, (1.0f - place) * weight};
+}
+
+CAUSEWAY_HOST_DEVICE_CALL Law law_of(const Draws& draws, Number name) {
+  return law_from(draws.bits(kMetaSite, static_cast<std::uint32_t>(name)));
+}
+
+// The `at`-th number of a site.
+CAUSEWAY_HOST_DEVICE_CALL float number_at(const Draws& draws, Number name, const Range& range, Mode mode,
+                                     std::uint32_t site, std::uint32_t at) {
+  if (mode == Mode::independent) return stretch(draws.uniform(site, at), range);
+  const Law law = law_of(draws, name);
+  return stretch(draws.beta(law.a, law.b, site, at), range);
+}
+
+template <class W>
+CAUSEWAY_HOST_DEVICE float number(W& w, Number name, const Range& range,
+                                  Mode mode = Mode::correlated) {
+  return number_at(w.draws, name, range, mode, w.next_site(), 0);
+}
+
+// [low, high).
+template <class W>
+CAUSEWAY_HOST_DEVICE int integer(W& w, Number name, int low, int high, bool logarithmic = false,
+                                 Mode mode = Mode::correlated, bool mass_at_ends = false) {
+  const Range range{static_cast<float>(low), static_cast<float>(high), logarithmic, mass_at_ends};
+  const int drawn = static_cast<int>(floor_of(number(w, name, range, mode)));
+  return drawn < low ? low : (drawn > high - 1 ? high - 1 : drawn);
+}
+
+// log w_i = -decay ln(i) + spread N(0, 1) for i = 1 ... n, in random order; then positive weights of
+// Euclidean length sqrt(n). The rows of a site have their own decay and spread. One thread does all
+// of a row.
+template <class F>
+CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t site, std::uint32_t row,
+                                       int n, const Law& decay_law, const Law& spread_law,
+                                       const F& weight) {
+  const Range decays{0.1f / elementary::log(1.0f + static_cast<float>(n)), 6.0f, true, true};
+  const float decay = stretch(draws.beta(decay_law.a, decay_law.b, site, 4 * row), decays);
+  const float spread =
+      stretch(draws.beta(spread_law.a, spread_law.b, site, 4 * row + 1), {1e-4f, 10.0f, true});
+  const std::uint32_t bulk = site ^ 0x80000000u;  // beside the sites that are counted
+  float greatest = -3.4e38f;
+  float values[4];
+  for (int i = 0; i < n; ++i) {
+    if (i % 4 == 0) normals_of(draws.bits(bulk, row, static_cast<std::uint32_t>(i / 4)), values);
+    const float log_weight =
+        elementary::fma(spread, values[i % 4], -decay * elementary::log(static_cast<float>(i + 1)));
+    weight(i) = log_weight;
+    greatest = log_weight > greatest ? log_weight : greatest;
+  }
+  const std::uint32_t shuffle = site ^ 0xc0000000u;
+  for (int i = n - 1; i > 0; --i) {
+    const int other = bounded(draws.bits(shuffle, row, static_cast<std::uint32_t>(i)).word[0], i + 1);
+    const float moved = weight(i);
+    weight(i) = weight(other);
+    weight(other) = moved;
+  }
+  float squares = 0.0f;
+  for (int i = 0; i < n; ++i) {
+    const float value = elementary::exp(weight(i) - greatest);
+    weight(i) = value;
+    squares = elementary::fma(value, value, squares);
+  }
+  const float scale = elementary::square_root(static_cast<float>(n) / squares);
+  for (int i = 0; i < n; ++i) weight(i) = weight(i) * scale;
+}
+
+// Of this dataset's laws.
+template <class F>
+CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t site, std::uint32_t row,
+                                       int n, const F& weight) {
+  draw_weights(draws, site, row, n, law_of(draws, Number::weights_decay),
+               law_of(draws, Number::weights_spread), weight);
+}
+
+// How likely the categories of each choice are, added up; shared by the team.
+struct ChoiceTable {
+  float cumulative[static_cast<int>(Choice::n_choices)][kMostCategories];
+};
+
+CAUSEWAY_HOST_DEVICE int categories_of(Choice choice) {
+  switch (choice) {
+    case Choice::function: return 8;
+    case Choice::cheap_function:
+    case Choice::matrix: return 5;
+    case Choice::simple_matrix:
+    case Choice::base_points:
+    case Choice::aggregation: return 4;
+    case Choice::activation: return 6;
+    case Choice::plain_activation: return 12;
+    case Choice::fixed_activation: return 27;
+    case Choice::categorical_converter: return 7;
+    default: return 2;
+  }
+}
+
+// `even`: all categories alike, as the reference draws them.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void draw_choices(W& w, bool even, ChoiceTable& table) {
+  for_each(w.team, static_cast<int>(Choice::n_choices), [&](int name) {
+    const int n = categories_of(static_cast<Choice>(name));
+    float* weights = table.cumulative[name];
+    if (even) {
+      for (int i = 0; i < n; ++i) weights[i] = 1.0f;
+    } else {
+      const auto at = static_cast<std::uint32_t>(name);
+      const Law decay = law_from(w.draws.bits(kMetaSite + 1, at));
+      const Law spread = law_from(w.draws.bits(kMetaSite + 2, at));
+      draw_weights(w.draws, kMetaSite + 3, at, n, decay, spread,
+                   [&](int i) -> float& { return weights[i]; });
+    }
+    for (int i = 1; i < n; ++i) weights[i] += weights[i - 1];
+  });
+  w.team.sync();
+}
+
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL int choose(W& w, Choice choice) {
+  const int n = categories_of(choice);
+  const float* cumulative = w.choices->cumulative[static_cast<int>(choice)];
+  const float at = w.draws.uniform(w.next_site(), 0) * cumulative[n - 1];
+  int chosen = 0;
+  while (chosen < n - 1 && at >= cumulative[chosen]) ++chosen;
+  return chosen;
+}
+
+}  // namespace causeway::prior

@@ -1,0 +1,133 @@
+// Who does the work of one dataset: one thread of the CPU (Solo), or a block of threads of the GPU
+// (Block, in a CUDA file). Code over a team is written once: every thread runs it, with the same
+// scalars, and shares loops by these functions. The sums' order is part of the contract: 32 lanes,
+// each over every 32nd element in turn, then folded 16, 8, 4, 2, 1.
+#pragma once
+
+#include "causeway/core/host_device.h"
+#include "causeway/random/elementary.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace causeway::prior {
+
+inline constexpr int kLanes = 32;
+
+// Rows lie in columns whose length is a multiple of this.
+inline constexpr int kRowPadding = 32;
+
+CAUSEWAY_HOST_DEVICE int padded_rows(int n_rows) {
+  return (n_rows + kRowPadding - 1) / kRowPadding * kRowPadding;
+}
+
+// What a host run may tell of itself: parameters by name. A GPU's team has none.
+class Trace {
+ public:
+  virtual ~Trace() = default;
+  virtual void note(const char* name, double value) = 0;
+  virtual void array(const char* name, const float* values, std::int64_t count) = 0;
+};
+
+// Grows with x; -0 below 0, NaN at an end.
+CAUSEWAY_HOST_DEVICE std::uint32_t order_key(float x) {
+  const std::uint32_t bits = elementary::bits_of(x);
+  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+}
+
+// The lanes of one thread.
+struct SoloLanes {
+  // After what a lane wrote and before another reads it.
+  void meet() const {}
+  template <class F>
+  float sum(int n, const F& f) const {
+    float lane[kLanes] = {};
+    int i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int k = 0; k < kLanes; ++k) lane[k] += f(i + k);
+    }
+    for (int k = 0; i + k < n; ++k) lane[k] += f(i + k);
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int k = 0; k < half; ++k) lane[k] += lane[k + half];
+    }
+    return lane[0];
+  }
+  // Of finite numbers; `first` where there are none.
+  template <class F>
+  float greatest(int n, float first, const F& f) const {
+    float result = first;
+    for (int i = 0; i < n; ++i) {
+      const float value = f(i);
+      result = value > result ? value : result;
+    }
+    return result;
+  }
+  template <class F>
+  void each(int n, const F& f) const {
+    for (int i = 0; i < n; ++i) f(i);
+  }
+};
+
+struct Solo {
+  static constexpr int kRows = 32;  // rows that are worked on together, for vectors
+  static constexpr bool kTraces = true;
+  Trace* trace = nullptr;
+
+  int rank() const { return 0; }
+  int size() const { return 1; }
+  void sync() const {}
+  // Adds and gives what was there before; only for integers, whose order does not matter.
+  int add(std::int32_t* to, std::int32_t value) const {
+    const std::int32_t before = *to;
+    *to += value;
+    return before;
+  }
+  // Whether any thread says so; bits that any thread has set. All threads meet.
+  bool any(bool value) const { return value; }
+  std::uint64_t any_bits(std::uint64_t bits) const { return bits; }
+
+  // The places of n numbers in order, of equal ones the first first; `order` has order_space(n) words.
+  static std::int64_t order_space(int n) { return n; }
+  void order_of(const float* values, int n, std::uint32_t* order) const {
+    for (int i = 0; i < n; ++i) order[i] = static_cast<std::uint32_t>(i);
+    std::sort(order, order + n, [&](std::uint32_t a, std::uint32_t b) {
+      const std::uint32_t key_a = order_key(values[a]);
+      const std::uint32_t key_b = order_key(values[b]);
+      return key_a < key_b || (key_a == key_b && a < b);
+    });
+  }
+
+  // f(c, lanes) for every column, each by 32 lanes.
+  template <class F>
+  void columns(int n_columns, const F& f) const {
+    for (int c = 0; c < n_columns; ++c) f(c, SoloLanes{});
+  }
+};
+
+template <class Team, class F>
+CAUSEWAY_HOST_DEVICE void for_each(const Team& team, int n, const F& f) {
+  for (int i = team.rank(); i < n; i += team.size()) f(i);
+}
+
+// f(first) for the first of every Team::kRows neighbouring rows; the last may reach into the padding.
+template <class Team, class F>
+CAUSEWAY_HOST_DEVICE void for_rows(const Team& team, int n_rows, const F& f) {
+  for (int row = team.rank() * Team::kRows; row < n_rows; row += team.size() * Team::kRows) f(row);
+}
+
+template <class Team>
+CAUSEWAY_HOST_DEVICE void note(const Team& team, const char* name, double value) {
+  if constexpr (Team::kTraces) {
+    if (team.trace != nullptr) team.trace->note(name, value);
+  }
+}
+
+template <class Team>
+CAUSEWAY_HOST_DEVICE void note_array(const Team& team, const char* name, const float* values,
+                                     std::int64_t count) {
+  if constexpr (Team::kTraces) {
+    if (team.trace != nullptr) team.trace->array(name, values, count);
+  }
+}
+
+}  // namespace causeway::prior

@@ -1,0 +1,54 @@
+// What becomes of columns before they are handed out: outliers clamped, standardised, clipped.
+#pragma once
+
+#include "causeway/prior/device/columns.h"
+
+namespace causeway::prior {
+
+// A column's place and scale before it was standardised.
+struct Affine {
+  float mean;
+  float deviation;
+};
+
+// The mean and the deviation (of a sample, at least 1e-6) of those numbers of a column that lie in
+// [low, high].
+template <class Lanes>
+CAUSEWAY_HOST_DEVICE Affine spread_within(const Lanes& lanes, const float* column, int n, float low,
+                                          float high) {
+  const auto inside = [&](float x) { return x >= low && x <= high; };
+  const float count = lanes.sum(n, [&](int i) { return inside(column[i]) ? 1.0f : 0.0f; });
+  const float total = lanes.sum(n, [&](int i) { return inside(column[i]) ? column[i] : 0.0f; });
+  const float mean = total / at_least(count, 1.0f);
+  const float squares = lanes.sum(n, [&](int i) {
+    const float distance = inside(column[i]) ? column[i] - mean : 0.0f;
+    return distance * distance;
+  });
+  const float variance = squares / at_least(count - 1.0f, 1.0f);
+  return {mean, at_least(elementary::square_root(variance), 1e-6f)};
+}
+
+// Clamps beyond four deviations, twice over: the second time of what lay within the first.
+template <class W, class Lanes>
+CAUSEWAY_HOST_DEVICE void clamp_outliers(const W& w, const Lanes& lanes, float* column) {
+  constexpr float kFar = 3.4e38f;
+  const Affine all = spread_within(lanes, column, w.n_fit, -kFar, kFar);
+  const float cut = 4.0f * all.deviation;
+  const Affine most = spread_within(lanes, column, w.n_fit, all.mean - cut, all.mean + cut);
+  const float low = most.mean - 4.0f * most.deviation;
+  const float high = most.mean + 4.0f * most.deviation;
+  lanes.each(w.row_end(), [&](int i) { column[i] = clamped(column[i], low, high); });
+}
+
+template <class W, class Lanes>
+CAUSEWAY_HOST_DEVICE Affine tidy_column(const W& w, const Lanes& lanes, float* column) {
+  clamp_outliers(w, lanes, column);
+  lanes.meet();
+  const Affine spread = spread_within(lanes, column, w.n_fit, -3.4e38f, 3.4e38f);
+  lanes.each(w.row_end(), [&](int i) {
+    column[i] = clamped((column[i] - spread.mean) / spread.deviation, -100.0f, 100.0f);
+  });
+  return spread;
+}
+
+}  // namespace causeway::prior

@@ -1,0 +1,37 @@
+// The generators, pointer-level: cpu:: and cuda:: fill the same bytes.
+#pragma once
+
+#include "causeway/prior/device/dataset.h"
+#include "causeway/runtime/stream.h"
+
+namespace causeway::prior {
+
+// Datasets first ... first + count - 1 of a seed, each with room for `rows` by `features`.
+struct BatchOut {
+  float* x = nullptr;
+  float* y = nullptr;
+  DatasetInfo* info = nullptr;
+  std::uint64_t first = 0;
+  std::int64_t count = 0;
+  int rows = 0;
+  int features = 0;
+  // Where each dataset begins in x and in y, and how wide its rows are, if they lie packed; three
+  // numbers each, in the generator's memory. nullptr: every one has all its room.
+  const std::int64_t* places = nullptr;
+
+  CAUSEWAY_HOST_DEVICE DatasetOut of(std::int64_t k) const {
+    if (places != nullptr) {
+      return {x + places[3 * k], y + places[3 * k + 1], places[3 * k + 2]};
+    }
+    return {x + k * rows * features, y + k * rows, features};
+  }
+};
+
+namespace cpu {
+void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out);
+}
+namespace cuda {
+void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const BatchOut& out);
+}
+
+}  // namespace causeway::prior

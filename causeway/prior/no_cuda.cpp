@@ -1,0 +1,11 @@
+// The GPU's generator of a build without CUDA.
+#include "causeway/core/error.h"
+#include "causeway/prior/generate.h"
+
+namespace causeway::prior::cuda {
+
+void generate(StreamView, const Recipe&, std::uint64_t, const BatchOut&) {
+  fail(ErrorKind::device, "prior", "this build has no CUDA support; use the cpu device");
+}
+
+}  // namespace causeway::prior::cuda

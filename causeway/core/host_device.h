@@ -1,8 +1,8 @@
 // Marks a function as callable on both sides where a CUDA compiler reads it.
 #pragma once
 
-// CAUSEWAY_HOST_DEVICE is for what should melt into its caller, CAUSEWAY_HOST_DEVICE_CALL for what is
-// large, used in many places and called seldom.
+// CAUSEWAY_HOST_DEVICE is for what should melt into its caller, CAUSEWAY_HOST_DEVICE_CALL for what
+// is large, used in many places and called seldom.
 #if defined(__CUDACC__)
 #define CAUSEWAY_HOST_DEVICE __host__ __device__ __forceinline__
 #define CAUSEWAY_HOST_DEVICE_CALL __host__ __device__ __noinline__

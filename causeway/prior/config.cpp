@@ -55,7 +55,8 @@ CountRange CountRange::parse(std::string_view name, std::string_view text) {
   }
   const std::size_t colon = text.find(':');
   range.low = parse_count(name, text.substr(0, colon));
-  range.high = colon == std::string_view::npos ? range.low : parse_count(name, text.substr(colon + 1));
+  range.high =
+      colon == std::string_view::npos ? range.low : parse_count(name, text.substr(colon + 1));
   return range;
 }
 
@@ -97,7 +98,8 @@ void PriorConfig::check() const {
                       std::all_of(mix.begin(), mix.end(), [](double w) { return w >= 0.0; }) &&
                       std::any_of(mix.begin(), mix.end(), [](double w) { return w > 0.0; });
   if (!counts) {
-    refuse("mix: expected four weights, none below 0 and one above, of simple, mlp, tree and graph");
+    refuse(
+        "mix: expected four weights, none below 0 and one above, of simple, mlp, tree and graph");
   }
 }
 

@@ -22,7 +22,8 @@ struct CountRange {
 };
 
 struct PriorConfig {
-  // simple, mlp, tree, graph, or mix. A mix takes the family of each dataset by weight, in that order.
+  // simple, mlp, tree, graph, or mix. A mix takes the family of each dataset by weight, in that
+  // order.
   std::string family = "graph";
   std::vector<double> mix = {0.0, 0.35, 0.15, 0.5};
   CountRange rows = {1024, 1024};
@@ -36,11 +37,12 @@ struct PriorConfig {
   // own value, or by another column's.
   double missing_low = 0.0;
   double missing_high = 0.0;
-  bool balanced = false;         // classes cut at even quantiles (not for graph, which has its own)
-  bool filter_constant = true;   // columns of one value go
-  bool filter_classes = true;    // both sides of the split know the same classes
-  bool filter_predictable = true;  // an ensemble of trees beats the mean; graph and mix only unless set
-  bool filter_trivial = false;     // it is not all but perfect
+  bool balanced = false;        // classes cut at even quantiles (not for graph, which has its own)
+  bool filter_constant = true;  // columns of one value go
+  bool filter_classes = true;   // both sides of the split know the same classes
+  bool filter_predictable =
+      true;  // an ensemble of trees beats the mean; graph and mix only unless set
+  bool filter_trivial = false;  // it is not all but perfect
   // The graph family.
   int min_nodes = 2;
   int max_nodes = 32;

@@ -1,6 +1,6 @@
 // Datasets on the GPU: a block of threads each, from a counter that all blocks share, until none is
-// left; a rejected attempt is made again by the same block, without the host. Bound by arithmetic and
-// latency, not by memory; compiled without contraction, so that the bits are the CPU's.
+// left; a rejected attempt is made again by the same block, without the host. Bound by arithmetic
+// and latency, not by memory; compiled without contraction, so that the bits are the CPU's.
 #include "causeway/prior/generate.h"
 
 #include "causeway/runtime/driver.h"
@@ -25,7 +25,8 @@ struct WarpLanes {
     float total = 0.0f;
     for (int i = lane; i < n; i += kLanes) total += f(i);
 #pragma unroll
-    for (int mask = kLanes / 2; mask > 0; mask /= 2) total += __shfl_xor_sync(0xffffffffu, total, mask);
+    for (int mask = kLanes / 2; mask > 0; mask /= 2)
+      total += __shfl_xor_sync(0xffffffffu, total, mask);
     return total;
   }
   template <class F>
@@ -135,17 +136,20 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int unused = (out.rows - info.n_rows) * out.features;
     float* beyond = to.x + static_cast<std::int64_t>(info.n_rows) * out.features;
     for (int i = threadIdx.x; i < unused; i += kThreads) beyond[i] = 0.0f;
-    for (int i = info.n_rows + static_cast<int>(threadIdx.x); i < out.rows; i += kThreads) to.y[i] = 0.0f;
+    for (int i = info.n_rows + static_cast<int>(threadIdx.x); i < out.rows; i += kThreads)
+      to.y[i] = 0.0f;
   }
 }
 
 // Blocks that run at once, as long as their arenas take no more than half of the device's memory.
 std::int64_t blocks_at_once(int device, const Recipe& recipe) {
   int per_processor = 0;
-  driver::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, generate_kernel, kThreads, 0),
-                "prior");
+  driver::check(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, generate_kernel, kThreads, 0),
+      "prior");
   int processors = 0;
-  driver::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "prior");
+  driver::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+                "prior");
   std::size_t free = 0;
   std::size_t total = 0;
   driver::check(cudaMemGetInfo(&free, &total), "prior");
@@ -161,8 +165,8 @@ void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const
   const driver::DeviceScope scope(stream.device().index);
   const std::int64_t blocks = std::min(out.count, blocks_at_once(stream.device().index, recipe));
   auto& pool = pool_of(stream.device());
-  const Buffer arenas = pool.allocate(
-      static_cast<std::size_t>(blocks * recipe.arena_floats) * sizeof(float), stream);
+  const Buffer arenas =
+      pool.allocate(static_cast<std::size_t>(blocks * recipe.arena_floats) * sizeof(float), stream);
   const Buffer next = pool.allocate(sizeof(unsigned long long), stream);
   driver::fill_async(stream.device().index, next.data(), 0, sizeof(unsigned long long),
                      stream.handle());

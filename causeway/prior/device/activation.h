@@ -1,5 +1,5 @@
-// The functions that act on numbers between layers: 27 fixed ones, of which four look at a whole row
-// (rank, softmax, is_max, argsort), and powers.
+// The functions that act on numbers between layers: 27 fixed ones, of which four look at a whole
+// row (rank, softmax, is_max, argsort), and powers.
 #pragma once
 
 #include "causeway/prior/device/columns.h"
@@ -8,10 +8,37 @@
 namespace causeway::prior {
 
 enum class Activation : std::uint8_t {
-  tanh, leaky_relu, elu, identity, selu, silu, relu, softplus, relu6, hardtanh, sign, heaviside, rbf,
-  exp, inside_unit, sin, square, magnitude, log_magnitude, rank, sigmoid, round, fraction, softmax,
-  is_max, argsort, log_sigmoid,
-  relu_power, signed_power, negative_power, integer_power
+  tanh,
+  leaky_relu,
+  elu,
+  identity,
+  selu,
+  silu,
+  relu,
+  softplus,
+  relu6,
+  hardtanh,
+  sign,
+  heaviside,
+  rbf,
+  exp,
+  inside_unit,
+  sin,
+  square,
+  magnitude,
+  log_magnitude,
+  rank,
+  sigmoid,
+  round,
+  fraction,
+  softmax,
+  is_max,
+  argsort,
+  log_sigmoid,
+  relu_power,
+  signed_power,
+  negative_power,
+  integer_power
 };
 
 CAUSEWAY_HOST_DEVICE bool looks_at_rows(Activation kind) {
@@ -48,8 +75,7 @@ CAUSEWAY_HOST_DEVICE float activate(float x, float exponent) {
   if constexpr (kKind == A::leaky_relu) return x > 0.0f ? x : 0.01f * x;
   if constexpr (kKind == A::elu) return x > 0.0f ? x : elementary::exp(at_most(x, 0.0f)) - 1.0f;
   if constexpr (kKind == A::selu) {
-    return 1.05070099f *
-           (x > 0.0f ? x : 1.67326324f * (elementary::exp(at_most(x, 0.0f)) - 1.0f));
+    return 1.05070099f * (x > 0.0f ? x : 1.67326324f * (elementary::exp(at_most(x, 0.0f)) - 1.0f));
   }
   if constexpr (kKind == A::silu) return x * sigmoid_of(x);
   if constexpr (kKind == A::relu) return at_least(x, 0.0f);
@@ -68,7 +94,8 @@ CAUSEWAY_HOST_DEVICE float activate(float x, float exponent) {
     return elementary::log(at_least(elementary::magnitude(x), 1e-6f));
   }
   if constexpr (kKind == A::sigmoid) return sigmoid_of(x);
-  if constexpr (kKind == A::round) return elementary::magnitude(x) < 4e6f ? elementary::nearest(x) : x;
+  if constexpr (kKind == A::round)
+    return elementary::magnitude(x) < 4e6f ? elementary::nearest(x) : x;
   if constexpr (kKind == A::fraction) return x - floor_of(x);
   if constexpr (kKind == A::log_sigmoid) return -softplus_of(-x);
   if constexpr (kKind == A::relu_power) return power(at_least(x, 0.0f), exponent);
@@ -178,9 +205,8 @@ CAUSEWAY_HOST_DEVICE_CALL void activate_rows(W& w, Activation kind, const Column
     }
     for (int c = 0; c < n; ++c) {
       for (int b = 0; b < kRows; ++b) {
-        const float term = kind == Activation::softmax
-                               ? elementary::exp(value(c, b) - greatest[b])
-                               : (value(c, b) == greatest[b] ? 1.0f : 0.0f);
+        const float term = kind == Activation::softmax ? elementary::exp(value(c, b) - greatest[b])
+                                                       : (value(c, b) == greatest[b] ? 1.0f : 0.0f);
         out.column(c)[row + b] = term;
         sum[b] += term;
       }

@@ -35,12 +35,14 @@ struct BitsBatch {
 // Standard normal numbers, element i from block first_block + i / 4 of the site; all blocks are
 // written whole, so `out` has room for a multiple of 64.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void fill_normals_from(W& w, std::uint32_t site, std::uint32_t first_block,
-                                            float* out, std::int64_t count) {
+CAUSEWAY_HOST_DEVICE_CALL void fill_normals_from(W& w, std::uint32_t site,
+                                                 std::uint32_t first_block, float* out,
+                                                 std::int64_t count) {
   constexpr int kBatch = W::Team::kRows == 1 ? 1 : 16;
   const auto n_batches = static_cast<int>((count + 4 * kBatch - 1) / (4 * kBatch));
   for_each(w.team, n_batches, [&](int at) {
-    const BitsBatch<kBatch> bits(w.draws, site, first_block + static_cast<std::uint32_t>(at * kBatch), 0);
+    const BitsBatch<kBatch> bits(w.draws, site,
+                                 first_block + static_cast<std::uint32_t>(at * kBatch), 0);
     float values[4][kBatch];
     for (int i = 0; i < kBatch; ++i) {
       normal_pair_f32(bits.word[0][i], bits.word[1][i], values[0][i], values[1][i]);

@@ -10,7 +10,8 @@ namespace causeway::prior {
 // multiply-adds over x's columns in order. A CPU's thread takes blocks of rows and outputs so that
 // vectors stay in registers, a GPU's one row and a few outputs.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, const Columns& x, const float* m, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, const Columns& x, const float* m,
+                                        const Columns& out) {
   constexpr int kRows = W::Team::kRows;
   constexpr int kOuts = kRows == 1 ? 8 : 2;
   const int n_in = x.n_columns;
@@ -89,7 +90,8 @@ CAUSEWAY_HOST_DEVICE_CALL void normalise_length(W& w, const Columns& x) {
   w.team.sync();
   float total = 0.0f;
   for (int c = 0; c < x.n_columns; ++c) total += squares[c];
-  const float factor = 1.0f / (elementary::square_root(total / static_cast<float>(w.n_fit)) + 1e-8f);
+  const float factor =
+      1.0f / (elementary::square_root(total / static_cast<float>(w.n_fit)) + 1e-8f);
   for_rows(w.team, w.n_rows, [&](int row) {
     for (int c = 0; c < x.n_columns; ++c) {
       for (int b = 0; b < W::Team::kRows; ++b) x.column(c)[row + b] *= factor;

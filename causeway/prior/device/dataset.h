@@ -33,7 +33,7 @@ struct Recipe {
   float train_high = 0.9f;
   float missing_low = 0.0f;  // the share of cells that are missing
   float missing_high = 0.0f;
-  bool balanced = false;       // classes cut at even quantiles
+  bool balanced = false;  // classes cut at even quantiles
   bool drop_constant = true;
   bool check_classes = true;
   bool predictable = true;
@@ -45,7 +45,14 @@ struct Recipe {
 };
 
 enum class Verdict : std::int32_t {
-  accepted, not_finite, too_wide, no_features, bad_classes, unpredictable, trivial, n_verdicts
+  accepted,
+  not_finite,
+  too_wide,
+  no_features,
+  bad_classes,
+  unpredictable,
+  trivial,
+  n_verdicts
 };
 
 // What is known of a dataset before any attempt.
@@ -75,8 +82,8 @@ CAUSEWAY_HOST_DEVICE_CALL int draw_span(const Draws& draws, std::uint32_t site, 
   const int width = span.high - span.low + 1;
   int value = span.low;
   if (span.logarithmic) {
-    value = static_cast<int>(floor_of(stretch(
-        u, {static_cast<float>(span.low), static_cast<float>(span.high + 1), true})));
+    value = static_cast<int>(floor_of(
+        stretch(u, {static_cast<float>(span.low), static_cast<float>(span.high + 1), true})));
   } else {
     value += static_cast<int>(static_cast<float>(width) * u);
   }
@@ -132,7 +139,7 @@ struct DatasetOut {
 
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_simple(W& w, int n_features, const OtherWorld& other,
-                                          const Columns& out) {
+                                               const Columns& out) {
   const Intervention forced = other.wanted ? other.intervention : Intervention{};
   for_each(w.team, w.row_end(), [&](int row) {
     float sum = 0.0f;
@@ -151,7 +158,8 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_simple(W& w, int n_features, const Other
   w.team.sync();
 }
 
-// Some columns of the mlp and tree families become categories: how many random rows' values lie below.
+// Some columns of the mlp and tree families become categories: how many random rows' values lie
+// below.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void categorise_columns(W& w, const Columns& x) {
   const Bits128 coin = w.draws.bits(w.next_site(), 0);
@@ -164,6 +172,7 @@ CAUSEWAY_HOST_DEVICE_CALL void categorise_columns(W& w, const Columns& x) {
     const auto at = static_cast<std::uint32_t>(c);
     const Bits128 bits = w.draws.bits(site, at);
     if (open_uniform(bits.word[0]) >= share) return;
+    note(w.team, "categorised", c);
     const float drawn = -10.0f * elementary::log(open_uniform(bits.word[1]));  // Gamma(1, 10)
     int n = static_cast<int>(elementary::nearest(drawn));
     n = n < 2 ? 2 : (n > kMost ? kMost : n);
@@ -194,7 +203,7 @@ CAUSEWAY_HOST_DEVICE_CALL void categorise_columns(W& w, const Columns& x) {
 // quantiles.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void classify_target(W& w, Shared& shared, bool balanced, bool by_rank,
-                                          int n_classes, float* target) {
+                                               int n_classes, float* target) {
   const std::uint32_t site = w.next_site();
   if (balanced) {
     const Scratch scratch(w.arena);
@@ -222,7 +231,8 @@ CAUSEWAY_HOST_DEVICE_CALL void classify_target(W& w, Shared& shared, bool balanc
 }
 
 // A random order of n small numbers, by one thread.
-CAUSEWAY_HOST_DEVICE_CALL void shuffle(const Draws& draws, std::uint32_t site, std::int16_t* values, int n) {
+CAUSEWAY_HOST_DEVICE_CALL void shuffle(const Draws& draws, std::uint32_t site, std::int16_t* values,
+                                       int n) {
   for (int i = n - 1; i > 0; --i) {
     const int j = bounded(draws.bits(site, static_cast<std::uint32_t>(i)).word[0], i + 1);
     const std::int16_t moved = values[i];
@@ -235,13 +245,15 @@ CAUSEWAY_HOST_DEVICE_CALL void shuffle(const Draws& draws, std::uint32_t site, s
 // order.
 template <class W, class Place>
 CAUSEWAY_HOST_DEVICE_CALL bool split_is_valid(const W& w, int n_train, const float* target,
-                                         const Place& place) {
+                                              const Place& place) {
   std::uint64_t train = 0;
   std::uint64_t test = 0;
   for_each(w.team, w.n_fit, [&](int i) {
     const std::uint64_t bit = std::uint64_t{1} << static_cast<int>(target[place(i)]);
-    if (i < n_train) train |= bit;
-    else test |= bit;
+    if (i < n_train)
+      train |= bit;
+    else
+      test |= bit;
   });
   train = w.team.any_bits(train);
   test = w.team.any_bits(test);
@@ -252,9 +264,10 @@ inline constexpr int kMostRepairs = 10;
 
 // The features and the target of an attempt, tidied, as columns; the target is the last.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe, const DatasetShape& shape,
-                                          const OtherWorld& other, Shared& shared, const Columns& out,
-                                          float* unlikely) {
+CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
+                                               const DatasetShape& shape, const OtherWorld& other,
+                                               Shared& shared, const Columns& out,
+                                               float* unlikely) {
   const int n_features = shape.n_features;
   const bool is_graph = shape.family == Family::graph;
   if (is_graph) {
@@ -268,8 +281,10 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe, const
       if (shape.family == Family::tree) draw_tree_plan(w.draws, shared.tree);
     }
     w.team.sync();
-    if (shape.family == Family::mlp) evaluate_mlp(w, shared.mlp, other, out);
-    else evaluate_tree(w, shared.tree, shared.mlp, other, out);
+    if (shape.family == Family::mlp)
+      evaluate_mlp(w, shared.mlp, other, out);
+    else
+      evaluate_tree(w, shared.tree, shared.mlp, other, out);
     if (!w.arena.failed) categorise_columns(w, out.slice(0, n_features));
   }
   if (w.arena.failed) return Verdict::too_wide;
@@ -296,7 +311,7 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe, const
 // Which columns stay, and in what order they and the labels are handed out.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL Verdict arrange(W& w, const Recipe& recipe, const DatasetShape& shape,
-                                     Shared& shared, const Columns& columns) {
+                                          Shared& shared, const Columns& columns) {
   const std::uint32_t site = w.next_site();
   const std::uint32_t label_site = w.next_site();
   const Scratch scratch(w.arena);
@@ -329,7 +344,7 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict arrange(W& w, const Recipe& recipe, const Data
 // Leaves cells out (NaN): by chance, where the column's own value is high, or where another's is.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void drop_cells(W& w, const Recipe& recipe, int n_features, float* x,
-                                     std::int64_t row_stride) {
+                                          std::int64_t row_stride) {
   const std::uint32_t site = w.next_site();
   const std::uint32_t cell_site = w.next_site();
   if (recipe.missing_high <= 0.0f) return;
@@ -343,7 +358,8 @@ CAUSEWAY_HOST_DEVICE_CALL void drop_cells(W& w, const Recipe& recipe, int n_feat
     for (int f = 0; f < n_features; ++f) {
       const auto at = static_cast<std::uint32_t>(f);
       const float u = w.draws.uniform(cell_site, static_cast<std::uint32_t>(row), at);
-      // Twice as likely at a high value as on average; the logistic function has a mean of about 1/2.
+      // Twice as likely at a high value as on average; the logistic function has a mean of about
+      // 1/2.
       float likely = rate;
       if (how == MissingBy::value) likely = 2.0f * rate * sigmoid_of(2.0f * values[f]);
       if (how == MissingBy::other_column && n_features > 1) {
@@ -358,9 +374,10 @@ CAUSEWAY_HOST_DEVICE_CALL void drop_cells(W& w, const Recipe& recipe, int n_feat
 
 // One attempt; what passes is written to `out`.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL Verdict attempt_dataset(W& w, const Recipe& recipe, const DatasetShape& shape,
-                                             const OtherWorld& other, Shared& shared,
-                                             const DatasetOut& out) {
+CAUSEWAY_HOST_DEVICE_CALL Verdict attempt_dataset(W& w, const Recipe& recipe,
+                                                  const DatasetShape& shape,
+                                                  const OtherWorld& other, Shared& shared,
+                                                  const DatasetOut& out) {
   const int n_columns = shape.n_features + 1;
   const Columns columns = w.take_columns(n_columns);
   float* unlikely = w.arena.take(w.stride);
@@ -431,10 +448,11 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict attempt_dataset(W& w, const Recipe& recipe, co
 // Dataset `index`: attempts from `first_attempt` on until one passes, or none is left. `arena` has
 // recipe.arena_floats.
 template <class Team>
-CAUSEWAY_HOST_DEVICE_CALL DatasetInfo make_dataset(const Team& team, const Recipe& recipe, std::uint64_t seed,
-                                              std::uint64_t index, int first_attempt,
-                                              const OtherWorld& other, Shared& shared, float* arena,
-                                              const DatasetOut& out) {
+CAUSEWAY_HOST_DEVICE_CALL DatasetInfo make_dataset(const Team& team, const Recipe& recipe,
+                                                   std::uint64_t seed, std::uint64_t index,
+                                                   int first_attempt, const OtherWorld& other,
+                                                   Shared& shared, float* arena,
+                                                   const DatasetOut& out) {
   Draws draws = Draws::of(seed, index);
   const DatasetShape shape = shape_of(recipe, draws);
   DatasetInfo info{};
@@ -445,8 +463,8 @@ CAUSEWAY_HOST_DEVICE_CALL DatasetInfo make_dataset(const Team& team, const Recip
   for (int attempt = first_attempt; attempt < recipe.max_attempts; ++attempt) {
     draws.attempt = static_cast<std::uint32_t>(attempt);
     const int n_rows = other.wanted ? 2 * shape.n_rows : shape.n_rows;
-    Workspace<Team> w{team, draws, {arena, recipe.arena_floats}, shape.n_rows, n_rows,
-                      padded_rows(n_rows)};
+    Workspace<Team> w{team,         draws,  {arena, recipe.arena_floats},
+                      shape.n_rows, n_rows, padded_rows(n_rows)};
     const Verdict verdict = attempt_dataset(w, recipe, shape, other, shared, out);
     info.attempts = attempt;
     info.verdict = static_cast<std::int32_t>(verdict);

@@ -62,13 +62,16 @@ struct Draws {
     return {bits.word[0], bits.word[1], 0};
   }
 
-  CAUSEWAY_HOST_DEVICE Bits128 bits(std::uint32_t site, std::uint32_t a, std::uint32_t b = 0) const {
+  CAUSEWAY_HOST_DEVICE Bits128 bits(std::uint32_t site, std::uint32_t a,
+                                    std::uint32_t b = 0) const {
     return philox(Bits128{{a, b, site, attempt}}, key0, key1);
   }
-  CAUSEWAY_HOST_DEVICE_CALL float uniform(std::uint32_t site, std::uint32_t a, std::uint32_t b = 0) const {
+  CAUSEWAY_HOST_DEVICE_CALL float uniform(std::uint32_t site, std::uint32_t a,
+                                          std::uint32_t b = 0) const {
     return open_uniform(bits(site, a, b).word[0]);
   }
-  CAUSEWAY_HOST_DEVICE_CALL float normal(std::uint32_t site, std::uint32_t a, std::uint32_t b = 0) const {
+  CAUSEWAY_HOST_DEVICE_CALL float normal(std::uint32_t site, std::uint32_t a,
+                                         std::uint32_t b = 0) const {
     const Bits128 drawn = bits(site, a, b);
     float first, second;
     normal_pair_f32(drawn.word[0], drawn.word[1], first, second);
@@ -77,7 +80,8 @@ struct Draws {
 
   // The logarithm of a Gamma(shape, 1) number (Marsaglia and Tsang; below 1 by the usual power of
   // a uniform number, which the logarithm keeps from vanishing).
-  CAUSEWAY_HOST_DEVICE_CALL float log_gamma(float shape, std::uint32_t site, std::uint32_t a) const {
+  CAUSEWAY_HOST_DEVICE_CALL float log_gamma(float shape, std::uint32_t site,
+                                            std::uint32_t a) const {
     const float boosted = shape < 1.0f ? shape + 1.0f : shape;
     const float d = boosted - 1.0f / 3.0f;
     const float c = 1.0f / elementary::square_root(9.0f * d);
@@ -99,7 +103,8 @@ struct Draws {
     return shape < 1.0f ? result + boost / shape : result;
   }
 
-  CAUSEWAY_HOST_DEVICE_CALL float beta(float a, float b, std::uint32_t site, std::uint32_t at) const {
+  CAUSEWAY_HOST_DEVICE_CALL float beta(float a, float b, std::uint32_t site,
+                                       std::uint32_t at) const {
     const float log_a = log_gamma(at_least(a, 1e-6f), site, 2 * at);
     const float log_b = log_gamma(at_least(b, 1e-6f), site, 2 * at + 1);
     return 1.0f / (1.0f + elementary::exp(clamped(log_b - log_a, -80.0f, 80.0f)));

@@ -12,8 +12,8 @@ inline constexpr int kForestDepth = 6;
 inline constexpr int kForestLeaves = 1 << kForestDepth;
 inline constexpr float kTargetScale = 4096.0f;  // of a numeric target as integers
 
-// Rows of features, row-major, each with room for a multiple of kFeaturePadding, and a target: classes
-// 0 ... n_classes - 1, or numbers.
+// Rows of features, row-major, each with room for a multiple of kFeaturePadding, and a target:
+// classes 0 ... n_classes - 1, or numbers.
 inline constexpr int kFeaturePadding = 16;
 
 struct ForestData {
@@ -32,8 +32,8 @@ struct ForestScore {
   float squared_error_of_mean;
 };
 
-// One tree as it grows: node k of a level has the entries begin[k * groups] to begin[(k + 1) * groups]
-// of `rows`, grouped by class.
+// One tree as it grows: node k of a level has the entries begin[k * groups] to begin[(k + 1) *
+// groups] of `rows`, grouped by class.
 struct ForestTree {
   std::int32_t* rows;
   std::int32_t* moved;
@@ -41,8 +41,8 @@ struct ForestTree {
   std::int32_t* cursor;  // (2 * nodes of a level * groups)
   std::int32_t* split;   // feature of each inner node, in heap order; -1 for none
   float* threshold;
-  float* best;           // a level's (nodes, features) scores
-  float* candidate;      // and thresholds
+  float* best;       // a level's (nodes, features) scores
+  float* candidate;  // and thresholds
 };
 
 // The score of a split into sums of the target: how far apart the halves' means are, weighed.
@@ -53,9 +53,10 @@ CAUSEWAY_HOST_DEVICE float split_score(double left, double right, int n_left, in
 // Candidates of one node: for each of kWide features a random threshold between its ends, and its
 // score, or -1 where all its values are the same.
 template <int kWide, class W>
-CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, const ForestData& data, const ForestTree& tree,
-                                         std::uint32_t site, int node_in_tree, int node, int n_groups,
-                                         int first, int count) {
+CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, const ForestData& data,
+                                              const ForestTree& tree, std::uint32_t site,
+                                              int node_in_tree, int node, int n_groups, int first,
+                                              int count) {
   const std::int32_t* begin = tree.begin + node * n_groups;
   const int end = begin[n_groups];
   const int n = end - begin[0];
@@ -92,7 +93,8 @@ CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, const ForestData& data
     for (int group = 0; group < n_groups; ++group) {
       std::int32_t inside[kWide] = {};
       for (int i = begin[group]; i < begin[group + 1]; ++i) {
-        const float* row = data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + first;
+        const float* row =
+            data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + first;
         for (int k = 0; k < kWide; ++k) {
           inside[k] += row[k] <= threshold[k] ? 1 : 0;
         }
@@ -141,8 +143,9 @@ CAUSEWAY_HOST_DEVICE int group_of(const ForestData& data, int row) {
 
 // Draws a bootstrap sample, grouped by class.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void draw_sample(const W& w, const ForestData& data, const ForestTree& tree,
-                                      std::uint32_t site, int n_groups, std::int32_t* in_bag) {
+CAUSEWAY_HOST_DEVICE_CALL void draw_sample(const W& w, const ForestData& data,
+                                           const ForestTree& tree, std::uint32_t site, int n_groups,
+                                           std::int32_t* in_bag) {
   for_each(w.team, data.n_rows, [&](int i) { in_bag[i] = 0; });
   for_each(w.team, n_groups, [&](int group) { tree.cursor[group] = 0; });
   w.team.sync();
@@ -173,8 +176,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_sample(const W& w, const ForestData& data, c
 
 // Splits the nodes of a level at their best candidates and moves their rows apart.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void split_level(const W& w, const ForestData& data, const ForestTree& tree,
-                                      int level, int n_groups) {
+CAUSEWAY_HOST_DEVICE_CALL void split_level(const W& w, const ForestData& data,
+                                           const ForestTree& tree, int level, int n_groups) {
   const int n_nodes = 1 << level;
   const int first_node = n_nodes - 1;
   for_each(w.team, n_nodes, [&](int node) {
@@ -206,8 +209,10 @@ CAUSEWAY_HOST_DEVICE_CALL void split_level(const W& w, const ForestData& data, c
       int high = n_nodes - 1;
       while (low < high) {
         const int middle = (low + high + 1) / 2;
-        if (tree.begin[middle * n_groups] <= i) low = middle;
-        else high = middle - 1;
+        if (tree.begin[middle * n_groups] <= i)
+          low = middle;
+        else
+          high = middle - 1;
       }
       const int row = tree.rows[i];
       f(i, row, (2 * low + side_of(low, row)) * n_groups + group_of(data, row));
@@ -224,8 +229,7 @@ CAUSEWAY_HOST_DEVICE_CALL void split_level(const W& w, const ForestData& data, c
     }
   }
   w.team.sync();
-  for_entries(
-      [&](int, int row, int cell) { tree.moved[w.team.add(&tree.cursor[cell], 1)] = row; });
+  for_entries([&](int, int row, int cell) { tree.moved[w.team.add(&tree.cursor[cell], 1)] = row; });
   w.team.sync();
   // A cell's cursor now stands at its end, which is where the next begins.
   for_each(w.team, 2 * n_nodes * n_groups, [&](int i) { tree.begin[i + 1] = tree.cursor[i]; });
@@ -235,9 +239,10 @@ CAUSEWAY_HOST_DEVICE_CALL void split_level(const W& w, const ForestData& data, c
 
 // Adds what the tree says of the rows it has not seen.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void predict_unseen(const W& w, const ForestData& data, const ForestTree& tree,
-                                         int n_groups, const std::int32_t* in_bag, const float* leaf,
-                                         float* sums, float* counts) {
+CAUSEWAY_HOST_DEVICE_CALL void predict_unseen(const W& w, const ForestData& data,
+                                              const ForestTree& tree, int n_groups,
+                                              const std::int32_t* in_bag, const float* leaf,
+                                              float* sums, float* counts) {
   for_each(w.team, data.n_rows, [&](int row) {
     if (in_bag[row] != 0) return;
     const float* x = data.x + static_cast<std::int64_t>(row) * data.row_stride;
@@ -256,8 +261,8 @@ CAUSEWAY_HOST_DEVICE_CALL void predict_unseen(const W& w, const ForestData& data
 
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL ForestScore score_rows(const W& w, const ForestData& data, int n_groups,
-                                            const float* sums, const float* counts, float* gains,
-                                            float* scratch) {
+                                                 const float* sums, const float* counts,
+                                                 float* gains, float* scratch) {
   // scratch: the target's means, then the sums of four columns of numbers.
   float* means = scratch;
   float* totals = scratch + n_groups;
@@ -342,7 +347,8 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, const ForestData& data) 
         const int node = at / n_blocks;
         const int first = at % n_blocks * kWide;
         const int count = data.n_features - first < kWide ? data.n_features - first : kWide;
-        judge_features<kWide>(w, data, tree, site + 1, n_nodes - 1 + node, node, n_groups, first, count);
+        judge_features<kWide>(w, data, tree, site + 1, n_nodes - 1 + node, node, n_groups, first,
+                              count);
       });
       w.team.sync();
       split_level(w, data, tree, level, n_groups);
@@ -353,7 +359,8 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, const ForestData& data) 
       if (data.n_classes > 0) {
         for (int group = 0; group < n_groups; ++group) {
           leaf[at * n_groups + group] =
-              n > 0 ? static_cast<float>(begin[group + 1] - begin[group]) / static_cast<float>(n) : 0.0f;
+              n > 0 ? static_cast<float>(begin[group + 1] - begin[group]) / static_cast<float>(n)
+                    : 0.0f;
         }
         return;
       }

@@ -1,5 +1,5 @@
-// Random functions from some columns to others: eight kinds. Whatever a function is fitted to, it is
-// fitted to the rows of the first world.
+// Random functions from some columns to others: eight kinds. Whatever a function is fitted to, it
+// is fitted to the rows of the first world.
 #pragma once
 
 #include "causeway/prior/device/matrix.h"
@@ -7,7 +7,14 @@
 namespace causeway::prior {
 
 enum class FunctionKind : std::uint8_t {
-  mlp, trees, nearest, linear, quadratic, gaussian_process, soft_clusters, product
+  mlp,
+  trees,
+  nearest,
+  linear,
+  quadratic,
+  gaussian_process,
+  soft_clusters,
+  product
 };
 
 inline constexpr int kMostCentres = 256;
@@ -93,8 +100,10 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Colu
     int high = x.n_columns - 1;
     while (low < high) {
       const int middle = (low + high) / 2;
-      if (place >= cumulative[middle]) low = middle + 1;
-      else high = middle;
+      if (place >= cumulative[middle])
+        low = middle + 1;
+      else
+        high = middle;
     }
     split_columns[s] = low;
     thresholds[s] = x.column(low)[bounded(bits.word[1], w.n_fit)];
@@ -164,8 +173,8 @@ CAUSEWAY_HOST_DEVICE_CALL void random_rows(W& w, const Columns& x, int n_centres
 
 // f(row, b, centre) with the nearest centre of each row, in L_p.
 template <class W, class F>
-CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, const Columns& x, const float* centres, int n_centres,
-                                          float p, const F& f) {
+CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, const Columns& x, const float* centres,
+                                          int n_centres, float p, const F& f) {
   constexpr int kRows = W::Team::kRows;
   for_rows(w.team, w.n_rows, [&](int row) {
     float best[kRows];
@@ -275,9 +284,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
   };
   note(w.team, "product_kernel", product);
   if (product) {  // independent along every axis
-    for_each(w.team, kFrequencies * n_in, [&](int at) {
-      frequencies[at] = radius(static_cast<std::uint32_t>(at), 0);
-    });
+    for_each(w.team, kFrequencies * n_in,
+             [&](int at) { frequencies[at] = radius(static_cast<std::uint32_t>(at), 0); });
     w.team.sync();
     return;
   }
@@ -307,7 +315,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
   });
   w.team.sync();
   W of = with_rows(w, kFrequencies);
-  multiply(of, Columns{directions, n_in, kFrequencies}, transform, Columns{turned, n_in, kFrequencies});
+  multiply(of, Columns{directions, n_in, kFrequencies}, transform,
+           Columns{turned, n_in, kFrequencies});
   for_each(w.team, kFrequencies * n_in, [&](int at) {
     const int i = at % n_in;
     frequencies[at] = turned[i * kFrequencies + at / n_in] * weights[i];
@@ -394,8 +403,8 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, const Columns& x, const C
       const float log_width = log_widths[k];
       for (int b = 0; b < kRows; ++b) {  // -log(2 pi s^2) / 2 - (distance / s)^q
         const float log_distance = elementary::log_of_normal(sum[b] + 1e-30f) / p - log_width;
-        const float share =
-            -0.918938533f - log_width - elementary::exp_within(clamped(q * log_distance, -86.0f, 86.0f));
+        const float share = -0.918938533f - log_width -
+                            elementary::exp_within(clamped(q * log_distance, -86.0f, 86.0f));
         shares.column(k)[row + b] = share;
         greatest[b] = share > greatest[b] ? share : greatest[b];
       }
@@ -420,7 +429,7 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, const Columns& x, const C
 // Of any kind but a product of others.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void apply_function(W& w, FunctionKind kind, const Columns& x,
-                                         const Columns& out) {
+                                              const Columns& out) {
   note(w.team, "function", static_cast<double>(kind));
   switch (kind) {
     case FunctionKind::mlp: return mlp_function(w, x, out);

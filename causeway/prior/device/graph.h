@@ -11,8 +11,8 @@ inline constexpr int kMostGraphs = 64;  // tries until features and target share
 
 // Everything of a plan that has no data in it. `n_categories`: the target's, 0 for a number.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void draw_plan(W& w, const GraphOptions& options, int n_features, int n_categories,
-                                    GraphPlan& plan) {
+CAUSEWAY_HOST_DEVICE_CALL void draw_plan(W& w, const GraphOptions& options, int n_features,
+                                         int n_categories, GraphPlan& plan) {
   draw_choices(w, options.even_choices, plan.choices);
   if (w.team.rank() == 0) {
     PlanDraws d{w.draws, kPlanSite, &plan.choices};
@@ -47,10 +47,12 @@ CAUSEWAY_HOST_DEVICE_CALL int width_of(const GraphPlan& plan, int node) {
   return width;
 }
 
-// The columns of a plan, the target last, as they are read from the nodes; `unlikely` may be nullptr.
+// The columns of a plan, the target last, as they are read from the nodes; `unlikely` may be
+// nullptr.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void evaluate_plan(W& w, const GraphPlan& plan, const GraphOptions& options,
-                                        const OtherWorld& other, const Columns& out, float* unlikely) {
+CAUSEWAY_HOST_DEVICE_CALL void evaluate_plan(W& w, const GraphPlan& plan,
+                                             const GraphOptions& options, const OtherWorld& other,
+                                             const Columns& out, float* unlikely) {
   Columns nodes[kMostNodes];
   w.choices = &plan.choices;
   for (int node = 0; node < plan.n_nodes; ++node) {

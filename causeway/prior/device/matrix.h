@@ -11,8 +11,8 @@ enum class MatrixKind : std::uint8_t { gaussian, weights, singular_values, kerne
 
 // f(i, value) for n standard normal numbers of a row.
 template <class F>
-CAUSEWAY_HOST_DEVICE void row_normals(const Draws& draws, std::uint32_t site, std::uint32_t row, int n,
-                                      const F& f) {
+CAUSEWAY_HOST_DEVICE void row_normals(const Draws& draws, std::uint32_t site, std::uint32_t row,
+                                      int n, const F& f) {
   float values[4];
   for (int i = 0; i < n; ++i) {
     if (i % 4 == 0) normals_of(draws.bits(site, row, static_cast<std::uint32_t>(i / 4)), values);
@@ -126,7 +126,8 @@ CAUSEWAY_HOST_DEVICE_CALL void mixture_points(W& w, int n_points, float* out) {
       for (int j = 0; j < kSize; ++j) centre[kSize + i * kSize + j] *= widths[j] * factor;
     }
     if (c != 0) return;
-    draw_weights(w.draws, weight_site, 0, n_centres, [&](int i) -> float& { return cumulative[i]; });
+    draw_weights(w.draws, weight_site, 0, n_centres,
+                 [&](int i) -> float& { return cumulative[i]; });
     for (int i = 1; i < n_centres; ++i) cumulative[i] += cumulative[i - 1];
   });
   w.team.sync();
@@ -172,7 +173,8 @@ CAUSEWAY_HOST_DEVICE_CALL void kernel_matrix(W& w, const MatrixShape& shape, flo
         squares = elementary::fma(distance, distance, squares);
       }
       if (i % 128 == 0) {
-        bits = w.draws.bits(site, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(i / 128));
+        bits = w.draws.bits(site, static_cast<std::uint32_t>(row),
+                            static_cast<std::uint32_t>(i / 128));
       }
       const float value = elementary::exp(-scale * elementary::square_root(squares));
       to[i] = (bits.word[i / 32 % 4] >> (i % 32) & 1u) != 0 ? value : -value;
@@ -183,7 +185,8 @@ CAUSEWAY_HOST_DEVICE_CALL void kernel_matrix(W& w, const MatrixShape& shape, flo
 
 // Adds noise, if any, and makes the rows unit vectors.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void finish_matrix(W& w, const MatrixShape& shape, float noise, float* out) {
+CAUSEWAY_HOST_DEVICE_CALL void finish_matrix(W& w, const MatrixShape& shape, float noise,
+                                             float* out) {
   const std::uint32_t site = w.next_site();
   for_each(w.team, shape.n_rows(), [&](int row) {
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
@@ -195,7 +198,8 @@ CAUSEWAY_HOST_DEVICE_CALL void finish_matrix(W& w, const MatrixShape& shape, flo
 }
 
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void simple_matrix(W& w, MatrixKind kind, const MatrixShape& shape, float* out) {
+CAUSEWAY_HOST_DEVICE_CALL void simple_matrix(W& w, MatrixKind kind, const MatrixShape& shape,
+                                             float* out) {
   switch (kind) {
     case MatrixKind::weights: return weights_matrix(w, shape, out);
     case MatrixKind::singular_values: return singular_values_matrix(w, shape, out);
@@ -206,7 +210,8 @@ CAUSEWAY_HOST_DEVICE_CALL void simple_matrix(W& w, MatrixKind kind, const Matrix
 
 // A plain activation of all of a matrix at once, for those that look at rows.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void activate_whole(W& w, Activation kind, float* values, std::int64_t size) {
+CAUSEWAY_HOST_DEVICE_CALL void activate_whole(W& w, Activation kind, float* values,
+                                              std::int64_t size) {
   const int n = static_cast<int>(size);
   if (kind == Activation::rank || kind == Activation::argsort) {
     const Scratch scratch(w.arena);

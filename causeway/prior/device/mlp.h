@@ -73,9 +73,9 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_mlp_plan(const Draws& draws, int n_features,
   const float weights[3] = {elementary::exp(odds[0]), elementary::exp(odds[1]),
                             elementary::exp(odds[2])};
   const float place = d.uniform() * (weights[0] + weights[1] + weights[2]);
-  plan.law = place < weights[0] ? CauseLaw::normal
-                                : (place < weights[0] + weights[1] ? CauseLaw::mixed
-                                                                   : CauseLaw::uniform);
+  plan.law = place < weights[0]
+                 ? CauseLaw::normal
+                 : (place < weights[0] + weights[1] ? CauseLaw::mixed : CauseLaw::uniform);
   const float a = elementary::fma(4.9f, d.uniform(), 0.1f);
   const float b = elementary::fma(4.9f, d.uniform(), 0.1f);
   plan.dropout = 0.9f * d.draws.beta(a, b, d.next_site(), 0);
@@ -168,8 +168,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_causes(W& w, const MlpPlan& plan, const Colu
 
 // (out, in) weights and a bias each: in blocks along the diagonal, or with some left out.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void draw_layer(W& w, const MlpPlan& plan, bool first, int n_in, int n_out,
-                                     float* weights, float* biases) {
+CAUSEWAY_HOST_DEVICE_CALL void draw_layer(W& w, const MlpPlan& plan, bool first, int n_in,
+                                          int n_out, float* weights, float* biases) {
   const std::int64_t n_weights = static_cast<std::int64_t>(n_in) * n_out;
   fill_normals(w, w.next_site(), weights, n_weights);
   const int least = n_in < n_out ? n_in : n_out;
@@ -180,8 +180,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_layer(W& w, const MlpPlan& plan, bool first,
   const float kept = static_cast<float>(n_blocks) * static_cast<float>(high) *
                      static_cast<float>(wide) / static_cast<float>(n_weights);
   const float left_out = first ? 0.0f : plan.dropout;
-  const float scale = plan.weight_deviation /
-                      elementary::square_root(plan.blocks ? kept : 1.0f - left_out);
+  const float scale =
+      plan.weight_deviation / elementary::square_root(plan.blocks ? kept : 1.0f - left_out);
   const float bound = 1.0f / elementary::square_root(static_cast<float>(n_in));
   const std::uint32_t keep_site = w.next_site();
   const std::uint32_t bias_site = w.next_site();
@@ -206,11 +206,11 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_layer(W& w, const MlpPlan& plan, bool first,
 // The 18 simple ones, in the reference's order.
 CAUSEWAY_HOST_DEVICE Activation simple_activation(int k) {
   constexpr Activation kSimple[] = {
-      Activation::tanh,    Activation::leaky_relu, Activation::elu,      Activation::identity,
-      Activation::selu,    Activation::silu,       Activation::relu,     Activation::softplus,
-      Activation::relu6,   Activation::hardtanh,   Activation::sign,     Activation::rbf,
-      Activation::exp,     Activation::relu_power, Activation::inside_unit, Activation::sin,
-      Activation::square,  Activation::magnitude};
+      Activation::tanh,   Activation::leaky_relu, Activation::elu,         Activation::identity,
+      Activation::selu,   Activation::silu,       Activation::relu,        Activation::softplus,
+      Activation::relu6,  Activation::hardtanh,   Activation::sign,        Activation::rbf,
+      Activation::exp,    Activation::relu_power, Activation::inside_unit, Activation::sin,
+      Activation::square, Activation::magnitude};
   return kSimple[k];
 }
 
@@ -238,7 +238,8 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, const Columns& x) {
   });
   w.team.sync();
   float squares = 0.0f;
-  for (int k = 0; k < kFourierTerms; ++k) squares = elementary::fma(weights[k], weights[k], squares);
+  for (int k = 0; k < kFourierTerms; ++k)
+    squares = elementary::fma(weights[k], weights[k], squares);
   const float factor = 1.0f / elementary::square_root(squares);
   w.team.sync();
   for_each(w.team, kFourierTerms, [&](int k) {
@@ -257,7 +258,8 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, const Columns& x) {
         const float phase = phases[k];
         const float weight = weights[k];
         for (int b = 0; b < kRows; ++b) {
-          sum[b] = elementary::fma(weight, sin_of(elementary::fma(frequency, column[b], phase)), sum[b]);
+          sum[b] =
+              elementary::fma(weight, sin_of(elementary::fma(frequency, column[b], phase)), sum[b]);
         }
       }
       for (int b = 0; b < kRows; ++b) column[b] = sum[b];
@@ -302,8 +304,8 @@ CAUSEWAY_HOST_DEVICE_CALL void mlp_activation(W& w, const MlpPlan& plan, const C
 
 // + bias, and noise where it is wanted.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void add_noise(W& w, const MlpPlan& plan, const OtherWorld& other, bool noisy,
-                                    const float* biases, const Columns& x) {
+CAUSEWAY_HOST_DEVICE_CALL void add_noise(W& w, const MlpPlan& plan, const OtherWorld& other,
+                                         bool noisy, const float* biases, const Columns& x) {
   const std::uint32_t site = w.next_site();
   const std::uint32_t deviation_site = w.next_site();
   for_each(w.team, w.row_end(), [&](int row) {
@@ -337,8 +339,8 @@ CAUSEWAY_HOST_DEVICE_CALL void force_unit(W& w, float value, float* column) {
 }
 
 // Which inner value each feature and the target (the last) is; of `n` values.
-CAUSEWAY_HOST_DEVICE_CALL void pick_units(const Draws& draws, std::uint32_t site, const MlpPlan& plan, int n,
-                                     std::int32_t* units) {
+CAUSEWAY_HOST_DEVICE_CALL void pick_units(const Draws& draws, std::uint32_t site,
+                                          const MlpPlan& plan, int n, std::int32_t* units) {
   const int n_features = plan.n_features;
   const int n_picked = n_features + 1;
   if (plan.in_clique) {  // neighbours, in random order
@@ -370,7 +372,7 @@ CAUSEWAY_HOST_DEVICE_CALL void pick_units(const Draws& draws, std::uint32_t site
 // Features and target (the last column) of a plan.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_mlp(W& w, const MlpPlan& plan, const OtherWorld& other,
-                                       const Columns& out) {
+                                            const Columns& out) {
   const int n_features = plan.n_features;
   const Columns causes = w.take_columns(plan.n_causes);
   const int n_inner = plan.is_causal ? (plan.n_layers - 1) * plan.n_hidden : 0;
@@ -387,6 +389,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_mlp(W& w, const MlpPlan& plan, const Oth
   const std::uint32_t unit_site = w.next_site();
   if (plan.is_causal && w.team.rank() == 0) pick_units(w.draws, unit_site, plan, n_inner, units);
   w.team.sync();
+  for (int c = 0; plan.is_causal && c <= n_features; ++c) note(w.team, "unit", units[c]);
   if (!plan.is_causal) {
     if (forced.column >= 0 && forced.column < n_features) {
       force_unit(w, forced.value, causes.column(forced.column));

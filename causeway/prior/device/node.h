@@ -1,4 +1,5 @@
-// One node of a graph: its values from its parents' (or from nothing), and the columns read from it.
+// One node of a graph: its values from its parents' (or from nothing), and the columns read from
+// it.
 #pragma once
 
 #include "causeway/prior/device/points.h"
@@ -28,7 +29,8 @@ CAUSEWAY_HOST_DEVICE bool in_other_world(const W& w, int row) {
 
 // Joins what a parent gives to what others gave.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void aggregate(W& w, Aggregation how, const Columns& more, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void aggregate(W& w, Aggregation how, const Columns& more,
+                                         const Columns& out) {
   for_rows(w.team, w.n_rows, [&](int row) {
     for (int c = 0; c < out.n_columns; ++c) {
       float* to = out.column(c) + row;
@@ -52,10 +54,11 @@ CAUSEWAY_HOST_DEVICE_CALL void aggregate(W& w, Aggregation how, const Columns& m
   w.team.sync();
 }
 
-// The node's values as a random function of its parents': of all at once, or of each and then joined.
+// The node's values as a random function of its parents': of all at once, or of each and then
+// joined.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void function_of_parents(W& w, std::uint32_t parents, const Columns* nodes,
-                                              const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void function_of_parents(W& w, std::uint32_t parents,
+                                                   const Columns* nodes, const Columns& out) {
   const Scratch scratch(w.arena);
   const bool joined = choose(w, Choice::parents) == 1;
   note(w.team, "aggregated", joined);
@@ -93,7 +96,8 @@ CAUSEWAY_HOST_DEVICE_CALL void function_of_parents(W& w, std::uint32_t parents, 
 // A numeric column, and the warp between it and the node's value.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void convert_number(W& w, const ColumnPlan& plan, bool warp_node,
-                                         const Intervention& forced, float* values, float* column) {
+                                              const Intervention& forced, float* values,
+                                              float* column) {
   const float a = number(w, Number::kumaraswamy_a, {0.2f, 5.0f, true});
   const float b = number(w, Number::kumaraswamy_b, {0.2f, 5.0f, true});
   const bool warped = plan.converter == Converter::kumaraswamy;
@@ -129,8 +133,9 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_number(W& w, const ColumnPlan& plan, bool
 
 // The category of every row is that of the nearest of n random rows.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void convert_by_neighbours(W& w, const ColumnPlan& plan, const Intervention& forced,
-                                                const Columns& values, float* column) {
+CAUSEWAY_HOST_DEVICE_CALL void convert_by_neighbours(W& w, const ColumnPlan& plan,
+                                                     const Intervention& forced,
+                                                     const Columns& values, float* column) {
   // There may be fewer rows than categories.
   const int n = plan.n_categories < w.n_fit ? plan.n_categories : w.n_fit;
   const Scratch scratch(w.arena);
@@ -143,7 +148,8 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_neighbours(W& w, const ColumnPlan& pla
   const bool is_forced = forced.column >= 0;
   nearest_centres(w, values, centres, n, p, [&](int row, int b, int found) {
     const bool set = is_forced && in_other_world(w, row + b);
-    const int k = set ? static_cast<int>(clamped(forced.value, 0.0f, static_cast<float>(n - 1))) : found;
+    const int k =
+        set ? static_cast<int>(clamped(forced.value, 0.0f, static_cast<float>(n - 1))) : found;
     column[row + b] = static_cast<float>(k);
     if (plan.converter == Converter::neighbour && !set) return;
     for (int c = 0; c < values.n_columns; ++c) {
@@ -158,9 +164,10 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_neighbours(W& w, const ColumnPlan& pla
 // The category of every row is drawn by a softmax of the values, or, without noise, the likeliest.
 // `unlikely` takes how likely it was not to be the likeliest.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan, const OtherWorld& other,
-                                             bool forced, const Columns& values, float* column,
-                                             float* unlikely) {
+CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan,
+                                                  const OtherWorld& other, bool forced,
+                                                  const Columns& values, float* column,
+                                                  float* unlikely) {
   const int n = plan.n_categories;
   const Scratch scratch(w.arena);
   W of_categories = with_rows(w, n);
@@ -222,12 +229,13 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan, 
   w.team.sync();
 }
 
-// Evaluates node `node` of a plan. `nodes` are the values of those before it; what is read from it goes
-// to the columns of `out`, the target's to its last.
+// Evaluates node `node` of a plan. `nodes` are the values of those before it; what is read from it
+// goes to the columns of `out`, the target's to its last.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan, const GraphOptions& options,
-                                        const OtherWorld& other, int node, const Columns* nodes,
-                                        const Columns& values, const Columns& out, float* unlikely) {
+CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan,
+                                             const GraphOptions& options, const OtherWorld& other,
+                                             int node, const Columns* nodes, const Columns& values,
+                                             const Columns& out, float* unlikely) {
   if (plan.parents[node] == 0) {
     random_points(w, values);
   } else {
@@ -273,7 +281,8 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan, const 
     for (int c = 0; c < values.n_columns; ++c) {
       float value = values.column(c)[row];
       if (noisy) {
-        const float step = w.draws.normal(noise_site, w.drawn_row(row), static_cast<std::uint32_t>(c));
+        const float step =
+            w.draws.normal(noise_site, w.drawn_row(row), static_cast<std::uint32_t>(c));
         value = elementary::fma(noise, step, value);
       }
       values.column(c)[row] = value * importance;

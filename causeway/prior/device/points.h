@@ -65,8 +65,10 @@ CAUSEWAY_HOST_DEVICE_CALL void covariance_points(W& w, const Columns& out) {
   float* weights = w.arena.take(n);
   if (w.arena.failed) return;
   const bool normal = choose(w, Choice::covariance_points) == 1;
-  if (normal) normal_points(w, base);
-  else uniform_points(w, base);
+  if (normal)
+    normal_points(w, base);
+  else
+    uniform_points(w, base);
   gaussian_matrix(w, square, matrix);
   const std::uint32_t site = w.next_site();
   if (w.team.rank() == 0) {
@@ -92,7 +94,8 @@ CAUSEWAY_HOST_DEVICE_CALL void random_points(W& w, const Columns& out) {
     case PointsKind::covariance: covariance_points(w, base); break;
   }
   if (w.arena.failed) return;
-  note_array(w.team, "base_points", base.data, static_cast<std::int64_t>(base.n_columns) * w.stride);
+  note_array(w.team, "base_points", base.data,
+             static_cast<std::int64_t>(base.n_columns) * w.stride);
   random_function(w, base, out);
 }
 

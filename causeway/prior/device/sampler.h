@@ -8,17 +8,59 @@
 namespace causeway::prior {
 
 enum class Number : std::uint32_t {
-  n_nodes, n_feature_nodes, category_limit, category_size, node_width, node_importance,
-  weights_decay, weights_spread, mlp_width, mlp_layers, n_trees, tree_depth, n_centres, distance_power,
-  gp_decay, gp_scale, em_components, em_spread, em_power, em_exponent, kernel_scale, relu_exponent,
-  power_exponent, negative_exponent, integer_exponent, rescale, kumaraswamy_a, kumaraswamy_b,
-  softmax_scale, mixture_centres, noise, n_numbers
+  n_nodes,
+  n_feature_nodes,
+  category_limit,
+  category_size,
+  node_width,
+  node_importance,
+  weights_decay,
+  weights_spread,
+  mlp_width,
+  mlp_layers,
+  n_trees,
+  tree_depth,
+  n_centres,
+  distance_power,
+  gp_decay,
+  gp_scale,
+  em_components,
+  em_spread,
+  em_power,
+  em_exponent,
+  kernel_scale,
+  relu_exponent,
+  power_exponent,
+  negative_exponent,
+  integer_exponent,
+  rescale,
+  kumaraswamy_a,
+  kumaraswamy_b,
+  softmax_scale,
+  mixture_centres,
+  noise,
+  n_numbers
 };
 
 enum class Choice : std::uint32_t {
-  function, cheap_function, matrix, simple_matrix, activation, plain_activation, fixed_activation,
-  activation_first, activation_last, product_kernel, base_points, covariance_points, numeric_converter,
-  categorical_converter, categorical_wide, parents, aggregation, n_choices
+  function,
+  cheap_function,
+  matrix,
+  simple_matrix,
+  activation,
+  plain_activation,
+  fixed_activation,
+  activation_first,
+  activation_last,
+  product_kernel,
+  base_points,
+  covariance_points,
+  numeric_converter,
+  categorical_converter,
+  categorical_wide,
+  parents,
+  aggregation,
+  n_choices
 };
 
 inline constexpr int kMostCategories = 27;
@@ -60,8 +102,8 @@ CAUSEWAY_HOST_DEVICE_CALL Law law_of(const Draws& draws, Number name) {
 }
 
 // The `at`-th number of a site.
-CAUSEWAY_HOST_DEVICE_CALL float number_at(const Draws& draws, Number name, const Range& range, Mode mode,
-                                     std::uint32_t site, std::uint32_t at) {
+CAUSEWAY_HOST_DEVICE_CALL float number_at(const Draws& draws, Number name, const Range& range,
+                                          Mode mode, std::uint32_t site, std::uint32_t at) {
   if (mode == Mode::independent) return stretch(draws.uniform(site, at), range);
   const Law law = law_of(draws, name);
   return stretch(draws.beta(law.a, law.b, site, at), range);
@@ -82,13 +124,13 @@ CAUSEWAY_HOST_DEVICE int integer(W& w, Number name, int low, int high, bool loga
   return drawn < low ? low : (drawn > high - 1 ? high - 1 : drawn);
 }
 
-// log w_i = -decay ln(i) + spread N(0, 1) for i = 1 ... n, in random order; then positive weights of
-// Euclidean length sqrt(n). The rows of a site have their own decay and spread. One thread does all
-// of a row.
+// log w_i = -decay ln(i) + spread N(0, 1) for i = 1 ... n, in random order; then positive weights
+// of Euclidean length sqrt(n). The rows of a site have their own decay and spread. One thread does
+// all of a row.
 template <class F>
-CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t site, std::uint32_t row,
-                                       int n, const Law& decay_law, const Law& spread_law,
-                                       const F& weight) {
+CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t site,
+                                            std::uint32_t row, int n, const Law& decay_law,
+                                            const Law& spread_law, const F& weight) {
   const Range decays{0.1f / elementary::log(1.0f + static_cast<float>(n)), 6.0f, true, true};
   const float decay = stretch(draws.beta(decay_law.a, decay_law.b, site, 4 * row), decays);
   const float spread =
@@ -105,7 +147,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t si
   }
   const std::uint32_t shuffle = site ^ 0xc0000000u;
   for (int i = n - 1; i > 0; --i) {
-    const int other = bounded(draws.bits(shuffle, row, static_cast<std::uint32_t>(i)).word[0], i + 1);
+    const int other =
+        bounded(draws.bits(shuffle, row, static_cast<std::uint32_t>(i)).word[0], i + 1);
     const float moved = weight(i);
     weight(i) = weight(other);
     weight(other) = moved;
@@ -122,8 +165,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t si
 
 // Of this dataset's laws.
 template <class F>
-CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t site, std::uint32_t row,
-                                       int n, const F& weight) {
+CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t site,
+                                            std::uint32_t row, int n, const F& weight) {
   draw_weights(draws, site, row, n, law_of(draws, Number::weights_decay),
                law_of(draws, Number::weights_spread), weight);
 }

@@ -13,9 +13,15 @@ inline constexpr int kMostColumns = kMostFeatures + 1;  // and the target, which
 // How a categorical column takes its category, and what becomes of the node's values it was taken
 // from: they stay, or become the centre, a function of the centre, or the category's number.
 enum class Converter : std::uint8_t {
-  neighbour, neighbour_centre, neighbour_function, neighbour_number,
-  softmax, softmax_centre, softmax_number,
-  numeric, kumaraswamy
+  neighbour,
+  neighbour_centre,
+  neighbour_function,
+  neighbour_number,
+  softmax,
+  softmax_centre,
+  softmax_number,
+  numeric,
+  kumaraswamy
 };
 
 CAUSEWAY_HOST_DEVICE bool is_softmax(Converter how) {
@@ -33,15 +39,15 @@ struct ColumnPlan {
 struct GraphOptions {
   int min_nodes = 2;
   int max_nodes = kMostNodes;
-  float edge_offset = 0.0f;     // greater: denser graphs
+  float edge_offset = 0.0f;  // greater: denser graphs
   int max_categories = 200;
   // The reference's known bugs: categories without correlation; Kumaraswamy's warp on the node's
   // values instead of the column; no more than nine categories.
   bool even_choices = false;
   bool warp_node_values = false;
   bool few_categories = false;
-  bool connected = true;        // features and target share an ancestor
-  bool noise = false;           // Gaussian, added to the nodes' values
+  bool connected = true;  // features and target share an ancestor
+  bool noise = false;     // Gaussian, added to the nodes' values
 };
 
 struct GraphPlan {
@@ -125,11 +131,13 @@ CAUSEWAY_HOST_DEVICE_CALL std::uint32_t ancestors_of(const GraphPlan& plan, int 
 }
 
 // How many categories each feature has; the numeric ones come first.
-CAUSEWAY_HOST_DEVICE_CALL void draw_categories(PlanDraws& d, const GraphOptions& options, GraphPlan& plan) {
+CAUSEWAY_HOST_DEVICE_CALL void draw_categories(PlanDraws& d, const GraphOptions& options,
+                                               GraphPlan& plan) {
   const int n = plan.n_features;
   const float share = clamped(1.7f * d.uniform() - 0.5f, 0.0f, 1.0f);
   const int n_categorical = static_cast<int>(elementary::nearest(static_cast<float>(n) * share));
-  const int n_free = integer(d, Number::n_numbers, 0, n_categorical + 1, false, Mode::independent, true);
+  const int n_free =
+      integer(d, Number::n_numbers, 0, n_categorical + 1, false, Mode::independent, true);
   const int most = options.max_categories;
   const int limit = options.few_categories
                         ? integer(d, Number::category_limit, 2, most + 1 < 10 ? most + 1 : 10, true)
@@ -159,8 +167,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_converter(D& d, ColumnPlan& column) {
   if (is_softmax(column.converter) || choose(d, Choice::categorical_wide) == 1) {
     column.width = static_cast<std::int16_t>(n);
   } else {
-    column.width = static_cast<std::int16_t>(
-        integer(d, Number::n_numbers, 1, n, true, Mode::independent));
+    column.width =
+        static_cast<std::int16_t>(integer(d, Number::n_numbers, 1, n, true, Mode::independent));
   }
 }
 

@@ -47,7 +47,8 @@ CAUSEWAY_HOST_DEVICE float simple_feature(std::uint32_t bits) {
 }
 
 // The four features from 4 * block on of a row.
-CAUSEWAY_HOST_DEVICE void simple_features(const Draws& draws, int row, int block, float (&values)[4]) {
+CAUSEWAY_HOST_DEVICE void simple_features(const Draws& draws, int row, int block,
+                                          float (&values)[4]) {
   const Bits128 bits =
       draws.bits(kFeatureSite, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(block));
   for (int k = 0; k < 4; ++k) values[k] = simple_feature(bits.word[k]);

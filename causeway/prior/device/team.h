@@ -86,7 +86,8 @@ struct Solo {
   bool any(bool value) const { return value; }
   std::uint64_t any_bits(std::uint64_t bits) const { return bits; }
 
-  // The places of n numbers in order, of equal ones the first first; `order` has order_space(n) words.
+  // The places of n numbers in order, of equal ones the first first; `order` has order_space(n)
+  // words.
   static std::int64_t order_space(int n) { return n; }
   void order_of(const float* values, int n, std::uint32_t* order) const {
     for (int i = 0; i < n; ++i) order[i] = static_cast<std::uint32_t>(i);
@@ -109,7 +110,8 @@ CAUSEWAY_HOST_DEVICE void for_each(const Team& team, int n, const F& f) {
   for (int i = team.rank(); i < n; i += team.size()) f(i);
 }
 
-// f(first) for the first of every Team::kRows neighbouring rows; the last may reach into the padding.
+// f(first) for the first of every Team::kRows neighbouring rows; the last may reach into the
+// padding.
 template <class Team, class F>
 CAUSEWAY_HOST_DEVICE void for_rows(const Team& team, int n_rows, const F& f) {
   for (int row = team.rank() * Team::kRows; row < n_rows; row += team.size() * Team::kRows) f(row);

@@ -26,10 +26,11 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_tree_plan(const Draws& draws, TreePlan& plan
   plan.n_trees = more >= 3.0f ? 4 : 1 + static_cast<int>(more);
 }
 
-// A forest fitted to noise: a node splits by a random column at the value of a random row of its own,
-// a leaf of n rows is the mean of n normal numbers. Adds the trees up.
+// A forest fitted to noise: a node splits by a random column at the value of a random row of its
+// own, a leaf of n rows is the mean of n normal numbers. Adds the trees up.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, const Columns& x,
+                                            const Columns& out) {
   const int n_leaves = 1 << plan.depth;
   const Scratch scratch(w.arena);
   auto* place = reinterpret_cast<std::int32_t*>(w.arena.take(w.stride));
@@ -52,7 +53,8 @@ CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, const Co
         int found = 0;  // of the rows here, the one with the least of some random numbers
         for (int row = 0; row < w.n_fit; ++row) {
           if (place[row] != node) continue;
-          const std::uint32_t drawn = w.draws.bits(row_site, static_cast<std::uint32_t>(row), at).word[0];
+          const std::uint32_t drawn =
+              w.draws.bits(row_site, static_cast<std::uint32_t>(row), at).word[0];
           found = drawn < least ? row : found;
           least = drawn < least ? drawn : least;
         }
@@ -87,7 +89,7 @@ CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, const Co
 // Features and target (the last column).
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_tree(W& w, const TreePlan& plan, const MlpPlan& causes,
-                                        const OtherWorld& other, const Columns& out) {
+                                             const OtherWorld& other, const Columns& out) {
   const int n_features = causes.n_features;
   const Columns x = out.slice(0, n_features);
   draw_causes(w, causes, x);

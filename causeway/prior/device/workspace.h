@@ -71,8 +71,8 @@ struct Workspace {
   }
 };
 
-// The same workspace for rows of another number, as of a table of categories; sites and failures are
-// handed back by take_back.
+// The same workspace for rows of another number, as of a table of categories; sites and failures
+// are handed back by take_back.
 template <class W>
 CAUSEWAY_HOST_DEVICE W with_rows(const W& w, int n_rows) {
   W other = w;

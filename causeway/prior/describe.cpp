@@ -1,0 +1,286 @@
+// What stands behind one dataset, and other worlds of it: it is made again on the CPU, this time
+// with the generator telling what it draws.
+#include "causeway/core/error.h"
+#include "causeway/prior/prior.h"
+#include "causeway/prior/recipe.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace causeway::prior {
+
+namespace {
+
+constexpr std::array kFunctions = {"mlp",           "trees",     "nearest",
+                                   "linear",        "quadratic", "gaussian process",
+                                   "soft clusters", "product of"};
+constexpr std::array kPoints = {"uniform", "ball", "normal", "correlated"};
+constexpr std::array kAggregations = {"sum", "product", "maximum", "log-sum-exp"};
+constexpr std::array kConverters = {"neighbour",        "neighbour_centre", "neighbour_function",
+                                    "neighbour_number", "softmax",          "softmax_centre",
+                                    "softmax_number",   "numeric",          "kumaraswamy"};
+constexpr std::array kTermNames = {"sin", "cos", "tanh", "exp", ""};
+
+// Listens to a run and keeps what describes it.
+class Recorder : public Trace {
+ public:
+  std::map<int, std::vector<std::string>> words;  // of each node
+  std::set<int> categorised;                      // columns of the mlp and tree families
+  std::vector<int> units;
+
+  void note(const char* name, double value) override {
+    const std::string_view what = name;
+    const int number = static_cast<int>(value);
+    if (what == "node") node_ = number;
+    if (what == "column") node_ = -1;  // what converts a column is not the node's mechanism
+    if (what == "unit") units.push_back(number);
+    if (what == "categorised") categorised.insert(number);
+    if (node_ < 0) return;
+    if (what == "points") say(fmt::format("{} points through", kPoints.at(at(number))));
+    if (what == "aggregation") say(fmt::format("{} of", kAggregations.at(at(number))));
+    if (what == "function") say(kFunctions.at(at(number)));
+  }
+  void array(const char*, const float*, std::int64_t) override {}
+
+ private:
+  int node_ = -1;
+
+  static std::size_t at(int number) { return static_cast<std::size_t>(number); }
+  void say(std::string word) { words[node_].push_back(std::move(word)); }
+};
+
+// One dataset in the CPU's memory, with all that was drawn for it.
+struct Remade {
+  DatasetShape shape{};
+  DatasetInfo info{};
+  std::unique_ptr<Shared> shared = std::make_unique<Shared>();
+  Tensor x, y, other_x, other_y;
+};
+
+Remade remake(const Recipe& recipe, std::uint64_t seed, std::uint64_t index, int attempt,
+              const OtherWorld& other, Trace* trace) {
+  Remade made;
+  made.shape = shape_of(recipe, Draws::of(seed, index));
+  Recipe of = recipe;
+  if (other.wanted) of.arena_floats *= 3;  // two worlds, and as many parameters as one has
+  const auto arena =
+      std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(of.arena_floats));
+  const Shape shape = {made.shape.n_rows, made.shape.n_features};
+  made.x = Tensor::empty(shape);
+  made.y = Tensor::empty({made.shape.n_rows});
+  DatasetOut out{made.x.data_as<float>(), made.y.data_as<float>(), made.shape.n_features};
+  if (other.wanted) {
+    made.other_x = Tensor::empty(shape);
+    made.other_y = Tensor::empty({made.shape.n_rows});
+    out.other_x = made.other_x.data_as<float>();
+    out.other_y = made.other_y.data_as<float>();
+  }
+  made.info =
+      make_dataset(Solo{trace}, of, seed, index, attempt, other, *made.shared, arena.get(), out);
+  if (made.info.verdict != static_cast<std::int32_t>(Verdict::accepted)) {
+    fail(ErrorKind::invalid_argument, "prior",
+         fmt::format("dataset {} of seed {}: no attempt passed the filters", index, seed));
+  }
+  return made;
+}
+
+DatasetFacts facts_of(const Remade& made, std::uint64_t index) {
+  DatasetFacts facts;
+  facts.index = index;
+  facts.family = family_names()[static_cast<std::size_t>(made.info.family)];
+  facts.n_rows = made.info.n_rows;
+  facts.n_features = made.info.n_features;
+  facts.n_classes = made.info.n_classes;
+  facts.n_train = made.info.n_train;
+  facts.n_attempts = made.info.attempts + 1;
+  facts.bayes_error = static_cast<double>(made.info.bayes_error);
+  facts.rejected.assign(made.info.rejected + 1,
+                        made.info.rejected + static_cast<int>(Verdict::n_verdicts));
+  return facts;
+}
+
+void describe_graph(const GraphPlan& plan, const Recorder& recorder, Description& description) {
+  for (int node = 0; node < plan.n_nodes; ++node) {
+    if ((plan.needed >> node & 1u) == 0) continue;
+    Mechanism mechanism;
+    mechanism.id = node;
+    for (int parent = 0; parent < node; ++parent) {
+      if ((plan.parents[node] >> parent & 1u) != 0) mechanism.parents.push_back(parent);
+    }
+    const auto words = recorder.words.find(node);
+    if (words != recorder.words.end())
+      mechanism.what = fmt::format("{}", fmt::join(words->second, " "));
+    mechanism.width = width_of(plan, node);
+    description.mechanisms.push_back(mechanism);
+  }
+}
+
+// Causes first, then a mechanism a layer, the target's last.
+void describe_layers(int n_causes, int n_layers, int width, const std::string& what,
+                     Description& description) {
+  description.mechanisms.push_back({0, {}, "causes", n_causes});
+  for (int layer = 1; layer <= n_layers; ++layer) {
+    description.mechanisms.push_back({layer, {layer - 1}, what, width});
+  }
+}
+
+std::string simple_formula(const Draws& draws, int n_features) {
+  std::vector<std::string> terms;
+  for (int f = 0; f < n_features; ++f) {
+    const SimpleTerm term = simple_term(draws, f);
+    terms.push_back(fmt::format("{:.3g} {}({:.3g} x{} + {:.3g})", term.weight,
+                                kTermNames.at(static_cast<std::size_t>(term.kind)), term.scale, f,
+                                term.shift));
+  }
+  return fmt::format("{}", fmt::join(terms, " + "));
+}
+
+ColumnSource source_of(const Remade& made, const Recorder& recorder, int column, int n_layers) {
+  const Shared& shared = *made.shared;
+  const int n_features = made.shape.n_features;
+  ColumnSource source;
+  const bool tidied = made.shape.family != Family::simple;
+  const bool is_target = column == n_features;
+  if (tidied && !(is_target && made.shape.family == Family::graph && made.shape.n_classes > 0)) {
+    source.mean = static_cast<double>(shared.spreads[column].mean);
+    source.deviation = static_cast<double>(shared.spreads[column].deviation);
+  }
+  if (made.shape.family == Family::graph) {
+    const ColumnPlan& plan = shared.graph.columns[column];
+    source.node = plan.node;
+    source.kind = kConverters.at(static_cast<std::size_t>(plan.converter));
+    source.n_categories = plan.n_categories;
+    return source;
+  }
+  source.kind = recorder.categorised.count(column) > 0 ? "categories" : "numeric";
+  if (is_target && made.shape.n_classes > 0) source.kind = "classes";
+  if (is_target) source.n_categories = made.shape.n_classes;
+  source.node = is_target ? n_layers : 0;
+  if (made.shape.family == Family::mlp && shared.mlp.is_causal) {
+    source.node = 1 + recorder.units.at(static_cast<std::size_t>(column)) / shared.mlp.n_hidden + 1;
+  }
+  return source;
+}
+
+}  // namespace
+
+Description Prior::describe(std::uint64_t index) const {
+  const Recipe& recipe = *recipe_;
+  const Remade found = remake(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
+  Recorder recorder;
+  const Remade made =
+      remake(recipe, config_.seed, index, found.info.attempts, OtherWorld{}, &recorder);
+  Description description;
+  description.facts = facts_of(found, index);
+  const Shared& shared = *made.shared;
+  int n_layers = 1;
+  switch (made.shape.family) {
+    case Family::graph: describe_graph(shared.graph, recorder, description); break;
+    case Family::simple: {
+      Draws draws = Draws::of(config_.seed, index);
+      draws.attempt = static_cast<std::uint32_t>(found.info.attempts);
+      describe_layers(made.shape.n_features, 1, 1, simple_formula(draws, made.shape.n_features),
+                      description);
+      break;
+    }
+    case Family::tree:
+      n_layers = shared.tree.n_layers + 1;
+      describe_layers(made.shape.n_features, n_layers, shared.tree.n_hidden,
+                      shared.tree.oblivious ? "oblivious trees" : "forest of noise", description);
+      break;
+    default:
+      n_layers = shared.mlp.n_layers + (shared.mlp.is_causal ? 0 : 1);
+      describe_layers(shared.mlp.n_causes, n_layers, shared.mlp.n_hidden, "network layer",
+                      description);
+  }
+  for (int f = 0; f < made.info.n_features; ++f) {
+    description.features.push_back(source_of(made, recorder, shared.feature_order[f], n_layers));
+  }
+  description.target = source_of(made, recorder, made.shape.n_features, n_layers);
+  return description;
+}
+
+std::vector<int> Description::descendants_of(int node) const {
+  std::set<int> reached = {node};
+  for (const Mechanism& mechanism : mechanisms) {
+    for (int parent : mechanism.parents) {
+      if (reached.count(parent) > 0) reached.insert(mechanism.id);
+    }
+  }
+  return {reached.begin(), reached.end()};
+}
+
+std::string Description::to_json() const {
+  using Json = nlohmann::ordered_json;
+  const auto column = [](const ColumnSource& source) {
+    return Json{{"node", source.node},
+                {"kind", source.kind},
+                {"n_categories", source.n_categories},
+                {"mean", source.mean},
+                {"deviation", source.deviation}};
+  };
+  Json json{{"index", facts.index},           {"family", facts.family},
+            {"n_rows", facts.n_rows},         {"n_features", facts.n_features},
+            {"n_classes", facts.n_classes},   {"n_train", facts.n_train},
+            {"n_attempts", facts.n_attempts}, {"bayes_error", facts.bayes_error}};
+  json["nodes"] = Json::array();
+  for (const Mechanism& mechanism : mechanisms) {
+    json["nodes"].push_back({{"id", mechanism.id},
+                             {"parents", mechanism.parents},
+                             {"mechanism", mechanism.what},
+                             {"width", mechanism.width}});
+  }
+  json["features"] = Json::array();
+  for (const ColumnSource& source : features) json["features"].push_back(column(source));
+  json["target"] = column(target);
+  return json.dump();
+}
+
+Worlds Prior::intervene(std::uint64_t index, int column, double value) const {
+  const Recipe& recipe = *recipe_;
+  Recorder recorder;
+  const Remade found = remake(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
+  const Remade traced =
+      remake(recipe, config_.seed, index, found.info.attempts, OtherWorld{}, &recorder);
+  if (column < 0 || column >= found.info.n_features) {
+    fail(ErrorKind::invalid_argument, "prior.intervene",
+         fmt::format("column {}: dataset {} has columns 0 to {}", column, index,
+                     found.info.n_features - 1));
+  }
+  const int inner = found.shared->feature_order[column];
+  if (recorder.categorised.count(inner) > 0) {
+    fail(
+        ErrorKind::invalid_argument, "prior.intervene",
+        fmt::format("column {} of dataset {} was cut into categories after its value had worked on "
+                    "others; intervene on a numeric column",
+                    column, index));
+  }
+  const ColumnSource source = source_of(traced, recorder, inner, 1);
+  double raw = value * source.deviation + source.mean;
+  if (source.n_categories > 0) raw = std::nearbyint(raw);
+  OtherWorld other;
+  other.wanted = true;
+  other.intervention = {inner, static_cast<float>(raw)};
+  const Remade made = remake(recipe, config_.seed, index, found.info.attempts, other, nullptr);
+  const auto trim = [&](const Tensor& x) { return x.slice(1, 0, made.info.n_features); };
+  return {trim(made.x), made.y, trim(made.other_x), made.other_y};
+}
+
+Worlds Prior::without_noise(std::uint64_t index) const {
+  const Recipe& recipe = *recipe_;
+  const Remade found = remake(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
+  OtherWorld other;
+  other.wanted = true;
+  other.noiseless = true;
+  const Remade made = remake(recipe, config_.seed, index, found.info.attempts, other, nullptr);
+  const auto trim = [&](const Tensor& x) { return x.slice(1, 0, made.info.n_features); };
+  return {trim(made.x), made.y, trim(made.other_x), made.other_y};
+}
+
+}  // namespace causeway::prior

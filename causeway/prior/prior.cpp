@@ -1,0 +1,188 @@
+#include "causeway/prior/prior.h"
+
+#include "causeway/core/error.h"
+#include "causeway/prior/generate.h"
+#include "causeway/prior/recipe.h"
+#include "causeway/runtime/stream.h"
+#include "causeway/tensor/create.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace causeway::prior {
+
+namespace {
+
+constexpr std::int64_t kInfoWords = sizeof(DatasetInfo) / 4;
+static_assert(kInfoWords == 15 && sizeof(DatasetInfo) % 4 == 0);
+
+// Of a dataset before it is made.
+DatasetShape shape_at(const Recipe& recipe, std::uint64_t seed, std::uint64_t index) {
+  return shape_of(recipe, Draws::of(seed, index));
+}
+
+}  // namespace
+
+struct Batch::Known {
+  std::vector<DatasetFacts> facts;
+  std::shared_ptr<const Recipe> recipe;
+  std::uint64_t seed = 0;
+};
+
+const std::vector<std::string>& rejection_reasons() {
+  static const std::vector<std::string> reasons = {
+      "not finite", "too wide", "no features", "classes of the split", "unpredictable", "trivial"};
+  return reasons;
+}
+
+Prior::Prior(const PriorConfig& config, Device device) : config_(config), device_(device) {
+  config_.check();
+  if (config_.family != "graph" && config_.family != "mix") config_.filter_predictable = false;
+  recipe_ = std::make_shared<const Recipe>(recipe_of(config_));
+}
+
+Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout) const {
+  if (count < 0) {
+    fail(ErrorKind::invalid_argument, "prior.batch", fmt::format("count {} is below 0", count));
+  }
+  const std::int64_t rows = config_.rows.high;
+  const std::int64_t features = config_.features.high;
+  Batch batch;
+  batch.first = first;
+  batch.count = count;
+  batch.layout = layout;
+  BatchOut out;
+  Tensor places;
+  if (layout == Layout::packed) {
+    std::vector<std::int64_t> numbers;
+    Batch::Place place{};
+    for (std::int64_t k = 0; k < count; ++k) {
+      const DatasetShape shape =
+          shape_at(*recipe_, config_.seed, first + static_cast<std::uint64_t>(k));
+      place.row_stride = shape.n_features;
+      batch.places.push_back(place);
+      numbers.insert(numbers.end(), {place.x, place.y, place.row_stride});
+      place.x += std::int64_t{shape.n_rows} * shape.n_features;
+      place.y += shape.n_rows;
+    }
+    places = Tensor::from<std::int64_t>(numbers, {count, 3}, device_);
+    batch.x = Tensor::empty({place.x}, DType::f32, device_);
+    batch.y = Tensor::empty({place.y}, DType::f32, device_);
+    out.places = places.data_as<std::int64_t>();
+  } else {
+    batch.x = Tensor::empty({count, rows, features}, DType::f32, device_);
+    batch.y = Tensor::empty({count, rows}, DType::f32, device_);
+  }
+  batch.info = Tensor::empty({count, kInfoWords}, DType::i32, device_);
+  out.x = batch.x.data_as<float>();
+  out.y = batch.y.data_as<float>();
+  out.info = reinterpret_cast<DatasetInfo*>(batch.info.data());
+  out.first = first;
+  out.count = count;
+  out.rows = static_cast<int>(rows);
+  out.features = static_cast<int>(features);
+  if (device_.is_cpu()) {
+    cpu::generate(*recipe_, config_.seed, out);
+  } else {
+    cuda::generate(current_stream(device_), *recipe_, config_.seed, out);
+  }
+  batch.known_ = std::make_shared<Batch::Known>();
+  batch.known_->recipe = recipe_;
+  batch.known_->seed = config_.seed;
+  return batch;
+}
+
+const std::vector<DatasetFacts>& Batch::facts() const {
+  if (!known_->facts.empty() || count == 0) return known_->facts;
+  const std::vector<std::int32_t> words = info.to(Device::cpu()).to_vector<std::int32_t>();
+  std::vector<DatasetFacts> all;
+  for (std::int64_t k = 0; k < count; ++k) {
+    DatasetInfo of;
+    std::memcpy(&of, words.data() + k * kInfoWords, sizeof(of));
+    DatasetFacts facts;
+    facts.index = first + static_cast<std::uint64_t>(k);
+    facts.family = family_names()[static_cast<std::size_t>(of.family)];
+    facts.n_rows = of.n_rows;
+    facts.n_features = of.n_features;
+    facts.n_classes = of.n_classes;
+    facts.n_train = of.n_train;
+    facts.n_attempts = of.attempts + 1;
+    facts.bayes_error = static_cast<double>(of.bayes_error);
+    facts.rejected.assign(of.rejected + 1, of.rejected + static_cast<int>(Verdict::n_verdicts));
+    if (of.verdict != static_cast<std::int32_t>(Verdict::accepted)) {
+      fail(
+          ErrorKind::invalid_argument, "prior",
+          fmt::format("dataset {} of seed {}: none of {} attempts passed the filters, the last was "
+                      "rejected as \"{}\"; allow more rows, fewer classes, or fewer filters",
+                      facts.index, known_->seed, facts.n_attempts,
+                      rejection_reasons()[static_cast<std::size_t>(of.verdict - 1)]));
+    }
+    all.push_back(std::move(facts));
+  }
+  known_->facts = std::move(all);
+  return known_->facts;
+}
+
+Tensor Batch::x_of(std::int64_t k) const {
+  const DatasetFacts& of = facts().at(static_cast<std::size_t>(k));
+  if (layout == Layout::padded) {
+    return x.select(0, k).slice(0, 0, of.n_rows).slice(1, 0, of.n_features);
+  }
+  const Place& place = places.at(static_cast<std::size_t>(k));
+  return x.slice(0, place.x, place.x + of.n_rows * place.row_stride)
+      .reshape({of.n_rows, place.row_stride})
+      .slice(1, 0, of.n_features);
+}
+
+Tensor Batch::y_of(std::int64_t k) const {
+  const DatasetFacts& of = facts().at(static_cast<std::size_t>(k));
+  if (layout == Layout::padded) return y.select(0, k).slice(0, 0, of.n_rows);
+  const Place& place = places.at(static_cast<std::size_t>(k));
+  return y.slice(0, place.y, place.y + of.n_rows);
+}
+
+Batch Batch::to(Device device) const {
+  Batch moved = *this;
+  moved.x = x.to(device);
+  moved.y = y.to(device);
+  moved.info = info.to(device);
+  return moved;
+}
+
+namespace {
+
+// Mixes 32 bits into a hash.
+std::uint64_t mix_in(std::uint64_t hash, std::uint32_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+  return hash ^ (hash >> 32);
+}
+
+std::uint64_t mix_all(std::uint64_t hash, const Tensor& values) {
+  for (float value : values.to(Device::cpu()).contiguous().to_vector<float>()) {
+    hash = mix_in(hash, elementary::bits_of(value));
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::uint64_t hash_dataset(const Batch& batch, std::int64_t k) {
+  const DatasetFacts& facts = batch.facts().at(static_cast<std::size_t>(k));
+  std::uint64_t hash = 0x63617573657761ull;
+  for (int size : {facts.n_rows, facts.n_features, facts.n_classes, facts.n_train}) {
+    hash = mix_in(hash, static_cast<std::uint32_t>(size));
+  }
+  return mix_all(mix_all(hash, batch.x_of(k)), batch.y_of(k));
+}
+
+std::uint64_t hash_all(std::span<const std::uint64_t> hashes) {
+  std::uint64_t hash = 0x63617573657761ull;
+  for (std::uint64_t one : hashes) {
+    hash = mix_in(mix_in(hash, static_cast<std::uint32_t>(one)),
+                  static_cast<std::uint32_t>(one >> 32));
+  }
+  return hash;
+}
+
+}  // namespace causeway::prior

@@ -57,18 +57,20 @@ struct Block {
 
   __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ int size() const { return kThreads; }
-  __device__ __forceinline__ void sync() const { __syncthreads(); }
+  // The barrier for threads that may have come apart within their warp: of functions that are called,
+  // not inlined, __syncthreads would ask for more than they promise.
+  __device__ __forceinline__ void sync() const { asm volatile("barrier.sync 0;" ::: "memory"); }
   __device__ __forceinline__ int add(std::int32_t* to, std::int32_t value) const {
     return atomicAdd(to, value);
   }
-  __device__ __forceinline__ bool any(bool value) const { return __syncthreads_or(value) != 0; }
+  __device__ __forceinline__ bool any(bool value) const { return any_bits(value ? 1 : 0) != 0; }
   __device__ __forceinline__ std::uint64_t any_bits(std::uint64_t own) const {
     if (threadIdx.x == 0) *bits = 0;
-    __syncthreads();
+    sync();
     atomicOr(bits, static_cast<unsigned long long>(own));
-    __syncthreads();
+    sync();
     const std::uint64_t all = *bits;
-    __syncthreads();
+    sync();
     return all;
   }
   template <class F>
@@ -88,7 +90,7 @@ struct Block {
   __device__ __noinline__ void order_of(const float* values, int n, std::uint32_t* order) const {
     const int space = static_cast<int>(order_space(n));
     for (int i = rank(); i < space; i += kThreads) order[i] = static_cast<std::uint32_t>(i);
-    __syncthreads();
+    sync();
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
       const auto limit = static_cast<std::uint32_t>(n);
       if (a >= limit || b >= limit) return a < b;
@@ -108,7 +110,7 @@ struct Block {
             order[j] = moved;
           }
         }
-        __syncthreads();
+        sync();
       }
     }
   }
@@ -120,16 +122,17 @@ __global__ void __launch_bounds__(kThreads, 2)
   __shared__ Shared shared;
   __shared__ unsigned long long bits;
   __shared__ unsigned long long taken;
+  const Block team{&bits};
   float* arena = arenas + blockIdx.x * recipe.arena_floats;
   while (true) {
     if (threadIdx.x == 0) taken = atomicAdd(next, 1ull);
-    __syncthreads();
+    team.sync();
     const auto k = static_cast<std::int64_t>(taken);
-    __syncthreads();
+    team.sync();
     if (k >= out.count) return;
     const DatasetOut to = out.of(k);
     const DatasetInfo info =
-        make_dataset(Block{&bits}, recipe, seed, out.first + static_cast<std::uint64_t>(k), 0,
+        make_dataset(team, recipe, seed, out.first + static_cast<std::uint64_t>(k), 0,
                      OtherWorld{}, shared, arena, to);
     if (threadIdx.x == 0) out.info[k] = info;
     if (out.places != nullptr) continue;

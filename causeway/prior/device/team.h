@@ -88,7 +88,11 @@ struct Solo {
 
   // The places of n numbers in order, of equal ones the first first; `order` has order_space(n)
   // words.
-  static std::int64_t order_space(int n) { return n; }
+  static std::int64_t order_space(int n) {
+    std::int64_t space = 1;  // as much as a block of threads needs
+    while (space < n) space *= 2;
+    return space;
+  }
   void order_of(const float* values, int n, std::uint32_t* order) const {
     for (int i = 0; i < n; ++i) order[i] = static_cast<std::uint32_t>(i);
     std::sort(order, order + n, [&](std::uint32_t a, std::uint32_t b) {

@@ -27,4 +27,6 @@ NB_MODULE(_core, module) {
   bind_functional(module);
   bind_nn(module);
   bind_optim(module);
+  bind_prior(module);
+  bind_prior_parts(module);
 }

@@ -257,6 +257,7 @@ CAUSEWAY_HOST_DEVICE_CALL void random_activation(W& w, const Columns& x) {
   const std::uint32_t site = w.next_site();
   const bool by_rows = looks_at_rows(drawn.kind);
   note(w.team, "scale", scale);
+  note(w.team, "row_site", site);
   with_activation(by_rows ? Activation::identity : drawn.kind, [&](const auto& act) {
     w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
       float* column = x.column(c);

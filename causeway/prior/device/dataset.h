@@ -182,6 +182,7 @@ CAUSEWAY_HOST_DEVICE_CALL void categorise_columns(W& w, const Columns& x) {
       const Bits128 row = w.draws.bits(row_site, at, static_cast<std::uint32_t>(k));
       bounds[k] = column[bounded(row.word[0], w.n_fit)];
     }
+    note_array(w.team, "bounds", bounds, n - 1);
     const bool permuted = open_uniform(bits.word[2]) < 0.7f;
     const bool reversed = open_uniform(bits.word[3]) < 0.5f;
     Draws labels = w.draws;

@@ -223,6 +223,7 @@ CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, const Columns& x, const Co
   });
   w.team.sync();
   note(w.team, "p", p);
+  note_array(w.team, "nearest_matrix", matrix, shape.size());
   note_array(w.team, "centres", centres, static_cast<std::int64_t>(n_centres) * x.n_columns);
   note_array(w.team, "targets", targets, static_cast<std::int64_t>(n_centres) * out.n_columns);
   nearest_centres(w, x, centres, n_centres, p, [&](int row, int b, int k) {
@@ -283,6 +284,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
     return power(u, 1.0f / (1.0f - decay)) - 1.0f;
   };
   note(w.team, "product_kernel", product);
+  note(w.team, "decay", decay);
+  note(w.team, "radius_site", site);
   if (product) {  // independent along every axis
     for_each(w.team, kFrequencies * n_in,
              [&](int at) { frequencies[at] = radius(static_cast<std::uint32_t>(at), 0); });
@@ -314,6 +317,10 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
     for (int i = 0; i < n_in; ++i) directions[i * kFrequencies + f] *= factor;
   });
   w.team.sync();
+  note(w.team, "gp_scale", scale);
+  note(w.team, "direction_site", direction_site);
+  note_array(w.team, "transform", transform, square.size());
+  note_array(w.team, "axis_weights", weights, n_in);
   W of = with_rows(w, kFrequencies);
   multiply(of, Columns{directions, n_in, kFrequencies}, transform,
            Columns{turned, n_in, kFrequencies});

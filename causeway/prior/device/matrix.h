@@ -42,6 +42,7 @@ struct MatrixShape {
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void gaussian_matrix(W& w, const MatrixShape& shape, float* out) {
   const std::uint32_t site = w.next_site();
+  note(w.team, "gaussian_site", site);
   for_each(w.team, shape.n_rows(), [&](int row) {
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
     row_normals(w.draws, site, static_cast<std::uint32_t>(row), shape.m,
@@ -56,6 +57,8 @@ CAUSEWAY_HOST_DEVICE_CALL void weights_matrix(W& w, const MatrixShape& shape, fl
   const std::uint32_t signs = w.next_site();
   const Law decay = law_of(w.draws, Number::weights_decay);
   const Law spread = law_of(w.draws, Number::weights_spread);
+  note(w.team, "weights_site", site);
+  note(w.team, "signs_site", signs);
   for_each(w.team, shape.n_rows(), [&](int row) {
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
     const auto at = static_cast<std::uint32_t>(row);
@@ -82,6 +85,9 @@ CAUSEWAY_HOST_DEVICE_CALL void singular_values_matrix(W& w, const MatrixShape& s
                  [&](int i) -> float& { return weights[batch * k + i]; });
   });
   w.team.sync();
+  note(w.team, "u_site", u_site);
+  note_array(w.team, "v", v, static_cast<std::int64_t>(shape.n_batch) * k * shape.m);
+  note_array(w.team, "values", weights, static_cast<std::int64_t>(shape.n_batch) * k);
   for_each(w.team, shape.n_rows(), [&](int row) {
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
     const int batch = row / shape.n;
@@ -131,6 +137,9 @@ CAUSEWAY_HOST_DEVICE_CALL void mixture_points(W& w, int n_points, float* out) {
     for (int i = 1; i < n_centres; ++i) cumulative[i] += cumulative[i - 1];
   });
   w.team.sync();
+  note(w.team, "point_site", point_site);
+  note_array(w.team, "components", centres, n_centres * kCentre);
+  note_array(w.team, "component_weights", cumulative, n_centres);
   for_each(w.team, n_points, [&](int p) {
     const auto at = static_cast<std::uint32_t>(p);
     float step[4];
@@ -160,6 +169,10 @@ CAUSEWAY_HOST_DEVICE_CALL void kernel_matrix(W& w, const MatrixShape& shape, flo
   mixture_points(w, shape.n_batch * per_batch, points);
   const float scale = number(w, Number::kernel_scale, {0.1f, 10.0f, true});
   const std::uint32_t site = w.next_site();
+  note(w.team, "kernel_scale", scale);
+  note(w.team, "kernel_site", site);
+  note_array(w.team, "kernel_points", points,
+             static_cast<std::int64_t>(shape.n_batch) * per_batch * 3);
   for_each(w.team, shape.n_rows(), [&](int row) {
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
     const float* batch = points + static_cast<std::int64_t>(row / shape.n) * per_batch * 3;
@@ -188,6 +201,7 @@ template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void finish_matrix(W& w, const MatrixShape& shape, float noise,
                                              float* out) {
   const std::uint32_t site = w.next_site();
+  note(w.team, "finish_site", site);
   for_each(w.team, shape.n_rows(), [&](int row) {
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
     row_normals(w.draws, site, static_cast<std::uint32_t>(row), shape.m,
@@ -200,6 +214,7 @@ CAUSEWAY_HOST_DEVICE_CALL void finish_matrix(W& w, const MatrixShape& shape, flo
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void simple_matrix(W& w, MatrixKind kind, const MatrixShape& shape,
                                              float* out) {
+  note(w.team, "simple_matrix", static_cast<double>(kind));
   switch (kind) {
     case MatrixKind::weights: return weights_matrix(w, shape, out);
     case MatrixKind::singular_values: return singular_values_matrix(w, shape, out);
@@ -257,6 +272,7 @@ CAUSEWAY_HOST_DEVICE_CALL void activation_matrix(W& w, const MatrixShape& shape,
   }
   w.team.sync();
   const std::uint32_t site = w.next_site();
+  note(w.team, "roughness_site", site);
   for_each(w.team, shape.n_rows(), [&](int row) {
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
     row_normals(w.draws, site, static_cast<std::uint32_t>(row), shape.m,

@@ -249,6 +249,10 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, const Columns& x) {
     weights[k] *= factor * elementary::magnitude(normal);
   });
   w.team.sync();
+  note(w.team, "fourier_decay", decay);
+  note_array(w.team, "fourier_frequencies", frequencies, kFourierTerms);
+  note_array(w.team, "fourier_phases", phases, kFourierTerms);
+  note_array(w.team, "fourier_weights", weights, kFourierTerms);
   for_rows(w.team, w.n_rows, [&](int row) {
     for (int c = 0; c < x.n_columns; ++c) {
       float* column = x.column(c) + row;
@@ -283,6 +287,8 @@ CAUSEWAY_HOST_DEVICE_CALL void mlp_activation(W& w, const MlpPlan& plan, const C
   const bool fourier = kind >= 18;
   const Activation activation = fourier ? Activation::identity : simple_activation(kind);
   note(w.team, "activation", kind);
+  note(w.team, "scale", scale);
+  note(w.team, "shift", shift);
   with_activation(activation, [&](const auto& act) {
     w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
       float* column = x.column(c);

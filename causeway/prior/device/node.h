@@ -146,6 +146,8 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_neighbours(W& w, const ColumnPlan& pla
   random_rows(w, values, n, centres);
   const float p = number(w, Number::distance_power, {0.5f, 4.0f, true});
   const bool is_forced = forced.column >= 0;
+  note(w.team, "category_p", p);
+  note_array(w.team, "category_centres", centres, static_cast<std::int64_t>(n) * values.n_columns);
   nearest_centres(w, values, centres, n, p, [&](int row, int b, int found) {
     const bool set = is_forced && in_other_world(w, row + b);
     const int k =
@@ -195,6 +197,11 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan,
   }
   copy(w, values, logits);
   standardise(w, logits);
+  note(w.team, "softmax_scale", scale);
+  note(w.team, "draw_site", draw_site);
+  note_array(w.team, "softmax_bias", bias, n);
+  note_array(w.team, "embeddings", centres.data,
+             static_cast<std::int64_t>(centres.n_columns) * centres.stride);
   for_each(w.team, w.row_end(), [&](int row) {
     float greatest = -3.4e38f;
     int likeliest = 0;
@@ -276,6 +283,8 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan,
   if (options.noise) noise = number(w, Number::noise, {1e-5f, 1.0f, true});
   const std::uint32_t noise_site = w.next_site();
   const float importance = number(w, Number::node_importance, {0.1f, 10.0f, true});
+  note(w.team, "noise", noise);
+  note(w.team, "importance", importance);
   for_each(w.team, w.row_end(), [&](int row) {
     const bool noisy = options.noise && !(other.noiseless && in_other_world(w, row));
     for (int c = 0; c < values.n_columns; ++c) {

@@ -75,6 +75,10 @@ CAUSEWAY_HOST_DEVICE_CALL void covariance_points(W& w, const Columns& out) {
     draw_weights(w.draws, site, 0, n, [&](int i) -> float& { return weights[i]; });
   }
   w.team.sync();
+  note(w.team, "covariance_normal", normal);
+  note_array(w.team, "covariance_matrix", matrix, square.size());
+  note_array(w.team, "covariance_weights", weights, n);
+  note_array(w.team, "covariance_base", base.data, static_cast<std::int64_t>(n) * w.stride);
   for_each(w.team, n * n, [&](int i) { matrix[i] *= weights[i % n]; });
   w.team.sync();
   multiply(w, base, matrix, out);

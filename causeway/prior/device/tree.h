@@ -42,6 +42,7 @@ CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, const Co
     const std::uint32_t site = w.next_site();
     const std::uint32_t row_site = w.next_site();
     const std::uint32_t leaf_site = w.next_site();
+    note(w.team, "leaf_site", leaf_site);
     for_each(w.team, w.row_end(), [&](int row) { place[row] = 0; });
     w.team.sync();
     for (int level = 0; level < plan.depth; ++level) {
@@ -62,6 +63,8 @@ CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, const Co
         thresholds[node] = x.column(column)[found];
       });
       w.team.sync();
+      note_array(w.team, "split_columns", reinterpret_cast<const float*>(columns), n_nodes);
+      note_array(w.team, "thresholds", thresholds, n_nodes);
       for_each(w.team, w.row_end(), [&](int row) {
         const int node = place[row];
         place[row] = 2 * node + (x.column(columns[node])[row] > thresholds[node] ? 1 : 0);

@@ -1,0 +1,398 @@
+"""Synthetic tables from structural causal models, made where they are used.
+
+    prior = cw.Prior("graph", rows=1024, features=(1, 100), classes=(2, 10), seed=7, device="cuda")
+    batch = prior.batch(64)             # datasets 0 to 63; the next call goes on with 64
+    x = torch.from_dlpack(batch.x)      # (64, 1024, 100), no copy
+    loader = torch.utils.data.DataLoader(
+        cw.prior.TorchDataset(prior, batch_size=64), batch_size=None)
+
+Dataset k of a seed is a function of the seed, k and the configuration: the same bytes on every
+device, in any batch, worker or rank.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._core import InvalidArgument, Tensor, _prior
+
+__all__ = ["FAMILIES", "Batch", "DatasetFacts", "Prior", "TorchDataset", "Worlds"]
+
+FAMILIES = tuple(_prior.family_names())
+_REASONS = tuple(_prior.rejection_reasons())
+
+Range = int | str | Sequence[int]
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """What is known of a dataset.
+
+    Rows before n_train are the context, the others the queries. Labels are 0 to n_classes - 1, not
+    all of which need occur; n_classes is 0 for a numeric target. bayes_error is how often the
+    likeliest class is wrong, where classes are sampled. rejected counts the attempts that the
+    filters turned away, by reason.
+    """
+
+    index: int
+    family: str
+    n_rows: int
+    n_features: int
+    n_classes: int
+    n_train: int
+    n_attempts: int
+    bayes_error: float
+    rejected: dict[str, int]
+
+
+class Worlds(NamedTuple):
+    """A dataset, and the same with an intervention or without noise: all that was drawn is shared."""
+
+    x: Tensor
+    y: Tensor
+    other_x: Tensor
+    other_y: Tensor
+
+
+def _range_text(name: str, value: Range) -> str:
+    """A range as the library writes it."""
+    if isinstance(value, str):
+        return value
+    try:
+        ends = [value] if isinstance(value, (int, np.integer)) else list(value)
+        if 1 <= len(ends) <= 2 and all(float(end).is_integer() for end in ends):
+            return ":".join(str(int(end)) for end in ends)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidArgument(
+        f"[prior] {name}: expected a whole number, (low, high) or \"log low:high\", got {value!r}"
+    )
+
+
+def _share(name: str, value: float | Sequence[float]) -> tuple[float, float]:
+    """The two ends of a share."""
+    try:
+        low, high = (value, value) if isinstance(value, (int, float)) else value
+        return float(low), float(high)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"[prior] {name}: expected a share or (low, high), got {value!r}"
+        ) from None
+
+
+def _mix_weights(mix: Sequence[float] | Mapping[str, float]) -> list[float]:
+    """Weights of the families in order."""
+    if not isinstance(mix, Mapping):
+        return [float(weight) for weight in mix]
+    unknown = set(mix) - set(FAMILIES[:-1])
+    if unknown:
+        raise InvalidArgument(
+            f"[prior] mix: no family is called {', '.join(sorted(unknown))}; "
+            f"there are {', '.join(FAMILIES[:-1])}"
+        )
+    return [float(mix.get(family, 0.0)) for family in FAMILIES[:-1]]
+
+
+class Batch:
+    """Datasets in one piece of memory on the prior's device.
+
+    Padded, x is (count, rows, features) and y is (count, rows), with zeros beyond a dataset's own
+    size; packed, datasets lie one after the other: places() says where. batch[k] is dataset k at
+    its own size, as views.
+
+        >>> batch = Prior("simple", rows=8, features=3, regression=True).batch(2)
+        >>> batch.x.shape, batch[1][0].shape, batch.n_train.shape
+        ((2, 8, 3), (8, 3), (2,))
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._facts: list[DatasetFacts] | None = None
+
+    @property
+    def x(self) -> Tensor:
+        """Features, f32; NaN where a value is missing."""
+        return self._inner.x
+
+    @property
+    def y(self) -> Tensor:
+        """Targets, f32: numbers, or labels."""
+        return self._inner.y
+
+    @property
+    def first(self) -> int:
+        """The index of the first dataset."""
+        return self._inner.first
+
+    @property
+    def layout(self) -> str:
+        """"padded" or "packed"."""
+        return "packed" if self._inner.packed else "padded"
+
+    @property
+    def places(self) -> list[tuple[int, int, int]]:
+        """Packed: where each dataset begins in x and in y, and how far its rows are apart in x."""
+        return self._inner.places
+
+    @property
+    def facts(self) -> list[DatasetFacts]:
+        """What is known of each dataset; waits for the device the first time."""
+        if self._facts is None:
+            self._facts = [
+                DatasetFacts(*fields, dict(zip(_REASONS, rejected, strict=True)))
+                for *fields, rejected in self._inner.facts()
+            ]
+        return self._facts
+
+    def _of_all(self, name: str) -> np.ndarray:
+        return np.array([getattr(facts, name) for facts in self.facts], np.int64)
+
+    @property
+    def n_rows(self) -> np.ndarray:
+        """Rows of each dataset."""
+        return self._of_all("n_rows")
+
+    @property
+    def n_features(self) -> np.ndarray:
+        """Features of each dataset."""
+        return self._of_all("n_features")
+
+    @property
+    def n_classes(self) -> np.ndarray:
+        """Classes of each dataset, 0 for a numeric target."""
+        return self._of_all("n_classes")
+
+    @property
+    def n_train(self) -> np.ndarray:
+        """Rows of each dataset before its split."""
+        return self._of_all("n_train")
+
+    def hashes(self) -> list[int]:
+        """A 64-bit hash of each dataset, which does not depend on how it lies in memory."""
+        return [self._inner.hash(k) for k in range(len(self))]
+
+    def to(self, device: str) -> Batch:
+        """The same datasets on another device."""
+        return Batch(self._inner.to(device))
+
+    def __len__(self) -> int:
+        return self._inner.count
+
+    def __getitem__(self, k: int) -> tuple[Tensor, Tensor]:
+        return self._inner.dataset(k + len(self) if k < 0 else k)
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        last = self.first + len(self) - 1
+        return f"Batch(datasets {self.first} to {last}, {self.layout}, x={self.x.shape})"
+
+
+class Prior:
+    """A distribution over tables, from which dataset k of a seed is drawn.
+
+    family: "simple" (a sum of sin, cos, tanh, exp and linear terms of even features), "mlp" (random
+    networks), "tree" (random trees), "graph" (random graphs of random functions), or "mix" of them
+    by weights, as in mix={"mlp": 0.7, "tree": 0.3}.
+
+    rows, features, classes: a number, or (low, high), both included, or "log low:high".
+    regression: a numeric target; classes do not count.
+    train_share, missing_share: of the rows before the split, of the cells left out; a number, or
+    (low, high), drawn evenly.
+    balanced: classes cut at even quantiles; not in the graph family.
+    filter_constant, filter_classes, filter_predictable, filter_trivial: what datasets must pass;
+    those that do not are drawn again. The third holds in the graph family and in mixes.
+    nodes, edge_offset, graph_noise, max_categories: of the graph family.
+    reference_choices, reference_warps, reference_categories: known faults of the reference
+    implementation, off unless they are asked for.
+
+        >>> prior = Prior("mlp", rows=100, features=(2, 5), classes=2, seed=7)
+        >>> batch = prior.batch(4)
+        >>> batch.x.shape, [facts.index for facts in prior.batch(2).facts]
+        ((4, 100, 5), [4, 5])
+    """
+
+    def __init__(
+        self,
+        family: str = "graph",
+        *,
+        rows: Range = 1024,
+        features: Range = (1, 100),
+        classes: Range = (2, 10),
+        regression: bool = False,
+        train_share: float | Sequence[float] = (0.3, 0.9),
+        missing_share: float | Sequence[float] = 0.0,
+        balanced: bool = False,
+        filter_constant: bool = True,
+        filter_classes: bool = True,
+        filter_predictable: bool = True,
+        filter_trivial: bool = False,
+        nodes: int | Sequence[int] = (2, 32),
+        edge_offset: float = 0.0,
+        graph_noise: bool = False,
+        max_categories: int = 200,
+        reference_choices: bool = False,
+        reference_warps: bool = False,
+        reference_categories: bool = False,
+        mix: Sequence[float] | Mapping[str, float] | None = None,
+        seed: int = 0,
+        device: str = "cpu",
+    ) -> None:
+        config = _prior._Config()
+        config.family = family
+        config.rows = _range_text("rows", rows)
+        config.features = _range_text("features", features)
+        if not regression:
+            config.classes = _range_text("classes", classes)
+        config.train_share = _share("train_share", train_share)
+        config.missing_share = _share("missing_share", missing_share)
+        low, high = _range_text("nodes", nodes).partition(":")[::2]
+        config.nodes = int(low), int(high or low)
+        if mix is not None:
+            config.mix = _mix_weights(mix)
+        if not 0 <= seed < 2**64:
+            raise InvalidArgument(f"[prior] seed {seed}: expected 0 to 2^64 - 1")
+        for name, value in {
+            "regression": regression, "balanced": balanced, "filter_constant": filter_constant,
+            "filter_classes": filter_classes, "filter_predictable": filter_predictable,
+            "filter_trivial": filter_trivial, "edge_offset": edge_offset,
+            "graph_noise": graph_noise, "max_categories": max_categories,
+            "reference_choices": reference_choices, "reference_warps": reference_warps,
+            "reference_categories": reference_categories, "seed": seed,
+        }.items():
+            setattr(config, name, value)
+        self._start(config, device, 0)
+
+    def _start(self, config: Any, device: str, position: int) -> None:
+        self._inner = _prior._Prior(config, device)
+        self.position = position  # where the next batch begins
+
+    @classmethod
+    def from_json(cls, text: str, seed: int = 0, device: str = "cpu") -> Prior:
+        """A prior from the configuration that to_json wrote."""
+        return _restore(text, seed, device, 0)
+
+    def to_json(self) -> str:
+        """The configuration, without seed and device, as one line."""
+        return self._inner.config.to_json()
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration, without seed and device."""
+        return json.loads(self.to_json())
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+        return self._inner.config.seed
+
+    @property
+    def device(self) -> str:
+        """Where datasets are made."""
+        return self._inner.device
+
+    def batch(self, count: int, first: int | None = None, layout: str = "padded") -> Batch:
+        """Datasets `first` to first + count - 1, or the next `count`, on the current stream.
+
+        Other Python threads run meanwhile; on a GPU the call returns before the work is done.
+        """
+        if layout not in ("padded", "packed"):
+            raise InvalidArgument(f"[prior.batch] layout: \"padded\" or \"packed\", not {layout!r}")
+        begin = self.position if first is None else first
+        if begin < 0:
+            raise InvalidArgument(f"[prior.batch] first {begin} is below 0")
+        made = Batch(self._inner.batch(begin, count, layout == "packed"))
+        self.position = begin + count
+        return made
+
+    def describe(self, k: int) -> dict[str, Any]:
+        """The model behind dataset k: its nodes with their parents and mechanisms, its edges, and
+        the node that each feature and the target is read from.
+
+            >>> model = Prior("graph", rows=64, features=3, classes=2).describe(0)
+            >>> sorted(model)[:3], all(a < b for a, b in model["edges"])
+            (['bayes_error', 'edges', 'family'], True)
+        """
+        described = json.loads(self._inner.describe(_index(k)))
+        described["edges"] = [
+            (parent, node["id"]) for node in described["nodes"] for parent in node["parents"]
+        ]
+        return described
+
+    def intervene(self, k: int, column: int, value: float) -> Worlds:
+        """Dataset k, and the same with feature `column` set to `value` in every row: what does not
+        depend on it stays as it was, bit for bit. On the CPU.
+        """
+        return Worlds(*self._inner.intervene(_index(k), column, value))
+
+    def without_noise(self, k: int) -> Worlds:
+        """Dataset k, and the same without noise, each sampled class the likeliest. On the CPU."""
+        return Worlds(*self._inner.without_noise(_index(k)))
+
+    def hash(self, k: int | Iterable[int]) -> int:
+        """A 64-bit hash of dataset k, or one over several in order.
+
+            >>> prior = Prior("simple", rows=8, features=3, classes=2, seed=1)
+            >>> prior.hash(2) == prior.batch(3, first=0).hashes()[2]
+            True
+        """
+        if isinstance(k, (int, np.integer)):
+            return self._inner.batch(_index(k), 1, False).hash(0)
+        return _prior.hash_all([self.hash(one) for one in k])
+
+    def to_parquet(
+        self,
+        path: str | os.PathLike[str],
+        count: int,
+        first: int = 0,
+        batch_size: int = 64,
+        compression: str = "zstd",
+    ) -> None:
+        """Writes datasets to a Parquet file, one row a row: columns `dataset`, `row`, `is_train`,
+        `y`, and `x0`, `x1`, …, null beyond a dataset's own features. Needs pyarrow. The file's
+        metadata holds configuration, seed and hashes; a killed run leaves the old file or none.
+        """
+        from .parquet import write_parquet
+
+        write_parquet(self, path, count, first, batch_size, compression)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.to_json(), self.seed, self.device, self.position)
+
+    def __repr__(self) -> str:
+        config = self.config
+        parts = [f"{name}={config[name]!r}" for name in ("rows", "features", "classes")
+                 if name in config]
+        if config["regression"]:
+            parts.append("regression=True")
+        return (f"Prior({config['family']!r}, {', '.join(parts)}, seed={self.seed}, "
+                f"device={self.device!r})")
+
+
+def _index(k: int) -> int:
+    if not 0 <= k < 2**64:
+        raise InvalidArgument(f"[prior] dataset {k}: expected an index from 0")
+    return int(k)
+
+
+def _restore(text: str, seed: int, device: str, position: int) -> Prior:
+    config = _prior._Config.from_json(text)
+    config.seed = seed
+    prior = Prior.__new__(Prior)
+    prior._start(config, device, position)
+    return prior
+
+
+def __getattr__(name: str) -> Any:
+    if name == "TorchDataset":  # imports torch, which not every user has
+        from .torch_dataset import TorchDataset
+
+        return TorchDataset
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -39,13 +39,6 @@ std::string_view advice(int error) {
   }
 }
 
-[[noreturn]] void fail_io(std::string_view operation, std::string_view attempt,
-                          const std::filesystem::path& path, int error) {
-  fail(ErrorKind::io, operation,
-       fmt::format("cannot {} \"{}\": {}{}", attempt, path.c_str(),
-                   std::system_category().message(error), advice(error)));
-}
-
 // The system would take what stands before the zero for the whole path.
 bool has_zero(const std::filesystem::path& path) {
   return path.native().find('\0') != std::string::npos;
@@ -122,6 +115,31 @@ void sync_folder(const std::filesystem::path& target) {
 }
 
 }  // namespace
+
+void fail_io(std::string_view operation, std::string_view attempt,
+             const std::filesystem::path& path, int error) {
+  fail(ErrorKind::io, operation,
+       fmt::format("cannot {} \"{}\": {}{}", attempt, path.c_str(),
+                   std::system_category().message(error), advice(error)));
+}
+
+LockedFile::LockedFile(std::string_view operation, const std::filesystem::path& path, bool create) {
+  if (has_zero(path)) fail_io(operation, "write", path, EINVAL);
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0666);
+  if (descriptor_ < 0) fail_io(operation, "write", path, errno);
+  // Of the open file, not of the process; libraries that use flock on it do not meet this one.
+  // Where the file system has no locks there is none.
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  if (::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES)) return;
+  close();
+  fail(ErrorKind::io, operation,
+       fmt::format("cannot write \"{}\": another run is writing it; wait for it, or choose another "
+                   "name",
+                   path.c_str()));
+}
+
+bool LockedFile::close() { return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0; }
 
 MappedFile::MappedFile(std::string_view operation, const std::filesystem::path& path) {
   if (has_zero(path)) fail_io(operation, "read", path, EINVAL);

@@ -11,6 +11,28 @@
 
 namespace causeway {
 
+// Throws the io error [operation] cannot <attempt> "path": <what the system says>; <what to do>.
+[[noreturn]] void fail_io(std::string_view operation, std::string_view attempt,
+                          const std::filesystem::path& path, int error);
+
+// Open for writing, and ours alone among those who take this lock; made where there is none. The
+// system drops the lock when the process ends.
+class LockedFile {
+ public:
+  // Throws io errors that begin with [operation], also where another holds the lock.
+  LockedFile(std::string_view operation, const std::filesystem::path& path, bool create);
+  ~LockedFile() { close(); }
+  LockedFile(const LockedFile&) = delete;
+  LockedFile& operator=(const LockedFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  // False where the system could not write all, with errno saying why.
+  bool close();
+
+ private:
+  int descriptor_ = -1;
+};
+
 // The bytes of a regular file, mapped read-only. They stay valid when the file is replaced or
 // removed meanwhile, but not when another program shortens it in place.
 class MappedFile {

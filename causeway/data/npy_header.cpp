@@ -175,8 +175,13 @@ NpyHeader parse_npy_header(const Origin& origin, std::span<const std::byte> file
 }
 
 std::string make_npy_header(DType dtype, const Shape& shape) {
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
-                                 size_of(dtype) == 1 ? '|' : '<', code_of(dtype), to_string(shape));
+  const std::string descr = fmt::format("{}{}", size_of(dtype) == 1 ? '|' : '<', code_of(dtype));
+  return make_npy_header(descr, shape);
+}
+
+std::string make_npy_header(std::string_view descr, const Shape& shape) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr,
+                                 to_string(shape));
   // NumPy leaves room for the first size to grow in place to its longest.
   constexpr std::size_t kLongestSize = 21;
   if (!shape.empty()) text.append(kLongestSize - std::to_string(shape[0]).size(), ' ');

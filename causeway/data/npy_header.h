@@ -25,5 +25,7 @@ NpyHeader parse_npy_header(const Origin& origin, std::span<const std::byte> file
 // The bytes np.save puts before the elements of a row-major array. bf16 is written '<V2', as
 // np.save writes ml_dtypes.bfloat16: np.load(path).view(ml_dtypes.bfloat16) reads it back.
 std::string make_npy_header(DType dtype, const Shape& shape);
+// The same for elements of a type in NumPy's own words, such as "|S14" for fourteen letters.
+std::string make_npy_header(std::string_view descr, const Shape& shape);
 
 }  // namespace causeway::data

@@ -1,0 +1,35 @@
+// HDF5 files of arrays, by the C library (1.10 or newer): chunked along the entries, which can
+// grow, the same data the same bytes. A build without HDF5 takes no_hdf5.cpp, whose functions
+// throw.
+#pragma once
+
+#include "causeway/data/array_file.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace causeway::data {
+
+// "1.10.8", or "" in a build without HDF5.
+std::string hdf5_version();
+
+// Overwrites what is at `path`. Room for all entries is allotted at once, and after that only
+// numbers are written: a killed writer leaves a file that opens. Writing beyond the last entry
+// makes the arrays longer.
+std::unique_ptr<ArrayFile> create_hdf5(std::string_view operation,
+                                       const std::filesystem::path& path,
+                                       const ArrayLayout& layout);
+
+// Any file whose arrays, of the types of ours, lie in its root. Throws io errors for what cannot be
+// opened, format errors for what is cut off, damaged or no HDF5 file.
+std::unique_ptr<ArrayFile> open_hdf5(std::string_view operation, const std::filesystem::path& path);
+
+// To go on writing a file that create_hdf5 began. Throws a format error where the file has not that
+// layout.
+std::unique_ptr<ArrayFile> resume_hdf5(std::string_view operation,
+                                       const std::filesystem::path& path,
+                                       const ArrayLayout& layout);
+
+}  // namespace causeway::data

@@ -1,0 +1,206 @@
+// An .npz whose entries are written in any order: every array's place follows from the layout.
+#include "causeway/data/crc32.h"
+#include "causeway/data/npy_header.h"
+#include "causeway/data/npz.h"
+#include "causeway/data/tensor_bytes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace causeway::data {
+
+namespace {
+
+// Where an array of the file lies. Constants are all header.
+struct Place {
+  zip::Entry entry;
+  std::string npy_header;
+  std::uint64_t data_offset = 0;
+  std::uint64_t entry_bytes = 0;
+};
+
+std::vector<Place> places_of(const ArrayLayout& layout) {
+  std::vector<Place> places;
+  const auto add = [&](const std::string& name, std::string npy_header, std::uint64_t n_bytes) {
+    Place place;
+    place.entry.name = name + ".npy";
+    place.entry.size = npy_header.size() + n_bytes;
+    place.npy_header = std::move(npy_header);
+    if (!places.empty()) {
+      const zip::Entry& last = places.back().entry;
+      place.entry.offset = last.offset + zip::header(last).size() + last.size;
+    }
+    place.data_offset =
+        place.entry.offset + zip::header(place.entry).size() + place.npy_header.size();
+    places.push_back(std::move(place));
+  };
+  for (const ArrayColumn& column : layout.columns) {
+    Shape shape = column.entry;
+    shape.insert(0, layout.n_entries);
+    const std::uint64_t n_bytes = static_cast<std::uint64_t>(numel(shape)) * size_of(column.dtype);
+    add(column.name, make_npy_header(column.dtype, shape), n_bytes);
+    places.back().entry_bytes =
+        static_cast<std::uint64_t>(numel(column.entry)) * size_of(column.dtype);
+  }
+  for (const ArrayConstant& constant : layout.constants) add(constant.name, npy_of(constant), 0);
+  return places;
+}
+
+class NpzDump : public ArrayFile {
+ public:
+  NpzDump(std::string_view operation, const std::filesystem::path& path, const ArrayLayout& layout,
+          bool is_new)
+      : operation_(operation),
+        path_(path),
+        layout_(layout),
+        places_(places_of(layout)),
+        file_(operation, path, is_new) {
+    is_new ? begin() : check();
+  }
+
+  const ArrayLayout& layout() const override { return layout_; }
+
+  void write(std::string_view name, std::int64_t first, const Tensor& values) override {
+    const Place& place = place_of(name, first, values.size(0));
+    const Tensor packed = packed_on_host(values);
+    put(bytes_of(packed),
+        place.data_offset + static_cast<std::uint64_t>(first) * place.entry_bytes);
+  }
+
+  Tensor read(std::string_view name, std::int64_t first, std::int64_t count) override {
+    const Place& place = place_of(name, first, count);
+    const ArrayColumn& column = layout_.columns[static_cast<std::size_t>(&place - places_.data())];
+    Shape shape = column.entry;
+    shape.insert(0, count);
+    Tensor values = Tensor::empty(shape, column.dtype);
+    get({values.data(), values.n_bytes()},
+        place.data_offset + static_cast<std::uint64_t>(first) * place.entry_bytes);
+    return values;
+  }
+
+  void finish() override {
+    std::vector<zip::Entry> entries;
+    for (Place& place : places_) {
+      place.entry.crc = crc_of(place);
+      const std::string header = zip::header(place.entry);
+      put(std::as_bytes(std::span(header)), place.entry.offset);
+      entries.push_back(place.entry);
+    }
+    const std::string directory = zip::directory(entries, end());
+    put(std::as_bytes(std::span(directory)), end());
+    if (::ftruncate(file_.descriptor(), static_cast<off_t>(end() + directory.size())) != 0 ||
+        ::fsync(file_.descriptor()) != 0 || !file_.close()) {
+      fail_io(operation_, "write", path_, errno);
+    }
+  }
+
+ private:
+  std::string operation_;
+  std::filesystem::path path_;
+  ArrayLayout layout_;
+  std::vector<Place> places_;
+  LockedFile file_;
+
+  // One past the last array's last byte.
+  std::uint64_t end() const { return places_.back().entry.size + end_of_header(places_.back()); }
+  static std::uint64_t end_of_header(const Place& place) {
+    return place.entry.offset + zip::header(place.entry).size();
+  }
+
+  void begin() {
+    // What a file system leaves out of a file reads as zeros and takes no room.
+    if (::ftruncate(file_.descriptor(), 0) != 0 ||
+        ::ftruncate(file_.descriptor(), static_cast<off_t>(end())) != 0) {
+      fail_io(operation_, "write", path_, errno);
+    }
+    for (const Place& place : places_) {
+      const std::string header = zip::header(place.entry) + place.npy_header;
+      put(std::as_bytes(std::span(header)), place.entry.offset);
+    }
+  }
+
+  void check() {
+    const Origin origin{operation_, path_.string()};
+    struct stat status;
+    if (::fstat(file_.descriptor(), &status) != 0) fail_io(operation_, "read", path_, errno);
+    if (static_cast<std::uint64_t>(status.st_size) < end()) {
+      origin.fail_format(fmt::format("expected at least {} bytes, got {}; the dump is cut off",
+                                     end(), status.st_size));
+    }
+    for (const Place& place : places_) {
+      const std::string expected = zip::header(place.entry) + place.npy_header;
+      std::string found(expected.size(), '\0');
+      get(std::as_writable_bytes(std::span(found)), place.entry.offset);
+      found.replace(zip::kCrcOffset, 4, 4, '\0');  // finish() alone knows the checksum
+      if (found != expected) {
+        origin.fail_format(fmt::format("the header of {} is damaged, or of another dump",
+                                       shown(place.entry.name)));
+      }
+    }
+  }
+
+  const Place& place_of(std::string_view name, std::int64_t first, std::int64_t count) const {
+    const int column = find_column(layout_, name);
+    if (column < 0 || first < 0 || count < 0 || first > layout_.n_entries - count) {
+      fail(ErrorKind::invalid_argument, operation_,
+           fmt::format("entries {} to {} of {}: the file has {}", first, first + count, shown(name),
+                       layout_.n_entries));
+    }
+    return places_[static_cast<std::size_t>(column)];
+  }
+
+  std::uint32_t crc_of(const Place& place) const {
+    std::vector<std::byte> buffer(std::size_t{1} << 20);
+    std::uint32_t crc = 0;
+    const std::uint64_t begin = end_of_header(place);
+    for (std::uint64_t at = 0; at < place.entry.size; at += buffer.size()) {
+      const auto piece =
+          std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), place.entry.size - at));
+      get(piece, begin + at);
+      crc = crc32(piece, crc);
+    }
+    return crc;
+  }
+
+  void put(std::span<const std::byte> bytes, std::uint64_t offset) const {
+    while (!bytes.empty()) {
+      const ssize_t done =
+          ::pwrite(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) fail_io(operation_, "write", path_, errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(done));
+      offset += static_cast<std::uint64_t>(done);
+    }
+  }
+
+  void get(std::span<std::byte> bytes, std::uint64_t offset) const {
+    while (!bytes.empty()) {
+      const ssize_t done =
+          ::pread(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (done < 0 && errno == EINTR) continue;
+      if (done <= 0) fail_io(operation_, "read", path_, done < 0 ? errno : EIO);
+      bytes = bytes.subspan(static_cast<std::size_t>(done));
+      offset += static_cast<std::uint64_t>(done);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ArrayFile> create_npz(std::string_view operation, const std::filesystem::path& path,
+                                      const ArrayLayout& layout) {
+  return std::make_unique<NpzDump>(operation, path, layout, true);
+}
+
+std::unique_ptr<ArrayFile> resume_npz(std::string_view operation, const std::filesystem::path& path,
+                                      const ArrayLayout& layout) {
+  return std::make_unique<NpzDump>(operation, path, layout, false);
+}
+
+}  // namespace causeway::data

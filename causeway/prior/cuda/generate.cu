@@ -44,6 +44,25 @@ struct WarpLanes {
     return result;
   }
   template <class F>
+  __device__ __forceinline__ int place_of_greatest(int n, const F& f) const {
+    float best = -1.0f;
+    int place = -1;
+    for (int i = lane; i < n; i += kLanes) {
+      const float value = f(i);
+      place = value > best ? i : place;
+      best = value > best ? value : best;
+    }
+#pragma unroll
+    for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+      const float other = __shfl_xor_sync(0xffffffffu, best, mask);
+      const int there = __shfl_xor_sync(0xffffffffu, place, mask);
+      const bool takes = other > best || (other == best && there >= 0 && there < place);
+      place = takes ? there : place;
+      best = takes ? other : best;
+    }
+    return place;
+  }
+  template <class F>
   __device__ __forceinline__ void each(int n, const F& f) const {
     for (int i = lane; i < n; i += kLanes) f(i);
   }
@@ -57,11 +76,36 @@ struct Block {
 
   __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ int size() const { return kThreads; }
-  // The barrier for threads that may have come apart within their warp: of functions that are called,
-  // not inlined, __syncthreads would ask for more than they promise.
+  // The barrier for threads that may have come apart within their warp: of functions that are
+  // called, not inlined, __syncthreads would ask for more than they promise.
   __device__ __forceinline__ void sync() const { asm volatile("barrier.sync 0;" ::: "memory"); }
   __device__ __forceinline__ int add(std::int32_t* to, std::int32_t value) const {
     return atomicAdd(to, value);
+  }
+  __device__ __forceinline__ void add_wide(std::int32_t* to, std::int64_t value) const {
+    atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+  }
+  __device__ __forceinline__ void lower(std::uint32_t* to, std::uint32_t value) const {
+    atomicMin(to, value);
+  }
+  __device__ __forceinline__ void raise(std::uint32_t* to, std::uint32_t value) const {
+    atomicMax(to, value);
+  }
+  __device__ __forceinline__ void add_before(std::int32_t* values, int n) const {
+    if (threadIdx.x >= kLanes) return;
+    const int lane = static_cast<int>(threadIdx.x);
+    std::int32_t sum = 0;
+    for (int first = 0; first < n; first += kLanes) {
+      const std::int32_t own = first + lane < n ? values[first + lane] : 0;
+      std::int32_t through = own;
+#pragma unroll
+      for (int step = 1; step < kLanes; step *= 2) {
+        const std::int32_t other = __shfl_up_sync(0xffffffffu, through, step);
+        if (lane >= step) through += other;
+      }
+      if (first + lane < n) values[first + lane] = sum + through - own;
+      sum += __shfl_sync(0xffffffffu, through, kLanes - 1);
+    }
   }
   __device__ __forceinline__ bool any(bool value) const { return any_bits(value ? 1 : 0) != 0; }
   __device__ __forceinline__ std::uint64_t any_bits(std::uint64_t own) const {
@@ -116,7 +160,7 @@ struct Block {
   }
 };
 
-__global__ void __launch_bounds__(kThreads, 2)
+__global__ void __launch_bounds__(kThreads, 3)
     generate_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, float* arenas,
                     unsigned long long* next) {
   __shared__ Shared shared;
@@ -132,8 +176,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     if (k >= out.count) return;
     const DatasetOut to = out.of(k);
     const DatasetInfo info =
-        make_dataset(team, recipe, seed, out.first + static_cast<std::uint64_t>(k), 0,
-                     OtherWorld{}, shared, arena, to);
+        make_dataset(team, recipe, seed, out.first + static_cast<std::uint64_t>(k), 0, OtherWorld{},
+                     shared, arena, to);
     if (threadIdx.x == 0) out.info[k] = info;
     if (out.places != nullptr) continue;
     const int unused = (out.rows - info.n_rows) * out.features;

@@ -56,11 +56,6 @@ CAUSEWAY_HOST_DEVICE float softplus_of(float x) {
   return at_least(x, 0.0f) + tail;
 }
 
-// Large arguments lose their last bits first, so those beyond the reduction's reach may end there.
-CAUSEWAY_HOST_DEVICE float bounded_angle(float x) { return clamped(x, -6.0e6f, 6.0e6f); }
-CAUSEWAY_HOST_DEVICE float sin_of(float x) { return elementary::sin(bounded_angle(x)); }
-CAUSEWAY_HOST_DEVICE float cos_of(float x) { return elementary::cos(bounded_angle(x)); }
-
 CAUSEWAY_HOST_DEVICE float whole_power(float x, int exponent) {
   float result = x;
   for (int k = 1; k < exponent; ++k) result *= x;

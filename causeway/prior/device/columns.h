@@ -6,14 +6,12 @@
 
 namespace causeway::prior {
 
-// out = x m^T, with m of (out columns, x columns), row by row: each element one chain of fused
-// multiply-adds over x's columns in order. A CPU's thread takes blocks of rows and outputs so that
-// vectors stay in registers, a GPU's one row and a few outputs.
+// A CPU's thread takes blocks of rows and outputs so that vectors stay in registers.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, const Columns& x, const float* m,
-                                        const Columns& out) {
+CAUSEWAY_HOST_DEVICE void multiply_blocks(W& w, const Columns& x, const float* m,
+                                          const Columns& out) {
   constexpr int kRows = W::Team::kRows;
-  constexpr int kOuts = kRows == 1 ? 8 : 2;
+  constexpr int kOuts = 2;
   const int n_in = x.n_columns;
   for_rows(w.team, w.n_rows, [&](int row) {
     for (int o = 0; o < out.n_columns; o += kOuts) {
@@ -35,6 +33,81 @@ CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, const Columns& x, const float* m,
       }
     }
   });
+}
+
+inline constexpr int kTile = 8;  // outputs that a thread of many keeps at a time
+
+CAUSEWAY_HOST_DEVICE void load_tile(const float* from, float (&values)[kTile]) {
+#if defined(__CUDA_ARCH__)
+  const float4 low = *reinterpret_cast<const float4*>(from);
+  const float4 high = *reinterpret_cast<const float4*>(from + 4);
+  values[0] = low.x, values[1] = low.y, values[2] = low.z, values[3] = low.w;
+  values[4] = high.x, values[5] = high.y, values[6] = high.z, values[7] = high.w;
+#else
+  for (int k = 0; k < kTile; ++k) values[k] = from[k];
+#endif
+}
+
+// A thread of many takes kEach rows and kTile outputs, whose factors lie side by side in `turned`.
+template <int kEach, class W>
+CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, const Columns& x, const float* turned, int pitch,
+                                         const Columns& out) {
+  const int step = w.team.size();
+  const int last = w.n_rows - 1;
+  for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
+    int rows[kEach];
+    for (int b = 0; b < kEach; ++b) rows[b] = first + b * step < last ? first + b * step : last;
+    for (int o = 0; o < out.n_columns; o += kTile) {
+      float sum[kEach][kTile] = {};
+      const float* from = turned + o;
+      const float* column = x.data;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+      for (int i = 0; i < x.n_columns; ++i, from += pitch, column += x.stride) {
+        float factors[kTile];
+        load_tile(from, factors);
+        for (int b = 0; b < kEach; ++b) {
+          const float value = column[rows[b]];
+          for (int k = 0; k < kTile; ++k) sum[b][k] = elementary::fma(value, factors[k], sum[b][k]);
+        }
+      }
+      for (int b = 0; b < kEach; ++b) {
+        if (first + b * step > last) continue;
+        for (int k = 0; k < kTile; ++k) {
+          if (o + k < out.n_columns) out.column(o + k)[rows[b]] = sum[b][k];
+        }
+      }
+    }
+  }
+}
+
+// out = x m^T, with m of (out columns, x columns), row by row: each element one chain of fused
+// multiply-adds over x's columns in order.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, const Columns& x, const float* m,
+                                        const Columns& out) {
+  const int n_in = x.n_columns;
+  const int pitch = (out.n_columns + kTile - 1) / kTile * kTile;
+  const Scratch scratch(w.arena);
+  float* turned = w.arena.take(static_cast<std::int64_t>(n_in) * pitch);
+  if (w.arena.failed) return;
+  if constexpr (W::Team::kRows > 1) {
+    multiply_blocks(w, x, m, out);
+  } else {
+    for_each(w.team, n_in * pitch, [&](int at) {
+      const int o = at % pitch;
+      turned[at] = o < out.n_columns ? m[static_cast<std::int64_t>(o) * n_in + at / pitch] : 0.0f;
+    });
+    w.team.sync();
+    const int each = (w.n_rows + w.team.size() - 1) / w.team.size();
+    if (each >= 3)
+      multiply_tiles<4>(w, x, turned, pitch, out);
+    else if (each == 2)
+      multiply_tiles<2>(w, x, turned, pitch, out);
+    else
+      multiply_tiles<1>(w, x, turned, pitch, out);
+  }
   w.team.sync();
 }
 

@@ -20,6 +20,48 @@ CAUSEWAY_HOST_DEVICE float power(float x, float p) {
   return x > 0.0f ? result : 0.0f;
 }
 
+// The sine within 1e-7 of the greatest value, in half the instructions of elementary::sin. Large
+// arguments lose their last bits first, so those beyond the reduction's reach may end there.
+CAUSEWAY_HOST_DEVICE float sin_of(float x) {
+  const float bounded = clamped(x, -6.0e6f, 6.0e6f);
+  const float place = elementary::shifted(bounded * 0.318309886f);
+  const float n = place - elementary::kShift;
+  float r = elementary::fma(n, -3.14159274f, bounded);  // pi in two parts
+  r = elementary::fma(n, 8.74227766e-8f, r);
+  const float z = r * r;
+  float p = 2.633695e-6f;
+  p = elementary::fma(p, z, -1.9822418e-4f);
+  p = elementary::fma(p, z, 8.33324e-3f);
+  p = elementary::fma(p, z, -1.6666666e-1f);
+  const float sine = elementary::fma(p * z, r, r);
+  return elementary::from_bits(elementary::bits_of(sine) ^ (elementary::bits_of(place) << 31));
+}
+CAUSEWAY_HOST_DEVICE float cos_of(float x) { return sin_of(x + 1.57079633f); }
+
+// x^p for a normal x > 0, within 4e-6 of itself for |p| <= 4, in half the instructions of power.
+CAUSEWAY_HOST_DEVICE float quick_power(float x, float p) {
+  const std::uint32_t shifted = elementary::bits_of(x) - 0x3f3504f3u;  // sqrt(1/2)
+  const auto e = static_cast<float>(static_cast<std::int32_t>(shifted) >> 23);
+  const float f = elementary::from_bits((shifted & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+  float q = 0.17613159f;
+  q = elementary::fma(q, f, -0.27097297f);
+  q = elementary::fma(q, f, 0.29510576f);
+  q = elementary::fma(q, f, -0.35918522f);
+  q = elementary::fma(q, f, 0.48064846f);
+  q = elementary::fma(q, f, -0.7213677f);
+  q = elementary::fma(q, f, 1.4426963f);
+  const float log2 = clamped(p * elementary::fma(q, f, e), -125.0f, 125.0f);
+  const float place = elementary::shifted(log2);
+  const float r = log2 - (place - elementary::kShift);
+  float t = 1.3410307e-3f;
+  t = elementary::fma(t, r, 9.676269e-3f);
+  t = elementary::fma(t, r, 5.5502962e-2f);
+  t = elementary::fma(t, r, 2.4022102e-1f);
+  t = elementary::fma(t, r, 6.9314724e-1f);
+  t = elementary::fma(t, r, 1.0f);
+  return t * elementary::power_of_two(elementary::bits_of(place));
+}
+
 // The greatest integer not above x.
 CAUSEWAY_HOST_DEVICE float floor_of(float x) {
 #if defined(__CUDA_ARCH__)

@@ -43,11 +43,25 @@ struct ForestTree {
   float* threshold;
   float* best;       // a level's (nodes, features) scores
   float* candidate;  // and thresholds
+  // The cell (node, group) of each entry; and, for a team of many, the ends of every (node,
+  // feature), and how much of each (node, feature, group) lies below the threshold.
+  std::int32_t* cell;
+  std::int32_t* moved_cell;
+  std::uint32_t* ends;
+  std::int32_t* below;
 };
+
+// Words of `below` for each (node, feature): a count a class, or a count and a sum of 64 bits.
+CAUSEWAY_HOST_DEVICE int below_words(int n_classes) { return n_classes > 0 ? n_classes : 4; }
 
 // The score of a split into sums of the target: how far apart the halves' means are, weighed.
 CAUSEWAY_HOST_DEVICE float split_score(double left, double right, int n_left, int n_right) {
   return static_cast<float>(left / n_left + right / n_right);
+}
+
+// The target as an integer.
+CAUSEWAY_HOST_DEVICE std::int64_t whole_target(float y) {
+  return static_cast<std::int64_t>(y * kTargetScale);
 }
 
 // Candidates of one node: for each of kWide features a random threshold between its ends, and its
@@ -113,7 +127,7 @@ CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, const ForestData& data
     std::int64_t total = 0;
     for (int i = begin[0]; i < end; ++i) {
       const float* row = data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + first;
-      const auto y = static_cast<std::int64_t>(data.y[tree.rows[i]] * kTargetScale);
+      const auto y = whole_target(data.y[tree.rows[i]]);
       total += y;
       for (int k = 0; k < kWide; ++k) {
         const bool inside = row[k] <= threshold[k];
@@ -136,6 +150,150 @@ CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, const ForestData& data
   }
 }
 
+// f(feature, first entry, last entry) for pieces of a level's entries: a warp takes 32 of them and
+// up to 32 features, a lane one feature and all or a share of the entries.
+template <class W, class F>
+CAUSEWAY_HOST_DEVICE void for_pieces(const W& w, const ForestData& data, const F& f) {
+  int wide = kLanes;
+  while (wide / 2 >= data.n_features) wide /= 2;
+  const int share = kLanes / (kLanes / wide);  // entries of a lane
+  const int n_blocks = (data.n_features + kLanes - 1) / kLanes;
+  const int n_chunks = (data.n_rows + kLanes - 1) / kLanes;
+  w.team.columns(n_chunks * n_blocks, [&](int at, const auto& lanes) {
+    const int first_entry = at / n_blocks * kLanes;
+    const int first_feature = at % n_blocks * kLanes;
+    lanes.each(kLanes, [&](int lane) {
+      const int feature = first_feature + lane % wide;
+      const int first = first_entry + lane / wide * share;
+      const int end = first + share < data.n_rows ? first + share : data.n_rows;
+      if (feature < data.n_features && first < end) f(feature, first, end);
+    });
+  });
+}
+
+// judge_features by a team of many: entries are shared among all, whatever the nodes' sizes, and
+// what they find is joined by integers.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void judge_level(const W& w, const ForestData& data,
+                                           const ForestTree& tree, std::uint32_t site, int level,
+                                           int n_groups) {
+  const int n_nodes = 1 << level;
+  const int n_pairs = n_nodes * data.n_features;
+  const int words = below_words(data.n_classes);
+  for_each(w.team, n_pairs, [&](int at) {
+    tree.ends[2 * at] = 0xffffffffu;
+    tree.ends[2 * at + 1] = 0;
+  });
+  for_each(w.team, n_pairs * words, [&](int at) { tree.below[at] = 0; });
+  w.team.sync();
+  const auto value_at = [&](int i, int feature) {
+    return data.x[static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + feature];
+  };
+  for_pieces(w, data, [&](int feature, int first, int end) {
+    int node = tree.cell[first] / n_groups;
+    std::uint32_t low = 0xffffffffu;
+    std::uint32_t high = 0;
+    const auto hand_in = [&] {
+      w.team.lower(&tree.ends[2 * (node * data.n_features + feature)], low);
+      w.team.raise(&tree.ends[2 * (node * data.n_features + feature) + 1], high);
+    };
+    for (int i = first; i < end; ++i) {
+      const int here = tree.cell[i] / n_groups;
+      if (here != node) {
+        hand_in();
+        node = here;
+        low = 0xffffffffu;
+        high = 0;
+      }
+      const std::uint32_t key = order_key(value_at(i, feature));
+      low = key < low ? key : low;
+      high = key > high ? key : high;
+    }
+    hand_in();
+  });
+  w.team.sync();
+  for_each(w.team, n_pairs, [&](int at) {
+    const int node = at / data.n_features;
+    const float u = w.draws.uniform(site, static_cast<std::uint32_t>(n_nodes - 1 + node),
+                                    static_cast<std::uint32_t>(at % data.n_features));
+    const bool empty = tree.ends[2 * at] > tree.ends[2 * at + 1];
+    const float low = empty ? 3.4e38f : from_order_key(tree.ends[2 * at]);
+    const float high = empty ? -3.4e38f : from_order_key(tree.ends[2 * at + 1]);
+    const float threshold = elementary::fma(u, high - low, low);
+    tree.candidate[at] = threshold >= high ? low : threshold;
+  });
+  w.team.sync();
+  // The nodes' sums of a numeric target stand behind the rest.
+  std::int32_t* totals = tree.below + n_pairs * words;
+  if (data.n_classes == 0) {
+    for_each(w.team, 2 * n_nodes, [&](int at) { totals[at] = 0; });
+    w.team.sync();
+    for_each(w.team, data.n_rows, [&](int i) {
+      w.team.add_wide(totals + 2 * tree.cell[i], whole_target(data.y[tree.rows[i]]));
+    });
+  }
+  for_pieces(w, data, [&](int feature, int first, int end) {
+    int cell = -1;
+    float threshold = 0.0f;
+    std::int32_t count = 0;
+    std::int64_t sum = 0;
+    std::int32_t* to = tree.below;
+    const auto hand_in = [&] {
+      if (count == 0) return;
+      w.team.add(to, count);
+      if (data.n_classes == 0) w.team.add_wide(to + 2, sum);
+    };
+    for (int i = first; i < end; ++i) {
+      if (tree.cell[i] != cell) {
+        hand_in();
+        cell = tree.cell[i];
+        const int pair = cell / n_groups * data.n_features + feature;
+        threshold = tree.candidate[pair];
+        to = tree.below + pair * words + (data.n_classes > 0 ? cell % n_groups : 0);
+        count = 0;
+        sum = 0;
+      }
+      if (value_at(i, feature) > threshold) continue;
+      ++count;
+      if (data.n_classes == 0) sum += whole_target(data.y[tree.rows[i]]);
+    }
+    hand_in();
+  });
+  w.team.sync();
+  for_each(w.team, n_pairs, [&](int at) {
+    const int node = at / data.n_features;
+    const std::int32_t* begin = tree.begin + node * n_groups;
+    const std::int32_t* below = tree.below + at * words;
+    const int n = begin[n_groups] - begin[0];
+    double left = 0.0;
+    double right = 0.0;
+    int n_left = 0;
+    if (data.n_classes > 0) {
+      for (int group = 0; group < n_groups; ++group) {
+        const double l = below[group];
+        const double r = begin[group + 1] - begin[group] - below[group];
+        left += l * l;
+        right += r * r;
+        n_left += below[group];
+      }
+    } else {
+      std::int64_t sum, total = 0;
+      memcpy(&sum, below + 2, sizeof(sum));
+      memcpy(&total, totals + 2 * node, sizeof(total));
+      const auto l = static_cast<double>(sum);
+      const auto r = static_cast<double>(total - sum);
+      left = l * l;
+      right = r * r;
+      n_left = below[0];
+    }
+    const float low = from_order_key(tree.ends[2 * at]);
+    const float high = from_order_key(tree.ends[2 * at + 1]);
+    const bool splits = n > 0 && n_left > 0 && n_left < n && high - low > 1e-7f;
+    tree.best[at] = splits ? split_score(left, right, n_left, n - n_left) : -1.0f;
+  });
+  w.team.sync();
+}
+
 // The class of a row; all numbers are one group.
 CAUSEWAY_HOST_DEVICE int group_of(const ForestData& data, int row) {
   return data.n_classes > 0 ? static_cast<int>(data.y[row]) : 0;
@@ -156,20 +314,17 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_sample(const W& w, const ForestData& data,
     w.team.add(&tree.cursor[group_of(data, row)], 1);
   });
   w.team.sync();
-  if (w.team.rank() == 0) {
-    int at = 0;
-    for (int group = 0; group < n_groups; ++group) {
-      const int count = tree.cursor[group];
-      tree.begin[group] = at;
-      tree.cursor[group] = at;
-      at += count;
-    }
-    tree.begin[n_groups] = at;
-  }
+  w.team.add_before(tree.cursor, n_groups);
+  w.team.sync();
+  for_each(w.team, n_groups, [&](int group) { tree.begin[group] = tree.cursor[group]; });
+  if (w.team.rank() == 0) tree.begin[n_groups] = data.n_rows;
   w.team.sync();
   for_each(w.team, data.n_rows, [&](int i) {
     const int row = tree.moved[i];
-    tree.rows[w.team.add(&tree.cursor[group_of(data, row)], 1)] = row;
+    const int group = group_of(data, row);
+    const int place = w.team.add(&tree.cursor[group], 1);
+    tree.rows[place] = row;
+    tree.cell[place] = group;
   });
   w.team.sync();
 }
@@ -180,19 +335,14 @@ CAUSEWAY_HOST_DEVICE_CALL void split_level(const W& w, const ForestData& data,
                                            const ForestTree& tree, int level, int n_groups) {
   const int n_nodes = 1 << level;
   const int first_node = n_nodes - 1;
-  for_each(w.team, n_nodes, [&](int node) {
-    float best = -1.0f;
-    int feature = -1;
-    for (int f = 0; f < data.n_features; ++f) {
-      const float score = tree.best[node * data.n_features + f];
-      if (score > best) {
-        best = score;
-        feature = f;
-      }
-    }
-    tree.split[first_node + node] = feature;
-    tree.threshold[first_node + node] =
-        feature >= 0 ? tree.candidate[node * data.n_features + feature] : 0.0f;
+  w.team.columns(n_nodes, [&](int node, const auto& lanes) {
+    const float* scores = tree.best + node * data.n_features;
+    const int feature = lanes.place_of_greatest(data.n_features, [&](int f) { return scores[f]; });
+    lanes.each(1, [&](int) {
+      tree.split[first_node + node] = feature;
+      tree.threshold[first_node + node] =
+          feature >= 0 ? tree.candidate[node * data.n_features + feature] : 0.0f;
+    });
   });
   for_each(w.team, 2 * n_nodes * n_groups, [&](int i) { tree.cursor[i] = 0; });
   w.team.sync();
@@ -202,38 +352,29 @@ CAUSEWAY_HOST_DEVICE_CALL void split_level(const W& w, const ForestData& data,
     const float value = data.x[static_cast<std::int64_t>(row) * data.row_stride + feature];
     return value <= tree.threshold[first_node + node] ? 0 : 1;
   };
-  // An entry's node follows from where it lies.
   const auto for_entries = [&](const auto& f) {
     for_each(w.team, data.n_rows, [&](int i) {
-      int low = 0;
-      int high = n_nodes - 1;
-      while (low < high) {
-        const int middle = (low + high + 1) / 2;
-        if (tree.begin[middle * n_groups] <= i)
-          low = middle;
-        else
-          high = middle - 1;
-      }
+      const int node = tree.cell[i] / n_groups;
       const int row = tree.rows[i];
-      f(i, row, (2 * low + side_of(low, row)) * n_groups + group_of(data, row));
+      f(row, (2 * node + side_of(node, row)) * n_groups + tree.cell[i] % n_groups);
     });
   };
-  for_entries([&](int, int, int cell) { w.team.add(&tree.cursor[cell], 1); });
+  for_entries([&](int, int cell) { w.team.add(&tree.cursor[cell], 1); });
   w.team.sync();
-  if (w.team.rank() == 0) {
-    int at = 0;
-    for (int cell = 0; cell < 2 * n_nodes * n_groups; ++cell) {
-      const int count = tree.cursor[cell];
-      tree.cursor[cell] = at;
-      at += count;
-    }
-  }
+  w.team.add_before(tree.cursor, 2 * n_nodes * n_groups);
   w.team.sync();
-  for_entries([&](int, int row, int cell) { tree.moved[w.team.add(&tree.cursor[cell], 1)] = row; });
+  for_entries([&](int row, int cell) {
+    const int place = w.team.add(&tree.cursor[cell], 1);
+    tree.moved[place] = row;
+    tree.moved_cell[place] = cell;
+  });
   w.team.sync();
   // A cell's cursor now stands at its end, which is where the next begins.
   for_each(w.team, 2 * n_nodes * n_groups, [&](int i) { tree.begin[i + 1] = tree.cursor[i]; });
-  for_each(w.team, data.n_rows, [&](int i) { tree.rows[i] = tree.moved[i]; });
+  for_each(w.team, data.n_rows, [&](int i) {
+    tree.rows[i] = tree.moved[i];
+    tree.cell[i] = tree.moved_cell[i];
+  });
   w.team.sync();
 }
 
@@ -318,73 +459,81 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, const ForestData& data) 
   const auto take = [&](std::int64_t count) {
     return reinterpret_cast<std::int32_t*>(w.arena.take(count));
   };
+  const std::int64_t n_pairs = static_cast<std::int64_t>(kForestLeaves / 2) * data.n_features;
   const ForestTree tree{take(data.n_rows),
                         take(data.n_rows),
                         take(kForestLeaves * n_groups + 1),
                         take(kForestLeaves * n_groups),
                         take(kForestLeaves),
                         w.arena.take(kForestLeaves),
-                        w.arena.take(kForestLeaves / 2 * data.n_features),
-                        w.arena.take(kForestLeaves / 2 * data.n_features)};
+                        w.arena.take(n_pairs),
+                        w.arena.take(n_pairs),
+                        take(data.n_rows),
+                        take(data.n_rows),
+                        reinterpret_cast<std::uint32_t*>(w.arena.take(2 * n_pairs)),
+                        take(n_pairs * below_words(data.n_classes) + kForestLeaves)};
   std::int32_t* in_bag = take(data.n_rows);
-  float* leaf = w.arena.take(kForestLeaves * n_groups);
-  float* sums = w.arena.take(static_cast<std::int64_t>(data.n_rows) * n_groups);
-  float* counts = w.arena.take(data.n_rows);
-  float* gains = w.arena.take(2 * static_cast<std::int64_t>(data.n_rows));
-  float* totals = w.arena.take(n_groups + 4);
-  const std::uint32_t first_site = w.site;
-  w.site += 2 * kForestTrees;
-  if (w.arena.failed) return {};
-  for_each(w.team, data.n_rows * n_groups, [&](int i) { sums[i] = 0.0f; });
-  for_each(w.team, data.n_rows, [&](int i) { counts[i] = 0.0f; });
-  const int n_blocks = (data.n_features + kWide - 1) / kWide;
-  for (int k = 0; k < kForestTrees; ++k) {
-    const std::uint32_t site = first_site + 2 * static_cast<std::uint32_t>(k);
-    draw_sample(w, data, tree, site, n_groups, in_bag);
-    for (int level = 0; level < kForestDepth; ++level) {
-      const int n_nodes = 1 << level;
-      for_each(w.team, n_nodes * n_blocks, [&](int at) {
-        const int node = at / n_blocks;
-        const int first = at % n_blocks * kWide;
-        const int count = data.n_features - first < kWide ? data.n_features - first : kWide;
-        judge_features<kWide>(w, data, tree, site + 1, n_nodes - 1 + node, node, n_groups, first,
-                              count);
+    float* leaf = w.arena.take(kForestLeaves * n_groups);
+    float* sums = w.arena.take(static_cast<std::int64_t>(data.n_rows) * n_groups);
+    float* counts = w.arena.take(data.n_rows);
+    float* gains = w.arena.take(2 * static_cast<std::int64_t>(data.n_rows));
+    float* totals = w.arena.take(n_groups + 4);
+    const std::uint32_t first_site = w.site;
+    w.site += 2 * kForestTrees;
+    if (w.arena.failed) return {};
+    for_each(w.team, data.n_rows * n_groups, [&](int i) { sums[i] = 0.0f; });
+    for_each(w.team, data.n_rows, [&](int i) { counts[i] = 0.0f; });
+    const int n_blocks = (data.n_features + kWide - 1) / kWide;
+    for (int k = 0; k < kForestTrees; ++k) {
+      const std::uint32_t site = first_site + 2 * static_cast<std::uint32_t>(k);
+      draw_sample(w, data, tree, site, n_groups, in_bag);
+      for (int level = 0; level < kForestDepth; ++level) {
+        const int n_nodes = 1 << level;
+        if constexpr (W::Team::kRows == 1) {
+          judge_level(w, data, tree, site + 1, level, n_groups);
+        } else {
+          for_each(w.team, n_nodes * n_blocks, [&](int at) {
+            const int node = at / n_blocks;
+            const int first = at % n_blocks * kWide;
+            const int count = data.n_features - first < kWide ? data.n_features - first : kWide;
+            judge_features<kWide>(w, data, tree, site + 1, n_nodes - 1 + node, node, n_groups,
+                                  first, count);
+          });
+        }
+        split_level(w, data, tree, level, n_groups);
+      }
+      for_each(w.team, kForestLeaves, [&](int at) {
+        const std::int32_t* begin = tree.begin + at * n_groups;
+        const int n = begin[n_groups] - begin[0];
+        if (data.n_classes > 0) {
+          for (int group = 0; group < n_groups; ++group) {
+            leaf[at * n_groups + group] =
+                n > 0 ? static_cast<float>(begin[group + 1] - begin[group]) / static_cast<float>(n)
+                      : 0.0f;
+          }
+          return;
+        }
+        std::int64_t sum = 0;
+        for (int i = begin[0]; i < begin[1]; ++i) {
+          sum += whole_target(data.y[tree.rows[i]]);
+        }
+        leaf[at] = n > 0 ? static_cast<float>(static_cast<double>(sum) / n) / kTargetScale : 0.0f;
       });
       w.team.sync();
-      split_level(w, data, tree, level, n_groups);
+      predict_unseen(w, data, tree, n_groups, in_bag, leaf, sums, counts);
     }
-    for_each(w.team, kForestLeaves, [&](int at) {
-      const std::int32_t* begin = tree.begin + at * n_groups;
-      const int n = begin[n_groups] - begin[0];
-      if (data.n_classes > 0) {
-        for (int group = 0; group < n_groups; ++group) {
-          leaf[at * n_groups + group] =
-              n > 0 ? static_cast<float>(begin[group + 1] - begin[group]) / static_cast<float>(n)
-                    : 0.0f;
-        }
-        return;
-      }
-      std::int64_t sum = 0;
-      for (int i = begin[0]; i < begin[1]; ++i) {
-        sum += static_cast<std::int64_t>(data.y[tree.rows[i]] * kTargetScale);
-      }
-      leaf[at] = n > 0 ? static_cast<float>(static_cast<double>(sum) / n) / kTargetScale : 0.0f;
-    });
-    w.team.sync();
-    predict_unseen(w, data, tree, n_groups, in_bag, leaf, sums, counts);
+    return score_rows(w, data, n_groups, sums, counts, gains, totals);
   }
-  return score_rows(w, data, n_groups, sums, counts, gains, totals);
-}
 
-// Better than the mean beyond doubt: at most 5% of bootstrapped mean improvements would be below 0.
-// The mean of so many rows is as good as normal, so that its quantile needs no resampling.
-CAUSEWAY_HOST_DEVICE bool is_predictable(const ForestScore& score) {
-  return score.improvement > 1.64485363f * score.error_of_improvement;
-}
+  // Better than the mean beyond doubt: at most 5% of bootstrapped mean improvements would be below
+  // 0. The mean of so many rows is as good as normal, so that its quantile needs no resampling.
+  CAUSEWAY_HOST_DEVICE bool is_predictable(const ForestScore& score) {
+    return score.improvement > 1.64485363f * score.error_of_improvement;
+  }
 
-// The root mean square error is at most `share` of the mean's.
-CAUSEWAY_HOST_DEVICE bool is_trivial(const ForestScore& score, float share) {
-  return score.squared_error <= share * share * score.squared_error_of_mean;
-}
+  // The root mean square error is at most `share` of the mean's.
+  CAUSEWAY_HOST_DEVICE bool is_trivial(const ForestScore& score, float share) {
+    return score.squared_error <= share * share * score.squared_error_of_mean;
+  }
 
 }  // namespace causeway::prior

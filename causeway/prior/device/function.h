@@ -156,8 +156,21 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Colu
 
 // |distance|^p, to be added up.
 CAUSEWAY_HOST_DEVICE float distance_term(float distance, float p) {
-  const float log_distance = elementary::log_of_normal(elementary::magnitude(distance) + 1e-30f);
-  return elementary::exp_within(clamped(p * log_distance, -86.0f, 86.0f));
+  return quick_power(elementary::magnitude(distance) + 1e-30f, p);
+}
+
+// sum_c |x_c - centre_c|^p of some neighbouring rows.
+template <int kRows>
+CAUSEWAY_HOST_DEVICE void add_distances(const Columns& x, int row, const float* centre, float p,
+                                        float (&sum)[kRows]) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+  for (int c = 0; c < x.n_columns; ++c) {
+    const float* column = x.column(c) + row;
+    const float at = centre[c];
+    for (int b = 0; b < kRows; ++b) sum[b] += distance_term(column[b] - at, p);
+  }
 }
 
 // Centres that are distinct random rows: (n_centres, columns), row by row.
@@ -183,11 +196,7 @@ CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, const Columns& x, const float* c
     for (int k = 0; k < n_centres; ++k) {
       const float* centre = centres + static_cast<std::int64_t>(k) * x.n_columns;
       float sum[kRows] = {};
-      for (int c = 0; c < x.n_columns; ++c) {
-        const float* column = x.column(c) + row;
-        const float at = centre[c];
-        for (int b = 0; b < kRows; ++b) sum[b] += distance_term(column[b] - at, p);
-      }
+      add_distances(x, row, centre, p, sum);
       for (int b = 0; b < kRows; ++b) {
         const bool nearer = sum[b] < best[b];
         found[b] = nearer ? k : found[b];
@@ -231,46 +240,49 @@ CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, const Columns& x, const Co
   });
 }
 
-// sum_ij T_oij x_i x_j over up to 20 random columns and a constant.
+// sum_ij T_oij x_i x_j over up to 20 random columns and a constant: linear in the products, of
+// which those of i < j stand for two.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void quadratic_function(W& w, const Columns& x, const Columns& out) {
   constexpr int kRows = W::Team::kRows;
   const Order order(w.draws, w.next_site(), x.n_columns);
   const int n_used = x.n_columns < kQuadraticInputs ? x.n_columns : kQuadraticInputs;
   const int n = n_used + 1;
-  int used[kQuadraticInputs];
-  for (int i = 0; i < n_used; ++i) used[i] = x.n_columns > kQuadraticInputs ? order(i) : i;
+  const int n_products = n * (n + 1) / 2;
+  const auto used = [&](int i) { return x.n_columns > kQuadraticInputs ? order(i) : i; };
   const Scratch scratch(w.arena);
   const MatrixShape shape{out.n_columns, n, n};
   float* tensor = w.arena.take(shape.size());
+  float* folded = w.arena.take(static_cast<std::int64_t>(out.n_columns) * n_products);
+  const Columns products = w.take_columns(n_products);
   if (w.arena.failed) return;
   random_matrix(w, shape, tensor);
   if (w.arena.failed) return;
-  for (int i = 0; i < n_used; ++i) note(w.team, "used", used[i]);
+  for (int i = 0; W::Team::kTraces && i < n_used; ++i) note(w.team, "used", used(i));
   note_array(w.team, "tensor", tensor, shape.size());
-  for_rows(w.team, w.n_rows, [&](int row) {
-    for (int o = 0; o < out.n_columns; ++o) {
-      const float* of = tensor + static_cast<std::int64_t>(o) * n * n;
-      float sum[kRows] = {};
-      for (int i = 0; i < n; ++i) {
-        float inner[kRows];
-        for (int b = 0; b < kRows; ++b) inner[b] = of[i * n + n_used];
-        for (int j = 0; j < n_used; ++j) {
-          const float* column = x.column(used[j]) + row;
-          const float factor = of[i * n + j];
-          for (int b = 0; b < kRows; ++b) inner[b] = elementary::fma(column[b], factor, inner[b]);
-        }
-        if (i < n_used) {
-          const float* column = x.column(used[i]) + row;
-          for (int b = 0; b < kRows; ++b) sum[b] = elementary::fma(column[b], inner[b], sum[b]);
-        } else {
-          for (int b = 0; b < kRows; ++b) sum[b] += inner[b];
-        }
-      }
-      for (int b = 0; b < kRows; ++b) out.column(o)[row + b] = sum[b];
+  for_each(w.team, out.n_columns, [&](int o) {
+    const float* of = tensor + static_cast<std::int64_t>(o) * n * n;
+    float* to = folded + static_cast<std::int64_t>(o) * n_products;
+    for (int i = 0; i < n; ++i) {
+      for (int j = i; j < n; ++j) *to++ = i == j ? of[i * n + j] : of[i * n + j] + of[j * n + i];
     }
   });
+  int at = 0;
+  for (int i = 0; i < n; ++i) {
+    const float* first = x.column(i < n_used ? used(i) : 0);
+    for (int j = i; j < n; ++j, ++at) {
+      const float* second = x.column(j < n_used ? used(j) : 0);
+      float* to = products.column(at);
+      for_rows(w.team, w.n_rows, [&](int row) {
+        for (int b = 0; b < kRows; ++b) {
+          const float one = i < n_used ? first[row + b] : 1.0f;
+          to[row + b] = j < n_used ? one * second[row + b] : one;
+        }
+      });
+    }
+  }
   w.team.sync();
+  multiply(w, products, folded, out);
 }
 
 // The frequencies of the features below: (kFrequencies, columns), row by row.
@@ -357,6 +369,9 @@ CAUSEWAY_HOST_DEVICE_CALL void process_function(W& w, const Columns& x, const Co
   note_array(w.team, "weights", weights, n_weights);
   multiply(w, x, frequencies, features);
   for_rows(w.team, w.n_rows, [&](int row) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
     for (int f = 0; f < kFrequencies; ++f) {
       float* column = features.column(f) + row;
       const float phase = phases[f];
@@ -402,11 +417,7 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, const Columns& x, const C
     for (int b = 0; b < kRows; ++b) greatest[b] = -3.4e38f;
     for (int k = 0; k < n_centres; ++k) {
       float sum[kRows] = {};
-      for (int c = 0; c < n_in; ++c) {
-        const float* column = x.column(c) + row;
-        const float at = centres[k * n_in + c];
-        for (int b = 0; b < kRows; ++b) sum[b] += distance_term(column[b] - at, p);
-      }
+      add_distances(x, row, centres + static_cast<std::int64_t>(k) * n_in, p, sum);
       const float log_width = log_widths[k];
       for (int b = 0; b < kRows; ++b) {  // -log(2 pi s^2) / 2 - (distance / s)^q
         const float log_distance = elementary::log_of_normal(sum[b] + 1e-30f) / p - log_width;

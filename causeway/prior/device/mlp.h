@@ -257,6 +257,9 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, const Columns& x) {
     for (int c = 0; c < x.n_columns; ++c) {
       float* column = x.column(c) + row;
       float sum[kRows] = {};
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
       for (int k = 0; k < kFourierTerms; ++k) {
         const float frequency = frequencies[k];
         const float phase = phases[k];

@@ -35,6 +35,11 @@ CAUSEWAY_HOST_DEVICE std::uint32_t order_key(float x) {
   return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
+// The number an order_key was made from.
+CAUSEWAY_HOST_DEVICE float from_order_key(std::uint32_t key) {
+  return elementary::from_bits((key & 0x80000000u) != 0 ? key & 0x7fffffffu : ~key);
+}
+
 // The lanes of one thread.
 struct SoloLanes {
   // After what a lane wrote and before another reads it.
@@ -62,6 +67,19 @@ struct SoloLanes {
     }
     return result;
   }
+  // The place of the greatest of n numbers above -1, the first of equal ones; -1 where there is
+  // none.
+  template <class F>
+  int place_of_greatest(int n, const F& f) const {
+    float best = -1.0f;
+    int place = -1;
+    for (int i = 0; i < n; ++i) {
+      const float value = f(i);
+      place = value > best ? i : place;
+      best = value > best ? value : best;
+    }
+    return place;
+  }
   template <class F>
   void each(int n, const F& f) const {
     for (int i = 0; i < n; ++i) f(i);
@@ -81,6 +99,15 @@ struct Solo {
     const std::int32_t before = *to;
     *to += value;
     return before;
+  }
+  // Each number becomes the sum of those before it.
+  void add_before(std::int32_t* values, int n) const {
+    std::int32_t sum = 0;
+    for (int i = 0; i < n; ++i) {
+      const std::int32_t value = values[i];
+      values[i] = sum;
+      sum += value;
+    }
   }
   // Whether any thread says so; bits that any thread has set. All threads meet.
   bool any(bool value) const { return value; }

@@ -41,7 +41,7 @@ std::recursive_mutex& library() {
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
-  Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  Handle(hid_t id, Close giver) : id_(id), close_(giver) {}
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Handle& operator=(Handle&&) = delete;
   ~Handle() {
@@ -258,9 +258,11 @@ class Hdf5File : public ArrayFile {
         static_cast<std::uint64_t>(numel(column.entry)) * size_of(column.dtype), 1);
     const auto entries = static_cast<std::uint64_t>(std::max<std::int64_t>(layout_.chunk, 1));
     Sizes chunk = sizes;
-    chunk[0] = std::clamp<std::uint64_t>(
-        entries * std::max<std::uint64_t>(kSmallestChunk / (entries * entry_bytes), 1), 1,
-        std::max<std::uint64_t>(kLargestChunk / entry_bytes, 1));
+    // Small entries go many to a chunk, but not to more than the file has.
+    const std::uint64_t n_batches = (sizes[0] + entries - 1) / entries;
+    const std::uint64_t together = std::min(kSmallestChunk / (entries * entry_bytes), n_batches);
+    chunk[0] = std::clamp<std::uint64_t>(entries * std::max<std::uint64_t>(together, 1), 1,
+                                         std::max<std::uint64_t>(kLargestChunk / entry_bytes, 1));
     for (hsize_t& size : chunk) size = std::max<hsize_t>(size, 1);
 
     const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);

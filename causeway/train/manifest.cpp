@@ -1,0 +1,127 @@
+#include "causeway/train/manifest.h"
+
+#include "causeway/core/error.h"
+#include "causeway/core/file.h"
+#include "causeway/data/hdf5.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace causeway::train {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kOperation = "prior.generate";
+constexpr const char* kWhat = "causeway prior dump";
+
+template <class Number>
+Number from_hex(const std::string& text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value, 16);
+  if (error != std::errc() || at != end)
+    throw Json::other_error::create(600, "not a hash", nullptr);
+  return value;
+}
+
+Json to_json(const Manifest& manifest) {
+  Json json{{"what", kWhat},
+            {"complete", manifest.complete},
+            {"versions", {{"causeway", manifest.version}, {"hdf5", data::hdf5_version()}}},
+            {"format", manifest.format},
+            {"prior", Json::parse(manifest.prior)},
+            {"seed", manifest.seed},
+            {"first", manifest.first},
+            {"count", manifest.count},
+            {"shard", manifest.shard.to_string()},
+            {"n_datasets", manifest.n_datasets},
+            {"batch", manifest.batch},
+            {"batches", Json::array()}};
+  for (const auto& record : manifest.batches) {
+    if (record) {
+      json["batches"].push_back({{"hash", fmt::format("{:016x}", record->hash)},
+                                 {"crc32", fmt::format("{:08x}", record->crc)}});
+    } else {
+      json["batches"].push_back(nullptr);
+    }
+  }
+  return json;
+}
+
+Manifest from_json(const Json& json) {
+  Manifest manifest;
+  if (json.at("what").get<std::string>() != kWhat) {
+    throw Json::other_error::create(600, "it is of something else", nullptr);
+  }
+  manifest.complete = json.at("complete").get<bool>();
+  manifest.version = json.at("versions").at("causeway").get<std::string>();
+  manifest.format = json.at("format").get<std::string>();
+  manifest.prior = json.at("prior").dump();
+  manifest.seed = json.at("seed").get<std::uint64_t>();
+  manifest.first = json.at("first").get<std::uint64_t>();
+  manifest.count = json.at("count").get<std::int64_t>();
+  manifest.shard = Shard::parse(json.at("shard").get<std::string>());
+  manifest.n_datasets = json.at("n_datasets").get<std::int64_t>();
+  manifest.batch = json.at("batch").get<std::int64_t>();
+  for (const Json& record : json.at("batches")) {
+    auto& into = manifest.batches.emplace_back();
+    if (record.is_null()) continue;
+    into = Manifest::Record{from_hex<std::uint64_t>(record.at("hash").get<std::string>()),
+                            from_hex<std::uint32_t>(record.at("crc32").get<std::string>())};
+  }
+  if (manifest.n_datasets < 0 || manifest.batch < 1 ||
+      static_cast<std::int64_t>(manifest.batches.size()) != manifest.n_batches()) {
+    throw Json::other_error::create(600, "its numbers do not fit together", nullptr);
+  }
+  return manifest;
+}
+
+}  // namespace
+
+std::string causeway_version() { return CAUSEWAY_VERSION; }
+
+bool Manifest::has_any() const {
+  return std::any_of(batches.begin(), batches.end(), [](const auto& b) { return b.has_value(); });
+}
+
+std::string Manifest::difference(const Manifest& other) const {
+  if (format != other.format) return "format";
+  if (prior != other.prior) return "prior";
+  if (seed != other.seed) return "seed";
+  if (first != other.first || count != other.count) return "range of datasets";
+  if (shard.to_string() != other.shard.to_string()) return "shard";
+  if (version != other.version) return "version of causeway";
+  return "";
+}
+
+void Manifest::save(const std::filesystem::path& path) const {
+  FileWriter writer(kOperation, path);
+  writer.write(to_json(*this).dump(1) + "\n");
+  writer.commit();
+}
+
+std::optional<Manifest> Manifest::load(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  const MappedFile file(kOperation, path);
+  const auto bytes = file.bytes();
+  try {
+    const auto* text = reinterpret_cast<const char*>(bytes.data());
+    return from_json(Json::parse(text, text + bytes.size()));
+  } catch (const Json::exception& problem) {
+    fail(ErrorKind::format, kOperation,
+         fmt::format("\"{}\" is damaged ({}); add --overwrite to begin the dump again",
+                     path.string(), problem.what()));
+  } catch (const Error& problem) {
+    fail(ErrorKind::format, kOperation,
+         fmt::format("\"{}\" is damaged ({}); add --overwrite to begin the dump again",
+                     path.string(), problem.message()));
+  }
+}
+
+}  // namespace causeway::train

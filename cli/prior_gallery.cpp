@@ -1,0 +1,128 @@
+// `causeway prior gallery`: a page of datasets to look at.
+#include "cli/prior.h"
+#include "cli/prior_options.h"
+#include "cli/progress.h"
+
+#include "causeway/core/file.h"
+#include "causeway/report/gallery.h"
+#include "causeway/train/sample.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <string>
+
+namespace causeway::cli {
+
+namespace {
+
+struct GalleryOptions {
+  PriorOptions prior;
+  std::string out;
+  std::uint64_t first = 0;
+  std::int64_t count = 24;
+};
+
+std::vector<report::GalleryNode> nodes_of(const prior::Description& description) {
+  std::vector<report::GalleryNode> nodes;
+  for (const prior::Mechanism& mechanism : description.mechanisms) {
+    report::GalleryNode node{mechanism.id, mechanism.parents, mechanism.what, 0,
+                             mechanism.id == description.target.node};
+    for (const prior::ColumnSource& column : description.features) {
+      node.n_columns += column.node == mechanism.id;
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+Facts facts_of(const prior::DatasetFacts& facts, std::uint64_t hash) {
+  Facts all = {{"rows", fmt::format("{}", facts.n_rows)},
+               {"before the split", fmt::format("{}", facts.n_train)},
+               {"features", fmt::format("{}", facts.n_features)}};
+  if (facts.n_classes > 0) all.emplace_back("classes", fmt::format("{}", facts.n_classes));
+  if (facts.bayes_error > 0) {
+    all.emplace_back("Bayes error", fmt::format("{:.3f}", facts.bayes_error));
+  }
+  all.emplace_back("attempts", fmt::format("{}", facts.n_attempts));
+  all.emplace_back("hash", fmt::format("{:016x}", hash));
+  return all;
+}
+
+report::GalleryDataset dataset_of(const prior::Prior& prior, const train::HostBatch& batch,
+                                  std::int64_t k) {
+  const prior::DatasetFacts& facts = batch.facts[static_cast<std::size_t>(k)];
+  const prior::Description description = prior.describe(facts.index);
+  report::GalleryDataset dataset;
+  dataset.title = fmt::format("{} {}", facts.family, facts.index);
+  dataset.facts = facts_of(facts, batch.hashes[static_cast<std::size_t>(k)]);
+  dataset.command = fmt::format("causeway prior generate {} --first {} --count 1 --out {}-{}.npz",
+                                flags_of(prior.config()), facts.index, facts.family, facts.index);
+  dataset.n_classes = facts.n_classes;
+  const Tensor x = batch.x_of(k);
+  for (int column = 0; column < facts.n_features; ++column) {
+    const prior::ColumnSource& source = description.features[static_cast<std::size_t>(column)];
+    const std::string kind = source.n_categories > 0 ? fmt::format("{} cat.", source.n_categories)
+                             : source.kind == "kumaraswamy" ? "warped"
+                                                            : source.kind;
+    dataset.features.push_back(
+        {fmt::format("x{}", column), kind, x.select(1, column).contiguous().to_vector<float>()});
+  }
+  dataset.target = batch.y_of(k).to_vector<float>();
+  dataset.nodes = nodes_of(description);
+  return dataset;
+}
+
+void run(const GalleryOptions& options) {
+  // A place that cannot be written is told before the work, not after it.
+  FileWriter writer("prior.gallery", options.out);
+  const prior::Prior prior = options.prior.make();
+  const train::Sample sample(prior, options.first, options.count);
+  report::GalleryPage page;
+  page.title = fmt::format("Datasets of the {} prior", prior.config().family);
+  page.about =
+      fmt::format("Datasets {} to {} of seed {}, each from a structural causal model of its own.",
+                  options.first, options.first + static_cast<std::uint64_t>(options.count) - 1,
+                  prior.config().seed);
+  page.command = fmt::format("causeway prior gallery {} --first {} --count {} --out {}",
+                             flags_of(prior.config()), options.first, options.count, options.out);
+  {
+    Progress progress("datasets", options.prior.quiet);
+    const std::int64_t step = std::min<std::int64_t>(sample.good_batch(), 16);
+    for (std::int64_t j = 0; j < sample.size(); j += step) {
+      const train::HostBatch batch = sample.make(j, std::min(step, sample.size() - j));
+      for (std::size_t k = 0; k < batch.facts.size(); ++k) {
+        page.datasets.push_back(dataset_of(prior, batch, static_cast<std::int64_t>(k)));
+        progress.update(static_cast<std::int64_t>(page.datasets.size()), sample.size());
+      }
+    }
+  }
+  writer.write(report::gallery_html(page));
+  writer.commit();
+  if (options.prior.json) {
+    const nlohmann::ordered_json json{{"out", options.out}, {"n_datasets", sample.size()}};
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{}: {} datasets\n", options.out, sample.size());
+  }
+}
+
+}  // namespace
+
+void add_prior_gallery(CLI::App& prior) {
+  CLI::App* command = prior.add_subcommand("gallery", "Write an HTML page of datasets to look at");
+  const auto options = std::make_shared<GalleryOptions>();
+  command->add_option("--out", options->out, "The page, name.html")->type_name("PATH")->required();
+  command->add_option("--count", options->count, "How many datasets")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000).description(""));
+  command->add_option("--first", options->first, "The number of the first [0]")->type_name("N");
+  options->prior.add_to(*command);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace causeway::cli

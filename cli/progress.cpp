@@ -1,0 +1,80 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace causeway::cli {
+
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+constexpr Seconds kQuietStart{2.0};
+constexpr Seconds kBarEvery{0.1};
+constexpr Seconds kLineEvery{5.0};
+constexpr Seconds kWindow{20.0};
+constexpr int kBarWidth = 30;
+
+std::string bar(double share) {
+  std::string text;
+  const int filled = static_cast<int>(std::lround(share * kBarWidth));
+  for (int i = 0; i < kBarWidth; ++i) text += i < filled ? "━" : "─";
+  return text;
+}
+
+}  // namespace
+
+std::string format_seconds(double seconds) {
+  const auto all = static_cast<std::int64_t>(std::ceil(std::max(seconds, 0.0)));
+  if (all >= 3600) return fmt::format("{}:{:02}:{:02}", all / 3600, all / 60 % 60, all % 60);
+  return fmt::format("{}:{:02}", all / 60, all % 60);
+}
+
+Progress::Progress(std::string what, bool quiet)
+    : what_(std::move(what)),
+      quiet_(quiet),
+      is_terminal_(isatty(STDERR_FILENO) != 0),
+      start_(Clock::now()) {
+  recent_.emplace_back(start_, 0);
+}
+
+// Over the last while: datasets that were there already come at once, and say nothing of the rest.
+double Progress::rate(Clock::time_point now, std::int64_t done) {
+  recent_.emplace_back(now, done);
+  while (recent_.size() > 2 && now - recent_[1].first > kWindow) recent_.pop_front();
+  const Seconds passed = now - recent_.front().first;
+  return static_cast<double>(done - recent_.front().second) / std::max(passed.count(), 1e-9);
+}
+
+void Progress::update(std::int64_t done, std::int64_t total) {
+  if (quiet_) return;
+  const Clock::time_point now = Clock::now();
+  if (now - last_ < (is_terminal_ ? kBarEvery : kLineEvery) && done < total) return;
+  const double per_second = rate(now, done);
+  if (now - start_ < kQuietStart) return;
+  last_ = now;
+  const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 1.0;
+  const std::string left =
+      per_second > 0 ? format_seconds(static_cast<double>(total - done) / per_second) : "?";
+  const std::string text =
+      fmt::format("{} of {} {}, {:.3g} a second, {} left", done, total, what_, per_second, left);
+  if (is_terminal_) {
+    fmt::print(stderr, "\r\033[K{} {:3.0f}%  {}", bar(share), share * 100, text);
+    std::fflush(stderr);
+    shown_ = true;
+  } else {
+    fmt::print(stderr, "causeway: {}\n", text);
+  }
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+}  // namespace causeway::cli

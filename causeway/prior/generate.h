@@ -27,11 +27,21 @@ struct BatchOut {
   }
 };
 
+// Datasets of the simple family of one size with a numeric target, none of which is rejected.
+CAUSEWAY_HOST_DEVICE bool is_plain_simple(const Recipe& recipe) {
+  return recipe.family == Family::simple && recipe.classes.low == 0 &&
+         recipe.rows.low == recipe.rows.high && recipe.features.low == recipe.features.high &&
+         recipe.features.high <= kLanes && recipe.missing_high <= 0.0f && !recipe.predictable &&
+         !recipe.remove_trivial;
+}
+
 namespace cpu {
 void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out);
 }
 namespace cuda {
+// Of is_plain_simple: nothing depends on data, and no facts are left in out.info.
+void generate_simple(StreamView stream, std::uint64_t seed, const BatchOut& out);
 void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const BatchOut& out);
-}
+}  // namespace cuda
 
 }  // namespace causeway::prior

@@ -4,6 +4,10 @@
 
 namespace causeway::prior::cuda {
 
+void generate_simple(StreamView, std::uint64_t, const BatchOut&) {
+  fail(ErrorKind::device, "prior", "this build has no CUDA support; use the cpu device");
+}
+
 void generate(StreamView, const Recipe&, std::uint64_t, const BatchOut&) {
   fail(ErrorKind::device, "prior", "this build has no CUDA support; use the cpu device");
 }

@@ -74,7 +74,8 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout) const
     batch.x = Tensor::empty({count, rows, features}, DType::f32, device_);
     batch.y = Tensor::empty({count, rows}, DType::f32, device_);
   }
-  batch.info = Tensor::empty({count, kInfoWords}, DType::i32, device_);
+  const bool plain = !device_.is_cpu() && layout == Layout::padded && is_plain_simple(*recipe_);
+  batch.info = Tensor::empty({plain ? 0 : count, kInfoWords}, DType::i32, device_);
   out.x = batch.x.data_as<float>();
   out.y = batch.y.data_as<float>();
   out.info = reinterpret_cast<DatasetInfo*>(batch.info.data());
@@ -84,6 +85,8 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout) const
   out.features = static_cast<int>(features);
   if (device_.is_cpu()) {
     cpu::generate(*recipe_, config_.seed, out);
+  } else if (plain) {
+    cuda::generate_simple(current_stream(device_), config_.seed, out);
   } else {
     cuda::generate(current_stream(device_), *recipe_, config_.seed, out);
   }
@@ -98,8 +101,17 @@ const std::vector<DatasetFacts>& Batch::facts() const {
   const std::vector<std::int32_t> words = info.to(Device::cpu()).to_vector<std::int32_t>();
   std::vector<DatasetFacts> all;
   for (std::int64_t k = 0; k < count; ++k) {
-    DatasetInfo of;
-    std::memcpy(&of, words.data() + k * kInfoWords, sizeof(of));
+    DatasetInfo of{};
+    if (words.empty()) {  // nothing was left to chance but the split
+      const DatasetShape shape =
+          shape_at(*known_->recipe, known_->seed, first + static_cast<std::uint64_t>(k));
+      of.n_rows = shape.n_rows;
+      of.n_features = shape.n_features;
+      of.n_train = shape.n_train;
+      of.family = static_cast<std::int32_t>(shape.family);
+    } else {
+      std::memcpy(&of, words.data() + k * kInfoWords, sizeof(of));
+    }
     DatasetFacts facts;
     facts.index = first + static_cast<std::uint64_t>(k);
     facts.family = family_names()[static_cast<std::size_t>(of.family)];

@@ -76,6 +76,7 @@ struct Block {
 
   __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ int size() const { return kThreads; }
+  __device__ __forceinline__ int n_warps() const { return kThreads / kLanes; }
   // The barrier for threads that may have come apart within their warp: of functions that are
   // called, not inlined, __syncthreads would ask for more than they promise.
   __device__ __forceinline__ void sync() const { asm volatile("barrier.sync 0;" ::: "memory"); }
@@ -188,6 +189,45 @@ __global__ void __launch_bounds__(kThreads, 3)
   }
 }
 
+// Plain datasets of the simple family: a warp each, a lane a row at a time. Bytes: the rows once;
+// at 64 x 4 bound by arithmetic (Philox and four functions a row).
+template <bool kVectors>
+__global__ void __launch_bounds__(kThreads)
+    simple_kernel(std::uint64_t seed, std::uint64_t first, std::int64_t count, int n_rows,
+                  int n_features, float* x, float* y) {
+  const int lane = static_cast<int>(threadIdx.x % kLanes);
+  const std::int64_t k = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) / kLanes;
+  if (k >= count) return;
+  const Draws draws = Draws::of(seed, first + static_cast<std::uint64_t>(k));
+  const SimpleTerm own = simple_term(draws, lane);
+  x += k * n_rows * n_features;
+  y += k * n_rows;
+  for (int row = lane; row < n_rows + lane; row += kLanes) {  // as often in every lane
+    float sum = 0.0f;
+    for (int f = 0; f < n_features; f += 4) {
+      float values[4];
+      simple_features(draws, row, f / 4, values);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (f + i >= n_features) break;
+        const SimpleTerm term = {
+            __shfl_sync(0xffffffffu, own.weight, f + i), __shfl_sync(0xffffffffu, own.scale, f + i),
+            __shfl_sync(0xffffffffu, own.shift, f + i),
+            static_cast<Term>(__shfl_sync(0xffffffffu, static_cast<int>(own.kind), f + i))};
+        sum = add_term(term, values[i], sum);
+      }
+      if (row >= n_rows) continue;
+      float* to = x + static_cast<std::int64_t>(row) * n_features + f;
+      if constexpr (kVectors) {
+        *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
+      } else {
+        for (int i = 0; i < 4 && f + i < n_features; ++i) to[i] = values[i];
+      }
+    }
+    if (row < n_rows) y[row] = sum;
+  }
+}
+
 // Blocks that run at once, as long as their arenas take no more than half of the device's memory.
 std::int64_t blocks_at_once(int device, const Recipe& recipe) {
   int per_processor = 0;
@@ -206,6 +246,15 @@ std::int64_t blocks_at_once(int device, const Recipe& recipe) {
 }
 
 }  // namespace
+
+void generate_simple(StreamView stream, std::uint64_t seed, const BatchOut& out) {
+  if (out.count == 0) return;
+  const std::int64_t per_block = kThreads / kLanes;
+  const auto blocks = static_cast<unsigned>((out.count + per_block - 1) / per_block);
+  launch({"prior_simple", stream, dim3(blocks), dim3(kThreads)},
+         out.features % 4 == 0 ? simple_kernel<true> : simple_kernel<false>, seed, out.first,
+         out.count, out.rows, out.features, out.x, out.y);
+}
 
 void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
   if (out.count == 0) return;

@@ -294,6 +294,88 @@ CAUSEWAY_HOST_DEVICE_CALL void judge_level(const W& w, const ForestData& data,
   w.team.sync();
 }
 
+// judge_features of one feature, eight entries at a time so that their numbers come together; for
+// the lanes of a warp, each with a feature of the same node.
+template <class W>
+CAUSEWAY_HOST_DEVICE void judge_feature(const W& w, const ForestData& data, const ForestTree& tree,
+                                        std::uint32_t site, int node_in_tree, int node,
+                                        int n_groups, int feature) {
+  constexpr int kTogether = 8;
+  const int begin = tree.begin[node * n_groups];
+  const int end = tree.begin[(node + 1) * n_groups];
+  const int at = node * data.n_features + feature;
+  tree.best[at] = -1.0f;
+  tree.candidate[at] = 0.0f;
+  if (begin == end) return;
+  const auto load = [&](int first, int(&rows)[kTogether], float(&values)[kTogether]) {
+    for (int k = 0; k < kTogether; ++k) rows[k] = tree.rows[first + k < end ? first + k : end - 1];
+    for (int k = 0; k < kTogether; ++k) {
+      values[k] = data.x[static_cast<std::int64_t>(rows[k]) * data.row_stride + feature];
+    }
+  };
+  float low = 3.4e38f;
+  float high = -3.4e38f;
+  int rows[kTogether];
+  float values[kTogether];
+  for (int i = begin; i < end; i += kTogether) {
+    load(i, rows, values);
+    for (int k = 0; k < kTogether; ++k) {
+      low = values[k] < low ? values[k] : low;
+      high = values[k] > high ? values[k] : high;
+    }
+  }
+  const float u = w.draws.uniform(site, static_cast<std::uint32_t>(node_in_tree),
+                                  static_cast<std::uint32_t>(feature));
+  float threshold = elementary::fma(u, high - low, low);
+  threshold = threshold >= high ? low : threshold;
+  const bool classes = data.n_classes > 0;
+  double left = 0.0;
+  double right = 0.0;
+  int n_left = 0;
+  int cell = tree.cell[begin];
+  int all = 0;
+  int inside = 0;
+  std::int64_t sum = 0;
+  std::int64_t total = 0;
+  const auto end_group = [&] {
+    const double l = inside;
+    const double r = all - inside;
+    left += l * l;
+    right += r * r;
+    n_left += inside;
+    all = 0;
+    inside = 0;
+  };
+  for (int i = begin; i < end; i += kTogether) {
+    load(i, rows, values);
+    int cells[kTogether];
+    for (int k = 0; k < kTogether; ++k) cells[k] = tree.cell[i + k < end ? i + k : end - 1];
+    for (int k = 0; k < kTogether && i + k < end; ++k) {
+      if (cells[k] != cell) {
+        end_group();
+        cell = cells[k];
+      }
+      ++all;
+      inside += values[k] <= threshold ? 1 : 0;
+      if (classes) continue;
+      const std::int64_t y = whole_target(data.y[rows[k]]);
+      total += y;
+      sum += values[k] <= threshold ? y : 0;
+    }
+  }
+  end_group();
+  if (!classes) {
+    const auto l = static_cast<double>(sum);
+    const auto r = static_cast<double>(total - sum);
+    left = l * l;
+    right = r * r;
+  }
+  const int n = end - begin;
+  const bool splits = n_left > 0 && n_left < n && high - low > 1e-7f;
+  tree.best[at] = splits ? split_score(left, right, n_left, n - n_left) : -1.0f;
+  tree.candidate[at] = threshold;
+}
+
 // The class of a row; all numbers are one group.
 CAUSEWAY_HOST_DEVICE int group_of(const ForestData& data, int row) {
   return data.n_classes > 0 ? static_cast<int>(data.y[row]) : 0;
@@ -473,67 +555,67 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, const ForestData& data) 
                         reinterpret_cast<std::uint32_t*>(w.arena.take(2 * n_pairs)),
                         take(n_pairs * below_words(data.n_classes) + kForestLeaves)};
   std::int32_t* in_bag = take(data.n_rows);
-    float* leaf = w.arena.take(kForestLeaves * n_groups);
-    float* sums = w.arena.take(static_cast<std::int64_t>(data.n_rows) * n_groups);
-    float* counts = w.arena.take(data.n_rows);
-    float* gains = w.arena.take(2 * static_cast<std::int64_t>(data.n_rows));
-    float* totals = w.arena.take(n_groups + 4);
-    const std::uint32_t first_site = w.site;
-    w.site += 2 * kForestTrees;
-    if (w.arena.failed) return {};
-    for_each(w.team, data.n_rows * n_groups, [&](int i) { sums[i] = 0.0f; });
-    for_each(w.team, data.n_rows, [&](int i) { counts[i] = 0.0f; });
-    const int n_blocks = (data.n_features + kWide - 1) / kWide;
-    for (int k = 0; k < kForestTrees; ++k) {
-      const std::uint32_t site = first_site + 2 * static_cast<std::uint32_t>(k);
-      draw_sample(w, data, tree, site, n_groups, in_bag);
-      for (int level = 0; level < kForestDepth; ++level) {
-        const int n_nodes = 1 << level;
-        if constexpr (W::Team::kRows == 1) {
-          judge_level(w, data, tree, site + 1, level, n_groups);
-        } else {
-          for_each(w.team, n_nodes * n_blocks, [&](int at) {
-            const int node = at / n_blocks;
-            const int first = at % n_blocks * kWide;
-            const int count = data.n_features - first < kWide ? data.n_features - first : kWide;
-            judge_features<kWide>(w, data, tree, site + 1, n_nodes - 1 + node, node, n_groups,
-                                  first, count);
-          });
-        }
-        split_level(w, data, tree, level, n_groups);
+  float* leaf = w.arena.take(kForestLeaves * n_groups);
+  float* sums = w.arena.take(static_cast<std::int64_t>(data.n_rows) * n_groups);
+  float* counts = w.arena.take(data.n_rows);
+  float* gains = w.arena.take(2 * static_cast<std::int64_t>(data.n_rows));
+  float* totals = w.arena.take(n_groups + 4);
+  const std::uint32_t first_site = w.site;
+  w.site += 2 * kForestTrees;
+  if (w.arena.failed) return {};
+  for_each(w.team, data.n_rows * n_groups, [&](int i) { sums[i] = 0.0f; });
+  for_each(w.team, data.n_rows, [&](int i) { counts[i] = 0.0f; });
+  const int n_blocks = (data.n_features + kWide - 1) / kWide;
+  for (int k = 0; k < kForestTrees; ++k) {
+    const std::uint32_t site = first_site + 2 * static_cast<std::uint32_t>(k);
+    draw_sample(w, data, tree, site, n_groups, in_bag);
+    for (int level = 0; level < kForestDepth; ++level) {
+      const int n_nodes = 1 << level;
+      if constexpr (W::Team::kRows == 1) {
+        judge_level(w, data, tree, site + 1, level, n_groups);
+      } else {
+        for_each(w.team, n_nodes * n_blocks, [&](int at) {
+          const int node = at / n_blocks;
+          const int first = at % n_blocks * kWide;
+          const int count = data.n_features - first < kWide ? data.n_features - first : kWide;
+          judge_features<kWide>(w, data, tree, site + 1, n_nodes - 1 + node, node, n_groups, first,
+                                count);
+        });
       }
-      for_each(w.team, kForestLeaves, [&](int at) {
-        const std::int32_t* begin = tree.begin + at * n_groups;
-        const int n = begin[n_groups] - begin[0];
-        if (data.n_classes > 0) {
-          for (int group = 0; group < n_groups; ++group) {
-            leaf[at * n_groups + group] =
-                n > 0 ? static_cast<float>(begin[group + 1] - begin[group]) / static_cast<float>(n)
-                      : 0.0f;
-          }
-          return;
-        }
-        std::int64_t sum = 0;
-        for (int i = begin[0]; i < begin[1]; ++i) {
-          sum += whole_target(data.y[tree.rows[i]]);
-        }
-        leaf[at] = n > 0 ? static_cast<float>(static_cast<double>(sum) / n) / kTargetScale : 0.0f;
-      });
-      w.team.sync();
-      predict_unseen(w, data, tree, n_groups, in_bag, leaf, sums, counts);
+      split_level(w, data, tree, level, n_groups);
     }
-    return score_rows(w, data, n_groups, sums, counts, gains, totals);
+    for_each(w.team, kForestLeaves, [&](int at) {
+      const std::int32_t* begin = tree.begin + at * n_groups;
+      const int n = begin[n_groups] - begin[0];
+      if (data.n_classes > 0) {
+        for (int group = 0; group < n_groups; ++group) {
+          leaf[at * n_groups + group] =
+              n > 0 ? static_cast<float>(begin[group + 1] - begin[group]) / static_cast<float>(n)
+                    : 0.0f;
+        }
+        return;
+      }
+      std::int64_t sum = 0;
+      for (int i = begin[0]; i < begin[1]; ++i) {
+        sum += whole_target(data.y[tree.rows[i]]);
+      }
+      leaf[at] = n > 0 ? static_cast<float>(static_cast<double>(sum) / n) / kTargetScale : 0.0f;
+    });
+    w.team.sync();
+    predict_unseen(w, data, tree, n_groups, in_bag, leaf, sums, counts);
   }
+  return score_rows(w, data, n_groups, sums, counts, gains, totals);
+}
 
-  // Better than the mean beyond doubt: at most 5% of bootstrapped mean improvements would be below
-  // 0. The mean of so many rows is as good as normal, so that its quantile needs no resampling.
-  CAUSEWAY_HOST_DEVICE bool is_predictable(const ForestScore& score) {
-    return score.improvement > 1.64485363f * score.error_of_improvement;
-  }
+// Better than the mean beyond doubt: at most 5% of bootstrapped mean improvements would be below
+// 0. The mean of so many rows is as good as normal, so that its quantile needs no resampling.
+CAUSEWAY_HOST_DEVICE bool is_predictable(const ForestScore& score) {
+  return score.improvement > 1.64485363f * score.error_of_improvement;
+}
 
-  // The root mean square error is at most `share` of the mean's.
-  CAUSEWAY_HOST_DEVICE bool is_trivial(const ForestScore& score, float share) {
-    return score.squared_error <= share * share * score.squared_error_of_mean;
-  }
+// The root mean square error is at most `share` of the mean's.
+CAUSEWAY_HOST_DEVICE bool is_trivial(const ForestScore& score, float share) {
+  return score.squared_error <= share * share * score.squared_error_of_mean;
+}
 
 }  // namespace causeway::prior

@@ -71,6 +71,7 @@ template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Columns& out) {
   constexpr int kRows = W::Team::kRows;
   constexpr int kMostLeaves = 1 << 18;  // numbers of the leaves that are drawn at a time
+  constexpr int kOuts = kRows == 1 ? 8 : 2;
   const int n_trees =
       static_cast<int>(elementary::nearest(number(w, Number::n_trees, {1.0f, 128.0f, true})));
   const int depth = integer(w, Number::tree_depth, 1, 8);
@@ -114,6 +115,8 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Colu
   const std::int64_t per_tree = static_cast<std::int64_t>(n_leaves) * n_out;
   const auto blocks_per_tree = static_cast<std::uint32_t>((per_tree + 63) / 64);  // of 16 draws
   float* leaves = w.arena.take(static_cast<std::int64_t>(blocks_per_tree) * 64 * chunk);
+  auto* places =
+      reinterpret_cast<std::int32_t*>(w.arena.take(static_cast<std::int64_t>(chunk) * w.stride));
   if (w.arena.failed) return;
   w.team.sync();
   note(w.team, "trees", n_trees);
@@ -128,6 +131,7 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Colu
     for (int t = 0; t < here; ++t) {
       note_array(w.team, "leaves", leaves + t * blocks_per_tree * 64, per_tree);
     }
+    // Which leaf of each tree a row is in, then what the leaves say, a few outputs at a time.
     for_rows(w.team, w.n_rows, [&](int row) {
       for (int t = 0; t < here; ++t) {
         std::int32_t leaf[kRows] = {};
@@ -137,16 +141,30 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Colu
           const float threshold = thresholds[s];
           for (int b = 0; b < kRows; ++b) leaf[b] |= (column[b] > threshold ? 1 : 0) << level;
         }
-        const float* values = leaves + t * static_cast<std::int64_t>(blocks_per_tree) * 64;
-        const bool first = tree + t == 0;
-        const bool last = tree + t + 1 == n_trees;
-        for (int o = 0; o < n_out; ++o) {
-          float* to = out.column(o) + row;
-          const float* of = values + o * n_leaves;
-          for (int b = 0; b < kRows; ++b) {
-            const float sum = (first ? 0.0f : to[b]) + of[leaf[b]];
-            to[b] = last ? sum * share : sum;
+        for (int b = 0; b < kRows; ++b) places[t * w.stride + row + b] = leaf[b];
+      }
+      for (int o = 0; o < n_out; o += kOuts) {
+        const int outs = n_out - o < kOuts ? n_out - o : kOuts;
+        float sum[kOuts][kRows] = {};
+        for (int k = 0; k < kOuts && tree > 0; ++k) {
+          if (k >= outs) continue;
+          for (int b = 0; b < kRows; ++b) sum[k][b] = out.column(o + k)[row + b];
+        }
+#if defined(__CUDA_ARCH__)
+#pragma unroll 2
+#endif
+        for (int t = 0; t < here; ++t) {
+          const std::int32_t* leaf = places + t * w.stride + row;
+          const float* of =
+              leaves + t * static_cast<std::int64_t>(blocks_per_tree) * 64 + o * n_leaves;
+          for (int k = 0; k < kOuts; ++k) {
+            if (k >= outs) continue;
+            for (int b = 0; b < kRows; ++b) sum[k][b] += of[k * n_leaves + leaf[b]];
           }
+        }
+        const float factor = tree + here == n_trees ? share : 1.0f;
+        for (int k = 0; k < outs; ++k) {
+          for (int b = 0; b < kRows; ++b) out.column(o + k)[row + b] = sum[k][b] * factor;
         }
       }
     });
@@ -159,17 +177,21 @@ CAUSEWAY_HOST_DEVICE float distance_term(float distance, float p) {
   return quick_power(elementary::magnitude(distance) + 1e-30f, p);
 }
 
-// sum_c |x_c - centre_c|^p of some neighbouring rows.
+// sum_c |x_c - centre_c|^p of some neighbouring rows, to two centres.
 template <int kRows>
-CAUSEWAY_HOST_DEVICE void add_distances(const Columns& x, int row, const float* centre, float p,
-                                        float (&sum)[kRows]) {
+CAUSEWAY_HOST_DEVICE void add_distances(const Columns& x, int row, const float* first,
+                                        const float* second, float p, float (&sum)[2][kRows]) {
 #if defined(__CUDA_ARCH__)
-#pragma unroll 4
+#pragma unroll 2
 #endif
   for (int c = 0; c < x.n_columns; ++c) {
     const float* column = x.column(c) + row;
-    const float at = centre[c];
-    for (int b = 0; b < kRows; ++b) sum[b] += distance_term(column[b] - at, p);
+    const float to_first = first[c];
+    const float to_second = second[c];
+    for (int b = 0; b < kRows; ++b) {
+      sum[0][b] += distance_term(column[b] - to_first, p);
+      sum[1][b] += distance_term(column[b] - to_second, p);
+    }
   }
 }
 
@@ -193,14 +215,18 @@ CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, const Columns& x, const float* c
     float best[kRows];
     std::int32_t found[kRows] = {};
     for (int b = 0; b < kRows; ++b) best[b] = 3.4e38f;
-    for (int k = 0; k < n_centres; ++k) {
+    for (int k = 0; k < n_centres; k += 2) {
       const float* centre = centres + static_cast<std::int64_t>(k) * x.n_columns;
-      float sum[kRows] = {};
-      add_distances(x, row, centre, p, sum);
+      const float* other = k + 1 < n_centres ? centre + x.n_columns : centre;
+      float sum[2][kRows] = {};
+      add_distances(x, row, centre, other, p, sum);
       for (int b = 0; b < kRows; ++b) {
-        const bool nearer = sum[b] < best[b];
+        const bool nearer = sum[0][b] < best[b];
         found[b] = nearer ? k : found[b];
-        best[b] = nearer ? sum[b] : best[b];
+        best[b] = nearer ? sum[0][b] : best[b];
+        const bool nearest = sum[1][b] < best[b];  // never, if it is the same centre
+        found[b] = nearest ? k + 1 : found[b];
+        best[b] = nearest ? sum[1][b] : best[b];
       }
     }
     for (int b = 0; b < kRows; ++b) f(row, b, found[b]);
@@ -415,16 +441,20 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, const Columns& x, const C
   for_rows(w.team, w.n_rows, [&](int row) {
     float greatest[kRows];
     for (int b = 0; b < kRows; ++b) greatest[b] = -3.4e38f;
-    for (int k = 0; k < n_centres; ++k) {
-      float sum[kRows] = {};
-      add_distances(x, row, centres + static_cast<std::int64_t>(k) * n_in, p, sum);
-      const float log_width = log_widths[k];
-      for (int b = 0; b < kRows; ++b) {  // -log(2 pi s^2) / 2 - (distance / s)^q
-        const float log_distance = elementary::log_of_normal(sum[b] + 1e-30f) / p - log_width;
-        const float share = -0.918938533f - log_width -
-                            elementary::exp_within(clamped(q * log_distance, -86.0f, 86.0f));
-        shares.column(k)[row + b] = share;
-        greatest[b] = share > greatest[b] ? share : greatest[b];
+    for (int first = 0; first < n_centres; first += 2) {
+      const int here = n_centres - first < 2 ? 1 : 2;
+      const float* centre = centres + static_cast<std::int64_t>(first) * n_in;
+      float sum[2][kRows] = {};
+      add_distances(x, row, centre, here == 2 ? centre + n_in : centre, p, sum);
+      for (int j = 0; j < here; ++j) {
+        const float log_width = log_widths[first + j];
+        for (int b = 0; b < kRows; ++b) {  // -log(2 pi s^2) / 2 - (distance / s)^q
+          const float log_distance = elementary::log_of_normal(sum[j][b] + 1e-30f) / p - log_width;
+          const float share = -0.918938533f - log_width -
+                              elementary::exp_within(clamped(q * log_distance, -86.0f, 86.0f));
+          shares.column(first + j)[row + b] = share;
+          greatest[b] = share > greatest[b] ? share : greatest[b];
+        }
       }
     }
     float total[kRows] = {};

@@ -112,7 +112,7 @@ void add_bench(CLI::App& app) {
     add_quiet(*command, options->quiet);
     command->add_option("--threads", options->threads, "CPU threads to use")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least_one());
     command->callback([options] { run(*options); });
   }
 }

@@ -37,4 +37,15 @@ inline CLI::Option* add_quiet(CLI::App& command, bool& quiet) {
   return command.add_flag("--quiet", quiet, "Show no progress, only results and errors");
 }
 
+// A check for counts, in words of our own.
+inline CLI::Validator at_least_one() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double value = 0;
+        const bool is_one = CLI::detail::lexical_cast(text, value) && value >= 1;
+        return is_one ? std::string() : "expected a whole number from 1 up, got \"" + text + "\"";
+      },
+      "");
+}
+
 }  // namespace causeway::cli

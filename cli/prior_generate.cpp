@@ -132,7 +132,8 @@ void print_json(const GenerateOptions& options, const prior::Prior& prior, const
 
 void run(GenerateOptions& options) {
   if (options.out.empty() && !options.hash) {
-    throw CLI::RequiredError("--out FILE, to write the datasets, or --hash, to see their hash,");
+    throw CLI::ValidationError(
+        "give --out PATH to write the datasets, or --hash to see their hash");
   }
   options.dump.out = options.out;
   const prior::Prior prior = options.prior.make();
@@ -149,7 +150,7 @@ void add_prior_generate(CLI::App& prior) {
   command->add_option("--count", options->dump.count, "How many datasets")
       ->type_name("N")
       ->required()
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(at_least_one());
   command->add_option("--first", options->dump.first, "The number of the first [0]")
       ->type_name("N");
   command
@@ -173,7 +174,7 @@ void add_prior_generate(CLI::App& prior) {
       ->type_name("I/N");
   command->add_option("--batch", options->dump.batch, "Datasets made at a time")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(at_least_one());
   command->add_flag("--overwrite", options->dump.overwrite,
                     "Begin again, whatever stands at --out");
   options->prior.add_to(*command);

@@ -50,7 +50,7 @@ void add_count_range(CLI::App& command, const std::string& name, CountRange& ran
   command
       .add_option_function<std::string>(name, read,
                                         fmt::format("{} [{}]", description, range.to_string()))
-      ->type_name("N|LOW:HIGH");
+      ->type_name("RANGE");
 }
 
 void add_families(CLI::App& command, PriorConfig& config) {
@@ -125,7 +125,7 @@ void PriorOptions::add_to(CLI::App& command) {
       ->each([this](const std::string&) { device_given = true; });
   command.add_option("--threads", threads, "CPU threads to use")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(at_least_one());
   add_json(command, json);
   add_quiet(command, quiet);
 }

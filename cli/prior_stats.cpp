@@ -1,4 +1,5 @@
 // `causeway prior stats`: the fingerprint of a sample beside the reference's.
+#include "cli/options.h"
 #include "cli/prior.h"
 #include "cli/prior_options.h"
 #include "cli/progress.h"
@@ -156,7 +157,7 @@ void add_prior_stats(CLI::App& prior) {
   command->add_option("--count", options->count, "How many datasets to look at")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(at_least_one());
   command->add_option("--first", options->first, "The number of the first [0]")->type_name("N");
   options->prior.add_to(*command);
   command->callback([options] { run(*options); });

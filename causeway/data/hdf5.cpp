@@ -351,7 +351,9 @@ class Hdf5File : public ArrayFile {
     }
   }
 
+  // Keeps the arrays of the layout, in its order: the rest are constants.
   void check(const ArrayLayout& expected) {
+    std::vector<Handle> arrays;
     for (const ArrayColumn& column : expected.columns) {
       const int at = find_column(layout_, column.name);
       const auto place = static_cast<std::size_t>(std::max(at, 0));
@@ -362,8 +364,11 @@ class Hdf5File : public ArrayFile {
             "array {} is missing or has another shape; the file is another dump or damaged",
             shown(column.name)));
       }
+      arrays.push_back(std::move(arrays_[place]));
     }
-    layout_.chunk = expected.chunk;
+    arrays_ = std::move(arrays);
+    lengths_.assign(arrays_.size(), expected.n_entries);
+    layout_ = expected;
   }
 
   void grow(std::int64_t n_entries) {

@@ -1,9 +1,9 @@
 #include "causeway/train/sink.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/file.h"
 #include "causeway/data/hdf5.h"
 #include "causeway/data/npz.h"
-#include "causeway/tensor/reduce.h"
 
 #include <fmt/format.h>
 
@@ -15,14 +15,15 @@ constexpr const char* kOperation = "prior.generate";
 
 class FileSink : public Sink {
  public:
-  explicit FileSink(std::unique_ptr<data::ArrayFile> file) : file_(std::move(file)) {}
+  FileSink(std::unique_ptr<data::ArrayFile> file, const data::ArrayLayout& layout)
+      : file_(std::move(file)), layout_(layout) {}
 
   void put(std::int64_t at, const NamedTensors& columns) override {
     for (const auto& [name, values] : columns) file_->write(name, at, values);
   }
   NamedTensors get(std::int64_t at, std::int64_t n) override {
     NamedTensors columns;
-    for (const data::ArrayColumn& column : file_->layout().columns) {
+    for (const data::ArrayColumn& column : layout_.columns) {
       columns.emplace_back(column.name, file_->read(column.name, at, n));
     }
     return columns;
@@ -31,6 +32,7 @@ class FileSink : public Sink {
 
  private:
   std::unique_ptr<data::ArrayFile> file_;
+  data::ArrayLayout layout_;
 };
 
 class FolderSink : public Sink {
@@ -96,7 +98,7 @@ std::unique_ptr<Sink> open_sink(const std::string& format, const std::filesystem
   const bool is_hdf5 = format == "hdf5";
   const auto open = is_hdf5 ? (is_new ? data::create_hdf5 : data::resume_hdf5)
                             : (is_new ? data::create_npz : data::resume_npz);
-  return std::make_unique<FileSink>(open(kOperation, path, layout));
+  return std::make_unique<FileSink>(open(kOperation, path, layout), layout);
 }
 
 }  // namespace causeway::train

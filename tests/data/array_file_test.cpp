@@ -107,6 +107,7 @@ TEST_P(ArrayFiles, AFileLeftUnfinishedGoesOn) {
   file->finish();
   const auto left = GetParam().resume("save", scratch_ / "left", small_layout(11));
   EXPECT_EQ(left->read("X", 0, 4).to_vector<float>(), numbers(0, 4).to_vector<float>());
+  EXPECT_EQ(left->layout().columns.size(), 3u);  // the constants are none
   write_entries(*left, 4, 4);
   write_entries(*left, 8, 3);
   left->finish();

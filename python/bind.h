@@ -34,6 +34,7 @@ void bind_autograd(nb::module_& module, TensorClass& tensor);
 void bind_functional(nb::module_& module);
 void bind_nn(nb::module_& module);
 void bind_optim(nb::module_& module);
+void bind_tokenizer(nb::module_& module);
 
 // Runs `body`, which touches no Python object, while other Python threads go on.
 template <class Body>

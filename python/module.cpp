@@ -27,4 +27,5 @@ NB_MODULE(_core, module) {
   bind_functional(module);
   bind_nn(module);
   bind_optim(module);
+  bind_tokenizer(module);
 }

@@ -12,6 +12,7 @@ from ._core import _version as __version__
 from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad
 from .graph import Graph, StepGraph, capture
 from .profiler import profile
+from .tokenizer import PartialFit, Tokenizer
 
 # Messages name what users import.
 for _class in (Error, *Error.__subclasses__(), InvalidIndex, Tensor, DType, Generator, Stream):

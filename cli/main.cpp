@@ -3,6 +3,7 @@
 #include "cli/bench.h"
 #include "cli/completion.h"
 #include "cli/info.h"
+#include "cli/tokenizer.h"
 
 #include "causeway/core/error.h"
 
@@ -95,6 +96,7 @@ int run(int argc, char** argv) {
   app.set_help_flag("--help,-h", "Print this help and exit");
   app.require_subcommand(1);
   causeway::cli::add_info(app);
+  causeway::cli::add_tokenizer(app);
   causeway::cli::add_bench(app);
   causeway::cli::add_completion(app);
   try {

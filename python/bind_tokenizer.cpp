@@ -1,9 +1,11 @@
 // The tokenizer. The class users meet is Python (causeway/tokenizer.py); this is what it stands on.
 #include "causeway/core/error.h"
+#include "causeway/data/csv.h"
 #include "causeway/tokenizer/drift.h"
 #include "causeway/tokenizer/export.h"
 #include "causeway/tokenizer/order_statistics.h"
 #include "causeway/tokenizer/streaming.h"
+#include "causeway/tokenizer/table_batch.h"
 #include "causeway/tokenizer/tokenizer.h"
 #include "python/arrow_import.h"
 #include "python/bind.h"
@@ -232,6 +234,19 @@ void bind_table(nb::module_& module) {
       });
 }
 
+void bind_csv(nb::module_& module) {
+  module.def(
+      "_read_csv",
+      [](const std::filesystem::path& path) {
+        return without_gil([&] {
+          const CsvBatch batch = CsvReader(path).rest();
+          return table_of_batch(
+              batch, [](const CsvColumn& column) { return column.type == CsvType::time; });
+        });
+      },
+      "path"_a, "The table of a CSV file.");
+}
+
 void bind_streaming(nb::module_& module) {
   nb::class_<PartialFit>(module, "_PartialFit", "A fit in parts.")
       .def(nb::init<>())
@@ -270,6 +285,7 @@ void bind_streaming(nb::module_& module) {
 
 void bind_tokenizer(nb::module_& module) {
   bind_table(module);
+  bind_csv(module);
   nb::class_<Tokenizer>(module, "_Tokenizer", "What causeway.Tokenizer stands on.")
       .def_static(
           "fit",

@@ -104,9 +104,9 @@ std::int64_t NumericPart::plan() {
   }
   sources_ = with_type(dtype_, [&](auto tag) {
     using V = decltype(tag);
-    return plan_ranks(
-        plan, std::span(counts_).first(counts_.size() - 1),
-        single_valued_bins(guides_.thresholds.data_as<V>(), n_thresholds(guides_), n_bins), pairs_);
+    return plan_ranks(plan, std::span(counts_).first(counts_.size() - 1),
+                      SingleValued<V>{guides_.thresholds.data_as<V>(), n_thresholds(guides_)},
+                      pairs_);
   });
   segments_ = plan.segments();
   starts_ = plan.cursors();

@@ -13,7 +13,8 @@ namespace causeway::tokenizer {
 namespace {
 
 constexpr std::int64_t kSplitters = 4096;  // one less, and a place unused
-constexpr std::int64_t kSplitterCells = 8192;
+// A GPU keeps the guides of four columns side by side on chip.
+constexpr std::int64_t splitter_cells(Device device) { return device.is_cuda() ? 4096 : 8192; }
 
 Tensor bytes_tensor(std::size_t bytes, Device device) {
   return Tensor::empty({static_cast<std::int64_t>(bytes)}, DType::u8, device);
@@ -41,7 +42,8 @@ void dispatch_binned(DType dtype, const Body& body) {
 GuideSet guides_from(const kernels::Columns& columns, Device device, StreamView stream) {
   const std::int64_t n_columns = columns.n_columns();
   const std::int64_t n_samples = std::min(columns.n_rows(), kernels::kMostSamples);
-  const GuideSet guides(n_columns, kSplitters, kSplitterCells, columns.values.dtype, device);
+  const GuideSet guides(n_columns, kSplitters, splitter_cells(device), columns.values.dtype,
+                        device);
   const Tensor samples = Tensor::empty({n_columns, n_samples}, columns.values.dtype, device);
   const Tensor counts = Tensor::empty({n_columns}, DType::i32, device);
   kernels::sample_columns(stream, columns, operand(samples, stream), operand(counts, stream));
@@ -51,76 +53,94 @@ GuideSet guides_from(const kernels::Columns& columns, Device device, StreamView 
   return guides;
 }
 
-// What the plan of one column remembers until the answers are there.
-struct Wanted {
-  std::vector<RankPair> pairs;      // one a level
-  std::vector<RankSource> sources;  // below and above of each
-};
-
+// The search in one matrix, step by step.
 template <class V>
-std::vector<ColumnQuantiles> quantiles_of(const Tensor& matrix, const Tensor& missing,
-                                          QuantileMethod method,
-                                          std::span<const std::vector<double>> levels) {
-  const Device device = matrix.device();
-  const StreamView stream = current_stream(device);
-  const kernels::Columns columns = columns_of(matrix, missing, stream);
-  const std::int64_t n_columns = matrix.size(1);
-  const GuideSet guides = guides_from(columns, device, stream);
-  const Tensor counts = zeros({n_columns, kSplitters + 1}, DType::i64, device);
-  kernels::count_bins(stream, columns, guides.view(stream), operand(counts, stream));
+class QuantileSearch {
+ public:
+  QuantileSearch(const Tensor& matrix, const Tensor& missing)
+      : device_(matrix.device()),
+        stream_(current_stream(device_)),
+        columns_(columns_of(matrix, missing, stream_)),
+        guides_(guides_from(columns_, device_, stream_)),
+        results_(static_cast<std::size_t>(columns_.n_columns())),
+        wanted_(results_.size()) {}
 
-  const auto counted = counts.to_vector<std::int64_t>();
-  const auto thresholds = guides.thresholds.to_vector<V>();
-  const auto heads = guides.columns.to(Device::cpu());
-  RankPlan plan(kSplitters);
-  std::vector<ColumnQuantiles> results(static_cast<std::size_t>(n_columns));
-  std::vector<Wanted> wanted(results.size());
-  for (std::size_t c = 0; c < results.size(); ++c) {
-    const std::span row(counted.data() + c * (kSplitters + 1), kSplitters + 1);
-    for (const std::int64_t count : row.first(kSplitters)) results[c].n_valid += count;
-    results[c].n_missing = row.back();
-    for (const double level : levels[c]) {
-      if (results[c].n_valid == 0) break;
-      wanted[c].pairs.push_back(ranks_of(method, level, results[c].n_valid));
+  std::vector<ColumnQuantiles> find(QuantileMethod method,
+                                    std::span<const std::vector<double>> levels) {
+    plan(method, levels);
+    gather();
+    for (std::size_t c = 0; c < results_.size(); ++c) answer(c);
+    return std::move(results_);
+  }
+
+ private:
+  // What is remembered of a column until the values are there.
+  struct Wanted {
+    std::vector<RankPair> pairs;      // one a level
+    std::vector<RankSource> sources;  // of each pair's two ranks
+  };
+
+  void plan(QuantileMethod method, std::span<const std::vector<double>> levels) {
+    const Tensor counts = zeros({columns_.n_columns(), kSplitters + 1}, DType::i64, device_);
+    kernels::count_bins(stream_, columns_, guides_.view(stream_), operand(counts, stream_));
+    const auto counted = counts.to_vector<std::int64_t>();
+    thresholds_ = guides_.thresholds.to_vector<V>();
+    const Tensor heads = guides_.columns.to(Device::cpu());
+    for (std::size_t c = 0; c < results_.size(); ++c) {
+      const std::span row(counted.data() + c * (kSplitters + 1), kSplitters);
+      for (const std::int64_t count : row) results_[c].n_valid += count;
+      results_[c].n_missing = counted[c * (kSplitters + 1) + kSplitters];
+      for (const double level : levels[c]) {
+        if (results_[c].n_valid == 0) break;
+        wanted_[c].pairs.push_back(ranks_of(method, level, results_[c].n_valid));
+      }
+      const SingleValued<V> single{thresholds_.data() + c * kSplitters,
+                                   heads.data_as<GuideColumn>()[c].n_thresholds};
+      wanted_[c].sources = plan_ranks(plan_, row, single, wanted_[c].pairs);
     }
-    const V* own = thresholds.data() + c * kSplitters;
-    wanted[c].sources = plan_ranks(
-        plan, row.first(kSplitters),
-        single_valued_bins(own, heads.template data_as<GuideColumn>()[c].n_thresholds, kSplitters),
-        wanted[c].pairs);
   }
 
-  std::vector<V> answers;
-  if (plan.n_gathered() > 0) {
+  void gather() {
+    if (plan_.n_gathered() == 0) return;
     const Tensor segments =
-        Tensor::from<std::int32_t>(plan.segments(), {n_columns, kSplitters}, device);
-    const auto n_segments = static_cast<std::int64_t>(plan.cursors().size());
-    const Tensor cursors = Tensor::from<std::int64_t>(plan.cursors(), {n_segments}, device);
-    const Tensor gathered = Tensor::empty({plan.n_gathered()}, matrix.dtype(), device);
-    kernels::gather_bins(stream, columns, guides.view(stream), operand(segments, stream),
-                         operand(cursors, stream), operand(gathered, stream));
-    const Tensor queries = upload(plan.queries(), device);
-    const Tensor found =
-        Tensor::empty({static_cast<std::int64_t>(plan.queries().size())}, matrix.dtype(), device);
-    kernels::select_ranks(stream, operand(gathered, stream), operand(queries, stream),
-                          operand(found, stream));
-    answers = found.to_vector<V>();
+        Tensor::from<std::int32_t>(plan_.segments(), {columns_.n_columns(), kSplitters}, device_);
+    const auto n_segments = static_cast<std::int64_t>(plan_.cursors().size());
+    const Tensor cursors = Tensor::from<std::int64_t>(plan_.cursors(), {n_segments}, device_);
+    const Tensor gathered = Tensor::empty({plan_.n_gathered()}, columns_.values.dtype, device_);
+    kernels::gather_bins(stream_, columns_, guides_.view(stream_), operand(segments, stream_),
+                         operand(cursors, stream_), operand(gathered, stream_));
+    const Tensor queries = upload(plan_.queries(), device_);
+    const auto n_queries = static_cast<std::int64_t>(plan_.queries().size());
+    const Tensor found = Tensor::empty({n_queries}, columns_.values.dtype, device_);
+    kernels::select_ranks(stream_, operand(gathered, stream_), operand(queries, stream_),
+                          operand(found, stream_));
+    answers_ = found.to_vector<V>();
   }
-  for (std::size_t c = 0; c < results.size(); ++c) {
-    const V* own = thresholds.data() + c * kSplitters;
+
+  void answer(std::size_t c) {
+    const V* own = thresholds_.data() + c * kSplitters;
     const auto value = [&](const RankSource& source) {
-      const V found =
-          source.query >= 0 ? answers[static_cast<std::size_t>(source.query)] : own[source.bin - 1];
+      const V found = source.query >= 0 ? answers_[static_cast<std::size_t>(source.query)]
+                                        : own[source.bin - 1];
       return static_cast<V>(found + V(0));  // -0 to 0
     };
-    for (std::size_t i = 0; i < wanted[c].pairs.size(); ++i) {
-      results[c].values.push_back(interpolate(value(wanted[c].sources[2 * i]),
-                                              value(wanted[c].sources[2 * i + 1]),
-                                              wanted[c].pairs[i].weight));
+    const Wanted& wanted = wanted_[c];
+    for (std::size_t i = 0; i < wanted.pairs.size(); ++i) {
+      results_[c].values.push_back(interpolate(
+          value(wanted.sources[2 * i]), value(wanted.sources[2 * i + 1]), wanted.pairs[i].weight));
     }
   }
-  return results;
-}
+
+  Device device_;
+  StreamView stream_;
+  kernels::Columns columns_;
+  GuideSet guides_;
+  std::vector<ColumnQuantiles> results_;
+  std::vector<Wanted> wanted_;
+  std::vector<V> thresholds_;
+  RankPlan plan_{kSplitters};
+  std::vector<V> answers_;
+};
 
 }  // namespace
 
@@ -197,7 +217,7 @@ std::vector<ColumnQuantiles> find_quantiles(const Tensor& matrix, const Tensor& 
   std::vector<ColumnQuantiles> results(static_cast<std::size_t>(matrix.size(1)));
   if (matrix.numel() == 0) return results;
   dispatch_binned(matrix.dtype(), [&](auto tag) {
-    results = quantiles_of<decltype(tag)>(matrix, missing, method, levels);
+    results = QuantileSearch<decltype(tag)>(matrix, missing).find(method, levels);
   });
   return results;
 }

@@ -5,7 +5,9 @@
 #include "causeway/kernels/binning.h"
 #include "causeway/kernels/device/quantile.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -22,10 +24,10 @@ class RankPlan {
  public:
   explicit RankPlan(std::int64_t bins_per_column) : bins_per_column_(bins_per_column) {}
 
-  // Adds a column: `counts` of its bins, `single[b]` where bin b can hold one value only, and the
+  // Adds a column: `counts` of its bins, `single(b)` whether bin b can hold one value only, and the
   // ranks, ascending. Returns a source a rank.
-  std::vector<RankSource> add_column(std::span<const std::int64_t> counts,
-                                     const std::vector<bool>& single,
+  template <class Single>
+  std::vector<RankSource> add_column(std::span<const std::int64_t> counts, const Single& single,
                                      std::span<const std::int64_t> ranks);
 
   const std::vector<std::int32_t>& segments() const { return segments_; }  // by column and bin
@@ -41,22 +43,75 @@ class RankPlan {
   std::int64_t n_gathered_ = 0;
 };
 
-// Adds a column by the ranks of its quantiles: sources[2 * i] and [2 * i + 1] are those of pair i.
-std::vector<RankSource> plan_ranks(RankPlan& plan, std::span<const std::int64_t> counts,
-                                   const std::vector<bool>& single,
-                                   std::span<const RankPair> pairs);
-
-// Bin b is [thresholds[b - 1], thresholds[b]): whether each holds one number only.
-template <class V>
-std::vector<bool> single_valued_bins(const V* thresholds, std::int32_t n, std::int64_t n_bins) {
-  std::vector<bool> single(static_cast<std::size_t>(n_bins), false);
-  for (std::int32_t bin = 1; bin < n; ++bin) {
-    single[static_cast<std::size_t>(bin)] = next_above(thresholds[bin - 1]) == thresholds[bin];
+template <class Single>
+std::vector<RankSource> RankPlan::add_column(std::span<const std::int64_t> counts,
+                                             const Single& single,
+                                             std::span<const std::int64_t> ranks) {
+  const std::size_t row = segments_.size();
+  segments_.resize(row + static_cast<std::size_t>(bins_per_column_), -1);
+  std::vector<RankSource> sources;
+  sources.reserve(ranks.size());
+  std::size_t bin = 0;
+  std::int64_t before = 0;  // values in the bins below
+  for (const std::int64_t rank : ranks) {
+    while (rank >= before + counts[bin]) before += counts[bin++];
+    if (single(bin)) {
+      sources.push_back({-1, static_cast<std::int64_t>(bin)});
+      continue;
+    }
+    std::int32_t& segment = segments_[row + bin];
+    if (segment < 0) {
+      segment = static_cast<std::int32_t>(cursors_.size());
+      cursors_.push_back(n_gathered_);
+      n_gathered_ += counts[bin];
+    }
+    const std::int64_t begin = cursors_[static_cast<std::size_t>(segment)];
+    const std::int64_t wanted = rank - before;
+    const bool repeats =
+        !queries_.empty() && queries_.back().begin == begin && queries_.back().rank == wanted;
+    if (!repeats) queries_.push_back({begin, begin + counts[bin], wanted});
+    sources.push_back(
+        {static_cast<std::int64_t>(queries_.size()) - 1, static_cast<std::int64_t>(bin)});
   }
-  if (n > 0) {  // above the last threshold there may be no number at all
-    single[static_cast<std::size_t>(n)] = next_above(thresholds[n - 1]) == thresholds[n - 1];
-  }
-  return single;
+  return sources;
 }
+
+// Adds a column by the ranks of its quantiles: sources[2 * i] and [2 * i + 1] are those of pair i.
+template <class Single>
+std::vector<RankSource> plan_ranks(RankPlan& plan, std::span<const std::int64_t> counts,
+                                   const Single& single, std::span<const RankPair> pairs) {
+  std::vector<std::int64_t> ranks;
+  ranks.reserve(2 * pairs.size());
+  for (const RankPair& pair : pairs) {
+    ranks.push_back(pair.below);
+    ranks.push_back(pair.above);
+  }
+  if (std::is_sorted(ranks.begin(), ranks.end())) return plan.add_column(counts, single, ranks);
+  // Few values: below and above of neighbouring levels cross.
+  std::vector<std::size_t> order(ranks.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
+  std::vector<std::int64_t> sorted;
+  for (const std::size_t i : order) sorted.push_back(ranks[i]);
+  const std::vector<RankSource> found = plan.add_column(counts, single, sorted);
+  std::vector<RankSource> sources(found.size());
+  for (std::size_t i = 0; i < order.size(); ++i) sources[order[i]] = found[i];
+  return sources;
+}
+
+// Whether bin b, which is [thresholds[b - 1], thresholds[b]), holds one number only.
+template <class V>
+struct SingleValued {
+  const V* thresholds;
+  std::int32_t n;
+
+  bool operator()(std::size_t bin) const {
+    if (bin == 0 || bin > static_cast<std::size_t>(n)) return false;
+    const V next = next_above(thresholds[bin - 1]);
+    if (bin == static_cast<std::size_t>(n)) return next == thresholds[bin - 1];  // none is above
+    return next == thresholds[bin];
+  }
+};
 
 }  // namespace causeway::tokenizer

@@ -119,7 +119,6 @@ void NumericPart::refine() {
     using V = decltype(tag);
     const V* old = guides_.thresholds.data_as<V>();
     const std::int32_t n_old = n_thresholds(guides_);
-    const auto room = guides_.thresholds.size(1) - 1;
     double wanted = 0;
     std::int64_t n_hit = 0;
     for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
@@ -127,6 +126,10 @@ void NumericPart::refine() {
       wanted += static_cast<double>(counts_[bin]);
       ++n_hit;
     }
+    // Both ends of every stretch, and as many cuts inside; a GPU keeps this many on chip.
+    constexpr std::int64_t kUsual = 4095;
+    const std::int64_t room =
+        std::min<std::int64_t>(std::max(kUsual, 4 * n_hit), kMostThresholds - 1);
     std::vector<V> finer;
     for (std::int32_t bin = 0; bin <= n_old; ++bin) {
       const auto at = static_cast<std::size_t>(bin);
@@ -135,15 +138,18 @@ void NumericPart::refine() {
       const auto high = bin == n_old ? highest_key<V>() : sort_key(old[bin]);
       if (bin > 0) finer.push_back(old[bin - 1]);
       // The share of the room that is this stretch's share of the values.
-      const double free = static_cast<double>(room - 2 * n_hit);
+      const double free = static_cast<double>(std::max<std::int64_t>(room - 3 * n_hit, 0));
       const auto n = static_cast<std::int64_t>(free * static_cast<double>(counts_[at]) / wanted);
-      split_evenly<V>(low, high, std::max<std::int64_t>(n, 1), finer);
+      split_evenly<V>(low, high, n + 1, finer);
       if (bin < n_old) finer.push_back(old[bin]);
+    }
+    for (const RankSource& source : sources_) {  // values that are a bin of their own stay one
+      if (source.query >= 0) continue;
+      finer.push_back(old[source.bin - 1]);
+      if (source.bin < n_old) finer.push_back(old[source.bin]);
     }
     std::sort(finer.begin(), finer.end());
     finer.erase(std::unique(finer.begin(), finer.end()), finer.end());
-    if (static_cast<std::int64_t>(finer.size()) > room)
-      finer.resize(static_cast<std::size_t>(room));
     const std::vector<std::vector<V>> lists{finer};
     guides_ = GuideSet::over<V>(lists, Device::cpu());
     counts_.assign(static_cast<std::size_t>(guides_.thresholds.size(1)) + 1, 0);
@@ -156,8 +162,20 @@ void NumericPart::prepare() {
   for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
     if (segments_[bin] >= 0) total += counts_[bin];
   }
-  gathered_ = Tensor::empty({total}, dtype_);
-  cursors_ = Tensor::from<std::int64_t>(starts_, {static_cast<std::int64_t>(starts_.size())});
+  gathered_.assign(static_cast<std::size_t>(total) * value_size(), std::byte{0});
+  cursors_ = starts_;
+}
+
+Tensor NumericPart::gathered_values() const {
+  const auto n = static_cast<std::int64_t>(gathered_.size() / value_size());
+  return Tensor::wrap(const_cast<std::byte*>(gathered_.data()), {n}, {1}, dtype_, Device::cpu(),
+                      nullptr);
+}
+
+Tensor NumericPart::cursor_values() const {
+  return Tensor::wrap(const_cast<std::int64_t*>(cursors_.data()),
+                      {static_cast<std::int64_t>(cursors_.size())}, {1}, DType::i64, Device::cpu(),
+                      nullptr);
 }
 
 void NumericPart::collect(const Block& batch) {
@@ -175,7 +193,7 @@ void NumericPart::collect(const Block& batch) {
     if (segments_[bin] < 0) continue;
     const auto segment = static_cast<std::size_t>(segments_[bin]);
     const std::int64_t end = starts_[segment] + counts_[bin];
-    if (cursors_.data_as<std::int64_t>()[segment] + counted.data_as<std::int64_t>()[bin] > end) {
+    if (cursors_[segment] + counted.data_as<std::int64_t>()[bin] > end) {
       fail(ErrorKind::invalid_argument, "tokenizer.fit",
            "more values than were counted; collect the same batches that were counted");
     }
@@ -183,7 +201,7 @@ void NumericPart::collect(const Block& batch) {
   const Tensor segments =
       Tensor::from<std::int32_t>(segments_, {1, static_cast<std::int64_t>(segments_.size())});
   kernels::gather_bins(stream, columns, guides_.view(stream), operand(segments, stream),
-                       operand(cursors_, stream), operand(gathered_, stream));
+                       operand(cursor_values(), stream), operand(gathered_values(), stream));
 }
 
 void NumericPart::merge(const NumericPart& other) {
@@ -192,20 +210,19 @@ void NumericPart::merge(const NumericPart& other) {
     return;
   }
   const std::size_t size = value_size();
-  auto* cursors = cursors_.data_as<std::int64_t>();
   for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
     if (segments_[bin] < 0) continue;
     const auto segment = static_cast<std::size_t>(segments_[bin]);
     const std::int64_t begin = starts_[segment];
-    const std::int64_t n = other.cursors_.data_as<std::int64_t>()[segment] - begin;
-    if (cursors[segment] + n > begin + counts_[bin]) {
+    const std::int64_t n = other.cursors_[segment] - begin;
+    if (cursors_[segment] + n > begin + counts_[bin]) {
       fail(ErrorKind::invalid_argument, "tokenizer.fit",
            "parts hold more values than were counted; merge each part once");
     }
     std::copy_n(other.gathered_.data() + static_cast<std::size_t>(begin) * size,
                 static_cast<std::size_t>(n) * size,
-                gathered_.data() + static_cast<std::size_t>(cursors[segment]) * size);
-    cursors[segment] += n;
+                gathered_.data() + static_cast<std::size_t>(cursors_[segment]) * size);
+    cursors_[segment] += n;
   }
 }
 
@@ -213,7 +230,7 @@ bool NumericPart::complete() const {
   for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
     if (segments_[bin] < 0) continue;
     const auto segment = static_cast<std::size_t>(segments_[bin]);
-    if (cursors_.data_as<std::int64_t>()[segment] != starts_[segment] + counts_[bin]) return false;
+    if (cursors_[segment] != starts_[segment] + counts_[bin]) return false;
   }
   return true;
 }
@@ -226,7 +243,7 @@ std::vector<double> NumericPart::quantiles(bool exact) const {
     const std::int32_t n = n_thresholds(guides_);
     std::vector<V> answers(queries_.size());
     if (exact && !queries_.empty()) {
-      const Tensor scratch = gathered_.clone();  // selecting reorders
+      const Tensor scratch = gathered_values().clone();  // selecting reorders
       const Tensor found = Tensor::empty({static_cast<std::int64_t>(queries_.size())}, dtype_);
       const Tensor asked = Tensor::from<std::uint8_t>(
           std::span(reinterpret_cast<const std::uint8_t*>(queries_.data()),
@@ -285,7 +302,7 @@ std::vector<std::int64_t> NumericPart::bin_counts(const Bins& bins) const {
           counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(bin), std::int64_t{0});
       if (segments_[bin] >= 0) {
         const std::int64_t start = starts_[static_cast<std::size_t>(segments_[bin])];
-        const V* first = gathered_.data_as<V>() + start;
+        const V* first = reinterpret_cast<const V*>(gathered_.data()) + start;
         count += std::count_if(first, first + counts_[bin], [&](V value) { return value < edge; });
       }
       below.push_back(count);

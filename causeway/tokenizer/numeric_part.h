@@ -7,6 +7,7 @@
 #include "causeway/tokenizer/order_statistics.h"
 #include "causeway/tokenizer/rank_plan.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -40,7 +41,9 @@ class NumericPart {
   std::size_t value_size() const { return size_of(dtype_); }
 
  private:
-  Tensor on_device(const Tensor& tensor, Device device) const;
+  // The gathered values and the cursors as tensors of the same memory.
+  Tensor gathered_values() const;
+  Tensor cursor_values() const;
 
   DType dtype_ = DType::f32;
   QuantileMethod method_ = QuantileMethod::linear;
@@ -52,8 +55,8 @@ class NumericPart {
   std::vector<std::int32_t> segments_;
   std::vector<std::int64_t> starts_;  // where each segment begins
   std::vector<kernels::RankQuery> queries_;
-  Tensor gathered_;
-  Tensor cursors_;
+  std::vector<std::byte> gathered_;    // values, by segment
+  std::vector<std::int64_t> cursors_;  // where each segment's next value goes
 };
 
 }  // namespace causeway::tokenizer

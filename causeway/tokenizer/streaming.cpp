@@ -117,6 +117,13 @@ void PartialFit::plan(std::int64_t memory) {
     if (part.column.kind != ColumnKind::numeric) continue;
     bytes += part.numbers.plan() * static_cast<std::int64_t>(part.numbers.value_size());
   }
+  if (bytes > memory && again_ && bytes >= planned_bytes_) {
+    refuse(
+        fmt::format("the stretches that hold the quantiles take {} bytes and cannot be cut finer; "
+                    "allow more memory than {}",
+                    bytes, memory));
+  }
+  planned_bytes_ = bytes;
   again_ = bytes > memory;
   planned_ = !again_;
   for (Part& part : parts_) {

@@ -64,6 +64,7 @@ class PartialFit {
 
   Options options_;
   std::vector<Part> parts_;
+  std::int64_t planned_bytes_ = 0;  // of the last plan
   bool planned_ = false;
   bool again_ = false;
 };

@@ -82,15 +82,15 @@ DType Tokenizer::token_dtype() const {
 std::vector<std::int64_t> match_columns(const Tokenizer& tokenizer, const Table& table,
                                         std::string_view operation) {
   const auto& columns = tokenizer.columns();
+  if (table.is_matrix() && table.n_columns() != static_cast<std::int64_t>(columns.size())) {
+    fail(ErrorKind::shape_mismatch, operation,
+         fmt::format("the matrix has {} columns, and the tokenizer was fitted on {}",
+                     table.n_columns(), columns.size()));
+  }
   std::vector<std::int64_t> places;
   for (const Column& column : columns) places.push_back(table.find(column.name));
   if (std::find(places.begin(), places.end(), -1) == places.end()) return places;
   if (table.is_matrix()) {
-    if (table.n_columns() != static_cast<std::int64_t>(columns.size())) {
-      fail(ErrorKind::shape_mismatch, operation,
-           fmt::format("the matrix has {} columns, and the tokenizer was fitted on {}",
-                       table.n_columns(), columns.size()));
-    }
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int64_t>(i);
     return places;
   }

@@ -55,7 +55,7 @@ class Reader {
 Json Reader::parse(std::string_view text) const {
   try {
     return Json::parse(text.begin(), text.end());
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // not JSON, or a number too large for f64
     // "[json.exception.parse_error.101] parse error at line 3, column 7: …"
     std::string_view reason = error.what();
     reason.remove_prefix(std::min(reason.find("] ") + 2, reason.size()));

@@ -34,7 +34,7 @@ def column(rng, n):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64"])
 def test_quantiles_are_numpys_bit_for_bit(dtype, device, rng):
-    for _ in range(30):
+    for _ in range(80):
         values = column(rng, int(rng.choice(SIZES))).astype(dtype)
         levels = np.linspace(0, 1, int(rng.integers(2, 50)))
         x = cw.asarray(values[:, None], device=device)
@@ -55,7 +55,7 @@ def test_edges_are_numpys_with_missing_values(device, rng):
 
 def test_tokens_are_scikit_learns(rng):
     preprocessing = pytest.importorskip("sklearn.preprocessing")
-    for _ in range(60):
+    for _ in range(250):
         n, bins = int(rng.choice(SIZES[1:-1])), int(rng.integers(2, 40))
         x = np.stack([column(rng, n) for _ in range(3)], axis=1)
         levels = {str(i): {"levels": np.linspace(0, 100, bins + 1) / 100} for i in range(3)}
@@ -84,7 +84,7 @@ def _quiet(make):
 
 def test_tokens_are_pandas_qcuts(rng):
     pandas = pytest.importorskip("pandas")
-    for _ in range(200):
+    for _ in range(1000):
         n, q = int(rng.choice(SIZES[1:-1])), int(rng.integers(2, 40))
         values = column(rng, n)
         values[rng.random(n) < 0.1] = np.nan

@@ -19,7 +19,7 @@ import numpy as np
 from ._core import Tensor, _PartialFit, _Table, _Tokenizer, asarray, from_dlpack
 
 try:
-    from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+    from sklearn.base import BaseEstimator, TransformerMixin
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 except ImportError:  # the same words without scikit-learn

@@ -264,9 +264,9 @@ void run_encode(const UseOptions& given) {
     std::vector<Tensor> parts;
     std::int64_t n_rows = 0;
     for_each_batch(input, "encoding", names, [&](const Table& batch) {
-      parts.push_back(
-          with_context(fmt::format("encoding rows {} and on of \"{}\"", n_rows, input.path),
-                       [&] { return tok.encode(batch, options); }));
+      parts.push_back(with_context(
+          fmt::format("encoding rows {} and on of \"{}\"", n_rows, input.path),
+          [&] { return tok.encode(on_device(batch, device), options).to(Device::cpu()); }));
       n_rows += batch.n_rows();
     });
     tokens = Tensor::empty({n_rows, static_cast<std::int64_t>(tok.slots().size())},

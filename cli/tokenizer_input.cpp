@@ -52,24 +52,6 @@ Table chosen(const CsvBatch& batch, const InputOptions& options,
       kept, [](const CsvColumn& column) { return column.type == CsvType::time; });
 }
 
-Table on_device(const Table& table, Device device) {
-  if (device.is_cpu()) return table;
-  if (table.is_matrix()) {
-    std::vector<std::string> names;
-    for (const TableColumn& column : table.columns()) names.push_back(column.name);
-    return Table(table.matrix().to(device), names);
-  }
-  std::vector<TableColumn> columns = table.columns();
-  for (const TableColumn& column : columns) {
-    if (column.type == tokenizer::ValueType::text) return table;  // text stays on the CPU
-  }
-  for (TableColumn& column : columns) {
-    column.numbers = column.numbers.to(device);
-    column.missing = column.missing.to(device);
-  }
-  return Table(std::move(columns), table.n_rows());
-}
-
 }  // namespace
 
 void add_input(CLI::App& command, InputOptions& options, bool required) {
@@ -86,6 +68,24 @@ void add_input(CLI::App& command, InputOptions& options, bool required) {
                   "Text that means there is no value, beside NA and the like")
       ->type_name("TEXT")
       ->allow_extra_args(false);
+}
+
+Table on_device(const Table& table, Device device) {
+  if (device.is_cpu()) return table;
+  if (table.is_matrix()) {
+    std::vector<std::string> names;
+    for (const TableColumn& column : table.columns()) names.push_back(column.name);
+    return Table(table.matrix().to(device), names);
+  }
+  std::vector<TableColumn> columns = table.columns();
+  for (const TableColumn& column : columns) {
+    if (column.type == tokenizer::ValueType::text) return table;  // text stays on the CPU
+  }
+  for (TableColumn& column : columns) {
+    column.numbers = column.numbers.to(device);
+    column.missing = column.missing.to(device);
+  }
+  return Table(std::move(columns), table.n_rows());
 }
 
 bool is_csv(const std::string& path) { return !path.ends_with(".npy"); }

@@ -30,6 +30,9 @@ void add_input(CLI::App& command, InputOptions& options, bool required);
 tokenizer::Table read_table(const InputOptions& options, Device device,
                             const std::vector<std::string>& select = {});
 
+// The table with its numbers on `device`; one with text stays on the CPU.
+tokenizer::Table on_device(const tokenizer::Table& table, Device device);
+
 bool is_csv(const std::string& path);
 // Bytes of the file.
 std::size_t file_size(const InputOptions& options);

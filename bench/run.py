@@ -13,7 +13,10 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CPU_PEERS = {"ops": "numpy", "learning": "torch-cpu"}  # whom each suite is held against there
+CPU_PEERS = {"ops": "numpy", "learning": "torch-cpu", "tokenizer": "scikit-learn"}
+# On a GPU: PyTorch, and for some suites others that may be there.
+CUDA_PEERS = {"tokenizer": ["torch-cuda", "cupy", "numba"]}
+MODULES = {"cupy": "cupy", "numba": "numba"}
 
 
 def run_json(command, env=None):
@@ -34,6 +37,12 @@ def commit():
     if head.returncode != 0:
         return "unknown"
     return head.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def has_module(python, name):
+    """Whether that interpreter can import it; nothing to import is there."""
+    return name is None or subprocess.run([python, "-c", f"import {name}"],
+                                          capture_output=True).returncode == 0
 
 
 def peer_times(suite, peer, python, threads, env):
@@ -105,7 +114,10 @@ def main():
         ours = run_json(command, env)
         chosen = arguments.peers
         if chosen is None:
-            chosen = ["torch-cuda"] if arguments.device == "cuda" else [CPU_PEERS[suite]]
+            chosen = [CPU_PEERS[suite]]
+            if arguments.device == "cuda":
+                chosen = [peer for peer in CUDA_PEERS.get(suite, ["torch-cuda"])
+                          if has_module(arguments.python, MODULES.get(peer))]
         peers = dict(peer_times(suite, peer, arguments.python, arguments.threads, env)
                      for peer in chosen)
         rows = join(ours, peers)

@@ -95,6 +95,7 @@ struct Suite {
 constexpr Suite kSuites[] = {
     {"ops", "Tensor operations, products and allocation", bench::run_ops},
     {"learning", "Norms, losses, attention, layers and optimizers", bench::run_learning},
+    {"tokenizer", "Exact quantile edges and tokens", bench::run_tokenizer},
 };
 
 }  // namespace

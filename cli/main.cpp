@@ -4,6 +4,7 @@
 #include "cli/completion.h"
 #include "cli/info.h"
 #include "cli/prior.h"
+#include "cli/tokenizer.h"
 
 #include "causeway/core/error.h"
 
@@ -97,6 +98,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   causeway::cli::add_info(app);
   causeway::cli::add_prior(app);
+  causeway::cli::add_tokenizer(app);
   causeway::cli::add_bench(app);
   causeway::cli::add_completion(app);
   try {

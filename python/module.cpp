@@ -29,4 +29,5 @@ NB_MODULE(_core, module) {
   bind_optim(module);
   bind_prior(module);
   bind_prior_parts(module);
+  bind_tokenizer(module);
 }

@@ -165,6 +165,11 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+void MappedFile::release_until(std::size_t end) const noexcept {
+  if (data_ == nullptr || end == 0) return;
+  ::madvise(const_cast<std::byte*>(data_), std::min(end, size_), MADV_DONTNEED);
+}
+
 FileWriter::FileWriter(std::string_view operation, const std::filesystem::path& path)
     : operation_(operation), path_(path), target_(path) {
   if (has_zero(path)) fail_writing(EINVAL);

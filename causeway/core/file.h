@@ -44,6 +44,9 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  // Says that bytes [0, end) are not needed for now: they leave the process's memory, and come back
+  // from the file when they are read again.
+  void release_until(std::size_t end) const noexcept;
 
  private:
   const std::byte* data_ = nullptr;

@@ -12,22 +12,6 @@ void Origin::fail(ErrorKind kind, std::string_view message, std::source_location
   causeway::fail(kind, operation, text, where);
 }
 
-std::string shown(std::string_view text) {
-  constexpr std::size_t kLongest = 80;
-  std::string result = "\"";
-  for (const char letter : text.substr(0, kLongest)) {
-    const auto code = static_cast<unsigned char>(letter);
-    if (letter == '"' || letter == '\\') {
-      result += fmt::format("\\{}", letter);
-    } else if (code < 0x20 || code >= 0x7f) {
-      result += fmt::format("\\x{:02x}", code);
-    } else {
-      result += letter;
-    }
-  }
-  return result + (text.size() > kLongest ? "...\"" : "\"");
-}
-
 std::optional<std::uint64_t> count_bytes(const Shape& shape, DType dtype) {
   auto bytes = static_cast<std::int64_t>(size_of(dtype));
   bool empty = false;

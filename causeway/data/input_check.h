@@ -1,10 +1,11 @@
-// What every reader of a format needs: who is reading what, so that messages begin alike, text of
-// the file made safe to print, and sizes counted without overflow.
+// What every reader of a format needs: who is reading what, so that messages begin alike, and sizes
+// counted without overflow.
 #pragma once
 
 #include "causeway/core/dtype.h"
 #include "causeway/core/error.h"
 #include "causeway/core/shape.h"
+#include "causeway/core/shown.h"
 
 #include <cstdint>
 #include <optional>
@@ -29,9 +30,7 @@ struct Origin {
   }
 };
 
-// The text in double quotes, shortened, what is not printable ASCII written as \x1b: a file's
-// content neither floods the terminal nor commands it, and Python can always decode the message.
-std::string shown(std::string_view text);
+using causeway::shown;
 
 // The bytes a tensor takes; nothing where the sizes, zeros left out, multiply to more than 63 bits
 // or one of them is negative. A shape that passes has strides that do not overflow either.

@@ -2,6 +2,7 @@
 // called.
 #include "causeway/core/error.h"
 #include "causeway/kernels/activation.h"
+#include "causeway/kernels/binning.h"
 #include "causeway/kernels/convolution.h"
 #include "causeway/kernels/cross_entropy.h"
 #include "causeway/kernels/dropout.h"
@@ -15,6 +16,7 @@
 #include "causeway/kernels/random.h"
 #include "causeway/kernels/reduce.h"
 #include "causeway/kernels/sort.h"
+#include "causeway/kernels/tokens.h"
 
 namespace causeway::kernels::cuda {
 
@@ -91,5 +93,15 @@ CAUSEWAY_ABSENT(cross_entropy, const CrossEntropy&, const Operand&, const Operan
 CAUSEWAY_ABSENT(dropout, RandomKey, const Operand&, double, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(embedding_gradient, const Operand&, const Operand&, const Operand&, std::int64_t,
                 std::int64_t, std::int64_t)
+CAUSEWAY_ABSENT(sample_columns, const Columns&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(split_samples, const Operand&, const Operand&, const Guides&)
+CAUSEWAY_ABSENT(build_guides, const Guides&)
+CAUSEWAY_ABSENT(count_bins, const Columns&, const Guides&, const Operand&)
+CAUSEWAY_ABSENT(gather_bins, const Columns&, const Guides&, const Operand&, const Operand&,
+                const Operand&)
+CAUSEWAY_ABSENT(select_ranks, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(write_tokens, const Columns&, const Guides&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(piecewise_linear, const Columns&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(one_hot, const Operand&, const Operand&, const Operand&)
 
 }  // namespace causeway::kernels::cuda

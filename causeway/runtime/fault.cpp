@@ -35,6 +35,7 @@ const char* name_of(FaultSite site) {
     case FaultSite::scatter: return "scatter";
     case FaultSite::index_select: return "index_select";
     case FaultSite::cross_entropy: return "cross_entropy";
+    case FaultSite::tokenizer: return "tokenizer.encode";
     case FaultSite::none: break;
   }
   return "index";
@@ -72,6 +73,12 @@ void check_fault(Device device) {
 }
 
 void throw_fault(const FaultRecord& record) {
+  if (static_cast<FaultSite>(record.site) == FaultSite::tokenizer) {
+    fail(ErrorKind::invalid_argument, "tokenizer.encode",
+         fmt::format("column {}: the value in row {} is missing, and none was when the column was "
+                     "fitted; fit with missing=\"always\" to give it a token",
+                     record.axis, record.index));
+  }
   fail(ErrorKind::invalid_argument, name_of(static_cast<FaultSite>(record.site)),
        fmt::format("index {} is out of range for axis {} of size {}; expected 0 to {}",
                    record.index, record.axis, record.bound, record.bound - 1));

@@ -1,5 +1,6 @@
-// What a kernel does when it meets an index that is out of range: it skips the access and notes
-// one such index in a record the host reads at the next synchronisation, which then throws.
+// What a kernel does when it meets an index that is out of range, or another value that must not be
+// there: it skips the access and notes one such index in a record
+// the host reads at the next synchronisation, which then throws.
 // The device's context survives, unlike with a device-side assertion.
 #pragma once
 
@@ -9,11 +10,18 @@
 
 namespace causeway {
 
-enum class FaultSite : std::int32_t { none, gather, scatter, index_select, cross_entropy };
+enum class FaultSite : std::int32_t {
+  none,
+  gather,
+  scatter,
+  index_select,
+  cross_entropy,
+  tokenizer
+};
 
 struct FaultRecord {
   std::int32_t site = 0;  // a FaultSite; 0 while nothing is wrong
-  std::int32_t axis = 0;
+  std::int32_t axis = 0;  // the tokenizer's column
   std::int64_t index = 0;
   std::int64_t bound = 0;
 };

@@ -13,6 +13,7 @@ from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad
 from .graph import Graph, StepGraph, capture
 from .prior import Prior
 from .profiler import profile
+from .tokenizer import PartialFit, Tokenizer
 
 # Messages name what users import.
 for _class in (Error, *Error.__subclasses__(), InvalidIndex, Tensor, DType, Generator, Stream):

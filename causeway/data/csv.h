@@ -1,0 +1,81 @@
+// CSV files (RFC 4180) as typed columns: read in batches, each by all threads. Fields may be
+// quoted, quotes inside them doubled, and hold line ends. Types are inferred from the first rows or
+// declared.
+#pragma once
+
+#include "causeway/core/file.h"
+#include "causeway/data/csv_fields.h"
+#include "causeway/tensor/tensor.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace causeway {
+
+struct CsvOptions {
+  char delimiter = ',';
+  bool header = true;  // the first line names the columns; else they are "0", "1", …
+  // Cells that hold no value, spaces around them aside.
+  std::vector<std::string> missing{"", "NA", "N/A", "NaN", "nan", "null", "NULL"};
+  std::map<std::string, CsvType> types;  // by column, instead of what is inferred
+  std::size_t batch_bytes = std::size_t{32} << 20;
+};
+
+// Strings one after the other: row i is bytes[offsets[i], offsets[i + 1]).
+struct CsvText {
+  std::string bytes;
+  std::vector<std::int64_t> offsets{0};
+};
+
+struct CsvColumn {
+  std::string name;
+  CsvType type = CsvType::number;
+  // f64 for numbers, NaN where missing; bool; i64 microseconds since 1970 for times.
+  Tensor numbers;
+  std::shared_ptr<CsvText> text;  // for text
+  Tensor missing;  // bool, true where there is no value; empty where all have one, and for numbers
+};
+
+struct CsvBatch {
+  std::vector<CsvColumn> columns;
+  std::int64_t n_rows = 0;
+};
+
+class CsvReader {
+ public:
+  // Reads the header and infers types. Throws io and format errors that begin with [read_csv] and
+  // the file's name; those about a cell name its line and column.
+  explicit CsvReader(const std::filesystem::path& path, CsvOptions options = {});
+  // Bytes of memory that outlive the reader.
+  CsvReader(std::string name, std::string_view text, CsvOptions options = {});
+
+  const std::vector<std::string>& names() const { return layout_.names; }
+  const std::vector<CsvType>& types() const { return layout_.types; }
+  std::size_t n_bytes() const { return text_.size(); }
+  std::size_t position() const { return position_; }  // bytes read so far
+
+  // The next rows; false at the end, where `batch` has none.
+  bool next(CsvBatch& batch);
+  // All rows that are left.
+  CsvBatch rest();
+  void rewind() { position_ = first_row_, line_ = first_line_; }
+
+ private:
+  void begin();
+  void infer_types();
+
+  std::unique_ptr<MappedFile> file_;
+  std::string_view text_;
+  CsvOptions options_;
+  csv::Layout layout_;
+  std::size_t first_row_ = 0;
+  std::size_t position_ = 0;
+  std::int64_t first_line_ = 1;
+  std::int64_t line_ = 1;
+};
+
+}  // namespace causeway

@@ -1,0 +1,122 @@
+#include "cli/tokenizer_input.h"
+
+#include "cli/progress.h"
+
+#include "causeway/core/error.h"
+#include "causeway/data/npy.h"
+#include "causeway/tokenizer/table_batch.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace causeway::cli {
+
+namespace {
+
+using tokenizer::Table;
+using tokenizer::TableColumn;
+
+CsvOptions csv_options(const InputOptions& options) {
+  CsvOptions csv;
+  csv.delimiter = options.path.ends_with(".tsv") ? '\t' : ',';
+  if (options.delimiter == "\\t" || options.delimiter == "tab") {
+    csv.delimiter = '\t';
+  } else if (!options.delimiter.empty()) {
+    csv.delimiter = options.delimiter[0];
+  }
+  csv.header = !options.no_header;
+  for (const std::string& word : options.missing) csv.missing.push_back(word);
+  const auto declare = [&](const std::vector<std::string>& names, CsvType type) {
+    for (const std::string& name : names) csv.types[name] = type;
+  };
+  declare(options.categorical, CsvType::text);
+  declare(options.boolean, CsvType::text);
+  declare(options.numeric, CsvType::number);
+  declare(options.datetime, CsvType::time);
+  return csv;
+}
+
+// Without the columns that are dropped or not selected.
+Table chosen(const CsvBatch& batch, const InputOptions& options,
+             const std::vector<std::string>& select) {
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  CsvBatch kept;
+  kept.n_rows = batch.n_rows;
+  for (const CsvColumn& column : batch.columns) {
+    if (has(options.drop, column.name) || (!select.empty() && !has(select, column.name))) continue;
+    kept.columns.push_back(column);
+  }
+  return tokenizer::table_of_batch(
+      kept, [](const CsvColumn& column) { return column.type == CsvType::time; });
+}
+
+}  // namespace
+
+void add_input(CLI::App& command, InputOptions& options, bool required) {
+  CLI::Option* data = command.add_option("data", options.path, "A .csv, .tsv or .npy file");
+  data->type_name("FILE");
+  if (required) data->required();
+  command
+      .add_option("--delimiter", options.delimiter, "What separates fields; , or a tab for .tsv")
+      ->type_name("CHAR");
+  command.add_flag("--no-header", options.no_header,
+                   "The first line is a row; columns are 0, 1, ...");
+  command
+      .add_option("--missing", options.missing,
+                  "Text that means there is no value, beside NA and the like")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+}
+
+Table on_device(const Table& table, Device device) {
+  if (device.is_cpu()) return table;
+  if (table.is_matrix()) {
+    std::vector<std::string> names;
+    for (const TableColumn& column : table.columns()) names.push_back(column.name);
+    return Table(table.matrix().to(device), names);
+  }
+  std::vector<TableColumn> columns = table.columns();
+  for (const TableColumn& column : columns) {
+    if (column.type == tokenizer::ValueType::text) return table;  // text stays on the CPU
+  }
+  for (TableColumn& column : columns) {
+    column.numbers = column.numbers.to(device);
+    column.missing = column.missing.to(device);
+  }
+  return Table(std::move(columns), table.n_rows());
+}
+
+bool is_csv(const std::string& path) { return !path.ends_with(".npy"); }
+
+std::size_t file_size(const InputOptions& options) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(options.path, error);
+  return error ? 0 : static_cast<std::size_t>(size);
+}
+
+void for_each_batch(const InputOptions& options, const std::string& label,
+                    const std::vector<std::string>& select,
+                    const std::function<void(const Table&)>& body) {
+  if (!is_csv(options.path)) return body(read_table(options, Device::cpu()));
+  CsvReader reader(options.path, csv_options(options));
+  Progress progress("bytes (" + label + ")", options.quiet);
+  for (CsvBatch batch; reader.next(batch);) {
+    body(chosen(batch, options, select));
+    progress.update(static_cast<std::int64_t>(reader.position()),
+                    static_cast<std::int64_t>(reader.n_bytes()));
+  }
+}
+
+Table read_table(const InputOptions& options, Device device,
+                 const std::vector<std::string>& select) {
+  if (!is_csv(options.path)) {
+    const Tensor matrix = load_npy(options.path, device);
+    return Table(matrix.n_dims() == 1 ? matrix.unsqueeze(1) : matrix);
+  }
+  CsvReader reader(options.path, csv_options(options));
+  return on_device(chosen(reader.rest(), options, select), device);
+}
+
+}  // namespace causeway::cli

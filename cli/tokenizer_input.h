@@ -1,0 +1,45 @@
+// Tables that the tokenizer's commands read: CSV files and .npy matrices, whole or in batches.
+#pragma once
+
+#include "causeway/data/csv.h"
+#include "causeway/tokenizer/table.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace causeway::cli {
+
+struct InputOptions {
+  std::string path;
+  std::string delimiter;
+  bool no_header = false;
+  std::vector<std::string> missing;
+  std::vector<std::string> categorical, numeric, boolean, datetime;
+  std::vector<std::string> drop;
+  bool quiet = false;
+};
+
+// Adds the data file and the flags that say how it is read.
+void add_input(CLI::App& command, InputOptions& options, bool required);
+
+// The whole table; `select` keeps some columns where it is given, by name.
+tokenizer::Table read_table(const InputOptions& options, Device device,
+                            const std::vector<std::string>& select = {});
+
+// The table with its numbers on `device`; one with text stays on the CPU.
+tokenizer::Table on_device(const tokenizer::Table& table, Device device);
+
+bool is_csv(const std::string& path);
+// Bytes of the file.
+std::size_t file_size(const InputOptions& options);
+
+// Calls `body` with one batch after the other.
+void for_each_batch(const InputOptions& options, const std::string& label,
+                    const std::vector<std::string>& select,
+                    const std::function<void(const tokenizer::Table&)>& body);
+
+}  // namespace causeway::cli

@@ -1,0 +1,36 @@
+// What the tokenizer's commands show: tables, JSON, a page, and decoded CSV files.
+#pragma once
+
+#include "causeway/tokenizer/drift.h"
+#include "causeway/tokenizer/tokenizer.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace causeway::cli {
+
+// Data held against a tokenizer.
+struct Comparison {
+  std::int64_t n_rows = 0;
+  std::vector<tokenizer::SlotDrift> drifts;  // by slot
+  // By slot: the root of the mean squared distance between values and their bins' centres, as a
+  // share of the values' standard deviation; NaN for what is not numeric.
+  std::vector<double> errors;
+};
+
+Comparison compare(const tokenizer::Tokenizer& tok, const tokenizer::Table& table);
+
+void print_summary(const tokenizer::Tokenizer& tok);
+void print_summary_json(const tokenizer::Tokenizer& tok);
+void print_inspection(const tokenizer::Tokenizer& tok, const std::optional<Comparison>& comparison);
+void print_inspection_json(const tokenizer::Tokenizer& tok,
+                           const std::optional<Comparison>& comparison);
+
+// A self-contained HTML page: histograms with edges, token counts, reconstruction error.
+void write_page(const std::string& path, const tokenizer::Tokenizer& tok,
+                const std::optional<Comparison>& comparison);
+
+void write_csv(const std::string& path, const std::vector<tokenizer::DecodedColumn>& columns);
+
+}  // namespace causeway::cli

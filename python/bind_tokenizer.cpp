@@ -1,0 +1,388 @@
+// The tokenizer. The class users meet is Python (causeway/tokenizer.py); this is what it stands on.
+#include "causeway/core/error.h"
+#include "causeway/data/csv.h"
+#include "causeway/tokenizer/drift.h"
+#include "causeway/tokenizer/export.h"
+#include "causeway/tokenizer/order_statistics.h"
+#include "causeway/tokenizer/streaming.h"
+#include "causeway/tokenizer/table_batch.h"
+#include "causeway/tokenizer/tokenizer.h"
+#include "python/arrow_import.h"
+#include "python/bind.h"
+#include "python/casters.h"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+namespace causeway::python {
+
+namespace {
+
+using namespace causeway::tokenizer;
+
+std::vector<double> doubles_of(nb::handle list) {
+  std::vector<double> values;
+  for (nb::handle item : list) values.push_back(nb::cast<double>(item));
+  return values;
+}
+
+std::vector<TimeField> fields_of(nb::handle list) {
+  std::vector<TimeField> fields;
+  if (list.is_none()) return fields;
+  for (nb::handle item : list) fields.push_back(parse_time_field(nb::cast<std::string>(item)));
+  return fields;
+}
+
+ColumnOptions column_options(const std::string& name, nb::handle given) {
+  ColumnOptions options;
+  for (auto [key, value] : nb::cast<nb::dict>(given)) {
+    const auto word = nb::cast<std::string>(key);
+    if (value.is_none()) continue;
+    if (word == "kind") {
+      options.kind = parse_column_kind(nb::cast<std::string>(value));
+    } else if (word == "bins") {
+      options.bins = nb::cast<std::int64_t>(value);
+    } else if (word == "strategy") {
+      options.strategy = parse_strategy(nb::cast<std::string>(value));
+    } else if (word == "edges") {
+      options.edges = doubles_of(value);
+    } else if (word == "levels") {
+      options.levels = doubles_of(value);
+    } else if (word == "fields") {
+      options.fields = fields_of(value);
+    } else {
+      fail(ErrorKind::invalid_argument, "tokenizer",
+           "column \"" + name +
+               "\": options are kind, bins, strategy, edges, levels, fields; got \"" + word + "\"");
+    }
+  }
+  return options;
+}
+
+Options options_of(const nb::dict& given) {
+  Options options;
+  const auto text = [&](const char* key) { return nb::cast<std::string>(nb::object(given[key])); };
+  const auto integer = [&](const char* key) {
+    return nb::cast<std::int64_t>(nb::object(given[key]));
+  };
+  options.bins = integer("bins");
+  options.strategy = parse_strategy(text("strategy"));
+  options.quantile = parse_quantile_method(text("quantile"));
+  options.closed = parse_closed(text("closed"));
+  options.duplicates = parse_duplicates(text("duplicates"));
+  options.min_width = nb::cast<double>(nb::object(given["min_width"]));
+  options.missing = parse_missing_rule(text("missing"));
+  options.statistics = nb::cast<bool>(nb::object(given["statistics"]));
+  options.min_count = integer("min_count");
+  options.max_categories = integer("max_categories");
+  options.unknown_buckets = integer("unknown_buckets");
+  options.fields = fields_of(nb::object(given["fields"]));
+  options.global = nb::cast<bool>(nb::object(given["global_ids"]));
+  options.special_tokens = nb::cast<std::vector<std::string>>(nb::object(given["special_tokens"]));
+  for (auto [name, column] : nb::cast<nb::dict>(nb::object(given["columns"]))) {
+    const auto key = nb::cast<std::string>(name);
+    options.columns[key] = column_options(key, column);
+  }
+  return options;
+}
+
+// A list of str and None.
+TableColumn text_column(const std::string& name, nb::handle list) {
+  struct Held {
+    std::string bytes;
+    std::vector<std::int64_t> offsets{0};
+  };
+  const auto held = std::make_shared<Held>();
+  std::vector<bool> missing;
+  bool any = false;
+  for (nb::handle item : list) {
+    const bool absent = item.is_none();
+    missing.push_back(absent);
+    any = any || absent;
+    if (!absent) {
+      if (!nb::isinstance<nb::str>(item)) {
+        fail(ErrorKind::invalid_argument, "tokenizer",
+             "column \"" + name + "\": expected text or None, got " +
+                 nb::cast<std::string>(nb::repr(item)));
+      }
+      held->bytes += nb::cast<std::string_view>(item);
+    }
+    held->offsets.push_back(static_cast<std::int64_t>(held->bytes.size()));
+  }
+  TableColumn column;
+  column.name = name;
+  column.type = ValueType::text;
+  column.text = Text{held->bytes.data(), held->offsets.data(), held};
+  if (any) {
+    column.missing = Tensor::empty({static_cast<std::int64_t>(missing.size())}, DType::boolean);
+    std::copy(missing.begin(), missing.end(), column.missing.data_as<bool>());
+  }
+  return column;
+}
+
+// (name, values, mask or None, units per second or 0) a column; values are a tensor or a list of
+// text.
+Table table_of(const nb::list& given, std::int64_t n_rows) {
+  std::vector<TableColumn> columns;
+  for (nb::handle entry : given) {
+    const auto name = nb::cast<std::string>(nb::object(entry[0]));
+    const nb::object values = entry[1], mask = entry[2];
+    if (!nb::isinstance<Tensor>(values)) {
+      columns.push_back(text_column(name, values));
+      continue;
+    }
+    TableColumn column;
+    column.name = name;
+    column.numbers = nb::cast<Tensor>(values);
+    if (!mask.is_none()) column.missing = nb::cast<Tensor>(mask);
+    column.units_per_second = nb::cast<std::int64_t>(nb::object(entry[3]));
+    if (column.units_per_second > 0) {
+      column.type = ValueType::time;
+    } else {
+      column.units_per_second = 1;
+    }
+    columns.push_back(std::move(column));
+  }
+  return Table(std::move(columns), n_rows);
+}
+
+nb::dict describe_slot(const Slot& slot) {
+  nb::dict out;
+  out["name"] = slot.name;
+  out["column"] = slot.column;
+  out["n_values"] = slot.n_values;
+  out["n_unknown"] = slot.n_unknown;
+  out["first_token"] = slot.offset;
+  out["n_tokens"] = slot.n_tokens();
+  out["missing_token"] = slot.has_missing ? nb::cast(slot.missing_token()) : nb::none();
+  out["counts"] = slot.counts.empty() ? nb::none() : nb::cast(slot.counts);
+  return out;
+}
+
+nb::dict describe_column(const Column& column) {
+  nb::dict out;
+  out["name"] = column.name;
+  out["kind"] = std::string(to_string(column.kind));
+  out["dtype"] = column.dtype;
+  out["n_rows"] = column.n_rows;
+  out["n_missing"] = column.n_missing;
+  if (column.kind == ColumnKind::numeric) {
+    out["edges"] = column.bins.edges;
+    out["counts"] = column.bins.counts;
+    out["medians"] = column.bins.medians;
+  } else if (column.kind != ColumnKind::datetime) {
+    out["values"] = column.vocabulary.values();
+    out["counts"] = column.vocabulary.counts();
+  }
+  return out;
+}
+
+nb::object decoded_column(const DecodedColumn& column) {
+  nb::dict out;
+  out["name"] = column.name;
+  if (column.is_text) {
+    nb::list list;
+    for (std::size_t i = 0; i < column.text.size(); ++i) {
+      list.append(column.missing[i] ? nb::none() : nb::cast(column.text[i]));
+    }
+    out["values"] = list;
+    return out;
+  }
+  const auto tensor = [](const std::vector<double>& values) {
+    return Tensor::from<double>(values, {static_cast<std::int64_t>(values.size())});
+  };
+  out["values"] = tensor(column.numbers);
+  if (!column.high.empty()) out["high"] = tensor(column.high);
+  return out;
+}
+
+nb::list describe_drift(const Tokenizer& tokenizer, const Table& table) {
+  const auto drifts = without_gil([&] { return drift_of(tokenizer, table); });
+  nb::list out;
+  for (const SlotDrift& drift : drifts) {
+    nb::dict entry;
+    entry["name"] = drift.name;
+    entry["counts"] = drift.counts;
+    entry["missing_rate"] = drift.missing_rate;
+    entry["missing_rate_at_fit"] = drift.missing_rate_at_fit;
+    entry["unknown_rate"] = drift.unknown_rate;
+    entry["stability_index"] = drift.stability_index;
+    out.append(entry);
+  }
+  return out;
+}
+
+void bind_table(nb::module_& module) {
+  nb::class_<Table>(module, "_Table", "Columns on their way into a tokenizer.")
+      .def_static(
+          "of_matrix",
+          [](const Tensor& matrix, std::vector<std::string> names) {
+            return Table(matrix, std::move(names));
+          },
+          "matrix"_a, "names"_a)
+      .def_static("of_columns", table_of, "columns"_a, "n_rows"_a)
+      .def_static("of_arrow", table_from_arrow, "source"_a,
+                  nb::sig("def of_arrow(source: object) -> _Table"))
+      .def_prop_ro("n_rows", &Table::n_rows)
+      .def_prop_ro("is_matrix", &Table::is_matrix)
+      .def_prop_ro("names", [](const Table& table) {
+        std::vector<std::string> names;
+        for (const TableColumn& column : table.columns()) names.push_back(column.name);
+        return names;
+      });
+}
+
+void bind_csv(nb::module_& module) {
+  module.def(
+      "_read_csv",
+      [](const std::filesystem::path& path) {
+        return without_gil([&] {
+          const CsvBatch batch = CsvReader(path).rest();
+          return table_of_batch(
+              batch, [](const CsvColumn& column) { return column.type == CsvType::time; });
+        });
+      },
+      "path"_a, "The table of a CSV file.");
+}
+
+void bind_streaming(nb::module_& module) {
+  nb::class_<PartialFit>(module, "_PartialFit", "A fit in parts.")
+      .def(nb::init<>())
+      .def_static(
+          "begin",
+          [](const Table& sample, const nb::dict& options) {
+            return PartialFit::begin(sample, options_of(options));
+          },
+          "sample"_a, "options"_a)
+      .def("fresh", &PartialFit::fresh)
+      .def(
+          "count",
+          [](PartialFit& fit, const Table& batch) { without_gil([&] { fit.count(batch); }); },
+          "batch"_a)
+      .def(
+          "plan",
+          [](PartialFit& fit, std::int64_t memory) { without_gil([&] { fit.plan(memory); }); },
+          "memory"_a)
+      .def(
+          "collect",
+          [](PartialFit& fit, const Table& batch) { without_gil([&] { fit.collect(batch); }); },
+          "batch"_a)
+      .def(
+          "merge",
+          [](PartialFit& fit, const PartialFit& other) { without_gil([&] { fit.merge(other); }); },
+          "other"_a)
+      .def("finish",
+           [](const PartialFit& fit) { return without_gil([&] { return fit.finish(); }); })
+      .def_prop_ro("needs_another_pass", &PartialFit::needs_another_pass)
+      .def_prop_ro("rank_errors", &PartialFit::rank_errors)
+      .def("estimate",
+           [](const PartialFit& fit) { return without_gil([&] { return fit.estimate(); }); });
+}
+
+}  // namespace
+
+void bind_tokenizer(nb::module_& module) {
+  bind_table(module);
+  bind_csv(module);
+  nb::class_<Tokenizer>(module, "_Tokenizer", "What causeway.Tokenizer stands on.")
+      .def_static(
+          "fit",
+          [](const Table& table, const nb::dict& options, std::optional<Tensor> weights,
+             std::optional<Tensor> target) {
+            const Options chosen = options_of(options);
+            return without_gil([&] {
+              return Tokenizer::fit(table, chosen,
+                                    {weights.value_or(Tensor()), target.value_or(Tensor())});
+            });
+          },
+          "table"_a, "options"_a, "weights"_a = nb::none(), "target"_a = nb::none())
+      .def(
+          "encode",
+          [](const Tokenizer& self, const Table& table, Maybe<DTypeArg> dtype) {
+            EncodeOptions options;
+            if (dtype.value.has_value()) options.dtype = dtype.value->value;
+            return without_gil([&] { return self.encode(table, options); });
+          },
+          "table"_a, "dtype"_a = nb::none())
+      .def(
+          "piecewise_linear",
+          [](const Tokenizer& self, const Table& table) {
+            return without_gil([&] { return self.piecewise_linear(table); });
+          },
+          "table"_a)
+      .def(
+          "one_hot",
+          [](const Tokenizer& self, const Table& table, DTypeArg dtype) {
+            return without_gil([&] { return self.one_hot(table, dtype); });
+          },
+          "table"_a, "dtype"_a = DTypeArg{DType::u8})
+      .def(
+          "decode",
+          [](const Tokenizer& self, const Tensor& tokens, const std::string& how) {
+            const Decoding decoding = parse_decoding(how);
+            const auto columns = without_gil([&] { return self.decode(tokens, decoding); });
+            nb::list out;
+            for (const DecodedColumn& column : columns) out.append(decoded_column(column));
+            return out;
+          },
+          "tokens"_a, "how"_a = "centre")
+      .def("drift", describe_drift, "table"_a)
+      .def(
+          "export",
+          [](const Tokenizer& self, const std::string& format) { return export_as(self, format); },
+          "format"_a)
+      .def("token_names",
+           [](const Tokenizer& self) {
+             std::vector<std::string> names;
+             for (const Slot& slot : self.slots()) {
+               for (std::string& name : token_names(self, slot)) names.push_back(std::move(name));
+             }
+             return names;
+           })
+      .def("to_json", &Tokenizer::to_json)
+      .def_static(
+          "from_json", [](const std::string& text) { return Tokenizer::from_json(text); }, "text"_a)
+      .def(
+          "save",
+          [](const Tokenizer& self, const std::filesystem::path& path) {
+            without_gil([&] { self.save(path); });
+          },
+          "path"_a)
+      .def_static(
+          "load",
+          [](const std::filesystem::path& path) {
+            return without_gil([&] { return Tokenizer::load(path); });
+          },
+          "path"_a)
+      .def_rw("source", &Tokenizer::source)
+      .def_prop_ro("n_tokens", &Tokenizer::n_tokens)
+      .def_prop_ro("token_dtype",
+                   [](const Tokenizer& self) { return DTypeArg{self.token_dtype()}; })
+      .def_prop_ro("slots",
+                   [](const Tokenizer& self) {
+                     nb::list out;
+                     for (const Slot& slot : self.slots()) out.append(describe_slot(slot));
+                     return out;
+                   })
+      .def_prop_ro("columns", [](const Tokenizer& self) {
+        nb::list out;
+        for (const Column& column : self.columns()) out.append(describe_column(column));
+        return out;
+      });
+  bind_streaming(module);
+  module.def(
+      "_find_quantiles",
+      [](const Tensor& matrix, const std::string& method, std::vector<std::vector<double>> levels) {
+        const QuantileMethod chosen = parse_quantile_method(method);
+        const auto found =
+            without_gil([&] { return find_quantiles(matrix, Tensor(), chosen, levels); });
+        nb::list out;
+        for (const ColumnQuantiles& column : found) out.append(nb::cast(column.values));
+        return out;
+      },
+      "matrix"_a, "method"_a, "levels"_a, "Quantiles of every column of a matrix.");
+}
+
+}  // namespace causeway::python

@@ -1,0 +1,175 @@
+// CSV files: types, quotes, batches cut anywhere, and the place of every mistake.
+#include "causeway/data/csv.h"
+
+#include "causeway/runtime/threads.h"
+#include "tests/data/scratch.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <random>
+
+namespace causeway {
+namespace {
+
+using data_test::failure;
+using data_test::says;
+using data_test::Scratch;
+
+CsvBatch read(const std::string& text, CsvOptions options = {}) {
+  CsvReader reader("x.csv", text, std::move(options));
+  return reader.rest();
+}
+
+std::string cell(const CsvColumn& column, std::int64_t row) {
+  const auto at = static_cast<std::size_t>(row);
+  if (column.missing.numel() > 0 && column.missing.data_as<bool>()[row]) return "-";
+  switch (column.type) {
+    case CsvType::number: {
+      const double value = column.numbers.data_as<double>()[row];
+      return std::isnan(value) ? "-" : fmt::format("{}", value);
+    }
+    case CsvType::boolean: return column.numbers.data_as<bool>()[row] ? "true" : "false";
+    case CsvType::time: return fmt::format("{}", column.numbers.data_as<std::int64_t>()[row]);
+    case CsvType::text: break;
+  }
+  return column.text->bytes.substr(
+      static_cast<std::size_t>(column.text->offsets[at]),
+      static_cast<std::size_t>(column.text->offsets[at + 1] - column.text->offsets[at]));
+}
+
+std::string all(const CsvBatch& batch) {
+  std::string text;
+  for (std::int64_t row = 0; row < batch.n_rows; ++row) {
+    for (const CsvColumn& column : batch.columns) text += cell(column, row) + "|";
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(Csv, TypesAreInferred) {
+  const CsvBatch batch = read(
+      "a,b,c,d,e\n1,true,2026-01-31,x,1e3\n,FALSE,1970-01-01T00:00:01.5Z,\"y, z\",-0.25\n"
+      "NA,true,,\"say \"\"hi\"\"\",+7\r\n");
+  const CsvType want[] = {CsvType::number, CsvType::boolean, CsvType::time, CsvType::text,
+                          CsvType::number};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(batch.columns[i].type, want[i]) << i;
+  EXPECT_EQ(
+      all(batch),
+      "1|true|1769817600000000|x|1000|\n-|false|1500000|y, z|-0.25|\n-|true|-|say \"hi\"|7|\n");
+}
+
+TEST(Csv, OddFiles) {
+  EXPECT_EQ(all(read("a\n1\n\n2")), "1|\n-|\n2|\n");  // one column: an empty line is a row
+  EXPECT_EQ(all(read("a,b\n1,2\n\n\n3,4\n\n")), "1|2|\n3|4|\n");  // several: it is none
+  EXPECT_EQ(all(read("\xef\xbb\xbf"
+                     "a,b\r\n1,2\r\n")),
+            "1|2|\n");
+  EXPECT_EQ(read("a,b\n").n_rows, 0);
+  EXPECT_EQ(all(read("\"a\nb\",c\n\"1\n2\",3\n")), "1\n2|3|\n");
+  CsvOptions plain;
+  plain.header = false;
+  plain.delimiter = ';';
+  EXPECT_EQ(all(read("1;2\n3;4", plain)), "1|2|\n3|4|\n");
+}
+
+TEST(Csv, NumbersAreTheNearest) {
+  std::mt19937_64 engine(1);
+  std::string text = "x\n";
+  std::vector<double> want;
+  for (int i = 0; i < 20000; ++i) {
+    const double value =
+        std::ldexp(static_cast<double>(engine() >> 11), static_cast<int>(engine() % 120) - 110);
+    const std::string written =
+        i % 2 == 0 ? fmt::format("{}", value) : fmt::format("{:.7f}", value);
+    want.push_back(std::strtod(written.c_str(), nullptr));
+    text += written + "\n";
+  }
+  const CsvBatch batch = read(text);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    ASSERT_EQ(batch.columns[0].numbers.data_as<double>()[i], want[i]) << i;
+  }
+}
+
+// However the file is cut for threads and batches, the rows are the same.
+TEST(Csv, CutsDoNotMatter) {
+  std::mt19937_64 engine(2);
+  std::string text = "n,t\n";
+  std::string want;
+  for (int i = 0; i < 30000; ++i) {
+    std::string field;
+    for (std::uint64_t k = engine() % 12; k > 0; --k) field += "ab,\"\n\r x"[engine() % 8];
+    std::string quoted;
+    for (const char letter : field) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+    text += fmt::format("{},\"{}\"{}", i, quoted, engine() % 2 == 0 ? "\n" : "\r\n");
+    const std::size_t begin = field.find_first_not_of(" ");
+    want += fmt::format("{}|{}|\n", i, field.empty() || begin == std::string::npos ? "-" : field);
+  }
+  const int before = thread_count();
+  for (const int threads : {1, 2, 5}) {
+    for (const std::size_t bytes : {std::size_t{1000}, std::size_t{77777}, std::size_t{1} << 25}) {
+      set_thread_count(threads);
+      CsvOptions options;
+      options.batch_bytes = bytes;
+      EXPECT_EQ(all(read(text, options)), want) << threads << " threads, " << bytes << " bytes";
+    }
+  }
+  set_thread_count(before);
+}
+
+TEST(Csv, MistakesHaveAPlace) {
+  const auto refused = [](const std::string& text) { return failure([&] { (void)read(text); }); };
+  std::string numbers = "id,age\n";
+  for (int i = 0; i < 20; ++i) numbers += i == 16 ? "16,n/a\n" : fmt::format("{},{}\n", i, i);
+  EXPECT_TRUE(
+      says(refused(numbers),
+           "format: [read_csv] \"x.csv\": line 18, column 2 \"age\": expected a number, got "
+           "\"n/a\"",
+           "--missing"));
+  EXPECT_TRUE(
+      says(refused("a,b\n1,2\n3\n"),
+           "format: [read_csv] \"x.csv\": line 3: expected 2 fields, as in the first line, got 1"));
+  EXPECT_TRUE(
+      says(refused("a,b\n1,2,3\n"), "format: [read_csv] \"x.csv\": line 2: expected 2 fields"));
+  EXPECT_TRUE(
+      says(refused("a,b\n1,\"x\n2,y\n"),
+           "format: [read_csv] \"x.csv\": line 2, column 2 \"b\": a quoted field is not closed"));
+  EXPECT_TRUE(says(refused("a,b\nx,y\"z\n"),
+                   "format: [read_csv] \"x.csv\": line 2, column 2 \"b\": a quote inside a field"));
+  EXPECT_TRUE(says(refused("a,b\n\"x\"y,z\n"), "format: [read_csv]", "behind a closing quote"));
+  EXPECT_TRUE(says(refused("a,b\nx,\xff\xfe\n"),
+                   "format: [read_csv] \"x.csv\": line 2, column 2 \"b\": not UTF-8"));
+  EXPECT_TRUE(says(refused("\xff\xfe"
+                           "a"),
+                   "format: [read_csv] \"x.csv\": the file is UTF-16"));
+  EXPECT_TRUE(says(refused("a,a\n1,2\n"), "format: [read_csv] \"x.csv\": line 1, column 2"));
+  EXPECT_TRUE(says(refused("a,\n1,2\n"), "format: [read_csv] \"x.csv\": line 1, column 2", "name"));
+  EXPECT_TRUE(says(refused(""), "format: [read_csv] \"x.csv\": the file is empty"));
+  EXPECT_TRUE(says(failure([] { CsvReader reader(std::filesystem::path("/nowhere.csv")); }),
+                   "io: [read_csv] cannot read \"/nowhere.csv\""));
+}
+
+TEST(Csv, LinesAreCountedThroughQuotesAndBatches) {
+  std::string text = "a,b\n";
+  for (int i = 0; i < 5000; ++i) text += fmt::format("{},\"x\ny\"\n", i);
+  text += "oops,z\n";
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{1} << 25}) {
+    CsvOptions options;
+    options.batch_bytes = bytes;
+    EXPECT_TRUE(
+        says(failure([&] { (void)read(text, options); }),
+             "format: [read_csv] \"x.csv\": line 10002, column 1 \"a\": expected a number"));
+  }
+}
+
+TEST(Csv, FilesAreReadTwice) {
+  const Scratch scratch;
+  data_test::put(scratch / "x.csv", "a\n1\n2\n3\n");
+  CsvReader reader(scratch / "x.csv");
+  EXPECT_EQ(reader.rest().n_rows, 3);
+  reader.rewind();
+  EXPECT_EQ(reader.rest().n_rows, 3);
+}
+
+}  // namespace
+}  // namespace causeway

@@ -13,9 +13,11 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CPU_PEERS = {"ops": "numpy", "learning": "torch-cpu", "tokenizer": "scikit-learn"}
+CPU_PEERS = {"ops": "numpy", "learning": "torch-cpu", "tokenizer": "scikit-learn",
+             "prior": "numpy"}
 # On a GPU: PyTorch, and for some suites others that may be there.
-CUDA_PEERS = {"tokenizer": ["torch-cuda", "cupy", "numba"]}
+CUDA_PEERS = {"tokenizer": ["torch-cuda", "cupy", "numba"],
+              "prior": ["torch-cuda", "torch-compile", "numba"]}
 MODULES = {"cupy": "cupy", "numba": "numba"}
 
 

@@ -61,7 +61,7 @@ def main():
     lines = []
     for path in sorted((ROOT / "bench" / "results").glob("*.json")):
         record = json.loads(path.read_text())
-        for suite in ("ops", "learning", "tokenizer"):
+        for suite in ("ops", "learning", "tokenizer", "prior"):
             if suite in record:
                 lines += ["", *table(record, suite), ""]
         if "handoff" in record:

@@ -96,6 +96,7 @@ constexpr Suite kSuites[] = {
     {"ops", "Tensor operations, products and allocation", bench::run_ops},
     {"learning", "Norms, losses, attention, layers and optimizers", bench::run_learning},
     {"tokenizer", "Exact quantile edges and tokens", bench::run_tokenizer},
+    {"prior", "Synthetic datasets of every family", bench::run_prior},
 };
 
 }  // namespace

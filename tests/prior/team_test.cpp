@@ -1,0 +1,131 @@
+// A dataset is the same whoever makes it: one thread, or several that share its loops.
+#include "causeway/prior/device/dataset.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace causeway::prior {
+namespace {
+
+constexpr int kMembers = 3;
+
+struct Common {
+  std::barrier<> barrier{kMembers};
+  std::atomic<std::uint64_t> bits{0};
+};
+
+// Threads that work as a block of the GPU does, each in place of a warp.
+struct Crew {
+  static constexpr int kRows = 1;
+  static constexpr bool kTraces = false;
+  Common* common;
+  int member;
+
+  int rank() const { return member; }
+  int size() const { return kMembers; }
+  int n_warps() const { return kMembers; }
+  void sync() const { common->barrier.arrive_and_wait(); }
+  int add(std::int32_t* to, std::int32_t value) const {
+    return std::atomic_ref(*to).fetch_add(value);
+  }
+  void add_wide(std::int32_t* to, std::int64_t value) const {
+    std::atomic_ref(*reinterpret_cast<std::int64_t*>(to)).fetch_add(value);
+  }
+  void lower(std::uint32_t* to, std::uint32_t value) const {
+    std::atomic_ref place(*to);
+    std::uint32_t found = place.load();
+    while (value < found && !place.compare_exchange_weak(found, value)) {}
+  }
+  void raise(std::uint32_t* to, std::uint32_t value) const {
+    std::atomic_ref place(*to);
+    std::uint32_t found = place.load();
+    while (value > found && !place.compare_exchange_weak(found, value)) {}
+  }
+  void add_before(std::int32_t* values, int n) const {
+    if (member == 0) Solo{}.add_before(values, n);
+  }
+  std::uint64_t any_bits(std::uint64_t own) const {
+    if (member == 0) common->bits = 0;
+    sync();
+    common->bits |= own;
+    sync();
+    const std::uint64_t all = common->bits;
+    sync();
+    return all;
+  }
+  bool any(bool value) const { return any_bits(value ? 1 : 0) != 0; }
+  static std::int64_t order_space(int n) { return Solo::order_space(n); }
+  void order_of(const float* values, int n, std::uint32_t* order) const {
+    if (member == 0) Solo{}.order_of(values, n, order);
+    sync();
+  }
+  template <class F>
+  void columns(int n_columns, const F& f) const {
+    for (int c = member; c < n_columns; c += kMembers) f(c, SoloLanes{});
+  }
+};
+
+struct Made {
+  DatasetInfo info{};
+  std::vector<float> x, y;
+};
+
+Made made_by_one(const Recipe& recipe, std::uint64_t index) {
+  Made made;
+  made.x.resize(static_cast<std::size_t>(recipe.rows.high * recipe.features.high));
+  made.y.resize(static_cast<std::size_t>(recipe.rows.high));
+  const auto shared = std::make_unique<Shared>();
+  std::vector<float> arena(static_cast<std::size_t>(recipe.arena_floats));
+  made.info = make_dataset(Solo{}, recipe, 3, index, 0, OtherWorld{}, *shared, arena.data(),
+                           DatasetOut{made.x.data(), made.y.data(), recipe.features.high});
+  return made;
+}
+
+Made made_by_many(const Recipe& recipe, std::uint64_t index) {
+  Made made;
+  made.x.resize(static_cast<std::size_t>(recipe.rows.high * recipe.features.high));
+  made.y.resize(static_cast<std::size_t>(recipe.rows.high));
+  const auto shared = std::make_unique<Shared>();
+  std::vector<float> arena(static_cast<std::size_t>(recipe.arena_floats));
+  Common common;
+  std::vector<std::thread> threads;
+  for (int member = 0; member < kMembers; ++member) {
+    threads.emplace_back([&, member] {
+      const DatasetInfo info =
+          make_dataset(Crew{&common, member}, recipe, 3, index, 0, OtherWorld{}, *shared, arena.data(),
+                       DatasetOut{made.x.data(), made.y.data(), recipe.features.high});
+      if (member == 0) made.info = info;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return made;
+}
+
+TEST(PriorTeam, ManyMakeWhatOneMakes) {
+  Recipe recipe;
+  recipe.rows = {96, 96};
+  recipe.arena_floats = std::int64_t{1} << 20;
+  for (const Family family : {Family::simple, Family::mlp, Family::tree, Family::graph}) {
+    for (const Span classes : {Span{2, 6}, Span{0, 0}}) {
+      recipe.family = family;
+      recipe.classes = classes;
+      recipe.features = {1, family == Family::graph ? 40 : 6};
+      for (std::uint64_t index = 0; index < 4; ++index) {
+        const Made one = made_by_one(recipe, index);
+        const Made many = made_by_many(recipe, index);
+        ASSERT_EQ(one.info.attempts, many.info.attempts);
+        ASSERT_EQ(one.info.n_features, many.info.n_features);
+        ASSERT_EQ(one.x, many.x) << "family " << static_cast<int>(family) << " dataset " << index;
+        ASSERT_EQ(one.y, many.y) << "family " << static_cast<int>(family) << " dataset " << index;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace causeway::prior

@@ -56,9 +56,9 @@ Result measure(const Case& work, Device device) {
   std::vector<double> times;
   Event start(device, true);
   Event end(device, true);
-  for (double total = 0; static_cast<int>(times.size()) < kMost &&
-                         (static_cast<int>(times.size()) < (total < kSlowMs ? kLeast : 3) ||
-                          total < kEnoughMs);) {
+  for (double total = 0;
+       static_cast<int>(times.size()) < kMost &&
+       (static_cast<int>(times.size()) < (total < kSlowMs ? kLeast : 3) || total < kEnoughMs);) {
     start.record(stream);
     work.run();
     end.record(stream);

@@ -1,5 +1,5 @@
-// Datasets of the priors, all filters on: how long a batch takes. Bytes are what is written; only the
-// simple family comes near to being bound by them.
+// Datasets of the priors, all filters on: how long a batch takes. Bytes are what is written; only
+// the simple family comes near to being bound by them.
 #include "bench/harness.h"
 #include "causeway/prior/prior.h"
 
@@ -26,8 +26,7 @@ void time(const PriorCase& of, Device device, const Report& report) {
   config.regression = of.classes.low == 0;
   config.seed = 7;
   const prior::Prior prior(config, device);
-  const double bytes =
-      4.0 * static_cast<double>(of.count) * of.rows * (of.features.high + 1);
+  const double bytes = 4.0 * static_cast<double>(of.count) * of.rows * (of.features.high + 1);
   std::uint64_t first = 0;
   const bool timed_by_bytes = of.family == "simple";
   report(measure({fmt::format("{} {} x {}, {} datasets", of.family, of.rows,

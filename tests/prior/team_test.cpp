@@ -39,12 +39,14 @@ struct Crew {
   void lower(std::uint32_t* to, std::uint32_t value) const {
     std::atomic_ref place(*to);
     std::uint32_t found = place.load();
-    while (value < found && !place.compare_exchange_weak(found, value)) {}
+    while (value < found && !place.compare_exchange_weak(found, value)) {
+    }
   }
   void raise(std::uint32_t* to, std::uint32_t value) const {
     std::atomic_ref place(*to);
     std::uint32_t found = place.load();
-    while (value > found && !place.compare_exchange_weak(found, value)) {}
+    while (value > found && !place.compare_exchange_weak(found, value)) {
+    }
   }
   void add_before(std::int32_t* values, int n) const {
     if (member == 0) Solo{}.add_before(values, n);
@@ -96,9 +98,9 @@ Made made_by_many(const Recipe& recipe, std::uint64_t index) {
   std::vector<std::thread> threads;
   for (int member = 0; member < kMembers; ++member) {
     threads.emplace_back([&, member] {
-      const DatasetInfo info =
-          make_dataset(Crew{&common, member}, recipe, 3, index, 0, OtherWorld{}, *shared, arena.data(),
-                       DatasetOut{made.x.data(), made.y.data(), recipe.features.high});
+      const DatasetInfo info = make_dataset(
+          Crew{&common, member}, recipe, 3, index, 0, OtherWorld{}, *shared, arena.data(),
+          DatasetOut{made.x.data(), made.y.data(), recipe.features.high});
       if (member == 0) made.info = info;
     });
   }

@@ -95,7 +95,9 @@ class Dump {
     manifest_.shard = options.shard;
     manifest_.version = causeway_version();
     manifest_.n_datasets = sample_.size();
-    manifest_.batch = options.batch > 0 ? options.batch : sample_.good_batch();
+    manifest_.batch =
+        std::clamp<std::int64_t>(options.batch > 0 ? options.batch : sample_.good_batch(), 1,
+                                 std::max<std::int64_t>(sample_.size(), 1));
     find_old();
     layout_ = layout_of(prior.config(), manifest_);
     result_.n_datasets = manifest_.n_datasets;

@@ -100,7 +100,7 @@ void add_graph(CLI::App& command, PriorConfig& config) {
   command.add_flag("--reference-choices", config.reference_choices,
                    "The reference's fault: choices of a dataset are not correlated");
   command.add_flag("--reference-warps", config.reference_warps,
-                   "The reference's fault: warps on the wrong side of a column");
+                   "The reference's fault: warps go on to a node's children");
   command.add_flag("--reference-categories", config.reference_categories,
                    "The reference's fault: at most nine categories");
 }

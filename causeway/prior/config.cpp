@@ -85,7 +85,7 @@ void PriorConfig::check() const {
     }
   }
   check_share("train share", train_low, train_high, 1.0);
-  check_share("missing share", missing_low, missing_high, 0.9);
+  check_share("missing share", missing_low, missing_high, 0.5);
   if (min_nodes < 2 || max_nodes > kMostNodes || min_nodes > max_nodes) {
     refuse(fmt::format("nodes {}:{}: expected 2 to {}, the lower end first", min_nodes, max_nodes,
                        kMostNodes));

@@ -40,16 +40,15 @@ struct PriorConfig {
   bool balanced = false;        // classes cut at even quantiles (not for graph, which has its own)
   bool filter_constant = true;  // columns of one value go
   bool filter_classes = true;   // both sides of the split know the same classes
-  bool filter_predictable =
-      true;  // an ensemble of trees beats the mean; graph and mix only unless set
-  bool filter_trivial = false;  // it is not all but perfect
+  bool filter_predictable = true;  // an ensemble of trees beats the mean; of graph and mix only
+  bool filter_trivial = false;     // it is not all but perfect
   // The graph family.
   int min_nodes = 2;
   int max_nodes = 32;
   double edge_offset = 0.0;
   bool graph_noise = false;
   int max_categories = 200;
-  // The reference's known faults, each off: uncorrelated choices, the warp on the wrong side of a
+  // The reference's known faults, each off: uncorrelated choices, the warp on the node behind a
   // numeric column, at most nine categories.
   bool reference_choices = false;
   bool reference_warps = false;

@@ -263,7 +263,17 @@ Worlds Prior::intervene(std::uint64_t index, int column, double value) const {
   }
   const ColumnSource source = source_of(traced, recorder, inner, 1);
   double raw = value * source.deviation + source.mean;
-  if (source.n_categories > 0) raw = std::nearbyint(raw);
+  if (source.n_categories > 0) {  // the category that is shown nearest; rare ones may be clamped
+    const Affine& spread = found.shared->spreads[inner];
+    double least = 1e300;
+    const double wanted = raw;
+    for (int k = 0; k < source.n_categories; ++k) {
+      const double shown = std::clamp(static_cast<float>(k), spread.low, spread.high);
+      if (std::abs(shown - wanted) >= least) continue;
+      least = std::abs(shown - wanted);
+      raw = k;
+    }
+  }
   OtherWorld other;
   other.wanted = true;
   other.intervention = {inner, static_cast<float>(raw)};

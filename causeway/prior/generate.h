@@ -6,12 +6,14 @@
 
 namespace causeway::prior {
 
-// Datasets first ... first + count - 1 of a seed, each with room for `rows` by `features`.
+// Datasets first, first + stride, ... of a seed, `count` of them, each with room for `rows` by
+// `features`.
 struct BatchOut {
   float* x = nullptr;
   float* y = nullptr;
   DatasetInfo* info = nullptr;
   std::uint64_t first = 0;
+  std::uint64_t stride = 1;  // between the numbers of neighbours
   std::int64_t count = 0;
   int rows = 0;
   int features = 0;
@@ -19,6 +21,9 @@ struct BatchOut {
   // numbers each, in the generator's memory. nullptr: every one has all its room.
   const std::int64_t* places = nullptr;
 
+  CAUSEWAY_HOST_DEVICE std::uint64_t index_of(std::int64_t k) const {
+    return first + static_cast<std::uint64_t>(k) * stride;
+  }
   CAUSEWAY_HOST_DEVICE DatasetOut of(std::int64_t k) const {
     if (places != nullptr) {
       return {x + places[3 * k], y + places[3 * k + 1], places[3 * k + 2]};
@@ -27,11 +32,12 @@ struct BatchOut {
   }
 };
 
-// Datasets of the simple family of one size with a numeric target, none of which is rejected.
+// Datasets of the simple family of one size and four features with a numeric target, none of which
+// is rejected: the few-shot workload.
 CAUSEWAY_HOST_DEVICE bool is_plain_simple(const Recipe& recipe) {
   return recipe.family == Family::simple && recipe.classes.low == 0 &&
          recipe.rows.low == recipe.rows.high && recipe.features.low == recipe.features.high &&
-         recipe.features.high <= kLanes && recipe.missing_high <= 0.0f && !recipe.predictable &&
+         recipe.features.high == 4 && recipe.missing_high <= 0.0f && !recipe.predictable &&
          !recipe.remove_trivial;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <mutex>
 
 namespace causeway::prior {
 
@@ -25,6 +26,7 @@ DatasetShape shape_at(const Recipe& recipe, std::uint64_t seed, std::uint64_t in
 }  // namespace
 
 struct Batch::Known {
+  std::mutex mutex;
   std::vector<DatasetFacts> facts;
   std::shared_ptr<const Recipe> recipe;
   std::uint64_t seed = 0;
@@ -42,7 +44,8 @@ Prior::Prior(const PriorConfig& config, Device device) : config_(config), device
   recipe_ = std::make_shared<const Recipe>(recipe_of(config_));
 }
 
-Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout) const {
+Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout,
+                   std::uint64_t stride) const {
   if (count < 0) {
     fail(ErrorKind::invalid_argument, "prior.batch", fmt::format("count {} is below 0", count));
   }
@@ -50,6 +53,7 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout) const
   const std::int64_t features = config_.features.high;
   Batch batch;
   batch.first = first;
+  batch.stride = stride;
   batch.count = count;
   batch.layout = layout;
   BatchOut out;
@@ -59,7 +63,7 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout) const
     Batch::Place place{};
     for (std::int64_t k = 0; k < count; ++k) {
       const DatasetShape shape =
-          shape_at(*recipe_, config_.seed, first + static_cast<std::uint64_t>(k));
+          shape_at(*recipe_, config_.seed, first + static_cast<std::uint64_t>(k) * stride);
       place.row_stride = shape.n_features;
       batch.places.push_back(place);
       numbers.insert(numbers.end(), {place.x, place.y, place.row_stride});
@@ -80,6 +84,7 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout) const
   out.y = batch.y.data_as<float>();
   out.info = reinterpret_cast<DatasetInfo*>(batch.info.data());
   out.first = first;
+  out.stride = stride;
   out.count = count;
   out.rows = static_cast<int>(rows);
   out.features = static_cast<int>(features);
@@ -97,6 +102,7 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout) const
 }
 
 const std::vector<DatasetFacts>& Batch::facts() const {
+  const std::lock_guard lock(known_->mutex);
   if (!known_->facts.empty() || count == 0) return known_->facts;
   const std::vector<std::int32_t> words = info.to(Device::cpu()).to_vector<std::int32_t>();
   std::vector<DatasetFacts> all;
@@ -104,7 +110,7 @@ const std::vector<DatasetFacts>& Batch::facts() const {
     DatasetInfo of{};
     if (words.empty()) {  // nothing was left to chance but the split
       const DatasetShape shape =
-          shape_at(*known_->recipe, known_->seed, first + static_cast<std::uint64_t>(k));
+          shape_at(*known_->recipe, known_->seed, first + static_cast<std::uint64_t>(k) * stride);
       of.n_rows = shape.n_rows;
       of.n_features = shape.n_features;
       of.n_train = shape.n_train;
@@ -113,7 +119,7 @@ const std::vector<DatasetFacts>& Batch::facts() const {
       std::memcpy(&of, words.data() + k * kInfoWords, sizeof(of));
     }
     DatasetFacts facts;
-    facts.index = first + static_cast<std::uint64_t>(k);
+    facts.index = first + static_cast<std::uint64_t>(k) * stride;
     facts.family = family_names()[static_cast<std::size_t>(of.family)];
     facts.n_rows = of.n_rows;
     facts.n_features = of.n_features;

@@ -37,6 +37,7 @@ enum class Layout : std::uint8_t {
 
 struct Batch {
   std::uint64_t first = 0;
+  std::uint64_t stride = 1;  // between the numbers of its datasets
   std::int64_t count = 0;
   Layout layout = Layout::padded;
   Tensor x;     // f32
@@ -105,8 +106,10 @@ class Prior {
   const PriorConfig& config() const { return config_; }
   Device device() const { return device_; }
 
-  // Datasets first ... first + count - 1, on the prior's device and its current stream.
-  Batch batch(std::uint64_t first, std::int64_t count, Layout layout = Layout::padded) const;
+  // Datasets first, first + stride, first + 2 stride, ..., on the prior's device and its current
+  // stream.
+  Batch batch(std::uint64_t first, std::int64_t count, Layout layout = Layout::padded,
+              std::uint64_t stride = 1) const;
 
   // The rest is made on the CPU, one dataset at a time.
   Description describe(std::uint64_t index) const;

@@ -72,38 +72,14 @@ Sample::Sample(const prior::Prior& prior, std::uint64_t first, std::int64_t coun
 }
 
 HostBatch Sample::make(std::int64_t j, std::int64_t n) const {
-  return shard_.count == 1 ? make_together(j, n) : make_apart(j, n);
-}
-
-HostBatch Sample::make_together(std::int64_t j, std::int64_t n) const {
-  const prior::Batch batch = prior_.batch(index(j), n).to(Device::cpu());
+  const auto stride = static_cast<std::uint64_t>(shard_.count);
+  const prior::Batch batch =
+      prior_.batch(index(j), n, prior::Layout::padded, stride).to(Device::cpu());
   HostBatch made{batch.x, batch.y, batch.facts(), {}};
   made.hashes.resize(static_cast<std::size_t>(n));
   for_each(n, [&](std::int64_t k) {
     made.hashes[static_cast<std::size_t>(k)] = prior::hash_dataset(batch, k);
   });
-  return made;
-}
-
-// A prior makes neighbours together; those of a shard are not, and come one by one.
-HostBatch Sample::make_apart(std::int64_t j, std::int64_t n) const {
-  HostBatch made;
-  made.x = Tensor::empty({n, prior_.config().rows.high, prior_.config().features.high});
-  made.y = Tensor::empty({n, prior_.config().rows.high});
-  made.facts.resize(static_cast<std::size_t>(n));
-  made.hashes.resize(static_cast<std::size_t>(n));
-  const auto make_one = [&](std::int64_t k) {
-    const prior::Batch one = prior_.batch(index(j + k), 1).to(Device::cpu());
-    made.facts[static_cast<std::size_t>(k)] = one.facts().front();
-    made.hashes[static_cast<std::size_t>(k)] = prior::hash_dataset(one, 0);
-    made.x.select(0, k).copy_from(one.x.select(0, 0));
-    made.y.select(0, k).copy_from(one.y.select(0, 0));
-  };
-  if (prior_.device().is_cpu()) {
-    for_each(n, make_one);
-  } else {
-    for (std::int64_t k = 0; k < n; ++k) make_one(k);
-  }
   return made;
 }
 

@@ -53,9 +53,6 @@ class Sample {
   Shard shard_;
   std::uint64_t first_ = 0;
   std::int64_t size_ = 0;
-
-  HostBatch make_together(std::int64_t j, std::int64_t n) const;
-  HostBatch make_apart(std::int64_t j, std::int64_t n) const;
 };
 
 }  // namespace causeway::train

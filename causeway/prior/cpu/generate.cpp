@@ -20,8 +20,8 @@ void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
           std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(recipe.arena_floats));
       for (std::int64_t k = next++; k < out.count; k = next++) {
         const DatasetOut to = out.of(k);
-        out.info[k] = make_dataset(Solo{}, recipe, seed, out.first + static_cast<std::uint64_t>(k),
-                                   0, OtherWorld{}, *shared, arena.get(), to);
+        out.info[k] = make_dataset(Solo{}, recipe, seed, out.index_of(k), 0, OtherWorld{}, *shared,
+                                   arena.get(), to);
         // Rows that other datasets have and this one has not.
         if (out.places != nullptr) continue;
         const std::int64_t used = out.info[k].n_rows;

@@ -177,8 +177,7 @@ __global__ void __launch_bounds__(kThreads, 3)
     if (k >= out.count) return;
     const DatasetOut to = out.of(k);
     const DatasetInfo info =
-        make_dataset(team, recipe, seed, out.first + static_cast<std::uint64_t>(k), 0, OtherWorld{},
-                     shared, arena, to);
+        make_dataset(team, recipe, seed, out.index_of(k), 0, OtherWorld{}, shared, arena, to);
     if (threadIdx.x == 0) out.info[k] = info;
     if (out.places != nullptr) continue;
     const int unused = (out.rows - info.n_rows) * out.features;
@@ -189,42 +188,44 @@ __global__ void __launch_bounds__(kThreads, 3)
   }
 }
 
-// Plain datasets of the simple family: a warp each, a lane a row at a time. Bytes: the rows once;
-// at 64 x 4 bound by arithmetic (Philox and four functions a row).
-template <bool kVectors>
-__global__ void __launch_bounds__(kThreads)
-    simple_kernel(std::uint64_t seed, std::uint64_t first, std::int64_t count, int n_rows,
-                  int n_features, float* x, float* y) {
+constexpr int kFew = 4;                  // features of the kernel below
+constexpr int kPerWarp = kLanes / kFew;  // datasets whose terms a warp draws at once
+
+// Plain datasets of the simple family with four features: a warp draws the terms of eight datasets,
+// a lane each, and then makes one after the other, a lane a row at a time. Bytes: the rows once; at
+// 64 rows bound by arithmetic (Philox and four functions a row).
+__global__ void __launch_bounds__(kThreads) simple_kernel(std::uint64_t seed, BatchOut out) {
   const int lane = static_cast<int>(threadIdx.x % kLanes);
-  const std::int64_t k = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) / kLanes;
-  if (k >= count) return;
-  const Draws draws = Draws::of(seed, first + static_cast<std::uint64_t>(k));
-  const SimpleTerm own = simple_term(draws, lane);
-  x += k * n_rows * n_features;
-  y += k * n_rows;
-  for (int row = lane; row < n_rows + lane; row += kLanes) {  // as often in every lane
-    float sum = 0.0f;
-    for (int f = 0; f < n_features; f += 4) {
-      float values[4];
-      simple_features(draws, row, f / 4, values);
+  const std::int64_t first =
+      (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) / kLanes * kPerWarp;
+  if (first >= out.count) return;
+  const Draws own = Draws::of(seed, out.index_of(first + lane / kFew));
+  const SimpleTerm own_term = simple_term(own, lane % kFew);
+  const int here = out.count - first < kPerWarp ? static_cast<int>(out.count - first) : kPerWarp;
+  for (int d = 0; d < here; ++d) {
+    const Draws draws{__shfl_sync(0xffffffffu, own.key0, d * kFew),
+                      __shfl_sync(0xffffffffu, own.key1, d * kFew), 0};
+    SimpleTerm terms[kFew];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        if (f + i >= n_features) break;
-        const SimpleTerm term = {
-            __shfl_sync(0xffffffffu, own.weight, f + i), __shfl_sync(0xffffffffu, own.scale, f + i),
-            __shfl_sync(0xffffffffu, own.shift, f + i),
-            static_cast<Term>(__shfl_sync(0xffffffffu, static_cast<int>(own.kind), f + i))};
-        sum = add_term(term, values[i], sum);
-      }
-      if (row >= n_rows) continue;
-      float* to = x + static_cast<std::int64_t>(row) * n_features + f;
-      if constexpr (kVectors) {
-        *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
-      } else {
-        for (int i = 0; i < 4 && f + i < n_features; ++i) to[i] = values[i];
-      }
+    for (int f = 0; f < kFew; ++f) {
+      const int from = d * kFew + f;
+      terms[f].weight = __shfl_sync(0xffffffffu, own_term.weight, from);
+      terms[f].scale = __shfl_sync(0xffffffffu, own_term.scale, from);
+      terms[f].shift = __shfl_sync(0xffffffffu, own_term.shift, from);
+      const int kind = __shfl_sync(0xffffffffu, static_cast<int>(own_term.kind), from);
+      terms[f].kind = static_cast<Term>(kind);
     }
-    if (row < n_rows) y[row] = sum;
+    float4* x = reinterpret_cast<float4*>(out.x) + (first + d) * out.rows;
+    float* y = out.y + (first + d) * out.rows;
+    for (int row = lane; row < out.rows; row += kLanes) {
+      float values[kFew];
+      simple_features(draws, row, 0, values);
+      float sum = 0.0f;
+#pragma unroll
+      for (int f = 0; f < kFew; ++f) sum = add_term(terms[f], values[f], sum);
+      x[row] = make_float4(values[0], values[1], values[2], values[3]);
+      y[row] = sum;
+    }
   }
 }
 
@@ -249,11 +250,9 @@ std::int64_t blocks_at_once(int device, const Recipe& recipe) {
 
 void generate_simple(StreamView stream, std::uint64_t seed, const BatchOut& out) {
   if (out.count == 0) return;
-  const std::int64_t per_block = kThreads / kLanes;
-  const auto blocks = static_cast<unsigned>((out.count + per_block - 1) / per_block);
-  launch({"prior_simple", stream, dim3(blocks), dim3(kThreads)},
-         out.features % 4 == 0 ? simple_kernel<true> : simple_kernel<false>, seed, out.first,
-         out.count, out.rows, out.features, out.x, out.y);
+  constexpr std::int64_t kPerBlock = kThreads / kLanes * kPerWarp;
+  const auto blocks = static_cast<unsigned>((out.count + kPerBlock - 1) / kPerBlock);
+  launch({"prior_simple", stream, dim3(blocks), dim3(kThreads)}, simple_kernel, seed, out);
 }
 
 void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {

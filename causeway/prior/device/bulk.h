@@ -86,11 +86,11 @@ struct Order {
     do {
       std::uint32_t left = at >> half_bits;
       std::uint32_t right = at & mask;
-      for (int round = 0; round < 6; ++round) {
-        std::uint32_t mixed = (right + 1) * 0x9E3779B1u ^ keys[round % 4];
-        mixed ^= mixed >> 15;
-        mixed *= 0x85EBCA77u + 2 * static_cast<std::uint32_t>(round);
-        mixed ^= mixed >> 13;
+      for (std::uint32_t round = 0; round < 8; ++round) {
+        std::uint32_t mixed = keys[round % 4] ^ (right * 0x9E3779B1u + round * 0x85EBCA6Bu);
+        mixed = (mixed ^ (mixed >> 16)) * 0x7FEB352Du;
+        mixed = (mixed ^ (mixed >> 15)) * 0x846CA68Bu;
+        mixed ^= mixed >> 16;
         const std::uint32_t next = (left ^ mixed) & mask;
         left = right;
         right = next;

@@ -356,6 +356,8 @@ CAUSEWAY_HOST_DEVICE_CALL void drop_cells(W& w, const Recipe& recipe, int n_feat
   // A feature's cells go by the values of one that comes later in this order, before those go.
   for_each(w.team, w.n_fit, [&](int row) {
     float* values = x + row * row_stride;
+    // Other worlds miss the same cells.
+    float* others = w.n_rows > w.n_fit ? values + w.n_fit * row_stride : nullptr;
     for (int f = 0; f < n_features; ++f) {
       const auto at = static_cast<std::uint32_t>(f);
       const float u = w.draws.uniform(cell_site, static_cast<std::uint32_t>(row), at);
@@ -367,7 +369,9 @@ CAUSEWAY_HOST_DEVICE_CALL void drop_cells(W& w, const Recipe& recipe, int n_feat
         const int later = f + 1 < n_features ? f + 1 : 0;
         if (later > f) likely = 2.0f * rate * sigmoid_of(2.0f * values[later]);
       }
-      if (u < likely) values[f] = elementary::from_bits(0x7fc00000u);
+      if (u >= likely) continue;
+      values[f] = elementary::from_bits(0x7fc00000u);
+      if (others != nullptr) others[f] = values[f];
     }
   });
   w.team.sync();

@@ -174,7 +174,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_layer(W& w, const MlpPlan& plan, bool first,
   fill_normals(w, w.next_site(), weights, n_weights);
   const int least = n_in < n_out ? n_in : n_out;
   const int most = static_cast<int>(elementary::square_root(static_cast<float>(least)) + 0.999f);
-  const int n_blocks = 1 + bounded(w.draws.bits(w.next_site(), 0).word[0], most > 1 ? most - 1 : 1);
+  const int n_blocks = 1 + bounded(w.draws.bits(w.next_site(), 0).word[0], most);
   const int high = n_out / n_blocks;
   const int wide = n_in / n_blocks;
   const float kept = static_cast<float>(n_blocks) * static_cast<float>(high) *

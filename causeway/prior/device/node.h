@@ -111,14 +111,14 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_number(W& w, const ColumnPlan& plan, bool
     };
     lanes.each(w.row_end(), [&](int i) {
       const float x = values[i];
-      float value = warped && !warp_node ? warp(x) : x;
+      float value = warped ? warp(x) : x;
       float kept = warped && warp_node ? warp(x) : x;
       if (forced.column >= 0 && in_other_world(w, i)) {
         value = forced.value;
         kept = value;
-        if (warped) {  // the number whose warp this is, or its warp
+        if (warped && !warp_node) {  // the number whose warp this is
           const float inner = at_least(1.0f - power(at_least(1.0f - value, 0.0f), 1.0f / b), 0.0f);
-          kept = warp_node ? warp(value) : elementary::fma(power(inner, 1.0f / a), range, low);
+          kept = elementary::fma(power(inner, 1.0f / a), range, low);
         }
       }
       column[i] = value;

@@ -42,7 +42,7 @@ struct GraphOptions {
   float edge_offset = 0.0f;  // greater: denser graphs
   int max_categories = 200;
   // The reference's known bugs: categories without correlation; Kumaraswamy's warp on the node's
-  // values instead of the column; no more than nine categories.
+  // values as well as the column; no more than nine categories.
   bool even_choices = false;
   bool warp_node_values = false;
   bool few_categories = false;

@@ -9,6 +9,8 @@ namespace causeway::prior {
 struct Affine {
   float mean;
   float deviation;
+  float low;  // what lay beyond was clamped
+  float high;
 };
 
 // The mean and the deviation (of a sample, at least 1e-6) of those numbers of a column that lie in
@@ -25,12 +27,12 @@ CAUSEWAY_HOST_DEVICE Affine spread_within(const Lanes& lanes, const float* colum
     return distance * distance;
   });
   const float variance = squares / at_least(count - 1.0f, 1.0f);
-  return {mean, at_least(elementary::square_root(variance), 1e-6f)};
+  return {mean, at_least(elementary::square_root(variance), 1e-6f), low, high};
 }
 
 // Clamps beyond four deviations, twice over: the second time of what lay within the first.
 template <class W, class Lanes>
-CAUSEWAY_HOST_DEVICE void clamp_outliers(const W& w, const Lanes& lanes, float* column) {
+CAUSEWAY_HOST_DEVICE Affine clamp_outliers(const W& w, const Lanes& lanes, float* column) {
   constexpr float kFar = 3.4e38f;
   const Affine all = spread_within(lanes, column, w.n_fit, -kFar, kFar);
   const float cut = 4.0f * all.deviation;
@@ -38,16 +40,19 @@ CAUSEWAY_HOST_DEVICE void clamp_outliers(const W& w, const Lanes& lanes, float* 
   const float low = most.mean - 4.0f * most.deviation;
   const float high = most.mean + 4.0f * most.deviation;
   lanes.each(w.row_end(), [&](int i) { column[i] = clamped(column[i], low, high); });
+  return {most.mean, most.deviation, low, high};
 }
 
 template <class W, class Lanes>
 CAUSEWAY_HOST_DEVICE Affine tidy_column(const W& w, const Lanes& lanes, float* column) {
-  clamp_outliers(w, lanes, column);
+  const Affine cut = clamp_outliers(w, lanes, column);
   lanes.meet();
-  const Affine spread = spread_within(lanes, column, w.n_fit, -3.4e38f, 3.4e38f);
+  Affine spread = spread_within(lanes, column, w.n_fit, -3.4e38f, 3.4e38f);
   lanes.each(w.row_end(), [&](int i) {
     column[i] = clamped((column[i] - spread.mean) / spread.deviation, -100.0f, 100.0f);
   });
+  spread.low = cut.low;
+  spread.high = cut.high;
   return spread;
 }
 

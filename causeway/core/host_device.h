@@ -10,3 +10,10 @@
 #define CAUSEWAY_HOST_DEVICE inline __attribute__((always_inline))
 #define CAUSEWAY_HOST_DEVICE_CALL inline __attribute__((noinline))
 #endif
+
+// Before a loop of few, known steps over a local array: on a GPU the array then lies in registers.
+#if defined(__CUDA_ARCH__)
+#define CAUSEWAY_UNROLL _Pragma("unroll")
+#else
+#define CAUSEWAY_UNROLL
+#endif

@@ -56,6 +56,7 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, const Columns& x, const float* tu
   const int last = w.n_rows - 1;
   for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
     int rows[kEach];
+    CAUSEWAY_UNROLL
     for (int b = 0; b < kEach; ++b) rows[b] = first + b * step < last ? first + b * step : last;
     for (int o = 0; o < out.n_columns; o += kTile) {
       float sum[kEach][kTile] = {};
@@ -67,13 +68,17 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, const Columns& x, const float* tu
       for (int i = 0; i < x.n_columns; ++i, from += pitch, column += x.stride) {
         float factors[kTile];
         load_tile(from, factors);
+        CAUSEWAY_UNROLL
         for (int b = 0; b < kEach; ++b) {
           const float value = column[rows[b]];
+          CAUSEWAY_UNROLL
           for (int k = 0; k < kTile; ++k) sum[b][k] = elementary::fma(value, factors[k], sum[b][k]);
         }
       }
+      CAUSEWAY_UNROLL
       for (int b = 0; b < kEach; ++b) {
         if (first + b * step > last) continue;
+        CAUSEWAY_UNROLL
         for (int k = 0; k < kTile; ++k) {
           if (o + k < out.n_columns) out.column(o + k)[rows[b]] = sum[b][k];
         }

@@ -308,7 +308,9 @@ CAUSEWAY_HOST_DEVICE void judge_feature(const W& w, const ForestData& data, cons
   tree.candidate[at] = 0.0f;
   if (begin == end) return;
   const auto load = [&](int first, int(&rows)[kTogether], float(&values)[kTogether]) {
+    CAUSEWAY_UNROLL
     for (int k = 0; k < kTogether; ++k) rows[k] = tree.rows[first + k < end ? first + k : end - 1];
+    CAUSEWAY_UNROLL
     for (int k = 0; k < kTogether; ++k) {
       values[k] = data.x[static_cast<std::int64_t>(rows[k]) * data.row_stride + feature];
     }
@@ -319,6 +321,7 @@ CAUSEWAY_HOST_DEVICE void judge_feature(const W& w, const ForestData& data, cons
   float values[kTogether];
   for (int i = begin; i < end; i += kTogether) {
     load(i, rows, values);
+    CAUSEWAY_UNROLL
     for (int k = 0; k < kTogether; ++k) {
       low = values[k] < low ? values[k] : low;
       high = values[k] > high ? values[k] : high;
@@ -349,8 +352,11 @@ CAUSEWAY_HOST_DEVICE void judge_feature(const W& w, const ForestData& data, cons
   for (int i = begin; i < end; i += kTogether) {
     load(i, rows, values);
     int cells[kTogether];
+    CAUSEWAY_UNROLL
     for (int k = 0; k < kTogether; ++k) cells[k] = tree.cell[i + k < end ? i + k : end - 1];
-    for (int k = 0; k < kTogether && i + k < end; ++k) {
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < kTogether; ++k) {
+      if (i + k >= end) continue;
       if (cells[k] != cell) {
         end_group();
         cell = cells[k];

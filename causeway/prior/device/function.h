@@ -146,8 +146,9 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Colu
       for (int o = 0; o < n_out; o += kOuts) {
         const int outs = n_out - o < kOuts ? n_out - o : kOuts;
         float sum[kOuts][kRows] = {};
-        for (int k = 0; k < kOuts && tree > 0; ++k) {
-          if (k >= outs) continue;
+        CAUSEWAY_UNROLL
+        for (int k = 0; k < kOuts; ++k) {
+          if (k >= outs || tree == 0) continue;
           for (int b = 0; b < kRows; ++b) sum[k][b] = out.column(o + k)[row + b];
         }
 #if defined(__CUDA_ARCH__)
@@ -157,13 +158,16 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Colu
           const std::int32_t* leaf = places + t * w.stride + row;
           const float* of =
               leaves + t * static_cast<std::int64_t>(blocks_per_tree) * 64 + o * n_leaves;
+          CAUSEWAY_UNROLL
           for (int k = 0; k < kOuts; ++k) {
             if (k >= outs) continue;
             for (int b = 0; b < kRows; ++b) sum[k][b] += of[k * n_leaves + leaf[b]];
           }
         }
         const float factor = tree + here == n_trees ? share : 1.0f;
-        for (int k = 0; k < outs; ++k) {
+        CAUSEWAY_UNROLL
+        for (int k = 0; k < kOuts; ++k) {
+          if (k >= outs) continue;
           for (int b = 0; b < kRows; ++b) out.column(o + k)[row + b] = sum[k][b] * factor;
         }
       }
@@ -446,7 +450,9 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, const Columns& x, const C
       const float* centre = centres + static_cast<std::int64_t>(first) * n_in;
       float sum[2][kRows] = {};
       add_distances(x, row, centre, here == 2 ? centre + n_in : centre, p, sum);
-      for (int j = 0; j < here; ++j) {
+      CAUSEWAY_UNROLL
+      for (int j = 0; j < 2; ++j) {
+        if (j >= here) continue;
         const float log_width = log_widths[first + j];
         for (int b = 0; b < kRows; ++b) {  // -log(2 pi s^2) / 2 - (distance / s)^q
           const float log_distance = elementary::log_of_normal(sum[j][b] + 1e-30f) / p - log_width;

@@ -13,10 +13,13 @@ enum class MatrixKind : std::uint8_t { gaussian, weights, singular_values, kerne
 template <class F>
 CAUSEWAY_HOST_DEVICE void row_normals(const Draws& draws, std::uint32_t site, std::uint32_t row,
                                       int n, const F& f) {
-  float values[4];
-  for (int i = 0; i < n; ++i) {
-    if (i % 4 == 0) normals_of(draws.bits(site, row, static_cast<std::uint32_t>(i / 4)), values);
-    f(i, values[i % 4]);
+  for (int i = 0; i < n; i += 4) {
+    float values[4];
+    normals_of(draws.bits(site, row, static_cast<std::uint32_t>(i / 4)), values);
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      if (i + k < n) f(i + k, values[k]);
+    }
   }
 }
 

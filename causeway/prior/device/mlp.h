@@ -324,7 +324,9 @@ CAUSEWAY_HOST_DEVICE_CALL void add_noise(W& w, const MlpPlan& plan, const OtherW
       if (here) {
         normals_of(w.draws.bits(site, w.drawn_row(row), static_cast<std::uint32_t>(c / 4)), values);
       }
-      for (int k = 0; k < 4 && c + k < x.n_columns; ++k) {
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < 4; ++k) {
+        if (c + k >= x.n_columns) continue;
         float deviation = plan.noise;
         if (here && plan.fixed_noise) {
           const auto at = static_cast<std::uint32_t>(c + k);

@@ -15,7 +15,10 @@ CAUSEWAY_HOST_DEVICE_CALL void normal_points(W& w, const Columns& out) {
     for (int c = 0; c < out.n_columns; c += 4) {
       float values[4];
       normals_of(w.draws.bits(site, at, static_cast<std::uint32_t>(c / 4)), values);
-      for (int k = 0; k < 4 && c + k < out.n_columns; ++k) out.column(c + k)[row] = values[k];
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < 4; ++k) {
+        if (c + k < out.n_columns) out.column(c + k)[row] = values[k];
+      }
     }
   });
   w.team.sync();
@@ -28,7 +31,9 @@ CAUSEWAY_HOST_DEVICE_CALL void uniform_points(W& w, const Columns& out) {
     const std::uint32_t at = w.drawn_row(row);
     for (int c = 0; c < out.n_columns; c += 4) {
       const Bits128 bits = w.draws.bits(site, at, static_cast<std::uint32_t>(c / 4));
-      for (int k = 0; k < 4 && c + k < out.n_columns; ++k) {
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < 4; ++k) {
+        if (c + k >= out.n_columns) continue;
         out.column(c + k)[row] = 2.0f * open_uniform(bits.word[k]) - 1.0f;
       }
     }

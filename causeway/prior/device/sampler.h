@@ -137,13 +137,17 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t si
       stretch(draws.beta(spread_law.a, spread_law.b, site, 4 * row + 1), {1e-4f, 10.0f, true});
   const std::uint32_t bulk = site ^ 0x80000000u;  // beside the sites that are counted
   float greatest = -3.4e38f;
-  float values[4];
-  for (int i = 0; i < n; ++i) {
-    if (i % 4 == 0) normals_of(draws.bits(bulk, row, static_cast<std::uint32_t>(i / 4)), values);
-    const float log_weight =
-        elementary::fma(spread, values[i % 4], -decay * elementary::log(static_cast<float>(i + 1)));
-    weight(i) = log_weight;
-    greatest = log_weight > greatest ? log_weight : greatest;
+  for (int i = 0; i < n; i += 4) {
+    float values[4];
+    normals_of(draws.bits(bulk, row, static_cast<std::uint32_t>(i / 4)), values);
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      if (i + k >= n) continue;
+      const float place = static_cast<float>(i + k + 1);
+      const float log_weight = elementary::fma(spread, values[k], -decay * elementary::log(place));
+      weight(i + k) = log_weight;
+      greatest = log_weight > greatest ? log_weight : greatest;
+    }
   }
   const std::uint32_t shuffle = site ^ 0xc0000000u;
   for (int i = n - 1; i > 0; --i) {

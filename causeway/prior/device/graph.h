@@ -5,8 +5,6 @@
 
 namespace causeway::prior {
 
-// Sites of a plan lie apart from those of its evaluation.
-inline constexpr std::uint32_t kPlanSite = 0x40000000u;
 inline constexpr int kMostGraphs = 64;  // tries until features and target share an ancestor
 
 // Everything of a plan that has no data in it. `n_categories`: the target's, 0 for a number.

@@ -60,6 +60,9 @@ struct GraphPlan {
   ChoiceTable choices;
 };
 
+// Sites of a plan lie apart from those of its evaluation.
+inline constexpr std::uint32_t kPlanSite = 0x40000000u;
+
 // Counts up through the sites of a plan that one thread draws.
 struct PlanDraws {
   Draws draws;

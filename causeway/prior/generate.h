@@ -41,11 +41,12 @@ CAUSEWAY_HOST_DEVICE bool is_plain_simple(const Recipe& recipe) {
          !recipe.remove_trivial;
 }
 
+// generate_simple is for those, and leaves nothing in out.info.
 namespace cpu {
+void generate_simple(std::uint64_t seed, const BatchOut& out);
 void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out);
-}
+}  // namespace cpu
 namespace cuda {
-// Of is_plain_simple: nothing depends on data, and no facts are left in out.info.
 void generate_simple(StreamView stream, std::uint64_t seed, const BatchOut& out);
 void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const BatchOut& out);
 }  // namespace cuda

@@ -78,7 +78,7 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout,
     batch.x = Tensor::empty({count, rows, features}, DType::f32, device_);
     batch.y = Tensor::empty({count, rows}, DType::f32, device_);
   }
-  const bool plain = !device_.is_cpu() && layout == Layout::padded && is_plain_simple(*recipe_);
+  const bool plain = layout == Layout::padded && is_plain_simple(*recipe_);
   batch.info = Tensor::empty({plain ? 0 : count, kInfoWords}, DType::i32, device_);
   out.x = batch.x.data_as<float>();
   out.y = batch.y.data_as<float>();
@@ -88,7 +88,9 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout,
   out.count = count;
   out.rows = static_cast<int>(rows);
   out.features = static_cast<int>(features);
-  if (device_.is_cpu()) {
+  if (device_.is_cpu() && plain) {
+    cpu::generate_simple(config_.seed, out);
+  } else if (device_.is_cpu()) {
     cpu::generate(*recipe_, config_.seed, out);
   } else if (plain) {
     cuda::generate_simple(current_stream(device_), config_.seed, out);

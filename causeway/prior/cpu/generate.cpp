@@ -6,9 +6,61 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace causeway::prior::cpu {
+
+namespace {
+
+constexpr int kTogether = 16;  // rows, for vectors
+constexpr int kFew = 4;        // features
+
+// sum += weight * f(scale * x + shift) of some rows; the kind is chosen outside of their loop.
+void add_terms(const SimpleTerm& term, const float (&x)[kTogether], float (&sum)[kTogether]) {
+  const auto add = [&](const auto& kind) {
+    SimpleTerm of = term;
+    of.kind = kind.value;
+    for (int i = 0; i < kTogether; ++i) sum[i] = add_term(of, x[i], sum[i]);
+  };
+  switch (term.kind) {
+    case Term::sine: return add(std::integral_constant<Term, Term::sine>());
+    case Term::cosine: return add(std::integral_constant<Term, Term::cosine>());
+    case Term::tanh: return add(std::integral_constant<Term, Term::tanh>());
+    case Term::exp: return add(std::integral_constant<Term, Term::exp>());
+    case Term::identity: return add(std::integral_constant<Term, Term::identity>());
+  }
+}
+
+void make_simple(const Draws& draws, int n_rows, float* x, float* y) {
+  SimpleTerm terms[kFew];
+  for (int f = 0; f < kFew; ++f) terms[f] = simple_term(draws, f);
+  for (int first = 0; first < n_rows; first += kTogether) {
+    const BitsBatch<kTogether> bits(draws, kFeatureSite, static_cast<std::uint32_t>(first), 0);
+    float values[kFew][kTogether];
+    float sum[kTogether] = {};
+    for (int f = 0; f < kFew; ++f) {
+      for (int i = 0; i < kTogether; ++i) values[f][i] = simple_feature(bits.word[f][i]);
+      add_terms(terms[f], values[f], sum);
+    }
+    const int here = std::min(kTogether, n_rows - first);
+    for (int i = 0; i < here; ++i) {
+      for (int f = 0; f < kFew; ++f) x[(first + i) * kFew + f] = values[f][i];
+      y[first + i] = sum[i];
+    }
+  }
+}
+
+}  // namespace
+
+void generate_simple(std::uint64_t seed, const BatchOut& out) {
+  parallel_for(out.count, 64, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const DatasetOut to = out.of(k);
+      make_simple(Draws::of(seed, out.index_of(k)), out.rows, to.x, to.y);
+    }
+  });
+}
 
 void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
   std::atomic<std::int64_t> next{0};

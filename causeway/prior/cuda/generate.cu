@@ -76,7 +76,7 @@ struct Block {
 
   __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ int size() const { return kThreads; }
-  __device__ __forceinline__ int n_warps() const { return kThreads / kLanes; }
+  [[maybe_unused]] __device__ __forceinline__ int n_warps() const { return kThreads / kLanes; }
   // The barrier for threads that may have come apart within their warp: of functions that are
   // called, not inlined, __syncthreads would ask for more than they promise.
   __device__ __forceinline__ void sync() const { asm volatile("barrier.sync 0;" ::: "memory"); }

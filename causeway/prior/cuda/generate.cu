@@ -71,12 +71,12 @@ struct WarpLanes {
 // A block of threads.
 struct Block {
   static constexpr int kRows = 1;
+  static constexpr int kWarps = kThreads / kLanes;
   static constexpr bool kTraces = false;
   unsigned long long* bits;  // in shared memory
 
   __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ int size() const { return kThreads; }
-  [[maybe_unused]] __device__ __forceinline__ int n_warps() const { return kThreads / kLanes; }
   // The barrier for threads that may have come apart within their warp: of functions that are
   // called, not inlined, __syncthreads would ask for more than they promise.
   __device__ __forceinline__ void sync() const { asm volatile("barrier.sync 0;" ::: "memory"); }

@@ -22,13 +22,13 @@ struct Common {
 // Threads that work as a block of the GPU does, each in place of a warp.
 struct Crew {
   static constexpr int kRows = 1;
+  static constexpr int kWarps = kMembers;
   static constexpr bool kTraces = false;
   Common* common;
   int member;
 
   int rank() const { return member; }
   int size() const { return kMembers; }
-  int n_warps() const { return kMembers; }
   void sync() const { common->barrier.arrive_and_wait(); }
   int add(std::int32_t* to, std::int32_t value) const {
     return std::atomic_ref(*to).fetch_add(value);

@@ -382,6 +382,27 @@ CAUSEWAY_HOST_DEVICE void judge_feature(const W& w, const ForestData& data, cons
   tree.candidate[at] = threshold;
 }
 
+// A warp a node and 32 features where there are enough of them, else everybody on every node.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void judge_by_many(const W& w, const ForestData& data,
+                                             const ForestTree& tree, std::uint32_t site, int level,
+                                             int n_groups) {
+  const int n_nodes = 1 << level;
+  const int n_pieces = (data.n_features + kLanes - 1) / kLanes;
+  if (n_nodes * n_pieces < W::Team::kWarps) {
+    return judge_level(w, data, tree, site, level, n_groups);
+  }
+  w.team.columns(n_nodes * n_pieces, [&](int at, const auto& lanes) {
+    const int node = at / n_pieces;
+    const int first = at % n_pieces * kLanes;
+    const int here = data.n_features - first < kLanes ? data.n_features - first : kLanes;
+    lanes.each(here, [&](int k) {
+      judge_feature(w, data, tree, site, n_nodes - 1 + node, node, n_groups, first + k);
+    });
+  });
+  w.team.sync();
+}
+
 // The class of a row; all numbers are one group.
 CAUSEWAY_HOST_DEVICE int group_of(const ForestData& data, int row) {
   return data.n_classes > 0 ? static_cast<int>(data.y[row]) : 0;
@@ -578,7 +599,7 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, const ForestData& data) 
     for (int level = 0; level < kForestDepth; ++level) {
       const int n_nodes = 1 << level;
       if constexpr (W::Team::kRows == 1) {
-        judge_level(w, data, tree, site + 1, level, n_groups);
+        judge_by_many(w, data, tree, site + 1, level, n_groups);
       } else {
         for_each(w.team, n_nodes * n_blocks, [&](int at) {
           const int node = at / n_blocks;

@@ -22,7 +22,6 @@ struct Common {
 // Threads that work as a block of the GPU does, each in place of a warp.
 struct Crew {
   static constexpr int kRows = 1;
-  static constexpr int kWarps = kMembers;
   static constexpr bool kTraces = false;
   Common* common;
   int member;
@@ -35,21 +34,6 @@ struct Crew {
   }
   void add_wide(std::int32_t* to, std::int64_t value) const {
     std::atomic_ref(*reinterpret_cast<std::int64_t*>(to)).fetch_add(value);
-  }
-  void lower(std::uint32_t* to, std::uint32_t value) const {
-    std::atomic_ref place(*to);
-    std::uint32_t found = place.load();
-    while (value < found && !place.compare_exchange_weak(found, value)) {
-    }
-  }
-  void raise(std::uint32_t* to, std::uint32_t value) const {
-    std::atomic_ref place(*to);
-    std::uint32_t found = place.load();
-    while (value > found && !place.compare_exchange_weak(found, value)) {
-    }
-  }
-  void add_before(std::int32_t* values, int n) const {
-    if (member == 0) Solo{}.add_before(values, n);
   }
   std::uint64_t any_bits(std::uint64_t own) const {
     if (member == 0) common->bits = 0;

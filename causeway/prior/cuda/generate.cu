@@ -66,12 +66,44 @@ struct WarpLanes {
   __device__ __forceinline__ void each(int n, const F& f) const {
     for (int i = lane; i < n; i += kLanes) f(i);
   }
+  // The lanes of the same c take places in their order; the first of them moves `next` on.
+  template <class Which, class Put>
+  __device__ __forceinline__ void places(std::int32_t* next, int n, const Which& which,
+                                         const Put& put) const {
+    for (int first = 0; first < n; first += kLanes) {
+      const int i = first + lane;
+      const int c = i < n ? which(i) : -1;
+      const unsigned same = __match_any_sync(0xffffffffu, c);
+      const int leader = __ffs(static_cast<int>(same)) - 1;
+      int place = 0;
+      if (lane == leader && c >= 0) {
+        place = next[c];
+        next[c] = place + __popc(same);
+      }
+      place = __shfl_sync(0xffffffffu, place, leader);
+      if (i < n) put(i, c, place + __popc(same & ((1u << lane) - 1)));
+      __syncwarp();
+    }
+  }
+  __device__ __forceinline__ void add_before(std::int32_t* values, int n) const {
+    std::int32_t sum = 0;
+    for (int first = 0; first < n; first += kLanes) {
+      const std::int32_t own = first + lane < n ? values[first + lane] : 0;
+      std::int32_t through = own;
+#pragma unroll
+      for (int step = 1; step < kLanes; step *= 2) {
+        const std::int32_t other = __shfl_up_sync(0xffffffffu, through, step);
+        if (lane >= step) through += other;
+      }
+      if (first + lane < n) values[first + lane] = sum + through - own;
+      sum += __shfl_sync(0xffffffffu, through, kLanes - 1);
+    }
+  }
 };
 
 // A block of threads.
 struct Block {
   static constexpr int kRows = 1;
-  static constexpr int kWarps = kThreads / kLanes;
   static constexpr bool kTraces = false;
   unsigned long long* bits;  // in shared memory
 
@@ -85,28 +117,6 @@ struct Block {
   }
   __device__ __forceinline__ void add_wide(std::int32_t* to, std::int64_t value) const {
     atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
-  }
-  __device__ __forceinline__ void lower(std::uint32_t* to, std::uint32_t value) const {
-    atomicMin(to, value);
-  }
-  __device__ __forceinline__ void raise(std::uint32_t* to, std::uint32_t value) const {
-    atomicMax(to, value);
-  }
-  __device__ __forceinline__ void add_before(std::int32_t* values, int n) const {
-    if (threadIdx.x >= kLanes) return;
-    const int lane = static_cast<int>(threadIdx.x);
-    std::int32_t sum = 0;
-    for (int first = 0; first < n; first += kLanes) {
-      const std::int32_t own = first + lane < n ? values[first + lane] : 0;
-      std::int32_t through = own;
-#pragma unroll
-      for (int step = 1; step < kLanes; step *= 2) {
-        const std::int32_t other = __shfl_up_sync(0xffffffffu, through, step);
-        if (lane >= step) through += other;
-      }
-      if (first + lane < n) values[first + lane] = sum + through - own;
-      sum += __shfl_sync(0xffffffffu, through, kLanes - 1);
-    }
   }
   __device__ __forceinline__ bool any(bool value) const { return any_bits(value ? 1 : 0) != 0; }
   __device__ __forceinline__ std::uint64_t any_bits(std::uint64_t own) const {

@@ -48,10 +48,24 @@ CAUSEWAY_HOST_DEVICE void load_tile(const float* from, float (&values)[kTile]) {
 #endif
 }
 
-// A thread of many takes kEach rows and kTile outputs, whose factors lie side by side in `turned`.
-template <int kEach, class W>
-CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, const Columns& x, const float* turned, int pitch,
-                                         const Columns& out) {
+// Factors (n_in, pitch) for multiply_tiles from m (out columns, n_in).
+template <class W>
+CAUSEWAY_HOST_DEVICE void turn_factors(const W& w, const float* m, int n_in, int n_out, int pitch,
+                                       float* turned) {
+  for_each(w.team, n_in * pitch, [&](int at) {
+    const int o = at % pitch;
+    turned[at] = o < n_out ? m[static_cast<std::int64_t>(o) * n_in + at / pitch] : 0.0f;
+  });
+  w.team.sync();
+}
+
+CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) / kTile * kTile; }
+
+// A thread of many takes kEach rows and kTile outputs, whose factors lie side by side in `turned`,
+// of n_in inputs value(i, row).
+template <int kEach, class W, class Value>
+CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Value& value_at, const float* turned,
+                                         int pitch, const Columns& out) {
   const int step = w.team.size();
   const int last = w.n_rows - 1;
   for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
@@ -61,16 +75,15 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, const Columns& x, const float* tu
     for (int o = 0; o < out.n_columns; o += kTile) {
       float sum[kEach][kTile] = {};
       const float* from = turned + o;
-      const float* column = x.data;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-      for (int i = 0; i < x.n_columns; ++i, from += pitch, column += x.stride) {
+      for (int i = 0; i < n_in; ++i, from += pitch) {
         float factors[kTile];
         load_tile(from, factors);
         CAUSEWAY_UNROLL
         for (int b = 0; b < kEach; ++b) {
-          const float value = column[rows[b]];
+          const float value = value_at(i, rows[b]);
           CAUSEWAY_UNROLL
           for (int k = 0; k < kTile; ++k) sum[b][k] = elementary::fma(value, factors[k], sum[b][k]);
         }
@@ -87,31 +100,35 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, const Columns& x, const float* tu
   }
 }
 
+// With as many rows a thread as there are, up to four.
+template <class W, class Value>
+CAUSEWAY_HOST_DEVICE void multiply_by_many(W& w, int n_in, const Value& value_at,
+                                           const float* turned, int pitch, const Columns& out) {
+  const int each = (w.n_rows + w.team.size() - 1) / w.team.size();
+  if (each >= 3)
+    multiply_tiles<4>(w, n_in, value_at, turned, pitch, out);
+  else if (each == 2)
+    multiply_tiles<2>(w, n_in, value_at, turned, pitch, out);
+  else
+    multiply_tiles<1>(w, n_in, value_at, turned, pitch, out);
+}
+
 // out = x m^T, with m of (out columns, x columns), row by row: each element one chain of fused
 // multiply-adds over x's columns in order.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, const Columns& x, const float* m,
                                         const Columns& out) {
   const int n_in = x.n_columns;
-  const int pitch = (out.n_columns + kTile - 1) / kTile * kTile;
+  const int pitch = tiled(out.n_columns);
   const Scratch scratch(w.arena);
   float* turned = w.arena.take(static_cast<std::int64_t>(n_in) * pitch);
   if (w.arena.failed) return;
   if constexpr (W::Team::kRows > 1) {
     multiply_blocks(w, x, m, out);
   } else {
-    for_each(w.team, n_in * pitch, [&](int at) {
-      const int o = at % pitch;
-      turned[at] = o < out.n_columns ? m[static_cast<std::int64_t>(o) * n_in + at / pitch] : 0.0f;
-    });
-    w.team.sync();
-    const int each = (w.n_rows + w.team.size() - 1) / w.team.size();
-    if (each >= 3)
-      multiply_tiles<4>(w, x, turned, pitch, out);
-    else if (each == 2)
-      multiply_tiles<2>(w, x, turned, pitch, out);
-    else
-      multiply_tiles<1>(w, x, turned, pitch, out);
+    turn_factors(w, m, n_in, out.n_columns, pitch, turned);
+    multiply_by_many(
+        w, n_in, [&](int i, int row) { return x.column(i)[row]; }, turned, pitch, out);
   }
   w.team.sync();
 }

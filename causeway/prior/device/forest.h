@@ -16,110 +16,67 @@ struct ForestScore {
   float squared_error_of_mean;
 };
 
-// The class of a row; all numbers are one group.
-CAUSEWAY_HOST_DEVICE int group_of(const ForestData& data, int row) {
-  return data.n_classes > 0 ? static_cast<int>(data.y[row]) : 0;
-}
-
-// Draws a bootstrap sample, grouped by class.
+// Grows the trees, `each` floats of memory apart: 32 lanes a tree, or of few features a few trees.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void draw_sample(const W& w, const ForestData& data,
-                                           const ForestTree& tree, std::uint32_t site, int n_groups,
-                                           std::int32_t* in_bag) {
-  for_each(w.team, data.n_rows, [&](int i) { in_bag[i] = 0; });
-  for_each(w.team, n_groups, [&](int group) { tree.cursor[group] = 0; });
-  w.team.sync();
-  for_each(w.team, data.n_rows, [&](int i) {
-    const int row = bounded(w.draws.bits(site, static_cast<std::uint32_t>(i)).word[0], data.n_rows);
-    tree.moved[i] = row;
-    w.team.add(&in_bag[row], 1);
-    w.team.add(&tree.cursor[group_of(data, row)], 1);
-  });
-  w.team.sync();
-  w.team.add_before(tree.cursor, n_groups);
-  w.team.sync();
-  for_each(w.team, n_groups, [&](int group) { tree.begin[group] = tree.cursor[group]; });
-  if (w.team.rank() == 0) tree.begin[n_groups] = data.n_rows;
-  w.team.sync();
-  for_each(w.team, data.n_rows, [&](int i) {
-    const int row = tree.moved[i];
-    const int group = group_of(data, row);
-    const int place = w.team.add(&tree.cursor[group], 1);
-    tree.rows[place] = row;
-    tree.cell[place] = group;
-  });
-  w.team.sync();
-}
-
-// Splits the nodes of a level at their best candidates and moves their rows apart.
-template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void split_level(const W& w, const ForestData& data,
-                                           const ForestTree& tree, int level, int n_groups) {
-  const int n_nodes = 1 << level;
-  const int first_node = n_nodes - 1;
-  w.team.columns(n_nodes, [&](int node, const auto& lanes) {
-    const float* scores = tree.best + node * data.n_features;
-    const int feature = lanes.place_of_greatest(data.n_features, [&](int f) { return scores[f]; });
-    lanes.each(1, [&](int) {
-      tree.split[first_node + node] = feature;
-      tree.threshold[first_node + node] =
-          feature >= 0 ? tree.candidate[node * data.n_features + feature] : 0.0f;
-    });
-  });
-  for_each(w.team, 2 * n_nodes * n_groups, [&](int i) { tree.cursor[i] = 0; });
-  w.team.sync();
-  const auto side_of = [&](int node, int row) {
-    const int feature = tree.split[first_node + node];
-    if (feature < 0) return 0;
-    const float value = data.x[static_cast<std::int64_t>(row) * data.row_stride + feature];
-    return value <= tree.threshold[first_node + node] ? 0 : 1;
+CAUSEWAY_HOST_DEVICE void grow_trees(const W& w, const ForestData& data, std::uint32_t first_site,
+                                     float* memory, std::int64_t each, int n_groups, int bits) {
+  const bool alone = W::Team::kRows > 1 || data.n_features > 16;
+  const int side_by_side = alone ? 1 : (data.n_features > 8 ? 2 : 4);
+  const int wide = kLanes / side_by_side;
+  const auto tree_at = [&](int k, int level) {
+    return ForestTree(memory + k * each, data, n_groups, bits, level);
   };
-  const auto for_entries = [&](const auto& f) {
-    for_each(w.team, data.n_rows, [&](int i) {
-      const int node = tree.cell[i] / n_groups;
-      const int row = tree.rows[i];
-      f(row, (2 * node + side_of(node, row)) * n_groups + tree.cell[i] % n_groups);
-    });
-  };
-  for_entries([&](int, int cell) { w.team.add(&tree.cursor[cell], 1); });
-  w.team.sync();
-  w.team.add_before(tree.cursor, 2 * n_nodes * n_groups);
-  w.team.sync();
-  for_entries([&](int row, int cell) {
-    const int place = w.team.add(&tree.cursor[cell], 1);
-    tree.moved[place] = row;
-    tree.moved_cell[place] = cell;
-  });
-  w.team.sync();
-  // A cell's cursor now stands at its end, which is where the next begins.
-  for_each(w.team, 2 * n_nodes * n_groups, [&](int i) { tree.begin[i + 1] = tree.cursor[i]; });
-  for_each(w.team, data.n_rows, [&](int i) {
-    tree.rows[i] = tree.moved[i];
-    tree.cell[i] = tree.moved_cell[i];
-  });
-  w.team.sync();
-}
-
-// Adds what the tree says of the rows it has not seen.
-template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void predict_unseen(const W& w, const ForestData& data,
-                                              const ForestTree& tree, int n_groups,
-                                              const std::int32_t* in_bag, const float* leaf,
-                                              float* sums, float* counts) {
-  for_each(w.team, data.n_rows, [&](int row) {
-    if (in_bag[row] != 0) return;
-    const float* x = data.x + static_cast<std::int64_t>(row) * data.row_stride;
-    int node = 0;
+  const auto site_of = [&](int k) { return first_site + 2 * static_cast<std::uint32_t>(k); };
+  w.team.columns((kForestTrees + side_by_side - 1) / side_by_side, [&](int at, const auto& lanes) {
+    const int first = at * side_by_side;
+    const int end = first + side_by_side < kForestTrees ? first + side_by_side : kForestTrees;
+    for (int k = first; k < end; ++k) sample_rows(w, lanes, data, tree_at(k, 0), site_of(k), bits);
     for (int level = 0; level < kForestDepth; ++level) {
-      const int feature = tree.split[node];
-      const bool right = feature >= 0 && x[feature] > tree.threshold[node];
-      node = 2 * node + (right ? 2 : 1);
+      if constexpr (W::Team::kRows > 1) {
+        const ForestTree tree = tree_at(first, level);
+        for (int node = 0; node < 1 << level; ++node) {
+          for (int feature = 0; feature < data.n_features; feature += kFeaturePadding) {
+            const int left = data.n_features - feature;
+            judge_features<kFeaturePadding>(w, data, tree, site_of(first) + 1,
+                                            (1 << level) - 1 + node, node, n_groups, bits, feature,
+                                            left < kFeaturePadding ? left : kFeaturePadding);
+          }
+        }
+      } else {
+        lanes.each(kLanes, [&](int lane) {
+          const int k = first + lane / wide;
+          if (k >= end) return;
+          const ForestTree tree = tree_at(k, level);
+          for (int feature = lane % wide; feature < data.n_features; feature += wide) {
+            draw_thresholds(w, data, tree, site_of(k) + 1, level, bits, feature);
+            if (data.n_classes > 0)
+              score_classes(w, data, tree, bits, feature);
+            else
+              score_numbers(w, data, tree, bits, feature);
+          }
+        });
+      }
+      lanes.meet();
+      for (int k = first; k < end; ++k) split_nodes(lanes, data, tree_at(k, level), level, bits);
     }
-    const float* of = leaf + (node - (kForestLeaves - 1)) * n_groups;
-    for (int group = 0; group < n_groups; ++group) sums[row * n_groups + group] += of[group];
-    counts[row] += 1.0f;
+    for (int k = first; k < end; ++k)
+      fill_leaves(w, lanes, data, tree_at(k, kForestDepth), n_groups, bits);
   });
-  w.team.sync();
+}
+
+// Adds what a tree says of a row.
+CAUSEWAY_HOST_DEVICE void add_prediction(const ForestData& data, const ForestTree& tree,
+                                         int n_groups, int row, float* sums, float* counts) {
+  const float* x = data.x + static_cast<std::int64_t>(row) * data.row_stride;
+  int node = 0;
+  for (int level = 0; level < kForestDepth; ++level) {
+    const int feature = tree.split[node];
+    const bool right = feature >= 0 && x[feature] > tree.threshold[node];
+    node = 2 * node + (right ? 2 : 1);
+  }
+  const float* of = tree.leaf + (node - (kForestLeaves - 1)) * n_groups;
+  for (int group = 0; group < n_groups; ++group) sums[row * n_groups + group] += of[group];
+  counts[row] += 1.0f;
 }
 
 template <class W>
@@ -175,27 +132,12 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore score_rows(const W& w, const ForestData& d
 // Grows the ensemble and judges it.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, const ForestData& data) {
-  constexpr int kWide = W::Team::kRows == 1 ? 1 : kFeaturePadding;  // a CPU's vectors
   const int n_groups = data.n_classes > 0 ? data.n_classes : 1;
+  int bits = 0;
+  while (1 << bits < n_groups) ++bits;
   const Scratch scratch(w.arena);
-  const auto take = [&](std::int64_t count) {
-    return reinterpret_cast<std::int32_t*>(w.arena.take(count));
-  };
-  const std::int64_t n_pairs = static_cast<std::int64_t>(kForestLeaves / 2) * data.n_features;
-  const ForestTree tree{take(data.n_rows),
-                        take(data.n_rows),
-                        take(kForestLeaves * n_groups + 1),
-                        take(kForestLeaves * n_groups),
-                        take(kForestLeaves),
-                        w.arena.take(kForestLeaves),
-                        w.arena.take(n_pairs),
-                        w.arena.take(n_pairs),
-                        take(data.n_rows),
-                        take(data.n_rows),
-                        reinterpret_cast<std::uint32_t*>(w.arena.take(2 * n_pairs)),
-                        take(n_pairs * below_words(data.n_classes) + kForestLeaves)};
-  std::int32_t* in_bag = take(data.n_rows);
-  float* leaf = w.arena.take(kForestLeaves * n_groups);
+  const std::int64_t each = ForestTree::floats(data, n_groups, bits);
+  float* memory = w.arena.take(kForestTrees * each);
   float* sums = w.arena.take(static_cast<std::int64_t>(data.n_rows) * n_groups);
   float* counts = w.arena.take(data.n_rows);
   float* gains = w.arena.take(2 * static_cast<std::int64_t>(data.n_rows));
@@ -205,45 +147,15 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, const ForestData& data) 
   if (w.arena.failed) return {};
   for_each(w.team, data.n_rows * n_groups, [&](int i) { sums[i] = 0.0f; });
   for_each(w.team, data.n_rows, [&](int i) { counts[i] = 0.0f; });
-  const int n_blocks = (data.n_features + kWide - 1) / kWide;
-  for (int k = 0; k < kForestTrees; ++k) {
-    const std::uint32_t site = first_site + 2 * static_cast<std::uint32_t>(k);
-    draw_sample(w, data, tree, site, n_groups, in_bag);
-    for (int level = 0; level < kForestDepth; ++level) {
-      const int n_nodes = 1 << level;
-      if constexpr (W::Team::kRows == 1) {
-        judge_by_many(w, data, tree, site + 1, level, n_groups);
-      } else {
-        for_each(w.team, n_nodes * n_blocks, [&](int at) {
-          const int node = at / n_blocks;
-          const int first = at % n_blocks * kWide;
-          const int count = data.n_features - first < kWide ? data.n_features - first : kWide;
-          judge_features<kWide>(w, data, tree, site + 1, n_nodes - 1 + node, node, n_groups, first,
-                                count);
-        });
-      }
-      split_level(w, data, tree, level, n_groups);
+  grow_trees(w, data, first_site, memory, each, n_groups, bits);
+  w.team.sync();
+  for_each(w.team, data.n_rows, [&](int row) {
+    for (int k = 0; k < kForestTrees; ++k) {
+      const ForestTree tree(memory + k * each, data, n_groups, bits, kForestDepth);
+      if (tree.seen[row] == 0) add_prediction(data, tree, n_groups, row, sums, counts);
     }
-    for_each(w.team, kForestLeaves, [&](int at) {
-      const std::int32_t* begin = tree.begin + at * n_groups;
-      const int n = begin[n_groups] - begin[0];
-      if (data.n_classes > 0) {
-        for (int group = 0; group < n_groups; ++group) {
-          leaf[at * n_groups + group] =
-              n > 0 ? static_cast<float>(begin[group + 1] - begin[group]) / static_cast<float>(n)
-                    : 0.0f;
-        }
-        return;
-      }
-      std::int64_t sum = 0;
-      for (int i = begin[0]; i < begin[1]; ++i) {
-        sum += whole_target(data.y[tree.rows[i]]);
-      }
-      leaf[at] = n > 0 ? static_cast<float>(static_cast<double>(sum) / n) / kTargetScale : 0.0f;
-    });
-    w.team.sync();
-    predict_unseen(w, data, tree, n_groups, in_bag, leaf, sums, counts);
-  }
+  });
+  w.team.sync();
   return score_rows(w, data, n_groups, sums, counts, gains, totals);
 }
 

@@ -160,6 +160,35 @@ CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, const Columns& x, const Co
   });
 }
 
+// The products of quadratic_function with their factors, by many: none is stored but as the numbers
+// of its columns, in the memory that was taken for them all.
+template <class W, class Used>
+CAUSEWAY_HOST_DEVICE void multiply_products(W& w, const Columns& x, const Used& used, int n_used,
+                                            const float* folded, const Columns& products,
+                                            const Columns& out) {
+  const int pitch = tiled(out.n_columns);
+  const Scratch scratch(w.arena);
+  float* turned = w.arena.take(static_cast<std::int64_t>(products.n_columns) * pitch);
+  if (w.arena.failed) return;
+  auto* pairs = reinterpret_cast<std::int32_t*>(products.data);
+  for_each(w.team, n_used + 1, [&](int i) {
+    int at = i * (n_used + 1) - i * (i - 1) / 2;  // where those of i begin
+    for (int j = i; j <= n_used; ++j, ++at) {
+      pairs[2 * at] = i < n_used ? used(i) : -1;
+      pairs[2 * at + 1] = j < n_used ? used(j) : -1;
+    }
+  });
+  turn_factors(w, folded, products.n_columns, out.n_columns, pitch, turned);
+  const auto product = [&](int at, int row) {
+    const int i = pairs[2 * at];
+    const int j = pairs[2 * at + 1];
+    const float first = i >= 0 ? x.column(i)[row] : 1.0f;
+    return j >= 0 ? first * x.column(j)[row] : first;
+  };
+  multiply_by_many(w, products.n_columns, product, turned, pitch, out);
+  w.team.sync();
+}
+
 // sum_ij T_oij x_i x_j over up to 20 random columns and a constant: linear in the products, of
 // which those of i < j stand for two.
 template <class W>
@@ -187,6 +216,9 @@ CAUSEWAY_HOST_DEVICE_CALL void quadratic_function(W& w, const Columns& x, const 
       for (int j = i; j < n; ++j) *to++ = i == j ? of[i * n + j] : of[i * n + j] + of[j * n + i];
     }
   });
+  w.team.sync();
+  if constexpr (W::Team::kRows == 1)
+    return multiply_products(w, x, used, n_used, folded, products, out);
   int at = 0;
   for (int i = 0; i < n; ++i) {
     const float* first = x.column(i < n_used ? used(i) : 0);
@@ -263,6 +295,61 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
   w.team.sync();
 }
 
+// The features of process_function with their weights, by many: none is stored, but eight at a time
+// go into the sums of all outputs.
+template <class W>
+CAUSEWAY_HOST_DEVICE void add_waves(W& w, const Columns& x, const float* frequencies,
+                                    const float* phases, const float* weights, const Columns& out) {
+  constexpr int kEach = 2;
+  const int n_in = x.n_columns;
+  const int pitch = tiled(out.n_columns);
+  const Scratch scratch(w.arena);
+  // As much as one thread takes for its two products.
+  float* turned =
+      w.arena.take(static_cast<std::int64_t>(kFrequencies) * (n_in > pitch ? n_in : pitch));
+  if (w.arena.failed) return;
+  turn_factors(w, frequencies, n_in, kFrequencies, kFrequencies, turned);
+  const int step = w.team.size();
+  for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
+    int rows[kEach];
+    CAUSEWAY_UNROLL
+    for (int b = 0; b < kEach; ++b) rows[b] = first + b * step < w.n_rows ? first + b * step : -1;
+    for (int f = 0; f < kFrequencies; f += kTile) {
+      float factors[kTile];
+      float waves[kEach][kTile] = {};
+      for (int i = 0; i < n_in; ++i) {
+        load_tile(turned + i * kFrequencies + f, factors);
+        CAUSEWAY_UNROLL
+        for (int b = 0; b < kEach; ++b) {
+          const float value = x.column(i)[rows[b] < 0 ? first : rows[b]];
+          CAUSEWAY_UNROLL
+          for (int k = 0; k < kTile; ++k) {
+            waves[b][k] = elementary::fma(value, factors[k], waves[b][k]);
+          }
+        }
+      }
+      load_tile(phases + f, factors);
+      CAUSEWAY_UNROLL
+      for (int b = 0; b < kEach; ++b) {
+        CAUSEWAY_UNROLL
+        for (int k = 0; k < kTile; ++k) waves[b][k] = cos_of(waves[b][k] + factors[k]);
+      }
+      for (int o = 0; o < out.n_columns; ++o) {
+        load_tile(weights + static_cast<std::int64_t>(o) * kFrequencies + f, factors);
+        CAUSEWAY_UNROLL
+        for (int b = 0; b < kEach; ++b) {
+          if (rows[b] < 0) continue;
+          float sum = f > 0 ? out.column(o)[rows[b]] : 0.0f;
+          CAUSEWAY_UNROLL
+          for (int k = 0; k < kTile; ++k) sum = elementary::fma(waves[b][k], factors[k], sum);
+          out.column(o)[rows[b]] = sum;
+        }
+      }
+    }
+  }
+  w.team.sync();
+}
+
 // A Gaussian process by 256 random Fourier features.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void process_function(W& w, const Columns& x, const Columns& out) {
@@ -287,11 +374,9 @@ CAUSEWAY_HOST_DEVICE_CALL void process_function(W& w, const Columns& x, const Co
   note_array(w.team, "phases", phases, kFrequencies);
   note_array(w.team, "frequencies", frequencies, static_cast<std::int64_t>(n_in) * kFrequencies);
   note_array(w.team, "weights", weights, n_weights);
+  if constexpr (W::Team::kRows == 1) return add_waves(w, x, frequencies, phases, weights, out);
   multiply(w, x, frequencies, features);
   for_rows(w.team, w.n_rows, [&](int row) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll 4
-#endif
     for (int f = 0; f < kFrequencies; ++f) {
       float* column = features.column(f) + row;
       const float phase = phases[f];

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace causeway::prior {
 
@@ -84,6 +85,23 @@ struct SoloLanes {
   void each(int n, const F& f) const {
     for (int i = 0; i < n; ++i) f(i);
   }
+  // put(i, c, place) for c = which(i) of n entries: the next place of c, which moves on.
+  template <class Which, class Put>
+  void places(std::int32_t* next, int n, const Which& which, const Put& put) const {
+    for (int i = 0; i < n; ++i) {
+      const int c = which(i);
+      put(i, c, next[c]++);
+    }
+  }
+  // Each number becomes the sum of those before it.
+  void add_before(std::int32_t* values, int n) const {
+    std::int32_t sum = 0;
+    for (int i = 0; i < n; ++i) {
+      const std::int32_t value = values[i];
+      values[i] = sum;
+      sum += value;
+    }
+  }
 };
 
 struct Solo {
@@ -100,14 +118,12 @@ struct Solo {
     *to += value;
     return before;
   }
-  // Each number becomes the sum of those before it.
-  void add_before(std::int32_t* values, int n) const {
-    std::int32_t sum = 0;
-    for (int i = 0; i < n; ++i) {
-      const std::int32_t value = values[i];
-      values[i] = sum;
-      sum += value;
-    }
+  // The same of 64 bits.
+  void add_wide(std::int32_t* to, std::int64_t value) const {
+    std::int64_t sum;
+    std::memcpy(&sum, to, sizeof(sum));
+    sum += value;
+    std::memcpy(to, &sum, sizeof(sum));
   }
   // Whether any thread says so; bits that any thread has set. All threads meet.
   bool any(bool value) const { return value; }

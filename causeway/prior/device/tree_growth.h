@@ -1,0 +1,188 @@
+// One tree of the forest: its sample, its entries as they are moved apart, its leaves. All of it is
+// the work of 32 lanes, which never wait for others.
+#pragma once
+
+#include "causeway/prior/device/workspace.h"
+
+#include <cstring>
+
+namespace causeway::prior {
+
+inline constexpr int kForestDepth = 6;
+inline constexpr int kForestLeaves = 1 << kForestDepth;
+inline constexpr float kTargetScale = 4096.0f;  // of a numeric target as integers
+
+// Rows of features, row-major, each with room for a multiple of kFeaturePadding, and a target:
+// classes 0 ... n_classes - 1, or numbers.
+inline constexpr int kFeaturePadding = 16;
+
+struct ForestData {
+  const float* x;
+  const float* y;
+  int n_rows;
+  int n_features;
+  int row_stride;
+  int n_classes;  // 0 for numbers
+};
+
+// The target as an integer.
+CAUSEWAY_HOST_DEVICE std::int64_t whole_target(float y) {
+  return static_cast<std::int64_t>(y * kTargetScale);
+}
+
+// Entries lie in order of their cells, which are node << bits | group; from a cell's `cursor`
+// begins the next one.
+struct ForestTree {
+  std::int32_t* sums;  // of 64 bits, by leaf
+  std::int32_t* rows;
+  std::int32_t* cell;
+  std::int32_t* moved;
+  std::int32_t* moved_cell;
+  std::int32_t* cursor;  // by cell
+  std::int32_t* split;   // by inner node, in heap order; -1 for none
+  float* threshold;
+  float* best;       // a level's (nodes, features) scores
+  float* candidate;  // and thresholds
+  float* leaf;       // (leaves, groups)
+  std::uint8_t* seen;
+
+  static CAUSEWAY_HOST_DEVICE std::int64_t floats(const ForestData& data, int n_groups, int bits) {
+    const std::int64_t words =
+        4 * std::int64_t{data.n_rows} + (std::int64_t{kForestLeaves} << bits) +
+        std::int64_t{kForestLeaves} * (4 + data.n_features + n_groups) + (data.n_rows + 3) / 4;
+    return (words + 15) / 16 * 16;
+  }
+
+  // In `floats` of memory; every level leaves the entries where the one before had moved them to.
+  CAUSEWAY_HOST_DEVICE ForestTree(float* memory, const ForestData& data, int n_groups, int bits,
+                                  int level) {
+    const auto take = [&](std::int64_t count) {
+      float* taken = memory;
+      memory += count;
+      return taken;
+    };
+    const auto take_words = [&](std::int64_t count) {
+      return reinterpret_cast<std::int32_t*>(take(count));
+    };
+    sums = take_words(2 * kForestLeaves);
+    std::int32_t* entries[2] = {take_words(2 * std::int64_t{data.n_rows}),
+                                take_words(2 * std::int64_t{data.n_rows})};
+    const bool odd = level % 2 == 1;
+    rows = odd ? entries[1] : entries[0];
+    moved = odd ? entries[0] : entries[1];
+    cell = rows + data.n_rows;
+    moved_cell = moved + data.n_rows;
+    cursor = take_words(std::int64_t{kForestLeaves} << bits);
+    split = take_words(kForestLeaves);
+    threshold = take(kForestLeaves);
+    best = take(std::int64_t{kForestLeaves / 2} * data.n_features);
+    candidate = take(std::int64_t{kForestLeaves / 2} * data.n_features);
+    leaf = take(std::int64_t{kForestLeaves} * n_groups);
+    seen = reinterpret_cast<std::uint8_t*>(memory);
+  }
+};
+
+// Where a cell begins.
+CAUSEWAY_HOST_DEVICE std::int32_t begin_of(const ForestTree& tree, int cell) {
+  return cell > 0 ? tree.cursor[cell - 1] : 0;
+}
+
+// Draws a bootstrap sample, grouped by class.
+template <class W, class Lanes>
+CAUSEWAY_HOST_DEVICE void sample_rows(const W& w, const Lanes& lanes, const ForestData& data,
+                                      const ForestTree& tree, std::uint32_t site, int bits) {
+  const int n_cells = 1 << bits;
+  lanes.each(n_cells, [&](int i) { tree.cursor[i] = 0; });
+  lanes.each(data.n_rows, [&](int i) { tree.seen[i] = 0; });
+  lanes.meet();
+  const auto group_at = [&](int i) {
+    const int row = bounded(w.draws.bits(site, static_cast<std::uint32_t>(i)).word[0], data.n_rows);
+    tree.moved[i] = row;
+    tree.seen[row] = 1;
+    return data.n_classes > 0 ? static_cast<int>(data.y[row]) : 0;
+  };
+  lanes.places(tree.cursor, data.n_rows, group_at,
+               [&](int i, int group, int) { tree.moved_cell[i] = group; });
+  lanes.meet();
+  lanes.add_before(tree.cursor, n_cells);
+  lanes.meet();
+  lanes.places(
+      tree.cursor, data.n_rows, [&](int i) { return tree.moved_cell[i]; },
+      [&](int i, int group, int place) {
+        tree.rows[place] = tree.moved[i];
+        tree.cell[place] = group;
+      });
+  lanes.meet();
+}
+
+// Splits the nodes of a level at their best candidates and moves their rows apart.
+template <class Lanes>
+CAUSEWAY_HOST_DEVICE void split_nodes(const Lanes& lanes, const ForestData& data,
+                                      const ForestTree& tree, int level, int bits) {
+  const int n_nodes = 1 << level;
+  const int first_node = n_nodes - 1;
+  for (int node = 0; node < n_nodes; ++node) {
+    const float* scores = tree.best + node * data.n_features;
+    const int feature = lanes.place_of_greatest(data.n_features, [&](int f) { return scores[f]; });
+    lanes.each(1, [&](int) {
+      tree.split[first_node + node] = feature;
+      tree.threshold[first_node + node] =
+          feature >= 0 ? tree.candidate[node * data.n_features + feature] : 0.0f;
+    });
+  }
+  const int n_cells = (2 * n_nodes) << bits;
+  lanes.each(n_cells, [&](int i) { tree.cursor[i] = 0; });
+  lanes.meet();
+  const auto cell_at = [&](int i) {
+    const int node = tree.cell[i] >> bits;
+    const int feature = tree.split[first_node + node];
+    const std::int64_t at = static_cast<std::int64_t>(tree.rows[i]) * data.row_stride;
+    const bool above = feature >= 0 && !(data.x[at + feature] <= tree.threshold[first_node + node]);
+    const int group = tree.cell[i] - (node << bits);
+    return ((2 * node + (above ? 1 : 0)) << bits) + group;
+  };
+  lanes.places(tree.cursor, data.n_rows, cell_at,
+               [&](int i, int cell, int) { tree.cell[i] = cell; });
+  lanes.meet();
+  lanes.add_before(tree.cursor, n_cells);
+  lanes.meet();
+  lanes.places(
+      tree.cursor, data.n_rows, [&](int i) { return tree.cell[i]; },
+      [&](int i, int cell, int place) {
+        tree.moved[place] = tree.rows[i];
+        tree.moved_cell[place] = cell;
+      });
+  lanes.meet();
+}
+
+// What each leaf says: the shares of its classes, or the mean of its numbers.
+template <class W, class Lanes>
+CAUSEWAY_HOST_DEVICE void fill_leaves(const W& w, const Lanes& lanes, const ForestData& data,
+                                      const ForestTree& tree, int n_groups, int bits) {
+  if (data.n_classes > 0) {
+    lanes.each(kForestLeaves, [&](int at) {
+      const int n = begin_of(tree, (at + 1) << bits) - begin_of(tree, at << bits);
+      for (int group = 0; group < n_groups; ++group) {
+        const int cell = (at << bits) + group;
+        const int here = tree.cursor[cell] - begin_of(tree, cell);
+        tree.leaf[at * n_groups + group] =
+            n > 0 ? static_cast<float>(here) / static_cast<float>(n) : 0.0f;
+      }
+    });
+    return;
+  }
+  lanes.each(2 * kForestLeaves, [&](int i) { tree.sums[i] = 0; });
+  lanes.meet();
+  lanes.each(data.n_rows, [&](int i) {
+    w.team.add_wide(tree.sums + 2 * tree.cell[i], whole_target(data.y[tree.rows[i]]));
+  });
+  lanes.meet();
+  lanes.each(kForestLeaves, [&](int at) {
+    std::int64_t sum = 0;
+    std::memcpy(&sum, tree.sums + 2 * at, sizeof(sum));
+    const int n = begin_of(tree, at + 1) - begin_of(tree, at);
+    tree.leaf[at] = n > 0 ? static_cast<float>(static_cast<double>(sum) / n) / kTargetScale : 0.0f;
+  });
+}
+
+}  // namespace causeway::prior

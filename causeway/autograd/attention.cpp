@@ -1,5 +1,6 @@
 #include "causeway/autograd/attention.h"
 
+#include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
 #include "causeway/tensor/operand.h"
 
@@ -98,8 +99,32 @@ void run_backward(const Call& call, const Tensor& q, const Tensor& k, const Tens
                               operand(dq, stream), operand(dk, stream), operand(dv, stream));
 }
 
-// (batch, length, 3, heads, size) to q, k or v as (batch, heads, length, size).
-Tensor pick(const Tensor& packed, int which) { return packed.select(2, which).transpose(1, 2); }
+// Of (batch, length, …), with q, k and v along dimension `part` of five, one of them as (batch,
+// heads, length, size).
+Tensor pick(const Tensor& packed, int part, int which) {
+  return packed.select(part, which).transpose(1, 2);
+}
+
+// Attention of a tensor that holds q, k and v along dimension `part`: (batch, length, heads, size).
+Tensor attend_packed(const Tensor& qkv, const Shape& five, int part,
+                     const AttentionOptions& options) {
+  const std::int64_t n_heads = five[part == 2 ? 3 : 2];
+  const Call call = make_call(options, five[0], five[4], qkv.device());
+  const Tensor packed = detach(qkv).contiguous().reshape(five);
+  const Tensor out = Tensor::empty({five[0], five[1], n_heads, five[4]}, qkv.dtype(), qkv.device());
+  const Tensor log_sum = run_forward(call, pick(packed, part, 0), pick(packed, part, 1),
+                                     pick(packed, part, 2), out.transpose(1, 2));
+  return record(
+      "attention", out, {&qkv},
+      [call, part, packed, out, log_sum, shape = qkv.shape()](Backward& walk) {
+        const Tensor result = Tensor::empty(packed.shape(), packed.dtype(), packed.device());
+        const Tensor g = walk.gradient().contiguous();
+        run_backward(call, pick(packed, part, 0), pick(packed, part, 1), pick(packed, part, 2),
+                     out.transpose(1, 2), log_sum, g.transpose(1, 2), pick(result, part, 0),
+                     pick(result, part, 1), pick(result, part, 2));
+        walk.give(0, result.reshape(shape));
+      });
+}
 
 }  // namespace
 
@@ -132,24 +157,19 @@ Tensor attention_packed(const Tensor& qkv, std::int64_t n_heads, const Attention
                      "floating type",
                      to_string(qkv.shape()), to_string(qkv.dtype()), n_heads));
   }
-  const std::int64_t batch = qkv.size(0);
-  const std::int64_t length = qkv.size(1);
   const std::int64_t head_size = qkv.size(2) / (3 * n_heads);
-  const Call call = make_call(options, batch, head_size, qkv.device());
-  const Shape five{batch, length, 3, n_heads, head_size};
-  const Tensor packed = detach(qkv).contiguous().reshape(five);
-  const Tensor out = Tensor::empty({batch, length, n_heads, head_size}, qkv.dtype(), qkv.device());
-  const Tensor log_sum =
-      run_forward(call, pick(packed, 0), pick(packed, 1), pick(packed, 2), out.transpose(1, 2));
-  return record(
-      "attention", out.reshape({batch, length, n_heads * head_size}), {&qkv},
-      [call, packed, out, log_sum, shape = qkv.shape()](Backward& walk) {
-        const Tensor result = Tensor::empty(packed.shape(), packed.dtype(), packed.device());
-        const Tensor g = walk.gradient().contiguous().reshape(out.shape());
-        run_backward(call, pick(packed, 0), pick(packed, 1), pick(packed, 2), out.transpose(1, 2),
-                     log_sum, g.transpose(1, 2), pick(result, 0), pick(result, 1), pick(result, 2));
-        walk.give(0, result.reshape(shape));
-      });
+  const Tensor out =
+      attend_packed(qkv, {qkv.size(0), qkv.size(1), 3, n_heads, head_size}, 2, options);
+  return reshape(out, {qkv.size(0), qkv.size(1), n_heads * head_size});
+}
+
+Tensor attention_by_heads(const Tensor& qkv, const AttentionOptions& options) {
+  if (qkv.n_dims() != 5 || qkv.size(3) != 3 || !is_floating(qkv.dtype())) {
+    fail(ErrorKind::shape_mismatch, "attention_by_heads",
+         fmt::format("{} of {}: expected (batch, length, heads, 3, size) of a floating type",
+                     to_string(qkv.shape()), to_string(qkv.dtype())));
+  }
+  return attend_packed(qkv, qkv.shape(), 3, options);
 }
 
 }  // namespace causeway::autograd

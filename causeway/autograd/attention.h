@@ -28,4 +28,8 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
 Tensor attention_packed(const Tensor& qkv, std::int64_t n_heads,
                         const AttentionOptions& options = {});
 
+// The same of a tensor (batch, length, heads, 3, head_size), to (batch, length, heads, head_size).
+// Heads may so be those of several sequences that lie side by side: the columns of a table's rows.
+Tensor attention_by_heads(const Tensor& qkv, const AttentionOptions& options = {});
+
 }  // namespace causeway::autograd

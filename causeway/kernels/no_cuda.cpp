@@ -16,6 +16,7 @@
 #include "causeway/kernels/random.h"
 #include "causeway/kernels/reduce.h"
 #include "causeway/kernels/sort.h"
+#include "causeway/kernels/tabular.h"
 #include "causeway/kernels/tokens.h"
 
 namespace causeway::kernels::cuda {
@@ -103,5 +104,12 @@ CAUSEWAY_ABSENT(select_ranks, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(write_tokens, const Columns&, const Guides&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(piecewise_linear, const Columns&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(one_hot, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(table_statistics, const Operand&, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(table_inputs, const TableInputs&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&)
+CAUSEWAY_ABSENT(table_targets, const Operand&, const Operand&, const Operand&, const Operand&,
+                const Operand&)
+CAUSEWAY_ABSENT(collect_tables, const Operand&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&, const Operand&)
 
 }  // namespace causeway::kernels::cuda

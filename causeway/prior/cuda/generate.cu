@@ -13,7 +13,7 @@ namespace causeway::prior::cuda {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 512;
 
 // A warp.
 struct WarpLanes {
@@ -171,7 +171,7 @@ struct Block {
   }
 };
 
-__global__ void __launch_bounds__(kThreads, 3)
+__global__ void __launch_bounds__(kThreads, 2)
     generate_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, float* arenas,
                     unsigned long long* next) {
   __shared__ Shared shared;

@@ -162,7 +162,7 @@ CAUSEWAY_HOST_DEVICE void ranks_of(int i, int n, const Value& value, float (&ran
 
 // A kind that looks at rows, on the rows of some columns.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void activate_rows(W& w, Activation kind, const Columns& x) {
+CAUSEWAY_HOST_DEVICE_CALL void activate_rows(W& w, Activation kind, Columns x) {
   constexpr int kRows = W::Team::kRows;
   const Scratch scratch(w.arena);
   const Columns out = w.take_columns(x.n_columns);
@@ -246,7 +246,7 @@ CAUSEWAY_HOST_DEVICE_CALL ActivationDraw draw_activation(W& w, bool plain) {
 
 // Standardise, scale about the value of a random row, activate, standardise; in place.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void random_activation(W& w, const Columns& x) {
+CAUSEWAY_HOST_DEVICE_CALL void random_activation(W& w, Columns x) {
   const ActivationDraw drawn = draw_activation(w, false);
   const float scale = number(w, Number::rescale, {1.0f, 10.0f, true});
   const std::uint32_t site = w.next_site();

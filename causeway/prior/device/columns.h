@@ -8,8 +8,7 @@ namespace causeway::prior {
 
 // A CPU's thread takes blocks of rows and outputs so that vectors stay in registers.
 template <class W>
-CAUSEWAY_HOST_DEVICE void multiply_blocks(W& w, const Columns& x, const float* m,
-                                          const Columns& out) {
+CAUSEWAY_HOST_DEVICE void multiply_blocks(W& w, Columns x, const float* m, Columns out) {
   constexpr int kRows = W::Team::kRows;
   constexpr int kOuts = 2;
   const int n_in = x.n_columns;
@@ -65,7 +64,7 @@ CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) /
 // of n_in inputs value(i, row).
 template <int kEach, class W, class Value>
 CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Value& value_at, const float* turned,
-                                         int pitch, const Columns& out) {
+                                         int pitch, Columns out) {
   const int step = w.team.size();
   const int last = w.n_rows - 1;
   for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
@@ -103,7 +102,7 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Value& value_at, 
 // With as many rows a thread as there are, up to four.
 template <class W, class Value>
 CAUSEWAY_HOST_DEVICE void multiply_by_many(W& w, int n_in, const Value& value_at,
-                                           const float* turned, int pitch, const Columns& out) {
+                                           const float* turned, int pitch, Columns out) {
   const int each = (w.n_rows + w.team.size() - 1) / w.team.size();
   if (each >= 3)
     multiply_tiles<4>(w, n_in, value_at, turned, pitch, out);
@@ -116,8 +115,7 @@ CAUSEWAY_HOST_DEVICE void multiply_by_many(W& w, int n_in, const Value& value_at
 // out = x m^T, with m of (out columns, x columns), row by row: each element one chain of fused
 // multiply-adds over x's columns in order.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, const Columns& x, const float* m,
-                                        const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, Columns x, const float* m, Columns out) {
   const int n_in = x.n_columns;
   const int pitch = tiled(out.n_columns);
   const Scratch scratch(w.arena);
@@ -133,14 +131,35 @@ CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, const Columns& x, const float* m,
   w.team.sync();
 }
 
-template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void copy(W& w, const Columns& from, const Columns& to) {
+// put(c, row, value(c, row)) for every row of n_columns columns; a few values are there before the
+// first of them is put, since a compiler cannot know that they lie apart.
+template <class W, class Value, class Put>
+CAUSEWAY_HOST_DEVICE void map_cells(W& w, int n_columns, const Value& value, const Put& put) {
+  constexpr int kRows = W::Team::kRows;
+  constexpr int kAhead = kRows == 1 ? 4 : 1;
   for_rows(w.team, w.n_rows, [&](int row) {
-    for (int c = 0; c < from.n_columns; ++c) {
-      for (int b = 0; b < W::Team::kRows; ++b) to.column(c)[row + b] = from.column(c)[row + b];
+    for (int c = 0; c < n_columns; c += kAhead) {
+      float values[kAhead][kRows];
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        if (c + k >= n_columns) continue;
+        for (int b = 0; b < kRows; ++b) values[k][b] = value(c + k, row + b);
+      }
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < kAhead; ++k) {
+        if (c + k >= n_columns) continue;
+        for (int b = 0; b < kRows; ++b) put(c + k, row + b, values[k][b]);
+      }
     }
   });
   w.team.sync();
+}
+
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void copy(W& w, Columns from, Columns to) {
+  map_cells(
+      w, from.n_columns, [&](int c, int row) { return from.column(c)[row]; },
+      [&](int c, int row, float value) { to.column(c)[row] = value; });
 }
 
 struct Moments {
@@ -160,7 +179,7 @@ CAUSEWAY_HOST_DEVICE Moments moments_of(const Lanes& lanes, const float* column,
 
 // (x - mean) / (deviation + 1e-4), column by column, times `factors` where there are any.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void standardise(W& w, const Columns& x, const float* factors = nullptr) {
+CAUSEWAY_HOST_DEVICE_CALL void standardise(W& w, Columns x, const float* factors = nullptr) {
   w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
     float* column = x.column(c);
     const Moments moments = moments_of(lanes, column, w.n_fit);
@@ -173,7 +192,7 @@ CAUSEWAY_HOST_DEVICE_CALL void standardise(W& w, const Columns& x, const float* 
 
 // Divides everything by the root of the rows' mean square length.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void normalise_length(W& w, const Columns& x) {
+CAUSEWAY_HOST_DEVICE_CALL void normalise_length(W& w, Columns x) {
   const Scratch scratch(w.arena);
   float* squares = w.arena.take(x.n_columns);
   if (w.arena.failed) return;
@@ -187,12 +206,9 @@ CAUSEWAY_HOST_DEVICE_CALL void normalise_length(W& w, const Columns& x) {
   for (int c = 0; c < x.n_columns; ++c) total += squares[c];
   const float factor =
       1.0f / (elementary::square_root(total / static_cast<float>(w.n_fit)) + 1e-8f);
-  for_rows(w.team, w.n_rows, [&](int row) {
-    for (int c = 0; c < x.n_columns; ++c) {
-      for (int b = 0; b < W::Team::kRows; ++b) x.column(c)[row + b] *= factor;
-    }
-  });
-  w.team.sync();
+  map_cells(
+      w, x.n_columns, [&](int c, int row) { return x.column(c)[row] * factor; },
+      [&](int c, int row, float value) { x.column(c)[row] = value; });
 }
 
 }  // namespace causeway::prior

@@ -139,7 +139,7 @@ struct DatasetOut {
 
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_simple(W& w, int n_features, const OtherWorld& other,
-                                               const Columns& out) {
+                                               Columns out) {
   const Intervention forced = other.wanted ? other.intervention : Intervention{};
   for_each(w.team, w.row_end(), [&](int row) {
     float sum = 0.0f;
@@ -161,7 +161,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_simple(W& w, int n_features, const Other
 // Some columns of the mlp and tree families become categories: how many random rows' values lie
 // below.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void categorise_columns(W& w, const Columns& x) {
+CAUSEWAY_HOST_DEVICE_CALL void categorise_columns(W& w, Columns x) {
   const Bits128 coin = w.draws.bits(w.next_site(), 0);
   const std::uint32_t site = w.next_site();
   const std::uint32_t row_site = w.next_site();
@@ -267,8 +267,7 @@ inline constexpr int kMostRepairs = 10;
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
                                                const DatasetShape& shape, const OtherWorld& other,
-                                               Shared& shared, const Columns& out,
-                                               float* unlikely) {
+                                               Shared& shared, Columns out, float* unlikely) {
   const int n_features = shape.n_features;
   const bool is_graph = shape.family == Family::graph;
   if (is_graph) {
@@ -312,7 +311,7 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
 // Which columns stay, and in what order they and the labels are handed out.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL Verdict arrange(W& w, const Recipe& recipe, const DatasetShape& shape,
-                                          Shared& shared, const Columns& columns) {
+                                          Shared& shared, Columns columns) {
   const std::uint32_t site = w.next_site();
   const std::uint32_t label_site = w.next_site();
   const Scratch scratch(w.arena);

@@ -18,7 +18,7 @@ struct ForestScore {
 
 // Grows the trees, `each` floats of memory apart: 32 lanes a tree, or of few features a few trees.
 template <class W>
-CAUSEWAY_HOST_DEVICE void grow_trees(const W& w, const ForestData& data, std::uint32_t first_site,
+CAUSEWAY_HOST_DEVICE void grow_trees(const W& w, ForestData data, std::uint32_t first_site,
                                      float* memory, std::int64_t each, int n_groups, int bits) {
   const bool alone = W::Team::kRows > 1 || data.n_features > 16;
   const int side_by_side = alone ? 1 : (data.n_features > 8 ? 2 : 4);
@@ -65,8 +65,8 @@ CAUSEWAY_HOST_DEVICE void grow_trees(const W& w, const ForestData& data, std::ui
 }
 
 // Adds what a tree says of a row.
-CAUSEWAY_HOST_DEVICE void add_prediction(const ForestData& data, const ForestTree& tree,
-                                         int n_groups, int row, float* sums, float* counts) {
+CAUSEWAY_HOST_DEVICE void add_prediction(ForestData data, const ForestTree& tree, int n_groups,
+                                         int row, float* sums, float* counts) {
   const float* x = data.x + static_cast<std::int64_t>(row) * data.row_stride;
   int node = 0;
   for (int level = 0; level < kForestDepth; ++level) {
@@ -80,7 +80,7 @@ CAUSEWAY_HOST_DEVICE void add_prediction(const ForestData& data, const ForestTre
 }
 
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL ForestScore score_rows(const W& w, const ForestData& data, int n_groups,
+CAUSEWAY_HOST_DEVICE_CALL ForestScore score_rows(const W& w, ForestData data, int n_groups,
                                                  const float* sums, const float* counts,
                                                  float* gains, float* scratch) {
   // scratch: the target's means, then the sums of four columns of numbers.
@@ -131,7 +131,7 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore score_rows(const W& w, const ForestData& d
 
 // Grows the ensemble and judges it.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, const ForestData& data) {
+CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, ForestData data) {
   const int n_groups = data.n_classes > 0 ? data.n_classes : 1;
   int bits = 0;
   while (1 << bits < n_groups) ++bits;

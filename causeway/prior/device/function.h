@@ -24,7 +24,7 @@ inline constexpr int kQuadraticInputs = 20;
 
 // x M^T with a random M.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void linear_function(W& w, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void linear_function(W& w, Columns x, Columns out) {
   const Scratch scratch(w.arena);
   const MatrixShape shape{1, out.n_columns, x.n_columns};
   float* matrix = w.arena.take(shape.size());
@@ -36,7 +36,7 @@ CAUSEWAY_HOST_DEVICE_CALL void linear_function(W& w, const Columns& x, const Col
 }
 
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void mlp_function(W& w, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void mlp_function(W& w, Columns x, Columns out) {
   const int width = integer(w, Number::mlp_width, 1, 128, true);
   const int n_layers = integer(w, Number::mlp_layers, 1, 4, true);
   const bool first = choose(w, Choice::activation_first) == 1;
@@ -73,8 +73,8 @@ CAUSEWAY_HOST_DEVICE float distance_term(float distance, float p) {
 
 // sum_c |x_c - centre_c|^p of some neighbouring rows, to two centres.
 template <int kRows>
-CAUSEWAY_HOST_DEVICE void add_distances(const Columns& x, int row, const float* first,
-                                        const float* second, float p, float (&sum)[2][kRows]) {
+CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, const float* first, const float* second,
+                                        float p, float (&sum)[2][kRows]) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 2
 #endif
@@ -91,7 +91,7 @@ CAUSEWAY_HOST_DEVICE void add_distances(const Columns& x, int row, const float* 
 
 // Centres that are distinct random rows: (n_centres, columns), row by row.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void random_rows(W& w, const Columns& x, int n_centres, float* centres) {
+CAUSEWAY_HOST_DEVICE_CALL void random_rows(W& w, Columns x, int n_centres, float* centres) {
   const Order order(w.draws, w.next_site(), w.n_fit);
   for_each(w.team, n_centres, [&](int k) {
     const int row = order(k);
@@ -102,8 +102,8 @@ CAUSEWAY_HOST_DEVICE_CALL void random_rows(W& w, const Columns& x, int n_centres
 
 // f(row, b, centre) with the nearest centre of each row, in L_p.
 template <class W, class F>
-CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, const Columns& x, const float* centres,
-                                          int n_centres, float p, const F& f) {
+CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres, int n_centres,
+                                          float p, const F& f) {
   constexpr int kRows = W::Team::kRows;
   for_rows(w.team, w.n_rows, [&](int row) {
     float best[kRows];
@@ -130,7 +130,7 @@ CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, const Columns& x, const float* c
 
 // The nearest of some rows, mapped linearly.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, Columns x, Columns out) {
   const int most = w.n_fit < kMostCentres ? w.n_fit : kMostCentres;
   const int n_centres = integer(w, Number::n_centres, 2, most, true);
   const float p = number(w, Number::distance_power, {0.5f, 4.0f, true});
@@ -160,12 +160,11 @@ CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, const Columns& x, const Co
   });
 }
 
-// The products of quadratic_function with their factors, by many: none is stored but as the numbers
-// of its columns, in the memory that was taken for them all.
+// The products of quadratic_function with their factors, by many: none is stored but as the two
+// places where its columns begin, in the memory that was taken for them all.
 template <class W, class Used>
-CAUSEWAY_HOST_DEVICE void multiply_products(W& w, const Columns& x, const Used& used, int n_used,
-                                            const float* folded, const Columns& products,
-                                            const Columns& out) {
+CAUSEWAY_HOST_DEVICE void multiply_products(W& w, Columns x, const Used& used, int n_used,
+                                            const float* folded, Columns products, Columns out) {
   const int pitch = tiled(out.n_columns);
   const Scratch scratch(w.arena);
   float* turned = w.arena.take(static_cast<std::int64_t>(products.n_columns) * pitch);
@@ -174,16 +173,16 @@ CAUSEWAY_HOST_DEVICE void multiply_products(W& w, const Columns& x, const Used& 
   for_each(w.team, n_used + 1, [&](int i) {
     int at = i * (n_used + 1) - i * (i - 1) / 2;  // where those of i begin
     for (int j = i; j <= n_used; ++j, ++at) {
-      pairs[2 * at] = i < n_used ? used(i) : -1;
-      pairs[2 * at + 1] = j < n_used ? used(j) : -1;
+      pairs[2 * at] = i < n_used ? used(i) * x.stride : -1;
+      pairs[2 * at + 1] = j < n_used ? used(j) * x.stride : -1;
     }
   });
   turn_factors(w, folded, products.n_columns, out.n_columns, pitch, turned);
   const auto product = [&](int at, int row) {
     const int i = pairs[2 * at];
     const int j = pairs[2 * at + 1];
-    const float first = i >= 0 ? x.column(i)[row] : 1.0f;
-    return j >= 0 ? first * x.column(j)[row] : first;
+    const float first = i >= 0 ? x.data[i + row] : 1.0f;
+    return j >= 0 ? first * x.data[j + row] : first;
   };
   multiply_by_many(w, products.n_columns, product, turned, pitch, out);
   w.team.sync();
@@ -192,7 +191,7 @@ CAUSEWAY_HOST_DEVICE void multiply_products(W& w, const Columns& x, const Used& 
 // sum_ij T_oij x_i x_j over up to 20 random columns and a constant: linear in the products, of
 // which those of i < j stand for two.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void quadratic_function(W& w, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void quadratic_function(W& w, Columns x, Columns out) {
   constexpr int kRows = W::Team::kRows;
   const Order order(w.draws, w.next_site(), x.n_columns);
   const int n_used = x.n_columns < kQuadraticInputs ? x.n_columns : kQuadraticInputs;
@@ -298,9 +297,10 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
 // The features of process_function with their weights, by many: none is stored, but eight at a time
 // go into the sums of all outputs.
 template <class W>
-CAUSEWAY_HOST_DEVICE void add_waves(W& w, const Columns& x, const float* frequencies,
-                                    const float* phases, const float* weights, const Columns& out) {
+CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, const float* phases,
+                                    const float* weights, Columns out) {
   constexpr int kEach = 2;
+  constexpr int kOuts = 4;
   const int n_in = x.n_columns;
   const int pitch = tiled(out.n_columns);
   const Scratch scratch(w.arena);
@@ -334,15 +334,35 @@ CAUSEWAY_HOST_DEVICE void add_waves(W& w, const Columns& x, const float* frequen
         CAUSEWAY_UNROLL
         for (int k = 0; k < kTile; ++k) waves[b][k] = cos_of(waves[b][k] + factors[k]);
       }
-      for (int o = 0; o < out.n_columns; ++o) {
-        load_tile(weights + static_cast<std::int64_t>(o) * kFrequencies + f, factors);
+      for (int o = 0; o < out.n_columns; o += kOuts) {
+        float sum[kOuts][kEach] = {};
         CAUSEWAY_UNROLL
-        for (int b = 0; b < kEach; ++b) {
-          if (rows[b] < 0) continue;
-          float sum = f > 0 ? out.column(o)[rows[b]] : 0.0f;
+        for (int j = 0; j < kOuts; ++j) {
+          if (f == 0 || o + j >= out.n_columns) continue;
           CAUSEWAY_UNROLL
-          for (int k = 0; k < kTile; ++k) sum = elementary::fma(waves[b][k], factors[k], sum);
-          out.column(o)[rows[b]] = sum;
+          for (int b = 0; b < kEach; ++b) {
+            sum[j][b] = out.column(o + j)[rows[b] < 0 ? first : rows[b]];
+          }
+        }
+        CAUSEWAY_UNROLL
+        for (int j = 0; j < kOuts; ++j) {
+          if (o + j >= out.n_columns) continue;
+          load_tile(weights + static_cast<std::int64_t>(o + j) * kFrequencies + f, factors);
+          CAUSEWAY_UNROLL
+          for (int b = 0; b < kEach; ++b) {
+            CAUSEWAY_UNROLL
+            for (int k = 0; k < kTile; ++k) {
+              sum[j][b] = elementary::fma(waves[b][k], factors[k], sum[j][b]);
+            }
+          }
+        }
+        CAUSEWAY_UNROLL
+        for (int j = 0; j < kOuts; ++j) {
+          if (o + j >= out.n_columns) continue;
+          CAUSEWAY_UNROLL
+          for (int b = 0; b < kEach; ++b) {
+            if (rows[b] >= 0) out.column(o + j)[rows[b]] = sum[j][b];
+          }
         }
       }
     }
@@ -352,7 +372,7 @@ CAUSEWAY_HOST_DEVICE void add_waves(W& w, const Columns& x, const float* frequen
 
 // A Gaussian process by 256 random Fourier features.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void process_function(W& w, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void process_function(W& w, Columns x, Columns out) {
   constexpr int kRows = W::Team::kRows;
   const int n_in = x.n_columns;
   const Scratch scratch(w.arena);
@@ -389,7 +409,7 @@ CAUSEWAY_HOST_DEVICE_CALL void process_function(W& w, const Columns& x, const Co
 
 // Soft assignment to some centres, as in the EM algorithm, mapped linearly.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, Columns x, Columns out) {
   constexpr int kRows = W::Team::kRows;
   const int wide = 2 * out.n_columns;
   const int n_centres = integer(w, Number::em_components, 2, (wide > 16 ? wide : 16) + 1, true);
@@ -457,8 +477,7 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, const Columns& x, const C
 
 // Of any kind but a product of others.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void apply_function(W& w, FunctionKind kind, const Columns& x,
-                                              const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void apply_function(W& w, FunctionKind kind, Columns x, Columns out) {
   note(w.team, "function", static_cast<double>(kind));
   switch (kind) {
     case FunctionKind::mlp: return mlp_function(w, x, out);
@@ -473,7 +492,7 @@ CAUSEWAY_HOST_DEVICE_CALL void apply_function(W& w, FunctionKind kind, const Col
 
 // One of the five that cost least.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void cheap_function(W& w, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void cheap_function(W& w, Columns x, Columns out) {
   constexpr FunctionKind kCheap[] = {FunctionKind::gaussian_process, FunctionKind::trees,
                                      FunctionKind::nearest, FunctionKind::linear,
                                      FunctionKind::quadratic};
@@ -481,7 +500,7 @@ CAUSEWAY_HOST_DEVICE_CALL void cheap_function(W& w, const Columns& x, const Colu
 }
 
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void random_function(W& w, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void random_function(W& w, Columns x, Columns out) {
   const auto kind = static_cast<FunctionKind>(choose(w, Choice::function));
   if (kind != FunctionKind::product) return apply_function(w, kind, x, out);
   note(w.team, "function", static_cast<double>(kind));
@@ -491,12 +510,9 @@ CAUSEWAY_HOST_DEVICE_CALL void random_function(W& w, const Columns& x, const Col
   cheap_function(w, x, out);
   cheap_function(w, x, other);
   if (w.arena.failed) return;
-  for_rows(w.team, w.n_rows, [&](int row) {
-    for (int c = 0; c < out.n_columns; ++c) {
-      for (int b = 0; b < W::Team::kRows; ++b) out.column(c)[row + b] *= other.column(c)[row + b];
-    }
-  });
-  w.team.sync();
+  map_cells(
+      w, out.n_columns, [&](int c, int row) { return out.column(c)[row] * other.column(c)[row]; },
+      [&](int c, int row, float value) { out.column(c)[row] = value; });
 }
 
 }  // namespace causeway::prior

@@ -50,7 +50,7 @@ CAUSEWAY_HOST_DEVICE_CALL int width_of(const GraphPlan& plan, int node) {
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_plan(W& w, const GraphPlan& plan,
                                              const GraphOptions& options, const OtherWorld& other,
-                                             const Columns& out, float* unlikely) {
+                                             Columns out, float* unlikely) {
   Columns nodes[kMostNodes];
   w.choices = &plan.choices;
   for (int node = 0; node < plan.n_nodes; ++node) {

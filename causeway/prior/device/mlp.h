@@ -102,7 +102,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_mlp_plan(const Draws& draws, int n_features,
 
 // The causes: normal, uniform, or of a law drawn for each.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void draw_causes(W& w, const MlpPlan& plan, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void draw_causes(W& w, const MlpPlan& plan, Columns out) {
   const std::uint32_t site = w.next_site();
   const std::uint32_t law_site = w.next_site();
   const std::uint32_t weight_site = w.next_site();
@@ -216,7 +216,7 @@ CAUSEWAY_HOST_DEVICE Activation simple_activation(int k) {
 
 // sum_k weight_k sin(frequency_k x + phase_k), the weights falling with the frequency.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, const Columns& x) {
+CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, Columns x) {
   constexpr int kRows = W::Team::kRows;
   const Scratch scratch(w.arena);
   float* terms = w.arena.take(3 * kFourierTerms);
@@ -277,7 +277,7 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, const Columns& x) {
 
 // Standardise, scale and shift, activate.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void mlp_activation(W& w, const MlpPlan& plan, const Columns& x) {
+CAUSEWAY_HOST_DEVICE_CALL void mlp_activation(W& w, const MlpPlan& plan, Columns x) {
   const Bits128 bits = w.draws.bits(w.next_site(), 0);
   const Bits128 pick = w.draws.bits(w.next_site(), 0);
   float log_scale, shift;
@@ -314,7 +314,7 @@ CAUSEWAY_HOST_DEVICE_CALL void mlp_activation(W& w, const MlpPlan& plan, const C
 // + bias, and noise where it is wanted.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void add_noise(W& w, const MlpPlan& plan, const OtherWorld& other,
-                                         bool noisy, const float* biases, const Columns& x) {
+                                         bool noisy, const float* biases, Columns x) {
   const std::uint32_t site = w.next_site();
   const std::uint32_t deviation_site = w.next_site();
   for_each(w.team, w.row_end(), [&](int row) {
@@ -383,7 +383,7 @@ CAUSEWAY_HOST_DEVICE_CALL void pick_units(const Draws& draws, std::uint32_t site
 // Features and target (the last column) of a plan.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_mlp(W& w, const MlpPlan& plan, const OtherWorld& other,
-                                            const Columns& out) {
+                                            Columns out) {
   const int n_features = plan.n_features;
   const Columns causes = w.take_columns(plan.n_causes);
   const int n_inner = plan.is_causal ? (plan.n_layers - 1) * plan.n_hidden : 0;

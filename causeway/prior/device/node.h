@@ -29,36 +29,28 @@ CAUSEWAY_HOST_DEVICE bool in_other_world(const W& w, int row) {
 
 // Joins what a parent gives to what others gave.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void aggregate(W& w, Aggregation how, const Columns& more,
-                                         const Columns& out) {
-  for_rows(w.team, w.n_rows, [&](int row) {
-    for (int c = 0; c < out.n_columns; ++c) {
-      float* to = out.column(c) + row;
-      const float* from = more.column(c) + row;
-      for (int b = 0; b < W::Team::kRows; ++b) {
-        const float a = to[b];
-        const float value = from[b];
-        const float high = a > value ? a : value;
-        const float low = a > value ? value : a;
-        switch (how) {
-          case Aggregation::sum: to[b] = a + value; break;
-          case Aggregation::product: to[b] = a * value; break;
-          case Aggregation::greatest: to[b] = high; break;
-          case Aggregation::log_sum_exp:
-            to[b] = high + elementary::log(1.0f + elementary::exp(low - high));
-            break;
-        }
-      }
+CAUSEWAY_HOST_DEVICE_CALL void aggregate(W& w, Aggregation how, Columns more, Columns out) {
+  const auto joined = [&](int c, int row) {
+    const float a = out.column(c)[row];
+    const float value = more.column(c)[row];
+    const float high = a > value ? a : value;
+    const float low = a > value ? value : a;
+    switch (how) {
+      case Aggregation::sum: return a + value;
+      case Aggregation::product: return a * value;
+      case Aggregation::greatest: return high;
+      default: return high + elementary::log(1.0f + elementary::exp(low - high));
     }
-  });
-  w.team.sync();
+  };
+  map_cells(w, out.n_columns, joined,
+            [&](int c, int row, float value) { out.column(c)[row] = value; });
 }
 
 // The node's values as a random function of its parents': of all at once, or of each and then
 // joined.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void function_of_parents(W& w, std::uint32_t parents,
-                                                   const Columns* nodes, const Columns& out) {
+                                                   const Columns* nodes, Columns out) {
   const Scratch scratch(w.arena);
   const bool joined = choose(w, Choice::parents) == 1;
   note(w.team, "aggregated", joined);
@@ -101,29 +93,35 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_number(W& w, const ColumnPlan& plan, bool
   const float a = number(w, Number::kumaraswamy_a, {0.2f, 5.0f, true});
   const float b = number(w, Number::kumaraswamy_b, {0.2f, 5.0f, true});
   const bool warped = plan.converter == Converter::kumaraswamy;
-  w.team.columns(1, [&](int, const auto& lanes) {
-    const float high = lanes.greatest(w.n_fit, -3.4e38f, [&](int i) { return values[i]; });
-    const float low = -lanes.greatest(w.n_fit, -3.4e38f, [&](int i) { return -values[i]; });
-    const float range = high - low;
-    const auto warp = [&](float x) {
-      const float unit = clamped((x - low) / (range + 1e-30f), 0.0f, 1.0f);
-      return 1.0f - power(at_least(1.0f - power(unit, a), 0.0f), b);
-    };
-    lanes.each(w.row_end(), [&](int i) {
-      const float x = values[i];
-      float value = warped ? warp(x) : x;
-      float kept = warped && warp_node ? warp(x) : x;
-      if (forced.column >= 0 && in_other_world(w, i)) {
-        value = forced.value;
-        kept = value;
-        if (warped && !warp_node) {  // the number whose warp this is
-          const float inner = at_least(1.0f - power(at_least(1.0f - value, 0.0f), 1.0f / b), 0.0f);
-          kept = elementary::fma(power(inner, 1.0f / a), range, low);
-        }
+  const Scratch scratch(w.arena);
+  float* ends = w.arena.take(2);
+  if (w.arena.failed) return;
+  w.team.columns(warped ? 2 : 0, [&](int end, const auto& lanes) {
+    const float sign = end == 0 ? -1.0f : 1.0f;
+    const float found = lanes.greatest(w.n_fit, -3.4e38f, [&](int i) { return sign * values[i]; });
+    lanes.each(1, [&](int) { ends[end] = sign * found; });
+  });
+  w.team.sync();
+  const float low = warped ? ends[0] : 0.0f;
+  const float range = warped ? ends[1] - low : 0.0f;
+  const auto warp = [&](float x) {
+    const float unit = clamped((x - low) / (range + 1e-30f), 0.0f, 1.0f);
+    return 1.0f - power(at_least(1.0f - power(unit, a), 0.0f), b);
+  };
+  for_each(w.team, w.row_end(), [&](int i) {
+    const float x = values[i];
+    float value = warped ? warp(x) : x;
+    float kept = warped && warp_node ? warp(x) : x;
+    if (forced.column >= 0 && in_other_world(w, i)) {
+      value = forced.value;
+      kept = value;
+      if (warped && !warp_node) {  // the number whose warp this is
+        const float inner = at_least(1.0f - power(at_least(1.0f - value, 0.0f), 1.0f / b), 0.0f);
+        kept = elementary::fma(power(inner, 1.0f / a), range, low);
       }
-      column[i] = value;
-      values[i] = kept;
-    });
+    }
+    column[i] = value;
+    values[i] = kept;
   });
   w.team.sync();
   note(w.team, "warped", warped);
@@ -134,8 +132,8 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_number(W& w, const ColumnPlan& plan, bool
 // The category of every row is that of the nearest of n random rows.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void convert_by_neighbours(W& w, const ColumnPlan& plan,
-                                                     const Intervention& forced,
-                                                     const Columns& values, float* column) {
+                                                     const Intervention& forced, Columns values,
+                                                     float* column) {
   // There may be fewer rows than categories.
   const int n = plan.n_categories < w.n_fit ? plan.n_categories : w.n_fit;
   const Scratch scratch(w.arena);
@@ -168,8 +166,7 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_neighbours(W& w, const ColumnPlan& pla
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan,
                                                   const OtherWorld& other, bool forced,
-                                                  const Columns& values, float* column,
-                                                  float* unlikely) {
+                                                  Columns values, float* column, float* unlikely) {
   const int n = plan.n_categories;
   const Scratch scratch(w.arena);
   W of_categories = with_rows(w, n);
@@ -241,8 +238,8 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan,
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan,
                                              const GraphOptions& options, const OtherWorld& other,
-                                             int node, const Columns* nodes, const Columns& values,
-                                             const Columns& out, float* unlikely) {
+                                             int node, const Columns* nodes, Columns values,
+                                             Columns out, float* unlikely) {
   if (plan.parents[node] == 0) {
     random_points(w, values);
   } else {
@@ -285,19 +282,17 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan,
   const float importance = number(w, Number::node_importance, {0.1f, 10.0f, true});
   note(w.team, "noise", noise);
   note(w.team, "importance", importance);
-  for_each(w.team, w.row_end(), [&](int row) {
-    const bool noisy = options.noise && !(other.noiseless && in_other_world(w, row));
-    for (int c = 0; c < values.n_columns; ++c) {
-      float value = values.column(c)[row];
-      if (noisy) {
-        const float step =
-            w.draws.normal(noise_site, w.drawn_row(row), static_cast<std::uint32_t>(c));
-        value = elementary::fma(noise, step, value);
-      }
-      values.column(c)[row] = value * importance;
+  const auto weighed = [&](int c, int row) {
+    float value = values.column(c)[row];
+    if (options.noise && !(other.noiseless && in_other_world(w, row))) {
+      const float step =
+          w.draws.normal(noise_site, w.drawn_row(row), static_cast<std::uint32_t>(c));
+      value = elementary::fma(noise, step, value);
     }
-  });
-  w.team.sync();
+    return value * importance;
+  };
+  map_cells(w, values.n_columns, weighed,
+            [&](int c, int row, float value) { values.column(c)[row] = value; });
 }
 
 }  // namespace causeway::prior

@@ -10,7 +10,7 @@ namespace causeway::prior {
 // Oblivious trees: every level of a tree splits all of it by one column. Columns are chosen by how
 // far they spread, thresholds are values of random rows, leaves are normal, trees are averaged.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, const Columns& x, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, Columns x, Columns out) {
   constexpr int kRows = W::Team::kRows;
   constexpr int kMostLeaves = 1 << 18;  // numbers of the leaves that are drawn at a time
   constexpr int kOuts = kRows == 1 ? 8 : 2;

@@ -8,7 +8,7 @@ namespace causeway::prior {
 enum class PointsKind : std::uint8_t { uniform, ball, normal, covariance };
 
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void normal_points(W& w, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void normal_points(W& w, Columns out) {
   const std::uint32_t site = w.next_site();
   for_each(w.team, w.row_end(), [&](int row) {
     const std::uint32_t at = w.drawn_row(row);
@@ -25,7 +25,7 @@ CAUSEWAY_HOST_DEVICE_CALL void normal_points(W& w, const Columns& out) {
 }
 
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void uniform_points(W& w, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void uniform_points(W& w, Columns out) {
   const std::uint32_t site = w.next_site();
   for_each(w.team, w.row_end(), [&](int row) {
     const std::uint32_t at = w.drawn_row(row);
@@ -43,7 +43,7 @@ CAUSEWAY_HOST_DEVICE_CALL void uniform_points(W& w, const Columns& out) {
 
 // Evenly within the unit ball.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void ball_points(W& w, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void ball_points(W& w, Columns out) {
   normal_points(w, out);
   const std::uint32_t site = w.next_site();
   const float exponent = 1.0f / static_cast<float>(out.n_columns);
@@ -61,7 +61,7 @@ CAUSEWAY_HOST_DEVICE_CALL void ball_points(W& w, const Columns& out) {
 
 // Points times the transpose of a Gaussian matrix whose columns have random weights.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void covariance_points(W& w, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void covariance_points(W& w, Columns out) {
   const int n = out.n_columns;
   const Scratch scratch(w.arena);
   const Columns base = w.take_columns(n);
@@ -90,7 +90,7 @@ CAUSEWAY_HOST_DEVICE_CALL void covariance_points(W& w, const Columns& out) {
 }
 
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void random_points(W& w, const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void random_points(W& w, Columns out) {
   const auto kind = static_cast<PointsKind>(choose(w, Choice::base_points));
   note(w.team, "points", static_cast<double>(kind));
   const Scratch scratch(w.arena);

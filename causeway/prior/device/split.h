@@ -17,10 +17,9 @@ CAUSEWAY_HOST_DEVICE float split_score(double left, double right, int n_left, in
 // Candidates of one node: for each of kWide features a random threshold between its ends, and its
 // score, or -1 where all its values are the same.
 template <int kWide, class W>
-CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, const ForestData& data,
-                                              const ForestTree& tree, std::uint32_t site,
-                                              int node_in_tree, int node, int n_groups, int bits,
-                                              int first, int count) {
+CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, ForestData data, ForestTree tree,
+                                              std::uint32_t site, int node_in_tree, int node,
+                                              int n_groups, int bits, int first, int count) {
   const int first_cell = node << bits;
   const int begin = begin_of(tree, first_cell);
   const int end = begin_of(tree, first_cell + n_groups);
@@ -105,8 +104,7 @@ CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, const ForestData& data
 
 // f(cell, row, value) for every entry in order, the numbers of eight loaded together.
 template <class F>
-CAUSEWAY_HOST_DEVICE void walk_entries(const ForestData& data, const ForestTree& tree, int feature,
-                                       const F& f) {
+CAUSEWAY_HOST_DEVICE void walk_entries(ForestData data, ForestTree tree, int feature, const F& f) {
   constexpr int kTogether = 8;
   const float* x = data.x + feature;
   for (int first = 0; first < data.n_rows; first += kTogether) {
@@ -132,9 +130,9 @@ CAUSEWAY_HOST_DEVICE void walk_entries(const ForestData& data, const ForestTree&
 
 // Candidates of one feature for every node of a level; the scores of nodes without one stay -1.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, const ForestData& data,
-                                               const ForestTree& tree, std::uint32_t site,
-                                               int level, int bits, int feature) {
+CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, ForestTree tree,
+                                               std::uint32_t site, int level, int bits,
+                                               int feature) {
   const int n_nodes = 1 << level;
   for (int node = 0; node < n_nodes; ++node) tree.best[node * data.n_features + feature] = -1.0f;
   int node = -1;
@@ -164,8 +162,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, const ForestData& dat
 
 // The scores of the candidates of classes.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, const ForestData& data,
-                                             const ForestTree& tree, int bits, int feature) {
+CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTree tree, int bits,
+                                             int feature) {
   int cell = -1;
   int at = 0;
   bool splits = false;
@@ -214,8 +212,8 @@ CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, const ForestData& data,
 
 // The same of numbers.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void score_numbers(const W&, const ForestData& data,
-                                             const ForestTree& tree, int bits, int feature) {
+CAUSEWAY_HOST_DEVICE_CALL void score_numbers(const W&, ForestData data, ForestTree tree, int bits,
+                                             int feature) {
   int node = -1;
   int at = 0;
   bool splits = false;

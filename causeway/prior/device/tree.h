@@ -29,8 +29,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_tree_plan(const Draws& draws, TreePlan& plan
 // A forest fitted to noise: a node splits by a random column at the value of a random row of its
 // own, a leaf of n rows is the mean of n normal numbers. Adds the trees up.
 template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, const Columns& x,
-                                            const Columns& out) {
+CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, Columns x, Columns out) {
   const int n_leaves = 1 << plan.depth;
   const Scratch scratch(w.arena);
   auto* place = reinterpret_cast<std::int32_t*>(w.arena.take(w.stride));
@@ -92,7 +91,7 @@ CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, const Co
 // Features and target (the last column).
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_tree(W& w, const TreePlan& plan, const MlpPlan& causes,
-                                             const OtherWorld& other, const Columns& out) {
+                                             const OtherWorld& other, Columns out) {
   const int n_features = causes.n_features;
   const Columns x = out.slice(0, n_features);
   draw_causes(w, causes, x);

@@ -46,7 +46,7 @@ struct ForestTree {
   float* leaf;       // (leaves, groups)
   std::uint8_t* seen;
 
-  static CAUSEWAY_HOST_DEVICE std::int64_t floats(const ForestData& data, int n_groups, int bits) {
+  static CAUSEWAY_HOST_DEVICE std::int64_t floats(ForestData data, int n_groups, int bits) {
     const std::int64_t words =
         4 * std::int64_t{data.n_rows} + (std::int64_t{kForestLeaves} << bits) +
         std::int64_t{kForestLeaves} * (4 + data.n_features + n_groups) + (data.n_rows + 3) / 4;
@@ -54,7 +54,7 @@ struct ForestTree {
   }
 
   // In `floats` of memory; every level leaves the entries where the one before had moved them to.
-  CAUSEWAY_HOST_DEVICE ForestTree(float* memory, const ForestData& data, int n_groups, int bits,
+  CAUSEWAY_HOST_DEVICE ForestTree(float* memory, ForestData data, int n_groups, int bits,
                                   int level) {
     const auto take = [&](std::int64_t count) {
       float* taken = memory;
@@ -89,7 +89,7 @@ CAUSEWAY_HOST_DEVICE std::int32_t begin_of(const ForestTree& tree, int cell) {
 
 // Draws a bootstrap sample, grouped by class.
 template <class W, class Lanes>
-CAUSEWAY_HOST_DEVICE void sample_rows(const W& w, const Lanes& lanes, const ForestData& data,
+CAUSEWAY_HOST_DEVICE void sample_rows(const W& w, const Lanes& lanes, ForestData data,
                                       const ForestTree& tree, std::uint32_t site, int bits) {
   const int n_cells = 1 << bits;
   lanes.each(n_cells, [&](int i) { tree.cursor[i] = 0; });
@@ -117,8 +117,8 @@ CAUSEWAY_HOST_DEVICE void sample_rows(const W& w, const Lanes& lanes, const Fore
 
 // Splits the nodes of a level at their best candidates and moves their rows apart.
 template <class Lanes>
-CAUSEWAY_HOST_DEVICE void split_nodes(const Lanes& lanes, const ForestData& data,
-                                      const ForestTree& tree, int level, int bits) {
+CAUSEWAY_HOST_DEVICE void split_nodes(const Lanes& lanes, ForestData data, const ForestTree& tree,
+                                      int level, int bits) {
   const int n_nodes = 1 << level;
   const int first_node = n_nodes - 1;
   for (int node = 0; node < n_nodes; ++node) {
@@ -157,7 +157,7 @@ CAUSEWAY_HOST_DEVICE void split_nodes(const Lanes& lanes, const ForestData& data
 
 // What each leaf says: the shares of its classes, or the mean of its numbers.
 template <class W, class Lanes>
-CAUSEWAY_HOST_DEVICE void fill_leaves(const W& w, const Lanes& lanes, const ForestData& data,
+CAUSEWAY_HOST_DEVICE void fill_leaves(const W& w, const Lanes& lanes, ForestData data,
                                       const ForestTree& tree, int n_groups, int bits) {
   if (data.n_classes > 0) {
     lanes.each(kForestLeaves, [&](int at) {

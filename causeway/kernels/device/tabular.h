@@ -1,0 +1,114 @@
+// One number of what a tabular transformer reads.
+#pragma once
+
+#include "causeway/core/host_device.h"
+
+#include <cstdint>
+
+namespace causeway::kernels {
+
+// How a token's numbers are laid out. Those of other kinds of tokens are 0.
+struct TableInputs {
+  int group = 1;       // columns a feature's token sees: its own, and those 1, 3, 7, … after it
+  int n_classes = 0;   // classes are marked one by one; 0: the target is a number
+  int n_thinking = 0;  // rows before the table's, each marked
+  bool mean_for_queries = false;  // in place of a mark
+  bool standardise_target = true;
+
+  // Where each kind begins.
+  CAUSEWAY_HOST_DEVICE int missing() const { return group; }
+  CAUSEWAY_HOST_DEVICE int feature() const { return 2 * group; }
+  CAUSEWAY_HOST_DEVICE int target() const { return feature() + 1; }
+  CAUSEWAY_HOST_DEVICE int known() const { return target() + (n_classes > 0 ? n_classes : 1); }
+  CAUSEWAY_HOST_DEVICE int query() const { return known() + 1; }
+  CAUSEWAY_HOST_DEVICE int thinking() const { return query() + 1; }
+  CAUSEWAY_HOST_DEVICE int used() const { return thinking() + n_thinking; }
+  CAUSEWAY_HOST_DEVICE int width() const { return (used() + 7) / 8 * 8; }
+};
+
+inline constexpr float kFarthest = 100.0f;       // standardised numbers end there
+inline constexpr double kLeastDeviation = 1e-7;  // of 1 + |mean|; what varies less is constant
+inline constexpr std::int64_t kNoTarget = -100;
+
+struct TableView {
+  const float* x;
+  const float* y;
+  const std::int64_t* sizes;
+  const float* statistics;
+  std::int64_t n_rows;
+  std::int64_t n_features;
+
+  CAUSEWAY_HOST_DEVICE const float* statistics_of(std::int64_t table, std::int64_t column) const {
+    return statistics + 2 * (table * (n_features + 1) + column);
+  }
+  CAUSEWAY_HOST_DEVICE float standardised(std::int64_t table, std::int64_t column,
+                                          float value) const {
+    const float* of = statistics_of(table, column);
+    const float z = (value - of[0]) * of[1];
+    return z < -kFarthest ? -kFarthest : (z > kFarthest ? kFarthest : z);
+  }
+
+  // Number k of the token at (row, column) of a table, where row counts from the first thinking
+  // one.
+  CAUSEWAY_HOST_DEVICE float input(const TableInputs& inputs, std::int64_t table, std::int64_t row,
+                                   std::int64_t column, int k) const {
+    if (k >= inputs.thinking() || row < inputs.n_thinking) {
+      return row < inputs.n_thinking && k == inputs.thinking() + row ? 1.0f : 0.0f;
+    }
+    const std::int64_t own = row - inputs.n_thinking;
+    if (own >= sizes[3 * table]) return 0.0f;
+    return column == 0 ? target_input(inputs, table, own, k)
+                       : feature_input(inputs, table, own, column - 1, k);
+  }
+
+  // What is to be said of a row: its class, or the stretch between borders its number is in.
+  CAUSEWAY_HOST_DEVICE std::int64_t target(std::int64_t table, std::int64_t row,
+                                           const float* borders, std::int64_t n_borders) const {
+    if (row < sizes[3 * table + 2] || row >= sizes[3 * table]) return kNoTarget;
+    const float value = y[table * n_rows + row];
+    if (n_borders == 0) return static_cast<std::int64_t>(value);
+    const float z = standardised(table, n_features, value);
+    std::int64_t low = 0;
+    std::int64_t high = n_borders;
+    while (low < high) {
+      const std::int64_t middle = (low + high) / 2;
+      if (borders[middle] <= z)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  }
+
+ private:
+  CAUSEWAY_HOST_DEVICE float feature_input(const TableInputs& inputs, std::int64_t table,
+                                           std::int64_t row, std::int64_t column, int k) const {
+    const std::int64_t n = sizes[3 * table + 1];
+    if (column >= n || k > inputs.feature()) return 0.0f;
+    if (k == inputs.feature()) return 1.0f;
+    const int member = k < inputs.group ? k : k - inputs.group;
+    const std::int64_t source = (column + (std::int64_t{1} << member) - 1) % n;
+    const float value = x[(table * n_rows + row) * n_features + source];
+    const bool is_missing = value != value;
+    if (k >= inputs.group) return is_missing ? 1.0f : 0.0f;
+    return is_missing ? 0.0f : standardised(table, source, value);
+  }
+
+  CAUSEWAY_HOST_DEVICE float target_input(const TableInputs& inputs, std::int64_t table,
+                                          std::int64_t row, int k) const {
+    const bool known = row < sizes[3 * table + 2];
+    if (k == inputs.known()) return known || inputs.mean_for_queries ? 1.0f : 0.0f;
+    if (k == inputs.query()) return known || inputs.mean_for_queries ? 0.0f : 1.0f;
+    if (k < inputs.target() || k > inputs.query()) return 0.0f;
+    const float* of = statistics_of(table, n_features);
+    if (!known) {
+      const bool number = inputs.mean_for_queries && inputs.n_classes == 0;
+      return number && !inputs.standardise_target ? of[0] : 0.0f;
+    }
+    const float value = y[table * n_rows + row];
+    if (inputs.n_classes > 0) return k - inputs.target() == static_cast<int>(value) ? 1.0f : 0.0f;
+    return inputs.standardise_target ? standardised(table, n_features, value) : value;
+  }
+};
+
+}  // namespace causeway::kernels

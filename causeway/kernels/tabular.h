@@ -1,0 +1,36 @@
+// What a tabular transformer reads of a batch of tables: for every row and column the numbers that
+// one linear layer makes a token of. Column 0 is the target, the others the features.
+#pragma once
+
+#include "causeway/kernels/device/tabular.h"
+#include "causeway/kernels/operand.h"
+
+namespace causeway::kernels {
+
+// Tables lie padded: x (tables, rows, features) f32, NaN where a cell is missing, y (tables, rows)
+// f32; `sizes` (tables, 3) i64 has each one's rows, features, and rows whose target is known, which
+// come first. All are contiguous.
+
+// Of every feature, then of the target: the mean and one over the deviation of the known rows,
+// (tables, features + 1, 2) f32; 0 and 0 where there is nothing to see.
+CAUSEWAY_KERNEL(table_statistics, const Operand& x, const Operand& y, const Operand& sizes,
+                const Operand& statistics);
+
+// (tables, thinking + rows, features + 1, inputs.width()) of a floating dtype.
+CAUSEWAY_KERNEL(table_inputs, const TableInputs& inputs, const Operand& x, const Operand& y,
+                const Operand& sizes, const Operand& statistics, const Operand& out);
+
+// What is to be said of every row, (tables, rows) i64: its class, or which stretch between
+// `borders` (n,) f32, ascending, its standardised target falls into; -100 for rows that are known
+// or are none.
+CAUSEWAY_KERNEL(table_targets, const Operand& y, const Operand& sizes, const Operand& statistics,
+                const Operand& borders, const Operand& out);
+
+// Tables from where they lie one after the other: table k of `out` is the one numbered which[k]
+// (i64), of which places (n, 3) i64 has where it begins in x and y, and how far its rows are apart.
+// What lies beyond sizes[k], as above, is 0.
+CAUSEWAY_KERNEL(collect_tables, const Operand& x, const Operand& y, const Operand& places,
+                const Operand& which, const Operand& sizes, const Operand& x_out,
+                const Operand& y_out);
+
+}  // namespace causeway::kernels

@@ -153,14 +153,23 @@ TEST(RunLog, AKilledRunLeavesALogThatGoesOn) {
   const Scratch scratch;
   std::int64_t last = -1;
   for (int round = 0; round < 20; ++round) {
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
     const pid_t child = ::fork();
     if (child == 0) {
       RunLog log(scratch.folder(), last);
-      for (std::int64_t step = last + 1;; ++step) log.add(step, {{"loss", 0.5}, {"rate", 0.1}});
+      for (std::int64_t step = last + 1;; ++step) {
+        log.add(step, {{"loss", 0.5}, {"rate", 0.1}});
+        if (step == last + 2 && ::write(pipe[1], "x", 1) != 1) ::_exit(1);
+      }
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(1000 + 331 * round));
+    char begun = 0;
+    ASSERT_EQ(::read(pipe[0], &begun, 1), 1);
+    std::this_thread::sleep_for(std::chrono::microseconds(97 * round));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
     last = RunLog(scratch.folder(), 1 << 30).last_step();
     const Steps steps = steps_of(scratch / "log.jsonl");
     ASSERT_EQ(static_cast<std::int64_t>(steps.size()), last + 1);
@@ -168,7 +177,7 @@ TEST(RunLog, AKilledRunLeavesALogThatGoesOn) {
       ASSERT_EQ(steps[i], static_cast<std::int64_t>(i));
     }
   }
-  EXPECT_GT(last, 20);
+  EXPECT_GE(last, 39);
 }
 
 }  // namespace

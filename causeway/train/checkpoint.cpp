@@ -104,7 +104,7 @@ std::map<std::string, Tensor> read_set(const std::filesystem::path& folder,
                      "not the manifest's)",
                      path.string()));
   }
-  return with_context(path.string(),
+  return with_context(fmt::format("reading \"{}\"", path.string()),
                       [&] { return read_safetensors(file.bytes(), device).tensors; });
 }
 

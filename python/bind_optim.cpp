@@ -73,14 +73,20 @@ void bind_averages(nb::module_& module) {
           "update", [](MovingAverage& self) { without_gil([&] { self.update(); }); },
           "Moves the average towards the weights.")
       .def_prop_ro("values", &MovingAverage::values, "The averages.")
-      .def("copy_to_weights", &MovingAverage::copy_to_weights, "Writes them over the weights.");
+      .def("copy_to_weights", &MovingAverage::copy_to_weights, "Writes them over the weights.")
+      .def("state_dict", &MovingAverage::state, "The averages by name, sharing memory.")
+      .def("load_state_dict", &MovingAverage::load_state, "state"_a,
+           "Copies values in; wants the same weights.");
   nb::class_<LastAverage>(module, "LastAverage", "The mean of the last k snapshots of weights.")
       .def(nb::init<const std::vector<Tensor>&, std::size_t>(), "weights"_a, "k"_a)
       .def(
           "update", [](LastAverage& self) { without_gil([&] { self.update(); }); },
           "Takes a snapshot.")
       .def_prop_ro("values", &LastAverage::values, "The means.")
-      .def("copy_to_weights", &LastAverage::copy_to_weights, "Writes them over the weights.");
+      .def("copy_to_weights", &LastAverage::copy_to_weights, "Writes them over the weights.")
+      .def("state_dict", &LastAverage::state, "The snapshots by name, sharing memory.")
+      .def("load_state_dict", &LastAverage::load_state, "state"_a,
+           "Copies values in; wants the same weights.");
 }
 
 void bind_schedule(nb::module_& module) {

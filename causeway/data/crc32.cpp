@@ -10,11 +10,11 @@ namespace {
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
 // Table t takes a byte that t more bytes follow.
-constexpr Tables make_tables() {
+constexpr Tables make_tables(std::uint32_t polynomial) {
   Tables tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t value = byte;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xEDB88320u : 0);
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? polynomial : 0);
     tables[0][byte] = value;
   }
   for (std::size_t t = 1; t < tables.size(); ++t) {
@@ -26,23 +26,33 @@ constexpr Tables make_tables() {
   return tables;
 }
 
-constexpr Tables kTables = make_tables();
+constexpr Tables kZip = make_tables(0xEDB88320u);
+constexpr Tables kCastagnoli = make_tables(0x82F63B78u);
 
-}  // namespace
-
-std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+std::uint32_t checksum(const Tables& tables, std::span<const std::byte> bytes,
+                       std::uint32_t before) {
   std::uint32_t value = ~before;
   for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
     std::uint64_t eight;
     std::memcpy(&eight, bytes.data(), 8);
     eight ^= value;
     value = 0;
-    for (std::size_t i = 0; i < 8; ++i) value ^= kTables[7 - i][(eight >> (8 * i)) & 0xff];
+    for (std::size_t i = 0; i < 8; ++i) value ^= tables[7 - i][(eight >> (8 * i)) & 0xff];
   }
   for (const std::byte byte : bytes) {
-    value = (value >> 8) ^ kTables[0][(value ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
+    value = (value >> 8) ^ tables[0][(value ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
   }
   return ~value;
+}
+
+}  // namespace
+
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  return checksum(kZip, bytes, before);
+}
+
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
+  return checksum(kCastagnoli, bytes, before);
 }
 
 }  // namespace causeway::data

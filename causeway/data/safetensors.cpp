@@ -23,6 +23,28 @@ SafetensorsFile read(const data::Origin& origin, std::span<const std::byte> file
   return result;
 }
 
+using Sink = std::function<void(std::span<const std::byte>)>;
+
+std::vector<data::SafetensorsEntry> placed(const std::map<std::string, Tensor>& tensors) {
+  std::vector<data::SafetensorsEntry> entries;
+  for (const auto& [name, tensor] : tensors) {
+    entries.push_back({name, tensor.dtype(), tensor.shape()});
+  }
+  data::place_entries(entries);
+  return entries;
+}
+
+void write_pieces(const Sink& sink, const std::string& header,
+                  const std::vector<data::SafetensorsEntry>& entries,
+                  const std::map<std::string, Tensor>& tensors) {
+  sink(std::as_bytes(std::span(header)));
+  // One after the other, so that at most one tensor of a device is held twice.
+  for (const data::SafetensorsEntry& entry : entries) {
+    const Tensor packed = data::packed_on_host(tensors.at(entry.name));
+    sink(data::bytes_of(packed));
+  }
+}
+
 }  // namespace
 
 SafetensorsFile load_safetensors(const std::filesystem::path& path, Device device) {
@@ -37,20 +59,20 @@ SafetensorsFile read_safetensors(std::span<const std::byte> file, Device device)
 void save_safetensors(const std::filesystem::path& path,
                       const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata) {
-  std::vector<data::SafetensorsEntry> entries;
-  for (const auto& [name, tensor] : tensors) {
-    entries.push_back({name, tensor.dtype(), tensor.shape()});
-  }
-  data::place_entries(entries);
   const data::Origin origin{"save_safetensors", path.string()};
+  const std::vector<data::SafetensorsEntry> entries = placed(tensors);
   const std::string header = data::make_safetensors_header(origin, entries, metadata);
   FileWriter writer(origin.operation, path);
-  writer.write(header);
-  // One after the other, so that at most one tensor of a device is held twice.
-  for (const data::SafetensorsEntry& entry : entries) {
-    writer.write(data::bytes_of(data::packed_on_host(tensors.at(entry.name))));
-  }
+  write_pieces([&](std::span<const std::byte> piece) { writer.write(piece); }, header, entries,
+               tensors);
   writer.commit();
+}
+
+void write_safetensors(const Sink& sink, const std::map<std::string, Tensor>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  const std::vector<data::SafetensorsEntry> entries = placed(tensors);
+  const data::Origin origin{"write_safetensors", ""};
+  write_pieces(sink, data::make_safetensors_header(origin, entries, metadata), entries, tensors);
 }
 
 }  // namespace causeway

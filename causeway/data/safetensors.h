@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -28,5 +29,10 @@ SafetensorsFile read_safetensors(std::span<const std::byte> file, Device device 
 void save_safetensors(const std::filesystem::path& path,
                       const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
+
+// The same bytes, given to `sink` piece by piece.
+void write_safetensors(const std::function<void(std::span<const std::byte>)>& sink,
+                       const std::map<std::string, Tensor>& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace causeway

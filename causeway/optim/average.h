@@ -4,6 +4,8 @@
 #include "causeway/tensor/tensor.h"
 
 #include <deque>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace causeway::optim {
@@ -18,6 +20,10 @@ class MovingAverage {
   const std::vector<Tensor>& values() const { return averages_; }
   // Writes the averages over the weights.
   void copy_to_weights() const;
+
+  // The averages by name: "0", "1", …; loading wants the same weights.
+  std::map<std::string, Tensor> state() const;
+  void load_state(const std::map<std::string, Tensor>& state);
 
  private:
   std::vector<Tensor> weights_;
@@ -36,6 +42,11 @@ class LastAverage {
   // The means, one a weight; throws before the first snapshot.
   std::vector<Tensor> values() const;
   void copy_to_weights() const;
+
+  // The snapshots by name, "0.3" the fourth weight of the oldest; loading wants the same weights
+  // and takes the last k.
+  std::map<std::string, Tensor> state() const;
+  void load_state(const std::map<std::string, Tensor>& state);
 
  private:
   std::vector<Tensor> weights_;

@@ -236,6 +236,12 @@ void Optimizer::step() {
   }
 }
 
+bool Optimizer::has_averages() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](const Group& group) {
+    return group.options.algorithm == Algorithm::schedule_free;
+  });
+}
+
 // y holds x and z mixed: x = y + (z - y) * (1 - 1 / beta1), and back y = x + (z - x) * (1 - beta1).
 void Optimizer::swap_average(bool to_average) {
   if (averaged_ == to_average) return;
@@ -262,6 +268,7 @@ std::map<std::string, Tensor> Optimizer::state() const {
   std::map<std::string, Tensor> state;
   if (groups_.empty()) return state;
   state["control"] = control_;
+  if (has_averages()) state["averaged"] = full({}, averaged_, DType::boolean);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const std::vector<const char*> names = state_names(groups_[g].options.algorithm);
     for (std::size_t p = 0; p < groups_[g].entries.size(); ++p) {
@@ -290,6 +297,7 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
     }
   }
   for (const auto& [name, tensor] : own) tensor.copy_from(given.at(name));
+  if (has_averages()) averaged_ = given.at("averaged").item() != 0;
   if (!groups_.empty()) options_.learning_rate = control(Control::learning_rate).item();
 }
 

@@ -74,8 +74,9 @@ class Optimizer {
   void train();
   void eval();
 
-  // States, master copies and the control block by name: "control", "0.3.mean", …; loading wants
-  // the same groups.
+  // States, master copies and the control block by name: "control", "0.3.mean", …, and for
+  // schedule-free parameters whether they are "averaged"; loading wants the same groups, and the
+  // parameters as they were.
   std::map<std::string, Tensor> state() const;
   void load_state(const std::map<std::string, Tensor>& state);
 
@@ -96,6 +97,7 @@ class Optimizer {
   void measure_gradients(StreamView stream);
   void step_fused(const Group& group, StreamView stream) const;
   void step_muon(const Group& group) const;
+  bool has_averages() const;
   void swap_average(bool to_average);
 
   OptimizerOptions options_;

@@ -279,6 +279,28 @@ def test_averages(device):
     np.testing.assert_allclose(w.numpy(), 2.5)
 
 
+def test_averages_go_on(device, tmp_path):
+    w = cw.zeros((3,), device=device)
+
+    def make():
+        return cw.optim.EMA([w], 0.5), cw.optim.LastAverage([w], 2)
+
+    first, second = make(), None
+    for i, value in enumerate((1.0, 2.0, 3.0, 5.0)):
+        if i == 2:
+            second = make()
+            for old, new in zip(first, second):
+                cw.save_safetensors(tmp_path / "state.safetensors", old.state_dict())
+                new.load_state_dict(cw.load_safetensors(tmp_path / "state.safetensors"))
+        w[...] = value
+        for average in first + (second or ()):
+            average.update()
+    for old, new in zip(first, second):
+        assert np.array_equal(old.values[0].numpy(), new.values[0].numpy())
+    with pytest.raises(cw.Error, match="other weights"):
+        first[0].load_state_dict({})
+
+
 def test_mistakes(device):
     with pytest.raises(ValueError, match="empty"):
         cw.optim.SGD([], lr=0.1)

@@ -1,0 +1,31 @@
+// SHA-256 (FIPS 180-4): the hash by which a damaged file is told from a whole one; sha256sum gives
+// the same.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace causeway::data {
+
+class Sha256 {
+ public:
+  // Appends to what is hashed.
+  void add(std::span<const std::byte> bytes);
+  // Of all that was added, as 64 hexadecimal digits. Nothing may be added afterwards.
+  std::string hex();
+
+ private:
+  void add_block(const std::byte* block);
+
+  std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<std::byte, 64> pending_;
+  std::uint64_t n_bytes_ = 0;
+};
+
+std::string sha256(std::span<const std::byte> bytes);
+
+}  // namespace causeway::data

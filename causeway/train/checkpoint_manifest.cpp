@@ -1,0 +1,121 @@
+#include "causeway/train/checkpoint_manifest.h"
+
+#include "causeway/core/error.h"
+#include "causeway/data/sha256.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace causeway::train {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kWhat = "causeway checkpoint";
+constexpr std::int64_t kFormat = 1;
+
+// The manifest ends in its own hash, taken of the text with zeros in its place. Up to here the end
+// is the same in each.
+constexpr std::size_t kDigits = 64;
+constexpr std::string_view kBehindHash = "\"\n}\n";
+
+std::string hash_without_itself(std::string text) {
+  text.replace(text.size() - kBehindHash.size() - kDigits, kDigits, kDigits, '0');
+  return data::sha256(std::as_bytes(std::span(text)));
+}
+
+Json parse_given(std::string_view what, const std::string& text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& problem) {
+    fail(ErrorKind::invalid_argument, "checkpoint.save",
+         fmt::format("the {} is not JSON: {}", what, problem.what()));
+  }
+}
+
+void require(bool holds, const char* problem) {
+  if (!holds) throw Json::other_error::create(600, problem, nullptr);
+}
+
+CheckpointManifest from_json(const Json& json) {
+  CheckpointManifest manifest;
+  manifest.version = json.at("causeway").get<std::string>();
+  manifest.date = json.at("date").get<std::string>();
+  manifest.step = json.at("step").get<std::int64_t>();
+  manifest.datasets = json.at("datasets").get<std::int64_t>();
+  if (!json.at("score").is_null()) manifest.score = json.at("score").get<double>();
+  manifest.random = json.at("random").dump();
+  manifest.configuration = json.at("configuration").dump();
+  for (const auto& [set, file] : json.at("files").items()) {
+    require(is_set_name(set), "a file's name is not one of ours");
+    manifest.files.push_back(
+        {set, file.at("bytes").get<std::uint64_t>(), file.at("sha256").get<std::string>()});
+  }
+  return manifest;
+}
+
+// A newer version may have moved everything but these.
+void check_version(const std::filesystem::path& path, const Json& json) {
+  require(json.is_object() && json.value("what", "") == kWhat, "it is not of a checkpoint");
+  const auto format = json.at("format").get<std::int64_t>();
+  if (format <= kFormat) return;
+  fail(ErrorKind::format, "checkpoint.load",
+       fmt::format("\"{}\" is of a newer version (format {}, causeway {}; this one reads format "
+                   "{}); update causeway",
+                   path.string(), format, json.value("causeway", "unknown"), kFormat));
+}
+
+}  // namespace
+
+bool is_set_name(std::string_view name) {
+  return !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+std::string CheckpointManifest::to_text() const {
+  const bool has_score = score && std::isfinite(*score);
+  Json json{{"what", kWhat},
+            {"format", kFormat},
+            {"causeway", version},
+            {"date", date},
+            {"step", step},
+            {"datasets", datasets},
+            {"score", has_score ? Json(*score) : Json()},
+            {"random", parse_given("state of random numbers", random)},
+            {"configuration", parse_given("configuration", configuration)},
+            {"files", Json::object()}};
+  for (const File& file : files) {
+    json["files"][file.set] = {{"bytes", file.n_bytes}, {"sha256", file.sha256}};
+  }
+  json["sha256"] = std::string(kDigits, '0');
+  std::string text = json.dump(1) + "\n";
+  const std::string hash = hash_without_itself(text);
+  return text.replace(text.size() - kBehindHash.size() - kDigits, kDigits, hash);
+}
+
+CheckpointManifest CheckpointManifest::parse(const std::filesystem::path& path,
+                                             std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    check_version(path, json);
+    require(text.ends_with(kBehindHash) && text.size() > kBehindHash.size() + kDigits,
+            "it does not end in its hash");
+    const std::string_view hash = text.substr(text.size() - kBehindHash.size() - kDigits, kDigits);
+    require(hash == hash_without_itself(std::string(text)), "its hash is of another text");
+    return from_json(json);
+  } catch (const Json::parse_error&) {
+    fail(ErrorKind::format, "checkpoint.load",
+         fmt::format("\"{}\" is damaged: it is not JSON", path.string()));
+  } catch (const Json::exception& problem) {
+    fail(ErrorKind::format, "checkpoint.load",
+         fmt::format("\"{}\" is damaged: {}", path.string(), problem.what()));
+  }
+}
+
+}  // namespace causeway::train

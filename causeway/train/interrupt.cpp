@@ -1,0 +1,50 @@
+#include "causeway/train/interrupt.h"
+
+#include <atomic>
+#include <cerrno>
+
+#include <unistd.h>
+
+namespace causeway::train {
+
+namespace {
+
+constexpr std::array<int, 2> kSignals{SIGINT, SIGTERM};
+constexpr int kInterrupted = 130;
+
+std::atomic<int> first_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free);  // else a handler may not touch it
+int depth = 0;
+
+extern "C" void note_signal(int number) {
+  int none = 0;
+  if (!first_signal.compare_exchange_strong(none, number) && number == SIGINT) {
+    ::_exit(kInterrupted);
+  }
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  if (depth++ == 0) first_signal = 0;
+  struct sigaction action {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;  // reads and writes go on
+  ::sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    const bool ignored = before_[i].sa_handler == SIG_IGN;  // as nohup and a shell's & do
+    if (!ignored) ::sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+Interrupt::~Interrupt() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  if (--depth == 0) first_signal = 0;
+}
+
+int Interrupt::signal() const { return first_signal; }
+
+}  // namespace causeway::train

@@ -1,0 +1,67 @@
+// TensorBoard's event files, byte for byte. tensorboard_test.py reads them with other decoders.
+#include "causeway/data/tensorboard.h"
+
+#include "tests/data/scratch.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace causeway::data_test {
+namespace {
+
+// Put together by hand from the formats' descriptions; the checksums by a loop over bits.
+TEST(Tensorboard, ARecordIsTheseBytes) {
+  const NamedNumber loss{"loss", 0.5};
+  const std::string record = data::event_record(2.0, 300, {&loss, 1});
+  const std::string message(
+      "\x09\0\0\0\0\0\0\0\x40"  // wall_time 2.0
+      "\x10\xac\x02"            // step 300
+      "\x2a\x0d\x0a\x0b"        // summary of 13 bytes: a value of 11
+      "\x0a\x04loss"
+      "\x15\0\0\0\x3f",  // 0.5
+      9 + 3 + 4 + 6 + 5);
+  ASSERT_EQ(record.size(), 8 + 4 + message.size() + 4);
+  EXPECT_EQ(record.substr(0, 8), std::string("\x1b\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(record.substr(8, 4), "\x1a\x0d\x9e\x13");
+  EXPECT_EQ(record.substr(12, message.size()), message);
+  EXPECT_EQ(record.substr(12 + message.size()), "\xdf\xc5\x2b\x60");
+}
+
+// What tensorboard_test.py reads, in a folder it names.
+TEST(Tensorboard, WritesRuns) {
+  const Scratch scratch;
+  const char* given = std::getenv("CAUSEWAY_EVENTS");
+  const std::filesystem::path folder = given == nullptr ? scratch / "run" : given;
+  {
+    EventWriter first(folder, 0);
+    for (std::int64_t step = 0; step < 10; ++step) {
+      const NamedNumber numbers[] = {{"train/loss", 1.0 / static_cast<double>(step + 1)},
+                                     {"rate", 1e-3 * static_cast<double>(step)}};
+      first.add(step, numbers);
+    }
+  }
+  // A run that went on from step 5: what the first told of 6 and later is void.
+  EventWriter second(folder, 6);
+  for (std::int64_t step = 6; step < 8; ++step) {
+    const NamedNumber numbers[] = {{"train/loss", 100.0 + static_cast<double>(step)}};
+    second.add(step, numbers);
+  }
+  const NamedNumber odd[] = {{"odd/nan", std::numeric_limits<double>::quiet_NaN()},
+                             {"odd/infinite", -std::numeric_limits<double>::infinity()},
+                             {"odd/ünïcode", 1e300}};
+  second.add(std::int64_t{1} << 40, odd);
+  second.add((std::int64_t{1} << 40) + 1, {});
+
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  ASSERT_EQ(names.size(), 2u);
+  EXPECT_TRUE(names[0].starts_with("events.out.tfevents."));
+  // Read in the order of their names, the second comes later.
+  EXPECT_EQ(second.path().filename().string(), std::max(names[0], names[1]));
+}
+
+}  // namespace
+}  // namespace causeway::data_test

@@ -1,0 +1,120 @@
+// Ctrl-C and SIGTERM as a flag, in processes of their own.
+#include "causeway/train/interrupt.h"
+
+#include "tests/train/snapshots.h"
+
+#include <csignal>
+
+namespace causeway::train_test {
+namespace {
+
+using train::Interrupt;
+
+int n_own = 0;
+void count_own(int) { ++n_own; }
+
+TEST(Interrupt, TheFirstSignalSetsTheFlag) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    EXPECT_EQ(in_child([&] {
+                ::signal(number, SIG_DFL);
+                const Interrupt interrupt;
+                if (interrupt.requested()) return 1;
+                ::raise(number);
+                return interrupt.requested() && interrupt.signal() == number ? 0 : 2;
+              }),
+              0);
+  }
+}
+
+TEST(Interrupt, ASecondCtrlCEndsAtOnce) {
+  for (const int first : {SIGINT, SIGTERM}) {
+    EXPECT_EQ(in_child([&] {
+                ::signal(SIGINT, SIG_DFL);
+                ::signal(SIGTERM, SIG_DFL);
+                const Interrupt interrupt;
+                ::raise(first);
+                ::raise(SIGTERM);  // however often it is asked
+                ::raise(SIGTERM);
+                if (interrupt.signal() != first) return 1;
+                ::raise(SIGINT);
+                return 2;
+              }),
+              130);
+  }
+}
+
+TEST(Interrupt, HandlersComeBack) {
+  EXPECT_EQ(in_child([] {
+              ::signal(SIGINT, count_own);
+              ::signal(SIGTERM, count_own);
+              {
+                const Interrupt interrupt;
+                ::raise(SIGINT);
+                if (n_own != 0) return 1;
+              }
+              ::raise(SIGINT);
+              ::raise(SIGTERM);
+              if (n_own != 2) return 2;
+              const Interrupt fresh;  // knows nothing of the one before
+              return fresh.requested() ? 3 : 0;
+            }),
+            0);
+  EXPECT_EQ(in_child([] {
+              ::signal(SIGTERM, SIG_DFL);
+              { const Interrupt interrupt; }
+              ::raise(SIGTERM);
+              return 0;
+            }),
+            -SIGTERM);
+}
+
+TEST(Interrupt, OneInsideAnotherSharesTheFlag) {
+  EXPECT_EQ(in_child([] {
+              ::signal(SIGINT, SIG_DFL);
+              const Interrupt outer;
+              {
+                const Interrupt inner;
+                ::raise(SIGINT);
+                if (!inner.requested()) return 1;
+              }
+              return outer.requested() ? 0 : 2;
+            }),
+            0);
+}
+
+TEST(Interrupt, WhatWasIgnoredStaysSo) {
+  EXPECT_EQ(in_child([] {
+              ::signal(SIGINT, SIG_IGN);
+              const Interrupt interrupt;
+              ::raise(SIGINT);
+              ::raise(SIGINT);
+              return interrupt.requested() ? 1 : 0;
+            }),
+            0);
+}
+
+// Writes that a signal comes into go on: a checkpoint that is being saved is saved.
+TEST(Interrupt, ASaveIsNotDisturbed) {
+  const Scratch scratch;
+  EXPECT_EQ(in_child([&] {
+              ::signal(SIGTERM, SIG_DFL);
+              const Interrupt interrupt;
+              const pid_t parent = ::getpid();
+              const pid_t child = ::fork();
+              if (child == 0) {
+                while (::getppid() == parent && ::kill(parent, SIGTERM) == 0) ::usleep(50);
+                ::_exit(0);
+              }
+              const CheckpointFolder folder(scratch.folder());
+              std::int64_t step = 1;
+              for (; step < 20; ++step) folder.save(snapshot_of(step, 20'000));
+              ::kill(child, SIGKILL);
+              ::waitpid(child, nullptr, 0);
+              if (!interrupt.requested()) return 1;
+              return is_consistent(*folder.load_newest()) ? 0 : 2;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace causeway::train_test

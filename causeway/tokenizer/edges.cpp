@@ -15,6 +15,7 @@ std::vector<double> even_levels(std::int64_t bins) { return even_edges(0, 1, bin
 std::vector<double> even_edges(double low, double high, std::int64_t bins) {
   const double step = (high - low) / static_cast<double>(bins);
   std::vector<double> edges;
+  edges.reserve(static_cast<std::size_t>(bins) + 1);
   for (std::int64_t i = 0; i <= bins; ++i) {
     edges.push_back(static_cast<double>(i) * step + low);
   }

@@ -150,6 +150,17 @@ TEST(Quantile, NoRowsGiveNothing) {
   EXPECT_TRUE(found[0].values.empty());
 }
 
+TEST(Quantile, NoLevelsStillCount) {
+  const Tensor matrix = matrix_of_kinds(500, 2);
+  const std::vector<std::vector<double>> none(kinds().size());
+  const auto found = find_quantiles(matrix, Tensor(), QuantileMethod::linear, none);
+  for (const ColumnQuantiles& column : found) {
+    EXPECT_TRUE(column.values.empty());
+    EXPECT_EQ(column.n_valid + column.n_missing, 500);
+  }
+  EXPECT_GT(found.back().n_missing, 0);
+}
+
 TEST(Quantile, MarkedValuesAreLeftOut) {
   const std::int64_t n = 5000;
   const Tensor values = arange(std::int64_t{0}, n, std::int64_t{1}, DType::i64).unsqueeze(1);

@@ -25,7 +25,9 @@ std::vector<double> even_edges(double low, double high, std::int64_t bins) {
 
 std::vector<std::size_t> kept_edges(std::span<const double> edges, const Options& options,
                                     const std::string& column) {
-  std::vector<std::size_t> kept{0};
+  std::vector<std::size_t> kept;
+  kept.reserve(edges.size());
+  kept.push_back(0);
   for (std::size_t i = 1; i < edges.size(); ++i) {
     const bool apart = edges[i] > edges[i - 1] && (options.duplicates != Duplicates::drop ||
                                                    edges[i] - edges[i - 1] > options.min_width);

@@ -184,6 +184,7 @@ void set_quantile_bins(const Options& options, std::span<const double> quantiles
   const std::vector<std::size_t> kept = kept_edges(edges, options, column.name);
   column.bins.edges.clear();
   column.bins.medians.clear();
+  column.bins.edges.reserve(kept.size());
   for (const std::size_t i : kept) column.bins.edges.push_back(edges[i]);
   for (std::size_t i = 0; with_medians && i + 1 < kept.size(); ++i) {
     column.bins.medians.push_back(quantiles[kept[i] + kept[i + 1]]);  // halfway in levels

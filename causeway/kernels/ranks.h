@@ -34,11 +34,11 @@ CAUSEWAY_KERNEL(plan_ranks, const Levels& levels, const Guides& guides, const Op
                 std::int64_t room, const PlannedRanks& plan);
 
 // Answers (n_queries) RankQuery, as bytes; `gathered` may be put into another order within the
-// queries' stretches, which are equal or apart. Queries that are not of a run stay unanswered.
+// queries' stretches, which are equal or apart. Queries that are not of a run keep their answers.
 CAUSEWAY_KERNEL(select_ranks, const Operand& gathered, const Operand& queries,
                 const Operand& answers);
 
-// The quantiles (n_levels) f64 from the answers; -0 comes as 0. Columns without values get none.
+// The quantiles (n_levels) f64 from the answers; -0 comes as 0. Columns without values get 0.
 CAUSEWAY_KERNEL(blend_ranks, const Levels& levels, const PlannedRanks& plan,
                 const Operand& quantiles);
 

@@ -61,6 +61,7 @@ struct ColumnPlan {
   void ask() {
     for (std::int64_t i = first_query; i < last_query; ++i) {
       queries[i] = {-1, -1, 0, 0, 0};
+      answers[i] = V{};
       if (column.n_valid == 0) continue;
       queries[i].rank = wanted_rank(method, levels[i / 2], static_cast<int>(i % 2), column.n_valid);
       const std::int32_t bin = bin_of_rank(bounds, n_bins, queries[i].rank);
@@ -160,10 +161,10 @@ void blend_ranks(StreamView, const Levels& levels, const PlannedRanks& plan,
     const auto* answers = static_cast<const V*>(plan.answers.data);
     for (std::int64_t column = 0; column + 1 < levels.firsts.shape[0]; ++column) {
       const std::int64_t n = static_cast<const PlannedColumn*>(plan.columns.data)[column].n_valid;
-      for (std::int64_t i = firsts[column]; n > 0 && i < firsts[column + 1]; ++i) {
+      for (std::int64_t i = firsts[column]; i < firsts[column + 1]; ++i) {
+        const double level = static_cast<const double*>(levels.levels.data)[i];
         static_cast<double*>(quantiles.data)[i] =
-            blend(levels.method, static_cast<const double*>(levels.levels.data)[i], n,
-                  answers[2 * i], answers[2 * i + 1]);
+            n == 0 ? 0 : blend(levels.method, level, n, answers[2 * i], answers[2 * i + 1]);
       }
     }
   });

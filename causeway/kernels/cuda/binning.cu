@@ -22,8 +22,8 @@ constexpr int kRegisters = sizeof(V) == 8 ? 64 : 40;
 
 extern __shared__ __align__(16) std::byte shared_space[];
 
-// A block's tables in shared memory: a guide for each of its columns, and behind it one number for
-// each of its bins.
+// A block's tables in shared memory: a guide for each of its columns, and behind it a number and a
+// bit for each of its bins.
 struct Tables {
   std::int32_t group;
   std::size_t stride;
@@ -31,20 +31,21 @@ struct Tables {
 
   template <class V>
   explicit Tables(const GuideView<V>& guides) : group(1), guide_bytes(shared_guide_bytes(guides)) {
-    const std::size_t numbers = sizeof(std::uint32_t) * static_cast<std::size_t>(guides.pitch + 1);
-    stride = (guide_bytes + numbers + 15) / 16 * 16;
+    const auto n_bins = static_cast<std::size_t>(guides.pitch + 1);
+    const std::size_t numbers = n_bins + (n_bins + 31) / 32;
+    stride = (guide_bytes + sizeof(std::uint32_t) * numbers + 15) / 16 * 16;
   }
 
   __device__ std::uint32_t* numbers(std::int32_t in_group) const {
     return reinterpret_cast<std::uint32_t*>(shared_space + in_group * stride + guide_bytes);
   }
-  // Calls body(number, column, bin) for all numbers of the block.
+  // Calls body(number, column, bin) for the first n numbers of all columns of the block.
   template <class Body>
-  __device__ void for_numbers(std::int32_t n_columns, std::int32_t n_bins, const Body& body) const {
+  __device__ void for_numbers(std::int32_t n_columns, std::int32_t n, const Body& body) const {
     const std::int32_t first = static_cast<std::int32_t>(blockIdx.x) * group;
     const std::int32_t n_own = min(group, n_columns - first);
     for (std::int32_t c = 0; c < n_own; ++c) {
-      for (std::int32_t i = threadIdx.x; i < n_bins; i += blockDim.x) {
+      for (std::int32_t i = threadIdx.x; i < n; i += blockDim.x) {
         body(numbers(c)[i], std::int64_t{first + c}, i);
       }
     }
@@ -122,8 +123,8 @@ __global__ void stack_kernel(std::uint32_t* parts, std::int64_t n_parts, std::in
 }
 
 // Every block knows from the counts where its values of a bin go, so that it takes their places
-// with a counter of its own, in shared memory. A counter is either kNowhere for good or never that,
-// so that it may be looked at while others move it.
+// with a counter of its own, in shared memory. Which bins are chosen is asked of their bits, which
+// nobody moves, and of which a warp's lanes share words.
 template <class V>
 __global__ void __maxnreg__(kRegisters<V>)
     gather_kernel(DeviceColumns<V> columns, GuideView<V> guides, Tables tables,
@@ -134,18 +135,27 @@ __global__ void __maxnreg__(kRegisters<V>)
       load_guides(guides, lane, tables.group, columns.n_columns, shared_space, tables.stride);
   const std::int32_t n_bins = guides.pitch + 1;
   const std::uint32_t* own = before + blockIdx.y * std::int64_t{columns.n_columns} * n_bins;
+  const std::int32_t n_words = (n_bins + 31) / 32;
+  tables.for_numbers(
+      columns.n_columns, n_words,
+      [&](std::uint32_t& number, std::int64_t, std::int32_t) { (&number)[n_bins] = 0; });
+  __syncthreads();
   tables.for_numbers(columns.n_columns, n_bins,
                      [&](std::uint32_t& number, std::int64_t column, std::int32_t bin) {
                        const std::uint32_t start = starts[column * n_bins + bin];
-                       number = start == kNowhere ? kNowhere : start + own[column * n_bins + bin];
+                       if (start == kNowhere) return;
+                       number = start + own[column * n_bins + bin];
+                       std::uint32_t* bits = &number - bin + n_bins;
+                       atomicOr(bits + bin / 32, 1u << (bin % 32));
                      });
   std::uint32_t* next = tables.numbers(lane.in_group);
+  const std::uint32_t* bits = next + n_bins;
   V* to = gathered + planned[lane.idle ? 0 : lane.column].first;
   const auto write = [&](const auto& value, auto& place) {
     constexpr int kCount = std::extent_v<std::remove_reference_t<decltype(place)>>;
     bool chosen[kCount];
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) chosen[i] = next[place[i]] != kNowhere;
+    for (int i = 0; i < kCount; ++i) chosen[i] = (bits[place[i] / 32] >> (place[i] % 32) & 1) != 0;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       if (chosen[i]) place[i] = atomicAdd(next + place[i], 1u);

@@ -93,6 +93,7 @@ __global__ void __launch_bounds__(kPlanThreads) plan_kernel(PlanView<V> view) {
 
   for (std::int64_t i = first_query + threadIdx.x; i < last_query; i += kPlanThreads) {
     RankQuery query{-1, -1, 0, 0, 0};
+    view.answers[i] = V{};
     if (n_valid > 0) {
       query.rank = wanted_rank(view.method, view.levels[i / 2], static_cast<int>(i % 2), n_valid);
       const std::int32_t bin = bin_of_rank(bounds, n_bins, query.rank);
@@ -297,8 +298,8 @@ __global__ void blend_kernel(QuantileMethod method, const double* levels,
                              const V* answers, double* quantiles) {
   const std::int64_t n = columns[blockIdx.x].n_valid;
   const std::int64_t last = firsts[blockIdx.x + 1];
-  for (std::int64_t i = firsts[blockIdx.x] + threadIdx.x; n > 0 && i < last; i += blockDim.x) {
-    quantiles[i] = blend(method, levels[i], n, answers[2 * i], answers[2 * i + 1]);
+  for (std::int64_t i = firsts[blockIdx.x] + threadIdx.x; i < last; i += blockDim.x) {
+    quantiles[i] = n == 0 ? 0 : blend(method, levels[i], n, answers[2 * i], answers[2 * i + 1]);
   }
 }
 

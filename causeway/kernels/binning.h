@@ -1,5 +1,4 @@
-// Counting rows between thresholds, and finding order statistics with the help of the counts: only
-// the stretches that hold a wanted rank are gathered and looked into.
+// Counting rows between thresholds, and gathering the values of chosen stretches between them.
 #pragma once
 
 #include "causeway/kernels/guide.h"
@@ -10,22 +9,19 @@ namespace causeway::kernels {
 // thresholds, the last entry what is missing.
 CAUSEWAY_KERNEL(count_bins, const Columns& columns, const Guides& guides, const Operand& counts);
 
-// Copies the values of chosen bins to `gathered`, each bin to its own stretch: `segments`
-// (n_columns, pitch) i32 numbers the chosen bins and is -1 elsewhere, `cursors` (n_segments) i64
-// says where a segment's next value goes and moves on. The order within a segment is anyone's.
-CAUSEWAY_KERNEL(gather_bins, const Columns& columns, const Guides& guides, const Operand& segments,
-                const Operand& cursors, const Operand& gathered);
+// How many parts the next two cut the rows of such a matrix into.
+CAUSEWAY_KERNEL(cut_rows, const Columns& columns, const Guides& guides, std::int64_t& n_parts);
 
-// A wanted order statistic: the rank-th smallest, from 0, of gathered[begin, end).
-struct RankQuery {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t rank = 0;
-};
+// Sets `counts` to what count_bins would add to nothing, and `before` (n_parts, n_columns,
+// pitch + 1) i32, unsigned, to how many of a bin's values lie in the parts before.
+CAUSEWAY_KERNEL(count_parts, const Columns& columns, const Guides& guides, const Operand& counts,
+                const Operand& before);
 
-// Answers (n_queries) RankQuery, as bytes; `gathered` may be put into another order within the
-// queries' stretches, which are equal or apart, equal ones side by side.
-CAUSEWAY_KERNEL(select_ranks, const Operand& gathered, const Operand& queries,
-                const Operand& answers);
+// Copies the values of chosen bins to `gathered`, each bin to its own stretch: `starts` (n_columns,
+// pitch + 1) i32, unsigned, says where a bin's begins behind its column's first (`planned`, n
+// PlannedColumn as bytes), and is kNowhere for bins not chosen. `before` is as count_parts set it,
+// and is used up. The order within a stretch is anyone's.
+CAUSEWAY_KERNEL(gather_bins, const Columns& columns, const Guides& guides, const Operand& starts,
+                const Operand& before, const Operand& planned, const Operand& gathered);
 
 }  // namespace causeway::kernels

@@ -15,6 +15,7 @@ std::vector<double> even_levels(std::int64_t bins) { return even_edges(0, 1, bin
 std::vector<double> even_edges(double low, double high, std::int64_t bins) {
   const double step = (high - low) / static_cast<double>(bins);
   std::vector<double> edges;
+  edges.reserve(static_cast<std::size_t>(bins) + 1);
   for (std::int64_t i = 0; i <= bins; ++i) {
     edges.push_back(static_cast<double>(i) * step + low);
   }
@@ -24,7 +25,9 @@ std::vector<double> even_edges(double low, double high, std::int64_t bins) {
 
 std::vector<std::size_t> kept_edges(std::span<const double> edges, const Options& options,
                                     const std::string& column) {
-  std::vector<std::size_t> kept{0};
+  std::vector<std::size_t> kept;
+  kept.reserve(edges.size());
+  kept.push_back(0);
   for (std::size_t i = 1; i < edges.size(); ++i) {
     const bool apart = edges[i] > edges[i - 1] && (options.duplicates != Duplicates::drop ||
                                                    edges[i] - edges[i - 1] > options.min_width);

@@ -165,7 +165,9 @@ std::vector<double> levels_for(const Options& options, const std::string& name, 
   if (strategy != Strategy::quantile) return {};
   const std::vector<double> levels = edge_levels(options, name);
   if (!with_medians) return levels;
-  std::vector<double> finer{levels.front()};
+  std::vector<double> finer;
+  finer.reserve(2 * levels.size());
+  finer.push_back(levels.front());
   for (std::size_t i = 1; i < levels.size(); ++i) {
     finer.push_back((levels[i - 1] + levels[i]) / 2);
     finer.push_back(levels[i]);
@@ -177,10 +179,12 @@ void set_quantile_bins(const Options& options, std::span<const double> quantiles
                        Column& column) {
   const std::size_t step = with_medians ? 2 : 1;
   std::vector<double> edges;
+  edges.reserve(quantiles.size());
   for (std::size_t i = 0; i < quantiles.size(); i += step) edges.push_back(quantiles[i]);
   const std::vector<std::size_t> kept = kept_edges(edges, options, column.name);
   column.bins.edges.clear();
   column.bins.medians.clear();
+  column.bins.edges.reserve(kept.size());
   for (const std::size_t i : kept) column.bins.edges.push_back(edges[i]);
   for (std::size_t i = 0; with_medians && i + 1 < kept.size(); ++i) {
     column.bins.medians.push_back(quantiles[kept[i] + kept[i + 1]]);  // halfway in levels

@@ -1,6 +1,8 @@
 #include "causeway/tokenizer/numeric_part.h"
 
 #include "causeway/core/error.h"
+#include "causeway/kernels/binning.h"
+#include "causeway/kernels/ranks.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"
 
@@ -172,12 +174,6 @@ Tensor NumericPart::gathered_values() const {
                       nullptr);
 }
 
-Tensor NumericPart::cursor_values() const {
-  return Tensor::wrap(const_cast<std::int64_t*>(cursors_.data()),
-                      {static_cast<std::int64_t>(cursors_.size())}, {1}, DType::i64, Device::cpu(),
-                      nullptr);
-}
-
 void NumericPart::collect(const Block& batch) {
   if (batch.matrix.numel() == 0 || starts_.empty()) return;
   // A batch holds no more than the rest of what is to come: stretches cannot overflow unless the
@@ -186,22 +182,35 @@ void NumericPart::collect(const Block& batch) {
   const Tensor missing = batch.missing.to(Device::cpu());
   const StreamView stream = current_stream(Device::cpu());
   const kernels::Columns columns = columns_of(matrix, missing, stream);
-  std::vector<std::int64_t> in_batch(counts_.size(), 0);
-  const Tensor counted = zeros({1, static_cast<std::int64_t>(counts_.size())}, DType::i64);
-  kernels::count_bins(stream, columns, guides_.view(stream), operand(counted, stream));
+  std::int64_t n_parts = 0;
+  kernels::cut_rows(stream, columns, guides_.view(stream), n_parts);
+  const auto row = static_cast<std::int64_t>(counts_.size());
+  const Tensor counted = Tensor::empty({1, row}, DType::i64);
+  const Tensor before = Tensor::empty({n_parts, 1, row}, DType::i32);
+  kernels::count_parts(stream, columns, guides_.view(stream), operand(counted, stream),
+                       operand(before, stream));
+  const Tensor starts = Tensor::empty({1, row}, DType::i32);
+  auto* start = reinterpret_cast<std::uint32_t*>(starts.data());
+  std::fill_n(start, row, kNowhere);
+  std::vector<std::int64_t> moved = cursors_;
   for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
     if (segments_[bin] < 0) continue;
-    const auto segment = static_cast<std::size_t>(segments_[bin]);
-    const std::int64_t end = starts_[segment] + counts_[bin];
-    if (cursors_[segment] + counted.data_as<std::int64_t>()[bin] > end) {
+    std::int64_t& cursor = moved[static_cast<std::size_t>(segments_[bin])];
+    const std::int64_t end = starts_[static_cast<std::size_t>(segments_[bin])] + counts_[bin];
+    start[bin] = static_cast<std::uint32_t>(cursor);
+    cursor += counted.data_as<std::int64_t>()[bin];
+    if (cursor > end) {
       fail(ErrorKind::invalid_argument, "tokenizer.fit",
            "more values than were counted; collect the same batches that were counted");
     }
   }
-  const Tensor segments =
-      Tensor::from<std::int32_t>(segments_, {1, static_cast<std::int64_t>(segments_.size())});
-  kernels::gather_bins(stream, columns, guides_.view(stream), operand(segments, stream),
-                       operand(cursor_values(), stream), operand(gathered_values(), stream));
+  PlannedColumn planned;
+  const Tensor head =
+      Tensor::wrap(&planned, {sizeof(planned)}, {1}, DType::u8, Device::cpu(), nullptr);
+  kernels::gather_bins(stream, columns, guides_.view(stream), operand(starts, stream),
+                       operand(before, stream), operand(head, stream),
+                       operand(gathered_values(), stream));
+  cursors_ = std::move(moved);
 }
 
 void NumericPart::merge(const NumericPart& other) {
@@ -247,8 +256,8 @@ std::vector<double> NumericPart::quantiles(bool exact) const {
       const Tensor found = Tensor::empty({static_cast<std::int64_t>(queries_.size())}, dtype_);
       const Tensor asked = Tensor::from<std::uint8_t>(
           std::span(reinterpret_cast<const std::uint8_t*>(queries_.data()),
-                    queries_.size() * sizeof(kernels::RankQuery)),
-          {static_cast<std::int64_t>(queries_.size() * sizeof(kernels::RankQuery))});
+                    queries_.size() * sizeof(RankQuery)),
+          {static_cast<std::int64_t>(queries_.size() * sizeof(RankQuery))});
       const StreamView stream = current_stream(Device::cpu());
       kernels::select_ranks(stream, operand(scratch, stream), operand(asked, stream),
                             operand(found, stream));

@@ -41,9 +41,8 @@ class NumericPart {
   std::size_t value_size() const { return size_of(dtype_); }
 
  private:
-  // The gathered values and the cursors as tensors of the same memory.
+  // The gathered values as a tensor of the same memory.
   Tensor gathered_values() const;
-  Tensor cursor_values() const;
 
   DType dtype_ = DType::f32;
   QuantileMethod method_ = QuantileMethod::linear;
@@ -54,7 +53,7 @@ class NumericPart {
   std::vector<RankSource> sources_;
   std::vector<std::int32_t> segments_;
   std::vector<std::int64_t> starts_;  // where each segment begins
-  std::vector<kernels::RankQuery> queries_;
+  std::vector<RankQuery> queries_;
   std::vector<std::byte> gathered_;    // values, by segment
   std::vector<std::int64_t> cursors_;  // where each segment's next value goes
 };

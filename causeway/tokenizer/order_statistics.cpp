@@ -1,12 +1,11 @@
 #include "causeway/tokenizer/order_statistics.h"
 
 #include "causeway/core/error.h"
-#include "causeway/tensor/create.h"
+#include "causeway/kernels/ranks.h"
 #include "causeway/tensor/operand.h"
-#include "causeway/tokenizer/rank_plan.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 namespace causeway::tokenizer {
 
@@ -28,17 +27,6 @@ Tensor upload(const std::vector<Entry>& entries, Device device) {
   return tensor;
 }
 
-template <class Body>
-void dispatch_binned(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::f64: return body(double{});
-    case DType::f32: return body(float{});
-    case DType::i32: return body(std::int32_t{});
-    case DType::i64: return body(std::int64_t{});
-    default: fail(ErrorKind::internal, "tokenizer", "a matrix of this type is not binned");
-  }
-}
-
 GuideSet guides_from(const kernels::Columns& columns, Device device, StreamView stream) {
   const std::int64_t n_columns = columns.n_columns();
   const std::int64_t n_samples = std::min(columns.n_rows(), kernels::kMostSamples);
@@ -53,93 +41,123 @@ GuideSet guides_from(const kernels::Columns& columns, Device device, StreamView 
   return guides;
 }
 
-// The search in one matrix, step by step.
-template <class V>
+// Room for what is gathered, in values. Stretches that hold a rank are a quarter longer than the
+// mean, so this is ample unless values repeat; small tables get room for everything.
+std::int64_t usual_room(const kernels::Columns& columns,
+                        std::span<const std::vector<double>> levels) {
+  constexpr std::int64_t kSmall = std::int64_t{1} << 22;
+  const std::int64_t all = columns.n_rows() * columns.n_columns();
+  if (all <= kSmall) return all;
+  double share = 0;
+  for (const auto& own : levels) {
+    share += std::min(1.0, 0.0625 + 1.5 * static_cast<double>(own.size()) / kSplitters);
+  }
+  return std::max(kSmall, static_cast<std::int64_t>(share * static_cast<double>(columns.n_rows())));
+}
+
+// The search in one matrix. The host says what is wanted and waits for the answers; all between is
+// the device's.
 class QuantileSearch {
  public:
-  QuantileSearch(const Tensor& matrix, const Tensor& missing)
+  QuantileSearch(const Tensor& matrix, const Tensor& missing, QuantileMethod method,
+                 std::span<const std::vector<double>> levels)
       : device_(matrix.device()),
         stream_(current_stream(device_)),
         columns_(columns_of(matrix, missing, stream_)),
         guides_(guides_from(columns_, device_, stream_)),
-        results_(static_cast<std::size_t>(columns_.n_columns())),
-        wanted_(results_.size()) {}
+        n_columns_(columns_.n_columns()),
+        method_(method) {
+    wanted_.push_back(0);  // what the plan has taken
+    for (const auto& own : levels) {
+      wanted_.push_back(n_levels_);
+      n_levels_ += static_cast<std::int64_t>(own.size());
+    }
+    wanted_.push_back(n_levels_);
+    for (const auto& own : levels) {
+      for (const double level : own) wanted_.push_back(std::bit_cast<std::int64_t>(level));
+    }
+  }
 
-  std::vector<ColumnQuantiles> find(QuantileMethod method,
-                                    std::span<const std::vector<double>> levels) {
-    plan(method, levels);
-    gather();
-    for (std::size_t c = 0; c < results_.size(); ++c) answer(c);
-    return std::move(results_);
+  std::vector<ColumnQuantiles> find(std::int64_t room) {
+    std::int64_t needed = search(room);
+    if (needed > room) needed = search(needed);
+    std::vector<ColumnQuantiles> results(static_cast<std::size_t>(n_columns_));
+    const auto* columns = reinterpret_cast<const PlannedColumn*>(found_.data());
+    const auto* quantiles = reinterpret_cast<const double*>(columns + n_columns_);
+    for (std::int64_t c = 0; c < n_columns_; ++c) {
+      ColumnQuantiles& result = results[static_cast<std::size_t>(c)];
+      result.n_valid = columns[c].n_valid;
+      result.n_missing = columns[c].n_missing;
+      const std::int64_t* first = wanted_.data() + 1 + c;
+      if (result.n_valid > 0) result.values.assign(quantiles + first[0], quantiles + first[1]);
+    }
+    return results;
   }
 
  private:
-  // What is remembered of a column until the values are there.
-  struct Wanted {
-    std::vector<RankPair> pairs;      // one a level
-    std::vector<RankSource> sources;  // of each pair's two ranks
-  };
-
-  void plan(QuantileMethod method, std::span<const std::vector<double>> levels) {
-    const Tensor counts = zeros({columns_.n_columns(), kSplitters + 1}, DType::i64, device_);
-    kernels::count_bins(stream_, columns_, guides_.view(stream_), operand(counts, stream_));
-    const auto counted = counts.to_vector<std::int64_t>();
-    thresholds_ = guides_.thresholds.to_vector<V>();
-    const Tensor heads = guides_.columns.to(Device::cpu());
-    for (std::size_t c = 0; c < results_.size(); ++c) {
-      const std::span row(counted.data() + c * (kSplitters + 1), kSplitters);
-      for (const std::int64_t count : row) results_[c].n_valid += count;
-      results_[c].n_missing = counted[c * (kSplitters + 1) + kSplitters];
-      for (const double level : levels[c]) {
-        if (results_[c].n_valid == 0) break;
-        wanted_[c].pairs.push_back(ranks_of(method, level, results_[c].n_valid));
-      }
-      const SingleValued<V> single{thresholds_.data() + c * kSplitters,
-                                   heads.data_as<GuideColumn>()[c].n_thresholds};
-      wanted_[c].sources = plan_ranks(plan_, row, single, wanted_[c].pairs);
-    }
-  }
-
-  void gather() {
-    if (plan_.n_gathered() == 0) return;
-    const Tensor segments =
-        Tensor::from<std::int32_t>(plan_.segments(), {columns_.n_columns(), kSplitters}, device_);
-    const auto n_segments = static_cast<std::int64_t>(plan_.cursors().size());
-    const Tensor cursors = Tensor::from<std::int64_t>(plan_.cursors(), {n_segments}, device_);
-    const Tensor gathered = Tensor::empty({plan_.n_gathered()}, columns_.values.dtype, device_);
-    kernels::gather_bins(stream_, columns_, guides_.view(stream_), operand(segments, stream_),
-                         operand(cursors, stream_), operand(gathered, stream_));
-    const Tensor queries = upload(plan_.queries(), device_);
-    const auto n_queries = static_cast<std::int64_t>(plan_.queries().size());
-    const Tensor found = Tensor::empty({n_queries}, columns_.values.dtype, device_);
-    kernels::select_ranks(stream_, operand(gathered, stream_), operand(queries, stream_),
-                          operand(found, stream_));
-    answers_ = found.to_vector<V>();
-  }
-
-  void answer(std::size_t c) {
-    const V* own = thresholds_.data() + c * kSplitters;
-    const auto value = [&](const RankSource& source) {
-      const V found = source.query >= 0 ? answers_[static_cast<std::size_t>(source.query)]
-                                        : own[source.bin - 1];
-      return static_cast<V>(found + V(0));  // -0 to 0
+  // Everything, with so much room for gathered values. Returns what room it takes: if that is more,
+  // the quantiles are not found.
+  std::int64_t search(std::int64_t room) {
+    const kernels::Guides guides = guides_.view(stream_);
+    const auto made = [&](const Shape& shape, DType dtype) {
+      return operand(tensors_.emplace_back(Tensor::empty(shape, dtype, device_)), stream_);
     };
-    const Wanted& wanted = wanted_[c];
-    for (std::size_t i = 0; i < wanted.pairs.size(); ++i) {
-      results_[c].values.push_back(interpolate(
-          value(wanted.sources[2 * i]), value(wanted.sources[2 * i + 1]), wanted.pairs[i].weight));
+    const std::int64_t row = kSplitters + 1;
+    const auto n_wanted = static_cast<std::int64_t>(wanted_.size());
+    const Tensor wanted = Tensor::from<std::int64_t>(wanted_, {n_wanted}, device_);
+    const Tensor results = Tensor::empty({n_columns_ * kPlanned + n_levels_}, DType::i64, device_);
+    const kernels::Levels levels{method_, operand(wanted.slice(0, n_columns_ + 2), stream_),
+                                 operand(wanted.slice(0, 1, n_columns_ + 2), stream_)};
+
+    std::int64_t n_parts = 0;
+    kernels::cut_rows(stream_, columns_, guides, n_parts);
+    const kernels::Operand counts = made({n_columns_, row}, DType::i64);
+    const kernels::Operand before = made({n_parts, n_columns_, row}, DType::i32);
+    kernels::count_parts(stream_, columns_, guides, counts, before);
+
+    const std::int64_t n_queries = 2 * n_levels_;
+    const kernels::PlannedRanks plan{
+        operand(results.slice(0, 0, n_columns_ * kPlanned), stream_),
+        operand(wanted.slice(0, 0, 1), stream_),
+        made({n_columns_, row}, DType::i64),
+        made({n_columns_, kSplitters, 2}, DType::i32),
+        made({n_columns_, row}, DType::i32),
+        made({n_queries * static_cast<std::int64_t>(sizeof(RankQuery))}, DType::u8),
+        made({n_queries}, columns_.values.dtype)};
+    kernels::plan_ranks(stream_, levels, guides, counts, room, plan);
+    if (n_levels_ > 0) {
+      const kernels::Operand gathered = made({room}, columns_.values.dtype);
+      kernels::gather_bins(stream_, columns_, guides, plan.starts, before, plan.columns, gathered);
+      kernels::select_ranks(stream_, gathered, plan.queries, plan.answers);
+      kernels::blend_ranks(stream_, levels, plan,
+                           operand(results.slice(0, n_columns_ * kPlanned), stream_));
     }
+    found_ = results.to_vector<std::int64_t>();
+    tensors_.clear();
+    std::int64_t needed = 0;
+    for (std::int64_t c = 0; c < n_columns_; ++c) {
+      const auto& column = reinterpret_cast<const PlannedColumn*>(found_.data())[c];
+      if (column.n_gathered >= std::int64_t{kNowhere}) {
+        fail(ErrorKind::invalid_argument, "tokenizer.fit",
+             "a column's quantiles lie among more than 2^32 of its values; fit it in batches");
+      }
+      needed += column.n_gathered;
+    }
+    return needed;
   }
+
+  static constexpr std::int64_t kPlanned = sizeof(PlannedColumn) / sizeof(std::int64_t);
 
   Device device_;
   StreamView stream_;
   kernels::Columns columns_;
   GuideSet guides_;
-  std::vector<ColumnQuantiles> results_;
-  std::vector<Wanted> wanted_;
-  std::vector<V> thresholds_;
-  RankPlan plan_{kSplitters};
-  std::vector<V> answers_;
+  std::int64_t n_columns_;
+  std::int64_t n_levels_ = 0;
+  QuantileMethod method_;
+  std::vector<std::int64_t> wanted_;  // 0, each column's first level and the end, the levels' bits
+  std::vector<Tensor> tensors_;       // what the kernels of a search work on
+  std::vector<std::int64_t> found_;   // the PlannedColumns, the quantiles' bits
 };
 
 }  // namespace
@@ -213,13 +231,14 @@ kernels::Columns columns_of(const Tensor& matrix, const Tensor& missing, StreamV
 
 std::vector<ColumnQuantiles> find_quantiles(const Tensor& matrix, const Tensor& missing,
                                             QuantileMethod method,
-                                            std::span<const std::vector<double>> levels) {
-  std::vector<ColumnQuantiles> results(static_cast<std::size_t>(matrix.size(1)));
-  if (matrix.numel() == 0) return results;
-  dispatch_binned(matrix.dtype(), [&](auto tag) {
-    results = QuantileSearch<decltype(tag)>(matrix, missing).find(method, levels);
-  });
-  return results;
+                                            std::span<const std::vector<double>> levels,
+                                            std::optional<std::int64_t> room) {
+  if (matrix.numel() == 0) {
+    return std::vector<ColumnQuantiles>(static_cast<std::size_t>(matrix.size(1)));
+  }
+  const kernels::Columns columns = columns_of(matrix, missing, current_stream(matrix.device()));
+  return QuantileSearch(matrix, missing, method, levels)
+      .find(room.value_or(usual_room(columns, levels)));
 }
 
 }  // namespace causeway::tokenizer

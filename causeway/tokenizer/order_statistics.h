@@ -8,6 +8,7 @@
 #include "causeway/tensor/tensor.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,9 +47,11 @@ struct ColumnQuantiles {
 };
 
 // Quantiles of every column of a matrix (n_rows, n_columns) of a binned dtype, at levels that
-// ascend, by column. -0 comes as 0.
+// ascend, by column. -0 comes as 0. `room` is how many values may be gathered before it is known
+// how many have to be; where it is too little the search starts over.
 std::vector<ColumnQuantiles> find_quantiles(const Tensor& matrix, const Tensor& missing,
                                             QuantileMethod method,
-                                            std::span<const std::vector<double>> levels);
+                                            std::span<const std::vector<double>> levels,
+                                            std::optional<std::int64_t> room = {});
 
 }  // namespace causeway::tokenizer

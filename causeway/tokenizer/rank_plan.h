@@ -1,9 +1,8 @@
 // Which bins of a counted column hold the wanted ranks: what has to be gathered, and what to ask of
-// it. Shared by a fit of one table and by one that streams.
+// it. For a fit that streams; one of a table plans on its device (kernels/ranks.h).
 #pragma once
 
-#include "causeway/kernels/binning.h"
-#include "causeway/kernels/device/quantile.h"
+#include "causeway/kernels/device/rank_plan.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -32,14 +31,15 @@ class RankPlan {
 
   const std::vector<std::int32_t>& segments() const { return segments_; }  // by column and bin
   const std::vector<std::int64_t>& cursors() const { return cursors_; }    // a segment's start
-  const std::vector<kernels::RankQuery>& queries() const { return queries_; }
+  const std::vector<RankQuery>& queries() const { return queries_; }
   std::int64_t n_gathered() const { return n_gathered_; }
 
  private:
   std::int64_t bins_per_column_;
   std::vector<std::int32_t> segments_;
   std::vector<std::int64_t> cursors_;
-  std::vector<kernels::RankQuery> queries_;
+  std::vector<RankQuery> queries_;
+  std::size_t lead_ = 0;  // the first query of the last stretch
   std::int64_t n_gathered_ = 0;
 };
 
@@ -67,9 +67,12 @@ std::vector<RankSource> RankPlan::add_column(std::span<const std::int64_t> count
     }
     const std::int64_t begin = cursors_[static_cast<std::size_t>(segment)];
     const std::int64_t wanted = rank - before;
-    const bool repeats =
-        !queries_.empty() && queries_.back().begin == begin && queries_.back().rank == wanted;
-    if (!repeats) queries_.push_back({begin, begin + counts[bin], wanted});
+    const bool follows = !queries_.empty() && queries_.back().begin == begin;
+    if (!follows) lead_ = queries_.size();
+    if (!follows || queries_.back().rank != wanted) {
+      queries_.push_back({begin, begin + counts[bin], wanted, 0, 0});
+      ++queries_[lead_].n_run;
+    }
     sources.push_back(
         {static_cast<std::int64_t>(queries_.size()) - 1, static_cast<std::int64_t>(bin)});
   }
@@ -100,17 +103,13 @@ std::vector<RankSource> plan_ranks(RankPlan& plan, std::span<const std::int64_t>
   return sources;
 }
 
-// Whether bin b, which is [thresholds[b - 1], thresholds[b]), holds one number only.
 template <class V>
 struct SingleValued {
   const V* thresholds;
   std::int32_t n;
 
   bool operator()(std::size_t bin) const {
-    if (bin == 0 || bin > static_cast<std::size_t>(n)) return false;
-    const V next = next_above(thresholds[bin - 1]);
-    if (bin == static_cast<std::size_t>(n)) return next == thresholds[bin - 1];  // none is above
-    return next == thresholds[bin];
+    return holds_one_value(thresholds, n, static_cast<std::int32_t>(bin));
   }
 };
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace causeway::tokenizer {
 
 namespace {
@@ -115,7 +117,10 @@ void PartialFit::plan(std::int64_t memory) {
   std::int64_t bytes = 0;
   for (Part& part : parts_) {
     if (part.column.kind != ColumnKind::numeric) continue;
-    bytes += part.numbers.plan() * static_cast<std::int64_t>(part.numbers.value_size());
+    const std::int64_t n = part.numbers.plan();
+    // No more than 32 bits number, whatever the memory.
+    if (n >= std::int64_t{kNowhere}) memory = std::min(memory, n);
+    bytes += n * static_cast<std::int64_t>(part.numbers.value_size());
   }
   if (bytes > memory && again_ && bytes >= planned_bytes_) {
     refuse(

@@ -85,12 +85,80 @@ TEST(GpuQuantile, EqualsSorting) {
   check_sizes(Device::cuda(), {1, 2, 31, 32, 33, 20011, 300007}, 17);
 }
 
+// Too little room is found out and mended.
+void check_room(Device device) {
+  const Tensor host = matrix_of_kinds(30011, 8);
+  std::vector<std::vector<double>> levels(kinds().size(), even(100));
+  levels[1] = {};
+  levels[3] = {0.5};
+  for (const DType dtype : {DType::f32, DType::i64}) {
+    const Tensor matrix = as_type(host, dtype).to(device);
+    const auto usual = find_quantiles(matrix, Tensor(), QuantileMethod::hazen, levels);
+    for (const std::int64_t room : {0, 1000, 20000}) {
+      const auto found = find_quantiles(matrix, Tensor(), QuantileMethod::hazen, levels, room);
+      for (std::size_t c = 0; c < kinds().size(); ++c) {
+        EXPECT_EQ(found[c].values, usual[c].values) << kinds()[c].name << ", room " << room;
+        EXPECT_EQ(found[c].values.size(), levels[c].size());
+      }
+    }
+  }
+}
+
+TEST(Quantile, RoomIsMadeWhereItLacks) { check_room(Device::cpu()); }
+TEST(GpuQuantile, RoomIsMadeWhereItLacks) {
+  CAUSEWAY_REQUIRE_GPU();
+  check_room(Device::cuda());
+}
+
+// Levels that share stretches, alone and by pairs, and marks beside NaN.
+void check_crowded_levels(Device device) {
+  std::mt19937_64 engine(4);
+  for (const std::int64_t n_rows : {3, 900, 40009}) {
+    const Tensor host = matrix_of_kinds(n_rows, 9);
+    Tensor marks = Tensor::empty(host.shape(), DType::boolean);
+    for (std::int64_t i = 0; i < marks.numel(); ++i) marks.data_as<bool>()[i] = engine() % 3 == 0;
+    const Tensor left = where(marks, full({1}, NAN, DType::f64), host);
+    std::vector<std::vector<double>> levels;
+    for (std::size_t c = 0; c < kinds().size(); ++c) {
+      levels.emplace_back();
+      for (int i = 0; i < 40; ++i) levels.back().push_back(0.5 * uniform(engine));
+      for (int i = 0; i < 4; ++i) levels.back().push_back(0.4 + 1e-9 * i);
+      std::sort(levels.back().begin(), levels.back().end());
+    }
+    for (const QuantileMethod method : kMethods) {
+      const auto found = find_quantiles(host.to(device), marks.to(device), method, levels);
+      for (std::size_t c = 0; c < kinds().size(); ++c) {
+        EXPECT_EQ(found[c].values,
+                  expected(left.select(1, static_cast<std::int64_t>(c)), method, levels[c]))
+            << kinds()[c].name << ", " << n_rows << " rows, method " << static_cast<int>(method);
+      }
+    }
+  }
+}
+
+TEST(Quantile, CrowdedLevels) { check_crowded_levels(Device::cpu()); }
+TEST(GpuQuantile, CrowdedLevels) {
+  CAUSEWAY_REQUIRE_GPU();
+  check_crowded_levels(Device::cuda());
+}
+
 TEST(Quantile, NoRowsGiveNothing) {
   const std::vector<std::vector<double>> levels(2, even(4));
   const auto found =
       find_quantiles(Tensor::empty({0, 2}), Tensor(), QuantileMethod::linear, levels);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_TRUE(found[0].values.empty());
+}
+
+TEST(Quantile, NoLevelsStillCount) {
+  const Tensor matrix = matrix_of_kinds(500, 2);
+  const std::vector<std::vector<double>> none(kinds().size());
+  const auto found = find_quantiles(matrix, Tensor(), QuantileMethod::linear, none);
+  for (const ColumnQuantiles& column : found) {
+    EXPECT_TRUE(column.values.empty());
+    EXPECT_EQ(column.n_valid + column.n_missing, 500);
+  }
+  EXPECT_GT(found.back().n_missing, 0);
 }
 
 TEST(Quantile, MarkedValuesAreLeftOut) {

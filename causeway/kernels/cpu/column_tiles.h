@@ -24,47 +24,23 @@ void dispatch_column_type(DType dtype, const Body& body) {
   }
 }
 
-// How a matrix is cut for the threads: its rows into pieces of one size, none of 2^31 or more, and
-// each of those into `column_parts`.
+// How the rows of a matrix are cut for the threads: into parts of one size, none of 2^31 or more.
 struct Pieces {
   std::int64_t n_rows;
-  std::int64_t n_columns;
   std::int64_t row_parts = 1;
-  std::int64_t column_parts = 1;
 
   static Pieces of_rows(const Columns& columns) {
     constexpr std::int64_t kLongest = std::int64_t{1} << 31;
-    Pieces pieces{columns.n_rows(), columns.n_columns()};
+    Pieces pieces{columns.n_rows()};
     const std::int64_t wanted = std::max<std::int64_t>(1, pieces.n_rows / (8 * kTileRows));
     pieces.row_parts =
         std::max(std::min<std::int64_t>(thread_count(), wanted), pieces.n_rows / kLongest + 1);
     return pieces;
   }
-  // Whole columns, where there are enough of them to keep all threads busy.
-  static Pieces of_columns_or_rows(const Columns& columns) {
-    if (columns.n_columns() < thread_count()) return of_rows(columns);
-    Pieces pieces{columns.n_rows(), columns.n_columns()};
-    pieces.column_parts = thread_count();
-    return pieces;
-  }
 
-  std::int64_t count() const { return row_parts * column_parts; }
+  std::int64_t count() const { return row_parts; }
   std::int64_t first_row(std::int64_t piece) const {
-    return cut(n_rows, row_parts, piece / column_parts);
-  }
-  std::int64_t last_row(std::int64_t piece) const {
-    return cut(n_rows, row_parts, piece / column_parts + 1);
-  }
-  std::int64_t first_column(std::int64_t piece) const {
-    return cut(n_columns, column_parts, piece % column_parts);
-  }
-  std::int64_t last_column(std::int64_t piece) const {
-    return cut(n_columns, column_parts, piece % column_parts + 1);
-  }
-
- private:
-  static std::int64_t cut(std::int64_t whole, std::int64_t parts, std::int64_t part) {
-    return whole / parts * part + std::min(part, whole % parts);
+    return n_rows / row_parts * piece + std::min(piece, n_rows % row_parts);
   }
 };
 
@@ -113,12 +89,11 @@ void for_each_tile(const Columns& columns, const Pieces& pieces, const Body& bod
     V value_space[kTileRows];
     bool missing_space[kTileRows];
     for (std::int64_t piece = first_piece; piece < last_piece; ++piece) {
-      const std::int64_t begin = pieces.first_row(piece), end = pieces.last_row(piece);
-      const std::int64_t first = pieces.first_column(piece);
-      const std::int64_t n_columns = pieces.last_column(piece) - first;
+      const std::int64_t begin = pieces.first_row(piece), end = pieces.first_row(piece + 1);
+      const std::int64_t n_columns = columns.n_columns();
       const std::int64_t n_tiles = (end - begin + kTileRows - 1) / kTileRows;
       for (std::int64_t i = 0; i < n_tiles * n_columns; ++i) {
-        const std::int64_t column = first + (by_bands ? i % n_columns : i / n_tiles);
+        const std::int64_t column = by_bands ? i % n_columns : i / n_tiles;
         const std::int64_t row = begin + (by_bands ? i / n_columns : i % n_tiles) * kTileRows;
         const std::int64_t count = std::min(kTileRows, end - row);
         body(piece, Tile<V>{column, row, count, values.tile(row, count, column, value_space),

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 namespace causeway::kernels::cuda {
 
@@ -70,9 +71,10 @@ struct Walk {
   dim3 grid{1, 1, 1};
 
   // `bytes_per_column` of shared memory, 0 for none; false where not even one column's fit.
+  // `registers` of the kernel's threads say how many an SM holds.
   template <class V>
   static bool plan(const DeviceColumns<V>& columns, std::size_t bytes_per_column, Device device,
-                   Walk& walk) {
+                   Walk& walk, int registers = 32) {
     const ChipLimits chip = chip_limits(device);
     constexpr std::size_t kMostColumns = 256;
     const std::size_t fitting =
@@ -89,7 +91,7 @@ struct Walk {
     const auto fit =
         static_cast<int>(kPerMultiprocessor / std::max<std::size_t>(walk.shared_bytes, 1024));
     walk.threads = fit >= 2 ? 512 : 1024;
-    const int resident = std::max(1, std::min(fit, 2048 / walk.threads));
+    const int resident = std::max(1, std::min(fit, 65536 / registers / walk.threads));
     const std::int32_t n_groups = (columns.n_columns + walk.group - 1) / walk.group;
     // One wave of blocks, but no stretch so short that filling the tables is most of the work.
     constexpr std::int64_t kLeastRows = 2048;
@@ -152,6 +154,25 @@ __device__ __forceinline__ void walk_rows(const DeviceColumns<V>& columns, const
   }
 }
 
+// The V before address `end` of shared memory, where end <= last; else anything. A load without a
+// branch, which the compiler would not make of an `if`.
+template <class V>
+__device__ __forceinline__ V load_before(std::uint32_t end, std::uint32_t last) {
+  SortKey<V> bits;
+  if constexpr (sizeof(V) == 8) {
+    asm("{ .reg .pred p; setp.le.u32 p, %1, %2; @p ld.shared.b64 %0, [%1 + -8]; }"
+        : "=l"(bits)
+        : "r"(end), "r"(last));
+  } else {
+    asm("{ .reg .pred p; setp.le.u32 p, %1, %2; @p ld.shared.b32 %0, [%1 + -4]; }"
+        : "=r"(bits)
+        : "r"(end), "r"(last));
+  }
+  V value;
+  memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
 // A column's guide in shared memory.
 template <class V>
 struct SharedGuide {
@@ -166,7 +187,95 @@ struct SharedGuide {
     const std::uint32_t cell = cells[guide_cell(value, low, scale, by_key, n_cells)];
     return search_cell(value, cell, thresholds);
   }
+
+  // The places of several values, in step, so that their look-ups overlap. kKeys: whether the map
+  // may be of keys. What is missing gets `missing_place`.
+  template <bool kKeys, int kCount>
+  __device__ __forceinline__ void locate(const V (&value)[kCount], const bool (&missing)[kCount],
+                                         std::uint32_t missing_place,
+                                         std::uint32_t (&place)[kCount]) const {
+    constexpr auto kSize = static_cast<std::uint32_t>(sizeof(V));
+    const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(thresholds));
+    std::uint32_t last[kCount];  // addresses: behind the cell's thresholds, and those reached
+    std::uint32_t fullest = 0;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const std::uint32_t cell = cells[guide_cell(value[i], low, scale, kKeys && by_key, n_cells)];
+      place[i] = base + (cell & 0xffffu) * kSize;
+      last[i] = place[i] + (cell >> 16) * kSize;
+      fullest |= cell >> 16;
+    }
+    // Steps of falling powers of two, each taken where all thresholds up to its end are reached.
+    for (std::uint32_t step = (fullest == 0 ? 0 : kSize << (31 - __clz(fullest))); step >= kSize;
+         step >>= 1) {
+      V threshold[kCount];
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) threshold[i] = load_before<V>(place[i] + step, last[i]);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        const bool reached = place[i] + step <= last[i] && value[i] >= threshold[i];
+        place[i] += reached ? step : 0;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      place[i] = missing[i] ? missing_place : (place[i] - base) / kSize;
+    }
+  }
 };
+
+// Calls body(values, places) for all of a thread's rows, kAtOnce of them at a time and then one by
+// one; the place of what is missing is `missing_place`. kPlain: nothing is marked, and the map is
+// not of keys.
+template <int kAtOnce, bool kPlain, class V, class Body>
+__device__ __forceinline__ void walk_places(const DeviceColumns<V>& columns, const Lane<V>& lane,
+                                            const SharedGuide<V>& guide,
+                                            std::uint32_t missing_place, const Body& body) {
+  const V* values = columns.values + lane.row * columns.row + lane.column * columns.column;
+  const std::int64_t hop = lane.step * columns.row;
+  const bool* marks =
+      kPlain || columns.missing == nullptr
+          ? nullptr
+          : columns.missing + lane.row * columns.missing_row + lane.column * columns.missing_column;
+  const std::int64_t mark_hop = lane.step * columns.missing_row;
+  const auto take = [&](auto count) {
+    constexpr int kCount = decltype(count)::value;
+    V value[kCount];
+    bool missing[kCount];
+    std::uint32_t place[kCount];
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) value[i] = values[i * hop];
+    values += kCount * hop;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) missing[i] = is_missing(value[i]);
+    if (marks != nullptr) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) missing[i] = missing[i] || marks[i * mark_hop];
+      marks += kCount * mark_hop;
+    }
+    guide.template locate<!kPlain>(value, missing, missing_place, place);
+    body(value, place);
+  };
+  // No table that fits a GPU has more rows a thread than 32 bits count.
+  auto left = static_cast<std::uint32_t>(
+      lane.row < lane.end ? (lane.end - lane.row - 1) / lane.step + 1 : 0);
+  for (; left >= kAtOnce; left -= kAtOnce) take(std::integral_constant<int, kAtOnce>());
+  for (; left > 0; --left) take(std::integral_constant<int, 1>());
+}
+
+// Picks the way to walk for a whole block; its threads all come here, and meet.
+template <int kAtOnce, class V, class Body>
+__device__ __forceinline__ void walk_block(const DeviceColumns<V>& columns, const Lane<V>& lane,
+                                           const SharedGuide<V>& guide, std::uint32_t missing_place,
+                                           const Body& body) {
+  const bool keys = __syncthreads_or(!lane.idle && guide.by_key) != 0;
+  if (lane.idle) return;
+  if (keys || columns.missing != nullptr) {
+    walk_places<kAtOnce / 2, false>(columns, lane, guide, missing_place, body);
+  } else {
+    walk_places<kAtOnce, true>(columns, lane, guide, missing_place, body);
+  }
+}
 
 // Bytes a column's guide takes there; 8-byte thresholds come first, so that all is aligned.
 template <class V>

@@ -44,6 +44,12 @@ CAUSEWAY_HOST_DEVICE std::int32_t guide_cell(V value, GuideReal<V> low, GuideRea
                                              bool by_key, std::int32_t n_cells) {
   using Real = GuideReal<V>;
   Real at = (guide_place(value, by_key) - low) * scale;
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Real) == 4) {  // the conversion clamps, and makes 0 of NaN
+    const std::uint32_t cell = __float2uint_rz(at);
+    return static_cast<std::int32_t>(min(cell, static_cast<std::uint32_t>(n_cells - 1)));
+  }
+#endif
   at = at > Real(0) ? at : Real(0);
   const Real last = static_cast<Real>(n_cells - 1);
   return static_cast<std::int32_t>(at < last ? at : last);

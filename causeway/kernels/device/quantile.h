@@ -5,6 +5,7 @@
 #include "causeway/core/host_device.h"
 
 #include <cstdint>
+#include <type_traits>
 
 #if !defined(__CUDA_ARCH__)
 #include <cmath>
@@ -93,6 +94,17 @@ CAUSEWAY_HOST_DEVICE RankPair ranks_of(QuantileMethod method, double level, std:
   return quantile::between((count - 1.0) * level, n, false);
 }
 
+// above - below in their own type; integers wrap.
+template <class V>
+CAUSEWAY_HOST_DEVICE V difference_of(V above, V below) {
+  if constexpr (std::is_integral_v<V>) {
+    using Wraps = std::make_unsigned_t<V>;
+    return static_cast<V>(static_cast<Wraps>(above) - static_cast<Wraps>(below));
+  } else {
+    return above - below;
+  }
+}
+
 // NumPy's way between two values: the difference in the data's own type, the rest in f64. Where a
 // neighbour is infinite the nearer one is taken, since there is nothing between.
 template <class V>
@@ -100,7 +112,7 @@ CAUSEWAY_HOST_DEVICE double interpolate(V below, V above, double weight) {
   const auto a = static_cast<double>(below);
   const auto b = static_cast<double>(above);
   if (below == above || weight == 0) return a;
-  const auto difference = static_cast<double>(static_cast<V>(above - below));
+  const auto difference = static_cast<double>(difference_of(above, below));
   const double result = weight >= 0.5 ? b - difference * (1.0 - weight) : a + difference * weight;
   const bool lost = result != result || (b - b != 0) || (a - a != 0);
   return lost ? (weight < 0.5 ? a : b) : result;

@@ -58,12 +58,32 @@ CAUSEWAY_HOST_DEVICE void turn_factors(const W& w, const float* m, int n_in, int
   w.team.sync();
 }
 
+// Columns as inputs of multiply_tiles.
+struct PlainInputs {
+  Columns x;
+
+  template <int kEach>
+  struct Walk {
+    Columns x;
+
+    CAUSEWAY_HOST_DEVICE void next(int i, const int (&rows)[kEach], float (&values)[kEach]) {
+      const float* column = x.column(i);
+      CAUSEWAY_UNROLL
+      for (int b = 0; b < kEach; ++b) values[b] = column[rows[b]];
+    }
+  };
+  template <int kEach>
+  CAUSEWAY_HOST_DEVICE Walk<kEach> walk() const {
+    return {x};
+  }
+};
+
 CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) / kTile * kTile; }
 
 // A thread of many takes kEach rows and kTile outputs, whose factors lie side by side in `turned`,
-// of n_in inputs value(i, row).
-template <int kEach, class W, class Value>
-CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Value& value_at, const float* turned,
+// of n_in inputs that a walk over `source` gives in order.
+template <int kEach, class W, class Source>
+CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, const float* turned,
                                          int pitch, Columns out) {
   const int step = w.team.size();
   const int last = w.n_rows - 1;
@@ -74,17 +94,21 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Value& value_at, 
     for (int o = 0; o < out.n_columns; o += kTile) {
       float sum[kEach][kTile] = {};
       const float* from = turned + o;
+      auto walk = source.template walk<kEach>();
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
       for (int i = 0; i < n_in; ++i, from += pitch) {
         float factors[kTile];
         load_tile(from, factors);
+        float values[kEach];
+        walk.next(i, rows, values);
         CAUSEWAY_UNROLL
         for (int b = 0; b < kEach; ++b) {
-          const float value = value_at(i, rows[b]);
           CAUSEWAY_UNROLL
-          for (int k = 0; k < kTile; ++k) sum[b][k] = elementary::fma(value, factors[k], sum[b][k]);
+          for (int k = 0; k < kTile; ++k) {
+            sum[b][k] = elementary::fma(values[b], factors[k], sum[b][k]);
+          }
         }
       }
       CAUSEWAY_UNROLL
@@ -100,16 +124,16 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Value& value_at, 
 }
 
 // With as many rows a thread as there are, up to four.
-template <class W, class Value>
-CAUSEWAY_HOST_DEVICE void multiply_by_many(W& w, int n_in, const Value& value_at,
+template <class W, class Source>
+CAUSEWAY_HOST_DEVICE void multiply_by_many(W& w, int n_in, const Source& source,
                                            const float* turned, int pitch, Columns out) {
   const int each = (w.n_rows + w.team.size() - 1) / w.team.size();
   if (each >= 3)
-    multiply_tiles<4>(w, n_in, value_at, turned, pitch, out);
+    multiply_tiles<4>(w, n_in, source, turned, pitch, out);
   else if (each == 2)
-    multiply_tiles<2>(w, n_in, value_at, turned, pitch, out);
+    multiply_tiles<2>(w, n_in, source, turned, pitch, out);
   else
-    multiply_tiles<1>(w, n_in, value_at, turned, pitch, out);
+    multiply_tiles<1>(w, n_in, source, turned, pitch, out);
 }
 
 // out = x m^T, with m of (out columns, x columns), row by row: each element one chain of fused
@@ -125,8 +149,7 @@ CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, Columns x, const float* m, Columns
     multiply_blocks(w, x, m, out);
   } else {
     turn_factors(w, m, n_in, out.n_columns, pitch, turned);
-    multiply_by_many(
-        w, n_in, [&](int i, int row) { return x.column(i)[row]; }, turned, pitch, out);
+    multiply_by_many(w, n_in, PlainInputs{x}, turned, pitch, out);
   }
   w.team.sync();
 }

@@ -146,11 +146,19 @@ struct Draws {
   }
 
   CAUSEWAY_HOST_DEVICE_CALL float beta(float a, float b, std::uint32_t site,
-                                       std::uint32_t at) const {
-    const float log_a = log_gamma(at_least(a, 1e-6f), site, 2 * at);
-    const float log_b = log_gamma(at_least(b, 1e-6f), site, 2 * at + 1);
-    return 1.0f / (1.0f + elementary::exp(clamped(log_b - log_a, -80.0f, 80.0f)));
-  }
+                                       std::uint32_t at) const;
 };
+
+// A beta number from the logarithms of two gamma numbers.
+CAUSEWAY_HOST_DEVICE float beta_of(float log_a, float log_b) {
+  return 1.0f / (1.0f + elementary::exp(clamped(log_b - log_a, -80.0f, 80.0f)));
+}
+
+CAUSEWAY_HOST_DEVICE_CALL float Draws::beta(float a, float b, std::uint32_t site,
+                                            std::uint32_t at) const {
+  const float log_a = log_gamma(at_least(a, 1e-6f), site, 2 * at);
+  const float log_b = log_gamma(at_least(b, 1e-6f), site, 2 * at + 1);
+  return beta_of(log_a, log_b);
+}
 
 }  // namespace causeway::prior

@@ -2,8 +2,9 @@
 // is fitted to the rows of the first world.
 #pragma once
 
-#include "causeway/prior/device/matrix.h"
 #include "causeway/prior/device/oblivious.h"
+#include "causeway/prior/device/quadratic.h"
+#include "causeway/prior/device/waves.h"
 
 namespace causeway::prior {
 
@@ -19,8 +20,6 @@ enum class FunctionKind : std::uint8_t {
 };
 
 inline constexpr int kMostCentres = 256;
-inline constexpr int kFrequencies = 256;
-inline constexpr int kQuadraticInputs = 20;
 
 // x M^T with a random M.
 template <class W>
@@ -71,21 +70,26 @@ CAUSEWAY_HOST_DEVICE float distance_term(float distance, float p) {
   return quick_power(elementary::magnitude(distance) + 1e-30f, p);
 }
 
-// sum_c |x_c - centre_c|^p of some neighbouring rows, to two centres.
-template <int kRows>
+// sum_c |x_c - centre_c|^p of some neighbouring rows, to two centres; ends early where is_enough()
+// says, after every few columns, that the sums need not grow.
+template <int kRows, class Enough>
 CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, const float* first, const float* second,
-                                        float p, float (&sum)[2][kRows]) {
-#if defined(__CUDA_ARCH__)
-#pragma unroll 2
-#endif
-  for (int c = 0; c < x.n_columns; ++c) {
-    const float* column = x.column(c) + row;
-    const float to_first = first[c];
-    const float to_second = second[c];
-    for (int b = 0; b < kRows; ++b) {
-      sum[0][b] += distance_term(column[b] - to_first, p);
-      sum[1][b] += distance_term(column[b] - to_second, p);
+                                        float p, float (&sum)[2][kRows], const Enough& is_enough) {
+  constexpr int kFew = 4;
+  for (int begin = 0; begin < x.n_columns; begin += kFew) {
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < kFew; ++k) {
+      const int c = begin + k;
+      if (c >= x.n_columns) continue;
+      const float* column = x.column(c) + row;
+      const float to_first = first[c];
+      const float to_second = second[c];
+      for (int b = 0; b < kRows; ++b) {
+        sum[0][b] += distance_term(column[b] - to_first, p);
+        sum[1][b] += distance_term(column[b] - to_second, p);
+      }
     }
+    if (is_enough()) return;
   }
 }
 
@@ -113,7 +117,13 @@ CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres,
       const float* centre = centres + static_cast<std::int64_t>(k) * x.n_columns;
       const float* other = k + 1 < n_centres ? centre + x.n_columns : centre;
       float sum[2][kRows] = {};
-      add_distances(x, row, centre, other, p, sum);
+      add_distances(x, row, centre, other, p, sum, [&] {  // neither can be nearer any more
+        bool enough = true;
+        for (int b = 0; b < kRows; ++b) {
+          enough = enough && !(sum[0][b] < best[b]) && !(sum[1][b] < best[b]);
+        }
+        return enough;
+      });
       for (int b = 0; b < kRows; ++b) {
         const bool nearer = sum[0][b] < best[b];
         found[b] = nearer ? k : found[b];
@@ -160,253 +170,6 @@ CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, Columns x, Columns out) {
   });
 }
 
-// The products of quadratic_function with their factors, by many: none is stored but as the two
-// places where its columns begin, in the memory that was taken for them all.
-template <class W, class Used>
-CAUSEWAY_HOST_DEVICE void multiply_products(W& w, Columns x, const Used& used, int n_used,
-                                            const float* folded, Columns products, Columns out) {
-  const int pitch = tiled(out.n_columns);
-  const Scratch scratch(w.arena);
-  float* turned = w.arena.take(static_cast<std::int64_t>(products.n_columns) * pitch);
-  if (w.arena.failed) return;
-  auto* pairs = reinterpret_cast<std::int32_t*>(products.data);
-  for_each(w.team, n_used + 1, [&](int i) {
-    int at = i * (n_used + 1) - i * (i - 1) / 2;  // where those of i begin
-    for (int j = i; j <= n_used; ++j, ++at) {
-      pairs[2 * at] = i < n_used ? used(i) * x.stride : -1;
-      pairs[2 * at + 1] = j < n_used ? used(j) * x.stride : -1;
-    }
-  });
-  turn_factors(w, folded, products.n_columns, out.n_columns, pitch, turned);
-  const auto product = [&](int at, int row) {
-    const int i = pairs[2 * at];
-    const int j = pairs[2 * at + 1];
-    const float first = i >= 0 ? x.data[i + row] : 1.0f;
-    return j >= 0 ? first * x.data[j + row] : first;
-  };
-  multiply_by_many(w, products.n_columns, product, turned, pitch, out);
-  w.team.sync();
-}
-
-// sum_ij T_oij x_i x_j over up to 20 random columns and a constant: linear in the products, of
-// which those of i < j stand for two.
-template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void quadratic_function(W& w, Columns x, Columns out) {
-  constexpr int kRows = W::Team::kRows;
-  const Order order(w.draws, w.next_site(), x.n_columns);
-  const int n_used = x.n_columns < kQuadraticInputs ? x.n_columns : kQuadraticInputs;
-  const int n = n_used + 1;
-  const int n_products = n * (n + 1) / 2;
-  const auto used = [&](int i) { return x.n_columns > kQuadraticInputs ? order(i) : i; };
-  const Scratch scratch(w.arena);
-  const MatrixShape shape{out.n_columns, n, n};
-  float* tensor = w.arena.take(shape.size());
-  float* folded = w.arena.take(static_cast<std::int64_t>(out.n_columns) * n_products);
-  const Columns products = w.take_columns(n_products);
-  if (w.arena.failed) return;
-  random_matrix(w, shape, tensor);
-  if (w.arena.failed) return;
-  for (int i = 0; W::Team::kTraces && i < n_used; ++i) note(w.team, "used", used(i));
-  note_array(w.team, "tensor", tensor, shape.size());
-  for_each(w.team, out.n_columns, [&](int o) {
-    const float* of = tensor + static_cast<std::int64_t>(o) * n * n;
-    float* to = folded + static_cast<std::int64_t>(o) * n_products;
-    for (int i = 0; i < n; ++i) {
-      for (int j = i; j < n; ++j) *to++ = i == j ? of[i * n + j] : of[i * n + j] + of[j * n + i];
-    }
-  });
-  w.team.sync();
-  if constexpr (W::Team::kRows == 1)
-    return multiply_products(w, x, used, n_used, folded, products, out);
-  int at = 0;
-  for (int i = 0; i < n; ++i) {
-    const float* first = x.column(i < n_used ? used(i) : 0);
-    for (int j = i; j < n; ++j, ++at) {
-      const float* second = x.column(j < n_used ? used(j) : 0);
-      float* to = products.column(at);
-      for_rows(w.team, w.n_rows, [&](int row) {
-        for (int b = 0; b < kRows; ++b) {
-          const float one = i < n_used ? first[row + b] : 1.0f;
-          to[row + b] = j < n_used ? one * second[row + b] : one;
-        }
-      });
-    }
-  }
-  w.team.sync();
-  multiply(w, products, folded, out);
-}
-
-// The frequencies of the features below: (kFrequencies, columns), row by row.
-template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequencies) {
-  const float decay = number(w, Number::gp_decay, {2.0f, 20.0f, true});
-  const bool product = choose(w, Choice::product_kernel) == 1;
-  const std::uint32_t site = w.next_site();
-  const auto radius = [&](std::uint32_t a, std::uint32_t b) {  // by the inverse of its CDF
-    const float u = clamped(w.draws.uniform(site, a, b), 1e-6f, 1.0f - 1e-6f);
-    return power(u, 1.0f / (1.0f - decay)) - 1.0f;
-  };
-  note(w.team, "product_kernel", product);
-  note(w.team, "decay", decay);
-  note(w.team, "radius_site", site);
-  if (product) {  // independent along every axis
-    for_each(w.team, kFrequencies * n_in,
-             [&](int at) { frequencies[at] = radius(static_cast<std::uint32_t>(at), 0); });
-    w.team.sync();
-    return;
-  }
-  const float scale = number(w, Number::gp_scale, {0.5f, 10.0f, true});
-  const Scratch scratch(w.arena);
-  const MatrixShape square{1, n_in, n_in};
-  float* transform = w.arena.take(square.size());
-  float* weights = w.arena.take(n_in);
-  float* directions = w.arena.take(static_cast<std::int64_t>(n_in) * kFrequencies);
-  float* turned = w.arena.take(static_cast<std::int64_t>(n_in) * kFrequencies);
-  if (w.arena.failed) return;
-  gaussian_matrix(w, square, transform);
-  const std::uint32_t weight_site = w.next_site();
-  if (w.team.rank() == 0) {
-    draw_weights(w.draws, weight_site, 0, n_in, [&](int i) -> float& { return weights[i]; });
-  }
-  const std::uint32_t direction_site = w.next_site();
-  for_each(w.team, kFrequencies, [&](int f) {
-    const auto at = static_cast<std::uint32_t>(f);
-    float squares = 0.0f;
-    row_normals(w.draws, direction_site, at, n_in, [&](int i, float value) {
-      directions[i * kFrequencies + f] = value;
-      squares = elementary::fma(value, value, squares);
-    });
-    const float factor = scale * radius(at, 1) / (elementary::square_root(squares) + 1e-30f);
-    for (int i = 0; i < n_in; ++i) directions[i * kFrequencies + f] *= factor;
-  });
-  w.team.sync();
-  note(w.team, "gp_scale", scale);
-  note(w.team, "direction_site", direction_site);
-  note_array(w.team, "transform", transform, square.size());
-  note_array(w.team, "axis_weights", weights, n_in);
-  W of = with_rows(w, kFrequencies);
-  multiply(of, Columns{directions, n_in, kFrequencies}, transform,
-           Columns{turned, n_in, kFrequencies});
-  for_each(w.team, kFrequencies * n_in, [&](int at) {
-    const int i = at % n_in;
-    frequencies[at] = turned[i * kFrequencies + at / n_in] * weights[i];
-  });
-  w.team.sync();
-}
-
-// The features of process_function with their weights, by many: none is stored, but eight at a time
-// go into the sums of all outputs.
-template <class W>
-CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, const float* phases,
-                                    const float* weights, Columns out) {
-  constexpr int kEach = 2;
-  constexpr int kOuts = 4;
-  const int n_in = x.n_columns;
-  const int pitch = tiled(out.n_columns);
-  const Scratch scratch(w.arena);
-  // As much as one thread takes for its two products.
-  float* turned =
-      w.arena.take(static_cast<std::int64_t>(kFrequencies) * (n_in > pitch ? n_in : pitch));
-  if (w.arena.failed) return;
-  turn_factors(w, frequencies, n_in, kFrequencies, kFrequencies, turned);
-  const int step = w.team.size();
-  for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
-    int rows[kEach];
-    CAUSEWAY_UNROLL
-    for (int b = 0; b < kEach; ++b) rows[b] = first + b * step < w.n_rows ? first + b * step : -1;
-    for (int f = 0; f < kFrequencies; f += kTile) {
-      float factors[kTile];
-      float waves[kEach][kTile] = {};
-      for (int i = 0; i < n_in; ++i) {
-        load_tile(turned + i * kFrequencies + f, factors);
-        CAUSEWAY_UNROLL
-        for (int b = 0; b < kEach; ++b) {
-          const float value = x.column(i)[rows[b] < 0 ? first : rows[b]];
-          CAUSEWAY_UNROLL
-          for (int k = 0; k < kTile; ++k) {
-            waves[b][k] = elementary::fma(value, factors[k], waves[b][k]);
-          }
-        }
-      }
-      load_tile(phases + f, factors);
-      CAUSEWAY_UNROLL
-      for (int b = 0; b < kEach; ++b) {
-        CAUSEWAY_UNROLL
-        for (int k = 0; k < kTile; ++k) waves[b][k] = cos_of(waves[b][k] + factors[k]);
-      }
-      for (int o = 0; o < out.n_columns; o += kOuts) {
-        float sum[kOuts][kEach] = {};
-        CAUSEWAY_UNROLL
-        for (int j = 0; j < kOuts; ++j) {
-          if (f == 0 || o + j >= out.n_columns) continue;
-          CAUSEWAY_UNROLL
-          for (int b = 0; b < kEach; ++b) {
-            sum[j][b] = out.column(o + j)[rows[b] < 0 ? first : rows[b]];
-          }
-        }
-        CAUSEWAY_UNROLL
-        for (int j = 0; j < kOuts; ++j) {
-          if (o + j >= out.n_columns) continue;
-          load_tile(weights + static_cast<std::int64_t>(o + j) * kFrequencies + f, factors);
-          CAUSEWAY_UNROLL
-          for (int b = 0; b < kEach; ++b) {
-            CAUSEWAY_UNROLL
-            for (int k = 0; k < kTile; ++k) {
-              sum[j][b] = elementary::fma(waves[b][k], factors[k], sum[j][b]);
-            }
-          }
-        }
-        CAUSEWAY_UNROLL
-        for (int j = 0; j < kOuts; ++j) {
-          if (o + j >= out.n_columns) continue;
-          CAUSEWAY_UNROLL
-          for (int b = 0; b < kEach; ++b) {
-            if (rows[b] >= 0) out.column(o + j)[rows[b]] = sum[j][b];
-          }
-        }
-      }
-    }
-  }
-  w.team.sync();
-}
-
-// A Gaussian process by 256 random Fourier features.
-template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void process_function(W& w, Columns x, Columns out) {
-  constexpr int kRows = W::Team::kRows;
-  const int n_in = x.n_columns;
-  const Scratch scratch(w.arena);
-  float* frequencies = w.arena.take(static_cast<std::int64_t>(n_in) * kFrequencies);
-  const std::int64_t n_weights = static_cast<std::int64_t>(out.n_columns) * kFrequencies;
-  float* weights = take_normals(w, n_weights);
-  const Columns features = w.take_columns(kFrequencies);
-  float* phases = w.arena.take(kFrequencies);
-  if (w.arena.failed) return;
-  draw_frequencies(w, n_in, frequencies);
-  if (w.arena.failed) return;
-  const std::uint32_t phase_site = w.next_site();
-  fill_normals(w, w.next_site(), weights, n_weights);
-  for_each(w.team, static_cast<int>(n_weights), [&](int i) { weights[i] *= 0.0625f; });
-  for_each(w.team, kFrequencies, [&](int f) {
-    phases[f] = 6.28318531f * w.draws.uniform(phase_site, static_cast<std::uint32_t>(f));
-  });
-  w.team.sync();
-  note_array(w.team, "phases", phases, kFrequencies);
-  note_array(w.team, "frequencies", frequencies, static_cast<std::int64_t>(n_in) * kFrequencies);
-  note_array(w.team, "weights", weights, n_weights);
-  if constexpr (W::Team::kRows == 1) return add_waves(w, x, frequencies, phases, weights, out);
-  multiply(w, x, frequencies, features);
-  for_rows(w.team, w.n_rows, [&](int row) {
-    for (int f = 0; f < kFrequencies; ++f) {
-      float* column = features.column(f) + row;
-      const float phase = phases[f];
-      for (int b = 0; b < kRows; ++b) column[b] = cos_of(column[b] + phase);
-    }
-  });
-  w.team.sync();
-  multiply(w, features, weights, out);
-}
-
 // Soft assignment to some centres, as in the EM algorithm, mapped linearly.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, Columns x, Columns out) {
@@ -444,7 +207,8 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, Columns x, Columns out) {
       const int here = n_centres - first < 2 ? 1 : 2;
       const float* centre = centres + static_cast<std::int64_t>(first) * n_in;
       float sum[2][kRows] = {};
-      add_distances(x, row, centre, here == 2 ? centre + n_in : centre, p, sum);
+      add_distances(x, row, centre, here == 2 ? centre + n_in : centre, p, sum,
+                    [] { return false; });
       CAUSEWAY_UNROLL
       for (int j = 0; j < 2; ++j) {
         if (j >= here) continue;

@@ -62,10 +62,15 @@ CAUSEWAY_HOST_DEVICE_CALL void weights_matrix(W& w, const MatrixShape& shape, fl
   const Law spread = law_of(w.draws, Number::weights_spread);
   note(w.team, "weights_site", site);
   note(w.team, "signs_site", signs);
+  w.team.columns(shape.n_rows(), [&](int row, const auto& lanes) {
+    float* to = out + static_cast<std::int64_t>(row) * shape.m;
+    draw_weights(lanes, w.draws, site, static_cast<std::uint32_t>(row), shape.m, decay, spread,
+                 [&](int i) -> float& { return to[i]; });
+  });
+  w.team.sync();
   for_each(w.team, shape.n_rows(), [&](int row) {
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
     const auto at = static_cast<std::uint32_t>(row);
-    draw_weights(w.draws, site, at, shape.m, decay, spread, [&](int i) -> float& { return to[i]; });
     row_normals(w.draws, signs, at, shape.m, [&](int i, float value) { to[i] *= value; });
     normalise_row(to, shape.m);
   });
@@ -83,8 +88,8 @@ CAUSEWAY_HOST_DEVICE_CALL void singular_values_matrix(W& w, const MatrixShape& s
   const std::uint32_t u_site = w.next_site();
   if (w.arena.failed) return;
   fill_normals(w, w.next_site(), v, static_cast<std::int64_t>(shape.n_batch) * k * shape.m);
-  for_each(w.team, shape.n_batch, [&](int batch) {
-    draw_weights(w.draws, site, static_cast<std::uint32_t>(batch), k,
+  w.team.columns(shape.n_batch, [&](int batch, const auto& lanes) {
+    draw_weights(lanes, w.draws, site, static_cast<std::uint32_t>(batch), k,
                  [&](int i) -> float& { return weights[batch * k + i]; });
   });
   w.team.sync();
@@ -130,12 +135,13 @@ CAUSEWAY_HOST_DEVICE_CALL void mixture_points(W& w, int n_points, float* out) {
       if (i == kCentre) factor = elementary::exp(elementary::fma(log_spread, value, log_scale));
     });
     float widths[kSize];
-    draw_weights(w.draws, shape_site, at, kSize, [&](int i) -> float& { return widths[i]; });
+    draw_weights(SoloLanes{}, w.draws, shape_site, at, kSize,
+                 [&](int i) -> float& { return widths[i]; });
     for (int i = 0; i < kSize; ++i) {
       for (int j = 0; j < kSize; ++j) centre[kSize + i * kSize + j] *= widths[j] * factor;
     }
     if (c != 0) return;
-    draw_weights(w.draws, weight_site, 0, n_centres,
+    draw_weights(SoloLanes{}, w.draws, weight_site, 0, n_centres,
                  [&](int i) -> float& { return cumulative[i]; });
     for (int i = 1; i < n_centres; ++i) cumulative[i] += cumulative[i - 1];
   });

@@ -188,10 +188,10 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan,
   const std::uint32_t site = w.next_site();
   const std::uint32_t draw_site = w.next_site();
   const float scale = number(w, Number::softmax_scale, {0.1f, 10.0f, true});
-  if (w.team.rank() == 0) {
-    draw_weights(w.draws, site, 0, n, [&](int i) -> float& { return bias[i]; });
-    for (int i = 0; i < n; ++i) bias[i] = elementary::log(bias[i] + 1e-4f);
-  }
+  w.team.columns(1, [&](int, const auto& lanes) {
+    draw_weights(lanes, w.draws, site, 0, n, [&](int i) -> float& { return bias[i]; });
+    lanes.each(n, [&](int i) { bias[i] = elementary::log(bias[i] + 1e-4f); });
+  });
   copy(w, values, logits);
   standardise(w, logits);
   note(w.team, "softmax_scale", scale);
@@ -250,9 +250,10 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan,
   float* weights = w.arena.take(values.n_columns);
   const std::uint32_t site = w.next_site();
   if (w.arena.failed) return;
-  if (w.team.rank() == 0) {
-    draw_weights(w.draws, site, 0, values.n_columns, [&](int i) -> float& { return weights[i]; });
-  }
+  w.team.columns(1, [&](int, const auto& lanes) {
+    draw_weights(lanes, w.draws, site, 0, values.n_columns,
+                 [&](int i) -> float& { return weights[i]; });
+  });
   w.team.sync();
   standardise(w, values, weights);
   normalise_length(w, values);

@@ -94,7 +94,7 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, Columns x, Columns out) {
           for (int b = 0; b < kRows; ++b) sum[k][b] = out.column(o + k)[row + b];
         }
 #if defined(__CUDA_ARCH__)
-#pragma unroll 2
+#pragma unroll 4
 #endif
         for (int t = 0; t < here; ++t) {
           const std::int32_t* leaf = places + t * w.stride + row;

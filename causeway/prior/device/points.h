@@ -76,9 +76,9 @@ CAUSEWAY_HOST_DEVICE_CALL void covariance_points(W& w, Columns out) {
     uniform_points(w, base);
   gaussian_matrix(w, square, matrix);
   const std::uint32_t site = w.next_site();
-  if (w.team.rank() == 0) {
-    draw_weights(w.draws, site, 0, n, [&](int i) -> float& { return weights[i]; });
-  }
+  w.team.columns(1, [&](int, const auto& lanes) {
+    draw_weights(lanes, w.draws, site, 0, n, [&](int i) -> float& { return weights[i]; });
+  });
   w.team.sync();
   note(w.team, "covariance_normal", normal);
   note_array(w.team, "covariance_matrix", matrix, square.size());

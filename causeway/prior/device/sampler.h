@@ -125,53 +125,74 @@ CAUSEWAY_HOST_DEVICE int integer(W& w, Number name, int low, int high, bool loga
 }
 
 // log w_i = -decay ln(i) + spread N(0, 1) for i = 1 ... n, in random order; then positive weights
-// of Euclidean length sqrt(n). The rows of a site have their own decay and spread. One thread does
-// all of a row.
-template <class F>
-CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t site,
-                                            std::uint32_t row, int n, const Law& decay_law,
-                                            const Law& spread_law, const F& weight) {
+// of Euclidean length sqrt(n). The rows of a site have their own decay and spread; lanes do a row.
+template <class Lanes, class F>
+CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Lanes& lanes, const Draws& draws,
+                                            std::uint32_t site, std::uint32_t row, int n,
+                                            Law decay_law, Law spread_law, const F& weight) {
+  float logs[4];  // of the gamma numbers behind two beta numbers
+  lanes.in_turn(
+      4,
+      [&](int k) {
+        const Law law = k < 2 ? decay_law : spread_law;
+        return draws.log_gamma(at_least(k % 2 == 0 ? law.a : law.b, 1e-6f), site,
+                               8 * row + static_cast<std::uint32_t>(k));
+      },
+      [&](int k, float value) {
+        CAUSEWAY_UNROLL
+        for (int j = 0; j < 4; ++j) logs[j] = j == k ? value : logs[j];
+      });
   const Range decays{0.1f / elementary::log(1.0f + static_cast<float>(n)), 6.0f, true, true};
-  const float decay = stretch(draws.beta(decay_law.a, decay_law.b, site, 4 * row), decays);
-  const float spread =
-      stretch(draws.beta(spread_law.a, spread_law.b, site, 4 * row + 1), {1e-4f, 10.0f, true});
+  const float decay = stretch(beta_of(logs[0], logs[1]), decays);
+  const float spread = stretch(beta_of(logs[2], logs[3]), {1e-4f, 10.0f, true});
   const std::uint32_t bulk = site ^ 0x80000000u;  // beside the sites that are counted
-  float greatest = -3.4e38f;
-  for (int i = 0; i < n; i += 4) {
+  lanes.each((n + 3) / 4, [&](int block) {
     float values[4];
-    normals_of(draws.bits(bulk, row, static_cast<std::uint32_t>(i / 4)), values);
+    normals_of(draws.bits(bulk, row, static_cast<std::uint32_t>(block)), values);
     CAUSEWAY_UNROLL
     for (int k = 0; k < 4; ++k) {
-      if (i + k >= n) continue;
-      const float place = static_cast<float>(i + k + 1);
-      const float log_weight = elementary::fma(spread, values[k], -decay * elementary::log(place));
-      weight(i + k) = log_weight;
-      greatest = log_weight > greatest ? log_weight : greatest;
+      const int i = 4 * block + k;
+      const float place = static_cast<float>(i + 1);
+      if (i < n) weight(i) = elementary::fma(spread, values[k], -decay * elementary::log(place));
     }
-  }
+  });
+  lanes.meet();
+  const float greatest = lanes.greatest(n, -3.4e38f, [&](int i) { return weight(i); });
+  lanes.meet();
   const std::uint32_t shuffle = site ^ 0xc0000000u;
-  for (int i = n - 1; i > 0; --i) {
-    const int other =
-        bounded(draws.bits(shuffle, row, static_cast<std::uint32_t>(i)).word[0], i + 1);
-    const float moved = weight(i);
-    weight(i) = weight(other);
-    weight(other) = moved;
-  }
+  lanes.in_turn(
+      n - 1,
+      [&](int k) {
+        const int i = n - 1 - k;
+        return bounded(draws.bits(shuffle, row, static_cast<std::uint32_t>(i)).word[0], i + 1);
+      },
+      [&](int k, int other) {
+        if (!lanes.leads()) return;
+        const float moved = weight(n - 1 - k);
+        weight(n - 1 - k) = weight(other);
+        weight(other) = moved;
+      });
+  lanes.meet();
   float squares = 0.0f;
-  for (int i = 0; i < n; ++i) {
-    const float value = elementary::exp(weight(i) - greatest);
-    weight(i) = value;
-    squares = elementary::fma(value, value, squares);
-  }
+  lanes.in_turn(
+      n,
+      [&](int i) {
+        const float value = elementary::exp(weight(i) - greatest);
+        weight(i) = value;
+        return value;
+      },
+      [&](int, float value) { squares = elementary::fma(value, value, squares); });
   const float scale = elementary::square_root(static_cast<float>(n) / squares);
-  for (int i = 0; i < n; ++i) weight(i) = weight(i) * scale;
+  lanes.meet();
+  lanes.each(n, [&](int i) { weight(i) = weight(i) * scale; });
+  lanes.meet();
 }
 
 // Of this dataset's laws.
-template <class F>
-CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Draws& draws, std::uint32_t site,
-                                            std::uint32_t row, int n, const F& weight) {
-  draw_weights(draws, site, row, n, law_of(draws, Number::weights_decay),
+template <class Lanes, class F>
+CAUSEWAY_HOST_DEVICE void draw_weights(const Lanes& lanes, const Draws& draws, std::uint32_t site,
+                                       std::uint32_t row, int n, const F& weight) {
+  draw_weights(lanes, draws, site, row, n, law_of(draws, Number::weights_decay),
                law_of(draws, Number::weights_spread), weight);
 }
 
@@ -199,18 +220,20 @@ CAUSEWAY_HOST_DEVICE int categories_of(Choice choice) {
 // `even`: all categories alike, as the reference draws them.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_choices(W& w, bool even, ChoiceTable& table) {
-  for_each(w.team, static_cast<int>(Choice::n_choices), [&](int name) {
+  w.team.columns(static_cast<int>(Choice::n_choices), [&](int name, const auto& lanes) {
     const int n = categories_of(static_cast<Choice>(name));
     float* weights = table.cumulative[name];
     if (even) {
-      for (int i = 0; i < n; ++i) weights[i] = 1.0f;
+      lanes.each(n, [&](int i) { weights[i] = 1.0f; });
+      lanes.meet();
     } else {
       const auto at = static_cast<std::uint32_t>(name);
       const Law decay = law_from(w.draws.bits(kMetaSite + 1, at));
       const Law spread = law_from(w.draws.bits(kMetaSite + 2, at));
-      draw_weights(w.draws, kMetaSite + 3, at, n, decay, spread,
+      draw_weights(lanes, w.draws, kMetaSite + 3, at, n, decay, spread,
                    [&](int i) -> float& { return weights[i]; });
     }
+    if (!lanes.leads()) return;
     for (int i = 1; i < n; ++i) weights[i] += weights[i - 1];
   });
   w.team.sync();

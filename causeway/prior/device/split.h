@@ -102,29 +102,43 @@ CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, ForestData data, Fores
   }
 }
 
-// f(cell, row, value) for every entry in order, the numbers of eight loaded together.
-template <class F>
-CAUSEWAY_HOST_DEVICE void walk_entries(ForestData data, ForestTree tree, int feature, const F& f) {
-  constexpr int kTogether = 8;
+inline constexpr int kTogether = 8;  // entries whose numbers are loaded together
+
+CAUSEWAY_HOST_DEVICE void load_words(const std::int32_t* from, int (&words)[kTogether]) {
+#if defined(__CUDA_ARCH__)
+  const int4 low = *reinterpret_cast<const int4*>(from);
+  const int4 high = *reinterpret_cast<const int4*>(from + 4);
+  words[0] = low.x, words[1] = low.y, words[2] = low.z, words[3] = low.w;
+  words[4] = high.x, words[5] = high.y, words[6] = high.z, words[7] = high.w;
+#else
+  for (int k = 0; k < kTogether; ++k) words[k] = from[k];
+#endif
+}
+
+// one(cell, row, value) for every entry in order; of eight at a time, unless all(cells, rows,
+// values) says that it has seen to them, as it can where they are of one cell.
+template <class All, class One>
+CAUSEWAY_HOST_DEVICE void walk_entries(ForestData data, ForestTree tree, int feature,
+                                       const All& all, const One& one) {
   const float* x = data.x + feature;
-  for (int first = 0; first < data.n_rows; first += kTogether) {
+  int first = 0;
+  for (; first + kTogether <= data.n_rows; first += kTogether) {
     int rows[kTogether];
     int cells[kTogether];
     float values[kTogether];
-    CAUSEWAY_UNROLL
-    for (int k = 0; k < kTogether; ++k) {
-      const int i = first + k < data.n_rows ? first + k : data.n_rows - 1;
-      rows[k] = tree.rows[i];
-      cells[k] = tree.cell[i];
-    }
+    load_words(tree.rows + first, rows);
+    load_words(tree.cell + first, cells);
     CAUSEWAY_UNROLL
     for (int k = 0; k < kTogether; ++k) {
       values[k] = x[static_cast<std::int64_t>(rows[k]) * data.row_stride];
     }
+    if (all(cells, rows, values)) continue;
     CAUSEWAY_UNROLL
-    for (int k = 0; k < kTogether; ++k) {
-      if (first + k < data.n_rows) f(cells[k], rows[k], values[k]);
-    }
+    for (int k = 0; k < kTogether; ++k) one(cells[k], rows[k], values[k]);
+  }
+  for (; first < data.n_rows; ++first) {
+    const int row = tree.rows[first];
+    one(tree.cell[first], row, x[static_cast<std::int64_t>(row) * data.row_stride]);
   }
 }
 
@@ -147,15 +161,24 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, Fore
     tree.candidate[at] = threshold >= high ? low : threshold;
     tree.best[at] = high - low > 1e-7f ? 0.0f : -1.0f;
   };
-  walk_entries(data, tree, feature, [&](int cell, int, float value) {
+  const auto see = [&](float value) {
+    low = value < low ? value : low;
+    high = value > high ? value : high;
+  };
+  const auto all = [&](const auto& cells, const auto&, const auto& values) {
+    if (cells[0] >> bits != node || cells[kTogether - 1] >> bits != node) return false;
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < kTogether; ++k) see(values[k]);
+    return true;
+  };
+  walk_entries(data, tree, feature, all, [&](int cell, int, float value) {
     if (cell >> bits != node) {
       end_node();
       node = cell >> bits;
       low = 3.4e38f;
       high = -3.4e38f;
     }
-    low = value < low ? value : low;
-    high = value > high ? value : high;
+    see(value);
   });
   end_node();
 }
@@ -172,28 +195,35 @@ CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTr
   double right = 0.0;
   int n = 0;
   int n_left = 0;
-  int all = 0;
+  int here = 0;
   int inside = 0;
   const auto end_cell = [&] {
     const double l = inside;
-    const double r = all - inside;
+    const double r = here - inside;
     left += l * l;
     right += r * r;
-    n += all;
+    n += here;
     n_left += inside;
-    all = 0;
+    here = 0;
     inside = 0;
   };
   const auto end_node = [&] {
     if (cell < 0 || !splits) return;
     tree.best[at] = n_left > 0 && n_left < n ? split_score(left, right, n_left, n - n_left) : -1.0f;
   };
-  walk_entries(data, tree, feature, [&](int here, int, float value) {
-    if (here != cell) {
+  const auto all = [&](const auto& cells, const auto&, const auto& values) {
+    if (cells[0] != cell || cells[kTogether - 1] != cell) return false;
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < kTogether; ++k) inside += values[k] <= threshold ? 1 : 0;
+    here += kTogether;
+    return true;
+  };
+  walk_entries(data, tree, feature, all, [&](int next, int, float value) {
+    if (next != cell) {
       end_cell();
-      if (cell < 0 || here >> bits != cell >> bits) {
+      if (cell < 0 || next >> bits != cell >> bits) {
         end_node();
-        at = (here >> bits) * data.n_features + feature;
+        at = (next >> bits) * data.n_features + feature;
         threshold = tree.candidate[at];
         splits = tree.best[at] >= 0.0f;
         left = 0.0;
@@ -201,9 +231,9 @@ CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTr
         n = 0;
         n_left = 0;
       }
-      cell = here;
+      cell = next;
     }
-    ++all;
+    ++here;
     inside += value <= threshold ? 1 : 0;
   });
   end_cell();
@@ -229,7 +259,8 @@ CAUSEWAY_HOST_DEVICE_CALL void score_numbers(const W&, ForestData data, ForestTr
     tree.best[at] =
         n_left > 0 && n_left < n ? split_score(l * l, r * r, n_left, n - n_left) : -1.0f;
   };
-  walk_entries(data, tree, feature, [&](int cell, int row, float value) {
+  const auto none = [](const auto&, const auto&, const auto&) { return false; };
+  walk_entries(data, tree, feature, none, [&](int cell, int row, float value) {
     if (cell >> bits != node) {
       end_node();
       node = cell >> bits;

@@ -43,8 +43,10 @@ CAUSEWAY_HOST_DEVICE float from_order_key(std::uint32_t key) {
 
 // The lanes of one thread.
 struct SoloLanes {
+  // Whether this lane does what only one shall.
+  CAUSEWAY_HOST_DEVICE bool leads() const { return true; }
   // After what a lane wrote and before another reads it.
-  void meet() const {}
+  CAUSEWAY_HOST_DEVICE void meet() const {}
   template <class F>
   float sum(int n, const F& f) const {
     float lane[kLanes] = {};
@@ -60,7 +62,7 @@ struct SoloLanes {
   }
   // Of finite numbers; `first` where there are none.
   template <class F>
-  float greatest(int n, float first, const F& f) const {
+  CAUSEWAY_HOST_DEVICE float greatest(int n, float first, const F& f) const {
     float result = first;
     for (int i = 0; i < n; ++i) {
       const float value = f(i);
@@ -82,8 +84,13 @@ struct SoloLanes {
     return place;
   }
   template <class F>
-  void each(int n, const F& f) const {
+  CAUSEWAY_HOST_DEVICE void each(int n, const F& f) const {
     for (int i = 0; i < n; ++i) f(i);
+  }
+  // take(i, make(i)) for i = 0 ... n - 1: lanes make what every lane then takes in turn.
+  template <class Make, class Take>
+  CAUSEWAY_HOST_DEVICE void in_turn(int n, const Make& make, const Take& take) const {
+    for (int i = 0; i < n; ++i) take(i, make(i));
   }
   // put(i, c, place) for c = which(i) of n entries: the next place of c, which moves on.
   template <class Which, class Put>

@@ -46,10 +46,14 @@ struct ForestTree {
   float* leaf;       // (leaves, groups)
   std::uint8_t* seen;
 
+  // So that eight entries can be loaded at once.
+  static CAUSEWAY_HOST_DEVICE std::int64_t rows_room(ForestData data) {
+    return (std::int64_t{data.n_rows} + 7) / 8 * 8;
+  }
   static CAUSEWAY_HOST_DEVICE std::int64_t floats(ForestData data, int n_groups, int bits) {
-    const std::int64_t words =
-        4 * std::int64_t{data.n_rows} + (std::int64_t{kForestLeaves} << bits) +
-        std::int64_t{kForestLeaves} * (4 + data.n_features + n_groups) + (data.n_rows + 3) / 4;
+    const std::int64_t words = 4 * rows_room(data) + (std::int64_t{kForestLeaves} << bits) +
+                               std::int64_t{kForestLeaves} * (4 + data.n_features + n_groups) +
+                               (data.n_rows + 3) / 4;
     return (words + 15) / 16 * 16;
   }
 
@@ -65,13 +69,13 @@ struct ForestTree {
       return reinterpret_cast<std::int32_t*>(take(count));
     };
     sums = take_words(2 * kForestLeaves);
-    std::int32_t* entries[2] = {take_words(2 * std::int64_t{data.n_rows}),
-                                take_words(2 * std::int64_t{data.n_rows})};
+    const std::int64_t room = rows_room(data);
+    std::int32_t* entries[2] = {take_words(2 * room), take_words(2 * room)};
     const bool odd = level % 2 == 1;
     rows = odd ? entries[1] : entries[0];
     moved = odd ? entries[0] : entries[1];
-    cell = rows + data.n_rows;
-    moved_cell = moved + data.n_rows;
+    cell = rows + room;
+    moved_cell = moved + room;
     cursor = take_words(std::int64_t{kForestLeaves} << bits);
     split = take_words(kForestLeaves);
     threshold = take(kForestLeaves);

@@ -1,0 +1,109 @@
+// Random quadratic functions.
+#pragma once
+
+#include "causeway/prior/device/matrix.h"
+
+namespace causeway::prior {
+
+inline constexpr int kQuadraticInputs = 20;
+
+// x_i x_j for all i <= j, one after the other, a constant 1 being the last x; as inputs of
+// multiply_tiles.
+template <int kEach>
+struct ProductWalk {
+  const float* data;
+  const std::int32_t* places;  // where the columns begin
+  int n_used;
+  int i = 0;
+  int j = 0;
+  float first[kEach] = {};
+
+  CAUSEWAY_HOST_DEVICE void next(int, const int (&rows)[kEach], float (&values)[kEach]) {
+    if (j == i) {
+      CAUSEWAY_UNROLL
+      for (int b = 0; b < kEach; ++b) first[b] = i < n_used ? data[places[i] + rows[b]] : 1.0f;
+    }
+    CAUSEWAY_UNROLL
+    for (int b = 0; b < kEach; ++b) {
+      values[b] = j < n_used ? first[b] * data[places[j] + rows[b]] : first[b];
+    }
+    if (++j > n_used) j = ++i;
+  }
+};
+
+struct Products {
+  const float* data;
+  const std::int32_t* places;
+  int n_used;
+
+  template <int kEach>
+  CAUSEWAY_HOST_DEVICE ProductWalk<kEach> walk() const {
+    return {data, places, n_used};
+  }
+};
+
+// The products of quadratic_function with their factors, by many: none is stored. The
+// places of the columns lie in the memory that was taken for them all.
+template <class W, class Used>
+CAUSEWAY_HOST_DEVICE void multiply_products(W& w, Columns x, const Used& used, int n_used,
+                                            const float* folded, Columns products, Columns out) {
+  const int pitch = tiled(out.n_columns);
+  const Scratch scratch(w.arena);
+  float* turned = w.arena.take(static_cast<std::int64_t>(products.n_columns) * pitch);
+  if (w.arena.failed) return;
+  auto* places = reinterpret_cast<std::int32_t*>(products.data);
+  for_each(w.team, n_used, [&](int i) { places[i] = used(i) * x.stride; });
+  turn_factors(w, folded, products.n_columns, out.n_columns, pitch, turned);
+  multiply_by_many(w, products.n_columns, Products{x.data, places, n_used}, turned, pitch, out);
+  w.team.sync();
+}
+
+// sum_ij T_oij x_i x_j over up to 20 random columns and a constant: linear in the products, of
+// which those of i < j stand for two.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void quadratic_function(W& w, Columns x, Columns out) {
+  constexpr int kRows = W::Team::kRows;
+  const Order order(w.draws, w.next_site(), x.n_columns);
+  const int n_used = x.n_columns < kQuadraticInputs ? x.n_columns : kQuadraticInputs;
+  const int n = n_used + 1;
+  const int n_products = n * (n + 1) / 2;
+  const auto used = [&](int i) { return x.n_columns > kQuadraticInputs ? order(i) : i; };
+  const Scratch scratch(w.arena);
+  const MatrixShape shape{out.n_columns, n, n};
+  float* tensor = w.arena.take(shape.size());
+  float* folded = w.arena.take(static_cast<std::int64_t>(out.n_columns) * n_products);
+  const Columns products = w.take_columns(n_products);
+  if (w.arena.failed) return;
+  random_matrix(w, shape, tensor);
+  if (w.arena.failed) return;
+  for (int i = 0; W::Team::kTraces && i < n_used; ++i) note(w.team, "used", used(i));
+  note_array(w.team, "tensor", tensor, shape.size());
+  for_each(w.team, out.n_columns, [&](int o) {
+    const float* of = tensor + static_cast<std::int64_t>(o) * n * n;
+    float* to = folded + static_cast<std::int64_t>(o) * n_products;
+    for (int i = 0; i < n; ++i) {
+      for (int j = i; j < n; ++j) *to++ = i == j ? of[i * n + j] : of[i * n + j] + of[j * n + i];
+    }
+  });
+  w.team.sync();
+  if constexpr (W::Team::kRows == 1)
+    return multiply_products(w, x, used, n_used, folded, products, out);
+  int at = 0;
+  for (int i = 0; i < n; ++i) {
+    const float* first = x.column(i < n_used ? used(i) : 0);
+    for (int j = i; j < n; ++j, ++at) {
+      const float* second = x.column(j < n_used ? used(j) : 0);
+      float* to = products.column(at);
+      for_rows(w.team, w.n_rows, [&](int row) {
+        for (int b = 0; b < kRows; ++b) {
+          const float one = i < n_used ? first[row + b] : 1.0f;
+          to[row + b] = j < n_used ? one * second[row + b] : one;
+        }
+      });
+    }
+  }
+  w.team.sync();
+  multiply(w, products, folded, out);
+}
+
+}  // namespace causeway::prior

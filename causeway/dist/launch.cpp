@@ -87,7 +87,8 @@ bool read_meeting(const Variables& variables, Launch& launch) {
 
 Launch finish_torchrun(const Variables& variables, Launch launch) {
   launch.launcher = Launcher::torchrun;
-  launch.run_name = variables("TORCHELASTIC_RUN_ID").value_or("");
+  launch.run_name = variables("TORCHELASTIC_RUN_ID").value_or("") + "." +
+                    variables("TORCHELASTIC_RESTART_COUNT").value_or("");
   if (launch.size == 1) return launch;
   if (!read_meeting(variables, launch)) {
     refuse(

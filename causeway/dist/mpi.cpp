@@ -125,12 +125,7 @@ class Mpi final : public Transport {
                             MPI_STATUSES_IGNORE),
                 "MPI_Testall");
       if (done != 0) return;
-      if (steady_clock::now() - begin > timeout_) {
-        fail(ErrorKind::distributed, "exchange",
-             fmt::format("rank {} waited {:g} s for the other ranks; one may hang or compute "
-                         "something else: see their output, or allow more by CAUSEWAY_DIST_TIMEOUT",
-                         rank(), std::chrono::duration<double>(timeout_).count()));
-      }
+      check_waiting(begin, timeout_, "another rank");
       constexpr int kEager = 200;
       if (asked < kEager) {
         std::this_thread::yield();

@@ -216,6 +216,10 @@ class Meeting {
       text.resize(verdict.length);
       heard = peer(0).receive(std::as_writable_bytes(std::span(text)), later);
     }
+    if (!heard && steady_clock::now() >= later) {
+      give_up(fmt::format("rank {} waited {:g} s at rank 0 for the other ranks; see their output",
+                          launch_.rank, seconds()));
+    }
     if (!heard) give_up("rank 0 ended while the group came together; see its output");
     if (verdict.good == 0) give_up(text);
     return text;

@@ -35,6 +35,7 @@ struct Flow {
   std::size_t done = 0;  // bytes, of both
 
   bool finished() const { return body.empty() || done == sizeof(Frame) + body.size(); }
+  bool torn() const { return done > 0 && !finished(); }
 };
 using Sending = Flow<const std::byte>;
 using Receiving = Flow<std::byte>;
@@ -44,31 +45,30 @@ class Tcp final : public Transport {
   Tcp(const Launch& launch, const Timeouts& timeouts)
       : Transport(launch.rank, launch.size),
         timeout_(timeouts.collective),
-        peers_(meet(launch, timeouts.join)) {}
+        peers_(meet(launch, timeouts.join)),
+        sending_(peers_.size()),
+        receiving_(peers_.size()) {}
 
   void exchange(const Outgoing& out, const Incoming& in) override {
-    std::vector<Sending> sending(peers_.size());
-    std::vector<Receiving> receiving(peers_.size());
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       if (!peers_[r]) continue;
-      sending[r].body = out[r];
-      sending[r].frame.length = out[r].size();
-      receiving[r].body = in[r];
+      sending_[r] = {{FrameKind::data, 0, out[r].size()}, out[r]};
+      receiving_[r] = {{}, in[r]};
     }
-    const auto deadline = steady_clock::now() + timeout_;
-    while (wait_for_traffic(sending, receiving, deadline)) {
+    const auto begin = steady_clock::now();
+    while (wait_for_traffic(begin)) {
       for (const pollfd& ready : polled_) {
         if (ready.revents == 0) continue;
         const std::size_t r = rank_of(ready);
-        if ((ready.revents & POLLOUT) != 0 && !push(sending[r], r)) {
+        if ((ready.revents & POLLOUT) != 0 && !push(sending_[r], r)) {
           // Its last words, if any, are still to be read.
-          sending[r].body = {};
-          if (receiving[r].finished()) {
+          sending_[r] = {};
+          if (receiving_[r].finished()) {
             look_at(r);
             lose(r, EPIPE);
           }
         }
-        if ((ready.revents & ~POLLOUT) != 0) pull(receiving[r], r);
+        if ((ready.revents & ~POLLOUT) != 0) pull(receiving_[r], r);
       }
     }
   }
@@ -87,8 +87,10 @@ class Tcp final : public Transport {
   void leave(const std::string& failure) noexcept override {
     const Frame frame{failure.empty() ? FrameKind::left : FrameKind::failed, 0, failure.size()};
     const auto deadline = steady_clock::now() + std::chrono::seconds(1);
-    for (const Socket& peer : peers_) {
-      if (!peer) continue;
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      const Socket& peer = peers_[r];
+      // In the middle of a frame there is no place for words: that the connection ends must do.
+      if (!peer || sending_[r].torn()) continue;
       // Who is gone does not hear it, and that is no matter.
       peer.send(std::as_bytes(std::span(&frame, 1)), deadline) &&
           peer.send(std::as_bytes(std::span(failure)), deadline);
@@ -105,29 +107,22 @@ class Tcp final : public Transport {
   }
 
   // Until some socket is ready; false when all is sent and received.
-  bool wait_for_traffic(const std::vector<Sending>& sending,
-                        const std::vector<Receiving>& receiving, Deadline deadline) {
+  bool wait_for_traffic(steady_clock::time_point begin) {
     polled_.clear();
-    std::string silent;
+    std::string awaited;
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       if (!peers_[r]) continue;
       short events = 0;
-      if (!sending[r].finished()) events |= POLLOUT;
-      if (!receiving[r].finished()) events |= POLLIN;
+      if (!sending_[r].finished()) events |= POLLOUT;
+      if (!receiving_[r].finished()) events |= POLLIN;
       if (events == 0) continue;
       polled_.push_back({peers_[r].descriptor(), events, 0});
-      silent += (silent.empty() ? "" : ", ") + std::to_string(r);
+      awaited += (awaited.empty() ? "rank " : ", ") + std::to_string(r);
     }
     if (polled_.empty()) return false;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
-    if (left.count() <= 0) {
-      fail(ErrorKind::distributed, "exchange",
-           fmt::format("rank {} waited {:g} s for rank {}; it may hang or compute something else: "
-                       "see its output, or allow more by CAUSEWAY_DIST_TIMEOUT",
-                       rank(), std::chrono::duration<double>(timeout_).count(), silent));
-    }
-    ::poll(polled_.data(), polled_.size(),
-           static_cast<int>(std::min<std::int64_t>(left.count(), 1000)));
+    check_waiting(begin, timeout_, awaited);
+    constexpr int kGlance = 200;  // milliseconds
+    ::poll(polled_.data(), polled_.size(), kGlance);
     return true;
   }
 
@@ -202,6 +197,8 @@ class Tcp final : public Transport {
 
   std::chrono::milliseconds timeout_;
   std::vector<Socket> peers_;
+  std::vector<Sending> sending_;  // of the exchange under way, or the last one
+  std::vector<Receiving> receiving_;
   std::vector<pollfd> polled_;
 };
 

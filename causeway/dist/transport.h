@@ -5,6 +5,8 @@
 
 #include "causeway/dist/group.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -17,7 +19,8 @@ namespace causeway::dist {
 using Outgoing = std::vector<std::span<const std::byte>>;
 using Incoming = std::vector<std::span<std::byte>>;
 
-// One thread makes, uses and destroys it. Every error is a distributed one and ends its use.
+// One thread makes, uses and destroys it; another may interrupt it. Every error is a distributed
+// one and ends its use.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -33,12 +36,21 @@ class Transport {
   // The last call. `failure` is empty, or goes to the other ranks as the reason why this one ends.
   virtual void leave(const std::string& failure) noexcept = 0;
 
+  // An exchange that is waiting for others throws, within a second.
+  void interrupt() { interrupted_ = true; }
+
  protected:
   Transport(int rank, int size) : rank_(rank), size_(size) {}
+
+  // While an exchange waits since `begin` for `ranks`: throws where it was interrupted or took too
+  // long.
+  void check_waiting(std::chrono::steady_clock::time_point begin, std::chrono::milliseconds limit,
+                     const std::string& ranks) const;
 
  private:
   int rank_;
   int size_;
+  std::atomic<bool> interrupted_ = false;
 };
 
 std::unique_ptr<Transport> connect_tcp(const Launch& launch, const Timeouts& timeouts);

@@ -58,6 +58,7 @@ void Worker::watch(std::shared_ptr<DeviceCollectives> device) {
 
 void Worker::give_up(const std::string& reason) {
   note_failure(Error(ErrorKind::distributed, reason));
+  transport_->interrupt();
 }
 
 void Worker::serve(const Connect& connect, std::promise<void> connected) {

@@ -41,6 +41,7 @@ class GradientSync {
   void finish();
 
   std::size_t n_buckets() const { return buckets_.size(); }
+  std::size_t n_started() const { return n_started_; }  // buckets sent since begin()
 
  private:
   struct Bucket {

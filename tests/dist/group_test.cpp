@@ -213,6 +213,28 @@ TEST(Group, ARankThatFailsIsNamedAndEndsTheOthers) {
   EXPECT_SAYS(messages[2], "rank 1 failed");
 }
 
+TEST(Group, ARankThatFailsDoesNotWaitForWhatItStarted) {
+  std::chrono::duration<double> taken{};
+  const auto messages = run_ranks(2, [&](Group& group) {
+    group.barrier();
+    if (group.rank() == 0) std::this_thread::sleep_for(2s);  // computes, and starts nothing
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      if (group.rank() == 1) {
+        Group mine = std::move(group);
+        mine.start_all_reduce(zeros({4}));
+        fail(ErrorKind::io, "test", "no such file");
+      }
+    } catch (const Error&) {
+      taken = std::chrono::steady_clock::now() - begin;
+      throw;
+    }
+    group.check();
+  });
+  EXPECT_LT(taken.count(), 1.5);
+  EXPECT_SAYS(messages[0], "rank 1 failed");
+}
+
 TEST(Group, AfterAnErrorEveryCallThrowsIt) {
   const auto messages = run_ranks(2, [](Group& group) {
     EXPECT_THROW(group.all_reduce(zeros({group.rank() + 1})), Error);

@@ -8,8 +8,8 @@
 //   pending.wait();
 //
 // Tensors of the CPU go through MPI under mpirun and through TCP otherwise, those of a GPU through
-// NCCL. On the CPU the ranks' values are taken in rank order, so that the bits are always the same;
-// on every rank they are the same everywhere.
+// NCCL. All ranks get the same bits; on the CPU the ranks' values are combined in rank order, so
+// that these never depend on timing.
 #pragma once
 
 #include "causeway/dist/launch.h"

@@ -5,6 +5,7 @@
 #include "causeway/dist/transport.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -63,10 +64,7 @@ class Tcp final : public Transport {
         if ((ready.revents & POLLOUT) != 0 && !push(sending_[r], r)) {
           // Its last words, if any, are still to be read.
           sending_[r] = {};
-          if (receiving_[r].finished()) {
-            look_at(r);
-            lose(r, EPIPE);
-          }
+          if (receiving_[r].finished()) lose(r, EPIPE);
         }
         if ((ready.revents & ~POLLOUT) != 0) pull(receiving_[r], r);
       }
@@ -76,11 +74,13 @@ class Tcp final : public Transport {
   void check() override {
     polled_.clear();
     for (const Socket& peer : peers_) {
-      if (peer) polled_.push_back({peer.descriptor(), POLLIN | POLLRDHUP, 0});
+      if (peer) polled_.push_back({peer.descriptor(), POLLRDHUP, 0});
     }
     if (::poll(polled_.data(), polled_.size(), 0) <= 0) return;
     for (const pollfd& ready : polled_) {
-      if (ready.revents != 0) look_at(rank_of(ready));
+      if (ready.revents == 0) continue;
+      const std::size_t r = rank_of(ready);
+      if (!has_left(r)) lose(r, 0);
     }
   }
 
@@ -143,14 +143,14 @@ class Tcp final : public Transport {
 
   void pull(Receiving& flow, std::size_t r) {
     // Where nothing is expected, only the end of the connection can have been noticed.
-    if (flow.finished()) return look_at(r);
+    if (flow.finished()) lose(r, 0);
     while (!flow.finished()) {
       const auto head = std::as_writable_bytes(std::span(&flow.frame, 1));
       const auto piece = flow.done < head.size() ? head.subspan(flow.done)
                                                  : flow.body.subspan(flow.done - head.size());
       const ssize_t got = ::recv(peers_[r].descriptor(), piece.data(), piece.size(), 0);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-      if (got <= 0) return lose(r, got == 0 ? 0 : errno);
+      if (got <= 0) throw_lost(r, got == 0 ? 0 : errno);
       flow.done += static_cast<std::size_t>(got);
       if (flow.done == head.size()) read_head(flow, r);
     }
@@ -175,20 +175,32 @@ class Tcp final : public Transport {
     fail(ErrorKind::distributed, "group", fmt::format("rank {} failed: {}", r, reason));
   }
 
-  // A socket that nothing is expected from has something to say: the first frame of a rank that is
-  // ahead of this one, or its end.
-  void look_at(std::size_t r) {
+  // Whether a rank that ended did so in good order, between two collectives.
+  bool has_left(std::size_t r) const {
     Frame frame;
     const ssize_t got =
         ::recv(peers_[r].descriptor(), &frame, sizeof(frame), MSG_PEEK | MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (got <= 0) return lose(r, got == 0 ? 0 : errno);
-    if (got < static_cast<ssize_t>(sizeof(frame)) || frame.kind != FrameKind::failed) return;
-    ::recv(peers_[r].descriptor(), &frame, sizeof(frame), 0);
-    throw_reason(r, frame.length);
+    return got == static_cast<ssize_t>(sizeof(frame)) && frame.kind == FrameKind::left;
   }
 
+  // A rank ended in the middle of a collective, at least of one that this rank has yet to begin.
+  // Behind what it sent for that, it may have said why.
   [[noreturn]] void lose(std::size_t r, int error) {
+    const auto deadline = steady_clock::now() + std::chrono::seconds(1);
+    Frame frame;
+    while (peers_[r].receive(std::as_writable_bytes(std::span(&frame, 1)), deadline)) {
+      if (frame.kind == FrameKind::failed) throw_reason(r, frame.length);
+      std::array<std::byte, 4096> skipped;
+      for (std::uint64_t left = frame.length; left > 0;) {
+        const auto piece = std::span(skipped).first(std::min<std::uint64_t>(left, skipped.size()));
+        if (!peers_[r].receive(piece, deadline)) throw_lost(r, error);
+        left -= piece.size();
+      }
+    }
+    throw_lost(r, error);
+  }
+
+  [[noreturn]] static void throw_lost(std::size_t r, int error) {
     fail(ErrorKind::distributed, "group",
          fmt::format("rank {} is lost: its process or machine ended without leaving the group{}; "
                      "see its output",

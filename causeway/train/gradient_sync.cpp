@@ -145,7 +145,6 @@ void GradientSync::start_full_buckets() {
 void GradientSync::finish() {
   if (!active_) return;
   active_ = false;
-  const autograd::NoGrad plain;
   for (Entry& entry : entries_) {
     if (entry.arrived) continue;
     const std::optional<Tensor> before = autograd::gradient_of(entry.parameter);

@@ -8,6 +8,7 @@
 
 #include <queue>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -58,8 +59,9 @@ class Walk {
     }
   };
   struct NodeState {
-    std::vector<Record*> results;  // those that were reached
-    std::int64_t waiting = 0;      // how many of them are not complete
+    // Those that were reached; kept alive, for the nodes that used them let go of them.
+    std::vector<std::shared_ptr<Record>> results;
+    std::int64_t waiting = 0;  // how many of them are not complete
   };
 
   class Pass;
@@ -71,7 +73,7 @@ class Walk {
       if (!pending_.try_emplace(record.get()).second || record->node == nullptr) return;
       NodeState& state = nodes_[record->node.get()];
       if (state.results.empty()) stack.push_back(record->node);
-      state.results.push_back(record.get());
+      state.results.push_back(record);
       ++state.waiting;
     };
     reach(root);
@@ -193,15 +195,15 @@ class Walk::Pass : public Backward {
 };
 
 void Walk::visit(Node& node) {
-  const NodeState& state = nodes_[&node];
+  NodeState& state = nodes_[&node];
   std::vector<std::optional<Tensor>> gradients(node.results.size());
   bool any = false;
-  for (Record* record : state.results) {
-    std::optional<Tensor>& sum = pending_[record].sum;
+  for (const std::shared_ptr<Record>& record : state.results) {
+    std::optional<Tensor>& sum = pending_[record.get()].sum;
     any = any || sum.has_value();
-    gradients[static_cast<std::size_t>(record->output)] = std::move(sum);
-    sum.reset();
+    gradients[static_cast<std::size_t>(record->output)] = std::exchange(sum, std::nullopt);
   }
+  state.results.clear();
   if (!node.rule) {
     fail(ErrorKind::invalid_argument, "backward",
          fmt::format("the tape behind {} was released by an earlier backward; pass "

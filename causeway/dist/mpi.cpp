@@ -1,0 +1,157 @@
+// Ranks over MPI, as mpirun starts them. Only the worker's thread calls MPI, except for its end.
+#include "causeway/core/error.h"
+#include "causeway/dist/transport.h"
+
+#include <climits>
+#include <cstdlib>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <mpi.h>
+
+namespace causeway::dist {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+void check_mpi(int status, const char* call) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  fail(ErrorKind::distributed, call, std::string(text, static_cast<std::size_t>(length)));
+}
+
+// MPI lives once in a process. It ends with the process, unless a group has failed: mpirun then
+// sees that this rank ended early, and ends the others.
+class Library {
+ public:
+  static Library& instance() {
+    static Library library;
+    return library;
+  }
+  void set_failed() { failed_ = true; }
+
+ private:
+  Library() {
+    int running = 0;
+    MPI_Initialized(&running);
+    if (running != 0) return;  // somebody else's, who also ends it
+    int provided = 0;
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init");
+    ours_ = true;
+    if (provided < MPI_THREAD_SERIALIZED) {
+      fail(ErrorKind::distributed, "MPI_Init",
+           "this MPI does not work with threads; use one that gives MPI_THREAD_SERIALIZED");
+    }
+  }
+  ~Library() {
+    int ended = 0;
+    MPI_Finalized(&ended);
+    if (ours_ && !failed_ && ended == 0) MPI_Finalize();
+  }
+
+  bool ours_ = false;
+  bool failed_ = false;
+};
+
+class Mpi final : public Transport {
+ public:
+  Mpi(const Launch& launch, const Timeouts& timeouts)
+      : Transport(launch.rank, launch.size),
+        library_(Library::instance()),
+        timeout_(timeouts.collective) {
+    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &ranks_), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN);
+    int rank_here = 0;
+    int size_here = 0;
+    MPI_Comm_rank(ranks_, &rank_here);
+    MPI_Comm_size(ranks_, &size_here);
+    if (rank_here != rank() || size_here != size()) {
+      fail(ErrorKind::distributed, "group",
+           fmt::format("mpirun says rank {} of {}, the MPI library says rank {} of {}; they are of "
+                       "different installations",
+                       rank(), size(), rank_here, size_here));
+    }
+  }
+
+  void exchange(const Outgoing& out, const Incoming& in) override {
+    std::vector<MPI_Request> requests;
+    for (int r = 0; r < size(); ++r) {
+      const auto& to = out[static_cast<std::size_t>(r)];
+      const auto& from = in[static_cast<std::size_t>(r)];
+      if (r == rank()) continue;
+      if (!from.empty()) {
+        check_mpi(MPI_Irecv(from.data(), count(from.size()), MPI_BYTE, r, 0, ranks_,
+                            &requests.emplace_back()),
+                  "MPI_Irecv");
+      }
+      if (!to.empty()) {
+        check_mpi(MPI_Isend(to.data(), count(to.size()), MPI_BYTE, r, 0, ranks_,
+                            &requests.emplace_back()),
+                  "MPI_Isend");
+      }
+    }
+    finish(requests);
+  }
+
+  void check() override {}  // mpirun looks after the ranks
+
+  void leave(const std::string& failure) noexcept override {
+    if (failure.empty()) {
+      MPI_Comm_free(&ranks_);
+    } else {
+      library_.set_failed();
+    }
+  }
+
+ private:
+  static int count(std::size_t bytes) {
+    if (bytes > INT_MAX) {
+      fail(ErrorKind::distributed, "exchange",
+           fmt::format("{} bytes are more than one MPI message holds", bytes));
+    }
+    return static_cast<int>(bytes);
+  }
+
+  // Asks at short intervals: MPI's own waiting has no end, and takes a whole core.
+  void finish(std::vector<MPI_Request>& requests) const {
+    const auto begin = steady_clock::now();
+    for (int asked = 0;; ++asked) {
+      int done = 0;
+      check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+                            MPI_STATUSES_IGNORE),
+                "MPI_Testall");
+      if (done != 0) return;
+      check_waiting(begin, timeout_, "another rank");
+      constexpr int kEager = 200;
+      if (asked < kEager) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+      }
+    }
+  }
+
+  Library& library_;
+  std::chrono::milliseconds timeout_;
+  MPI_Comm ranks_ = MPI_COMM_NULL;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> connect_mpi(const Launch& launch, const Timeouts& timeouts) {
+  return std::make_unique<Mpi>(launch, timeouts);
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all(text, static_cast<std::size_t>(length));
+  return all.substr(0, all.find(','));
+}
+
+}  // namespace causeway::dist

@@ -1,0 +1,241 @@
+// Collectives by NCCL. The communicator is a non-blocking one: no call into the library waits
+// without an end, and another thread can abort what hangs for want of a rank.
+#include "causeway/dist/nccl.h"
+
+#include "causeway/core/error.h"
+#include "causeway/runtime/cuda_check.h"
+#include "causeway/runtime/graph.h"
+
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <nccl.h>
+
+namespace causeway::dist {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+ncclDataType_t type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return ncclFloat64;
+    case DType::f32: return ncclFloat32;
+    case DType::bf16: return ncclBfloat16;
+    case DType::i64: return ncclInt64;
+    default: fail(ErrorKind::internal, "nccl", "a dtype that was let through");
+  }
+}
+
+ncclRedOp_t operation_of(Reduction how) {
+  switch (how) {
+    case Reduction::mean: return ncclAvg;
+    case Reduction::max: return ncclMax;
+    default: return ncclSum;
+  }
+}
+
+// A collective on its way: keeps the tensor until a stream that waits for it has been told to.
+class Flight {
+ public:
+  Flight(Tensor tensor, std::shared_ptr<Event> done, StreamView stream)
+      : tensor_(std::move(tensor)), done_(std::move(done)), stream_(stream) {}
+  ~Flight() {
+    if (!joined_) tensor_.storage()->buffer.used_on(stream_);
+  }
+  Flight(const Flight&) = delete;
+  Flight& operator=(const Flight&) = delete;
+
+  void join(StreamView current) {
+    current.wait(*done_);
+    tensor_.storage()->buffer.used_on(current);
+    joined_ = true;
+  }
+
+ private:
+  Tensor tensor_;
+  std::shared_ptr<Event> done_;
+  StreamView stream_;
+  bool joined_ = false;
+};
+
+class Nccl final : public DeviceCollectives {
+ public:
+  Nccl(const DeviceRank& place, const std::function<std::string(std::string)>& share,
+       std::function<void()> check, const Timeouts& timeouts)
+      : place_(place), check_(std::move(check)), timeouts_(timeouts), stream_(place.device) {
+    ncclUniqueId id{};
+    std::string failure;
+    if (place.rank == 0) {
+      const ncclResult_t status = ncclGetUniqueId(&id);
+      if (status != ncclSuccess) failure = ncclGetErrorString(status);
+    }
+    // A rank 0 that failed shares nothing, so that the others do not wait for it.
+    const std::string shared =
+        share(failure.empty() ? std::string(id.internal, sizeof(id.internal)) : "");
+    if (shared.size() != sizeof(id.internal)) {
+      fail(ErrorKind::distributed, "ncclGetUniqueId",
+           failure.empty() ? "rank 0 could not start NCCL; see its output" : failure);
+    }
+    std::memcpy(id.internal, shared.data(), shared.size());
+    try {
+      issue("ncclCommInitRank", timeouts.join, [&] {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 0;
+        return ncclCommInitRankConfig(&ranks_, place.size, id, place.rank, &config);
+      });
+    } catch (...) {
+      abort();
+      throw;
+    }
+  }
+
+  ~Nccl() override {
+    try {
+      if (!aborted_) {
+        issue("ncclCommFinalize", std::chrono::seconds(10),
+              [&] { return ncclCommFinalize(ranks_); });
+        const std::lock_guard lock(mutex_);
+        ncclCommDestroy(ranks_);
+        aborted_ = true;
+      }
+    } catch (const Error&) {
+      abort();  // the other ranks are gone
+    }
+  }
+
+  Pending all_reduce(const Tensor& x, Reduction how) override {
+    return start("ncclAllReduce", x, [&] {
+      return ncclAllReduce(x.data(), x.data(), static_cast<std::size_t>(x.numel()),
+                           type_of(x.dtype()), operation_of(how), ranks_, stream_.view().handle());
+    });
+  }
+
+  Pending broadcast(const Tensor& x, int root) override {
+    return start("ncclBroadcast", x, [&] {
+      return ncclBroadcast(x.data(), x.data(), x.n_bytes(), ncclUint8, root, ranks_,
+                           stream_.view().handle());
+    });
+  }
+
+  std::string fault() override {
+    const std::lock_guard lock(mutex_);
+    if (aborted_) return "";
+    ncclResult_t status = ncclSuccess;
+    ncclCommGetAsyncError(ranks_, &status);
+    if (status != ncclSuccess && status != ncclInProgress) return words(status);
+    while (!under_way_.empty() && under_way_.front().done->done()) under_way_.pop_front();
+    if (under_way_.empty()) return "";
+    const Watched& oldest = under_way_.front();
+    if (steady_clock::now() - oldest.begin < timeouts_.collective) return "";
+    return late(oldest.call, timeouts_.collective);
+  }
+
+  void abort() noexcept override {
+    const std::lock_guard lock(mutex_);
+    if (!aborted_ && ranks_ != nullptr) ncclCommAbort(ranks_);
+    aborted_ = true;
+    under_way_.clear();
+  }
+
+ private:
+  struct Watched {
+    std::shared_ptr<Event> done;
+    steady_clock::time_point begin;
+    const char* call;
+  };
+
+  template <class Call>
+  Pending start(const char* name, const Tensor& x, const Call& call) {
+    if (x.numel() == 0) return {};
+    const StreamView stream = stream_;
+    stream.wait(current_stream(place_.device));
+    issue(name, timeouts_.collective, call);
+    auto done = std::make_shared<Event>(place_.device);
+    done->record(stream);
+    // What a graph records happens whenever that is replayed: there is nothing to look after now.
+    if (!capturing()) {
+      const std::lock_guard lock(mutex_);
+      under_way_.push_back({done, steady_clock::now(), name});
+    }
+    auto flight = std::make_shared<Flight>(x, std::move(done), stream);
+    return Pending([this, flight] {
+      check_();
+      flight->join(current_stream(place_.device));
+    });
+  }
+
+  // Makes a call and waits until NCCL has taken it; not until the device has done it.
+  template <class Call>
+  void issue(const char* name, std::chrono::milliseconds limit, const Call& call) {
+    const driver::DeviceScope scope(place_.device.index);
+    const auto begin = steady_clock::now();
+    ncclResult_t status = ask(call);
+    while (status == ncclInProgress) {
+      check_();
+      if (steady_clock::now() - begin > limit) {
+        abort();
+        fail(ErrorKind::distributed, "nccl", late(name, limit));
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(10));
+      status = ask([&] {
+        ncclResult_t now = ncclSuccess;
+        const ncclResult_t asked = ncclCommGetAsyncError(ranks_, &now);
+        return asked == ncclSuccess ? now : asked;
+      });
+    }
+    if (status == ncclSuccess) return;
+    const std::string text = words(status);
+    abort();
+    fail(ErrorKind::distributed, name, text);
+  }
+
+  template <class Call>
+  ncclResult_t ask(const Call& call) {
+    const std::lock_guard lock(mutex_);
+    if (aborted_) {
+      fail(ErrorKind::distributed, "nccl", "the collectives were aborted after an error");
+    }
+    return call();
+  }
+
+  std::string words(ncclResult_t status) const {
+    return fmt::format("{}: {}", ncclGetErrorString(status), ncclGetLastError(ranks_));
+  }
+
+  std::string late(const char* call, std::chrono::milliseconds limit) const {
+    return fmt::format(
+        "{} of rank {} was not done in {:g} s; another rank may hang or compute "
+        "something else: see their output, or allow more by CAUSEWAY_DIST_TIMEOUT",
+        call, place_.rank, std::chrono::duration<double>(limit).count());
+  }
+
+  DeviceRank place_;
+  std::function<void()> check_;
+  Timeouts timeouts_;
+  Stream stream_;
+  std::mutex mutex_;  // around every call into NCCL
+  ncclComm_t ranks_ = nullptr;
+  bool aborted_ = false;
+  std::deque<Watched> under_way_;
+};
+
+}  // namespace
+
+std::shared_ptr<DeviceCollectives> connect_nccl(
+    const DeviceRank& place, const std::function<std::string(std::string)>& share,
+    const std::function<void()>& check, const Timeouts& timeouts) {
+  return std::make_shared<Nccl>(place, share, check, timeouts);
+}
+
+std::string nccl_version() {
+  int version = 0;
+  if (ncclGetVersion(&version) != ncclSuccess) return "";
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+}
+
+}  // namespace causeway::dist

@@ -1,0 +1,17 @@
+// What needs NCCL, in a build without it.
+#include "causeway/core/error.h"
+#include "causeway/dist/nccl.h"
+
+namespace causeway::dist {
+
+std::shared_ptr<DeviceCollectives> connect_nccl(const DeviceRank&,
+                                                const std::function<std::string(std::string)>&,
+                                                const std::function<void()>&, const Timeouts&) {
+  fail(ErrorKind::distributed, "group",
+       "this build has no NCCL, which ranks with GPUs need; install it and build again, or use the "
+       "cpu device");
+}
+
+std::string nccl_version() { return ""; }
+
+}  // namespace causeway::dist

@@ -1,0 +1,272 @@
+#include "causeway/dist/rendezvous.h"
+
+#include "causeway/core/error.h"
+#include "causeway/core/shown.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace causeway::dist {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::uint64_t kMagic = 0x6361757365776179;  // "causeway"
+constexpr std::chrono::seconds kPatience{2};          // with one who has connected and is silent
+
+// What one side says first. Answered by the same.
+struct Hello {
+  std::uint64_t magic = kMagic;
+  std::uint64_t run = 0;
+  std::int32_t rank = 0;
+  std::int32_t size = 0;
+  std::int32_t port = 0;  // where this rank listens for those above it
+  std::int32_t unused = 0;
+};
+
+// What rank 0 says when all have come, or that it gives up; a text follows.
+struct Verdict {
+  std::uint64_t good = 0;
+  std::uint64_t length = 0;
+};
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+template <class T>
+std::span<std::byte> bytes_of(T& value) {
+  return std::as_writable_bytes(std::span(&value, 1));
+}
+
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : text) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+[[noreturn]] void give_up(const std::string& message) {
+  fail(ErrorKind::distributed, "group", message);
+}
+
+class Meeting {
+ public:
+  Meeting(const Launch& launch, std::chrono::milliseconds timeout)
+      : launch_(launch),
+        timeout_(timeout),
+        deadline_(steady_clock::now() + timeout),
+        run_(hash_of(launch.run_name)),
+        peers_(static_cast<std::size_t>(launch.size)) {}
+
+  std::vector<Socket> run() {
+    if (launch_.rank == 0) {
+      receive_all_ranks();
+    } else {
+      go_to_rank_0();
+    }
+    for (const Socket& peer : peers_) {
+      if (peer) peer.tune();
+    }
+    return std::move(peers_);
+  }
+
+ private:
+  Socket& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
+  Deadline soon() const { return std::min(deadline_, steady_clock::now() + kPatience); }
+  double seconds() const { return std::chrono::duration<double>(timeout_).count(); }
+
+  Hello hello(int port = 0) const {
+    Hello mine;
+    mine.run = run_;
+    mine.rank = launch_.rank;
+    mine.size = launch_.size;
+    mine.port = port;
+    return mine;
+  }
+
+  // One who connects and belongs to this run is answered; others are hung up on.
+  std::optional<Hello> welcome(const Socket& socket) const {
+    Hello theirs;
+    if (!socket.receive(bytes_of(theirs), soon())) return std::nullopt;
+    if (theirs.magic != kMagic || theirs.run != run_) return std::nullopt;
+    if (!socket.send(bytes_of(hello()), soon())) return std::nullopt;
+    return theirs;
+  }
+
+  bool introduce(const Socket& socket, int port, Deadline until) const {
+    Hello theirs;
+    return socket.send(bytes_of(hello(port)), until) && socket.receive(bytes_of(theirs), until) &&
+           theirs.magic == kMagic && theirs.run == run_;
+  }
+
+  // Rank 0.
+  Socket listen_at_meeting_place() const {
+    for (int i = 0; i < launch_.n_ports; ++i) {
+      if (Socket socket = Socket::listen(launch_.port + i)) return socket;
+      if (errno != EADDRINUSE) break;
+    }
+    give_up(fmt::format("rank 0 cannot listen at port {}: {}; choose a free one by MASTER_PORT",
+                        launch_.port, std::strerror(errno)));
+  }
+
+  std::string missing_ranks() const {
+    std::string list;
+    for (int rank = 1; rank < launch_.size; ++rank) {
+      if (peers_[static_cast<std::size_t>(rank)]) continue;
+      list += (list.empty() ? "" : ", ") + std::to_string(rank);
+    }
+    return list;
+  }
+
+  // Tells all who have come, and throws.
+  [[noreturn]] void refuse_all(const std::string& message) const {
+    for (const Socket& each : peers_) {
+      if (each) tell(each, 0, message);
+    }
+    give_up(message);
+  }
+
+  bool tell(const Socket& socket, std::uint64_t good, const std::string& text) const {
+    const Verdict verdict{good, text.size()};
+    return socket.send(bytes_of(verdict), soon()) &&
+           socket.send(std::as_bytes(std::span(text)), soon());
+  }
+
+  void receive_all_ranks() {
+    const Socket door = listen_at_meeting_place();
+    std::vector<std::string> places(peers_.size());
+    for (int n_come = 1; n_come < launch_.size;) {
+      Socket socket = door.accept(deadline_);
+      if (!socket) {
+        refuse_all(
+            fmt::format("rank 0 waited {:g} s at port {}, and of {} ranks these did not "
+                        "come: {}; see their output, and check MASTER_ADDR and MASTER_PORT",
+                        seconds(), door.port(), launch_.size, missing_ranks()));
+      }
+      const std::optional<Hello> theirs = welcome(socket);
+      if (!theirs.has_value()) continue;
+      if (theirs->size != launch_.size || theirs->rank < 1 || theirs->rank >= launch_.size) {
+        const std::string message =
+            fmt::format("a process came as rank {} of {}, and rank 0 is one of {} ranks",
+                        theirs->rank, theirs->size, launch_.size);
+        tell(socket, 0, message);
+        refuse_all(message);
+      }
+      if (peer(theirs->rank)) {
+        const std::string message = fmt::format(
+            "two processes came as rank {}; each needs a rank of its own", theirs->rank);
+        tell(socket, 0, message);
+        refuse_all(message);
+      }
+      // Who comes by the loopback is on this machine: others reach it where they reach rank 0.
+      places[static_cast<std::size_t>(theirs->rank)] =
+          fmt::format("{} {}\n", socket.peer_is_local() ? "here" : socket.peer(), theirs->port);
+      peer(theirs->rank) = std::move(socket);
+      ++n_come;
+    }
+    std::string list;
+    for (int rank = 1; rank < launch_.size; ++rank) list += places[static_cast<std::size_t>(rank)];
+    for (int rank = 1; rank < launch_.size; ++rank) {
+      if (!tell(peer(rank), 1, list)) {
+        refuse_all(fmt::format("rank {} ended while the group came together", rank));
+      }
+    }
+  }
+
+  // The others.
+  void go_to_rank_0() {
+    const Socket door = Socket::listen(0);
+    if (!door) give_up(fmt::format("cannot listen at any port: {}", std::strerror(errno)));
+    std::string why = "no time was left";
+    for (int attempt = 0; !peer(0); ++attempt) {
+      if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      if (steady_clock::now() >= deadline_) {
+        give_up(
+            fmt::format("rank {} did not reach rank 0 at {}:{} within {:g} s: {}; check "
+                        "MASTER_ADDR and MASTER_PORT, and see the output of rank 0",
+                        launch_.rank, shown(launch_.address), launch_.port, seconds(), why));
+      }
+      Socket socket = Socket::connect(launch_.address, launch_.port + attempt % launch_.n_ports,
+                                      deadline_, why);
+      if (!socket) continue;
+      if (introduce(socket, door.port(), soon())) {
+        peer(0) = std::move(socket);
+      } else {
+        why = "who listens there is not rank 0 of this run";
+      }
+    }
+    connect_to_the_rest(door, hear_places());
+  }
+
+  std::string hear_places() {
+    Verdict verdict;
+    std::string text;
+    constexpr std::uint64_t kLongest = std::uint64_t{1} << 28;
+    // Rank 0 has the last word on who did not come: it is given a moment more.
+    const Deadline later = deadline_ + kPatience;
+    bool heard = peer(0).receive(bytes_of(verdict), later) && verdict.length < kLongest;
+    if (heard) {
+      text.resize(verdict.length);
+      heard = peer(0).receive(std::as_writable_bytes(std::span(text)), later);
+    }
+    if (!heard && steady_clock::now() >= later) {
+      give_up(fmt::format("rank {} waited {:g} s at rank 0 for the other ranks; see their output",
+                          launch_.rank, seconds()));
+    }
+    if (!heard) give_up("rank 0 ended while the group came together; see its output");
+    if (verdict.good == 0) give_up(text);
+    return text;
+  }
+
+  void connect_to_the_rest(const Socket& door, const std::string& places) {
+    std::istringstream lines(places);
+    for (int rank = 1; rank < launch_.rank; ++rank) {
+      std::string address;
+      int port = 0;
+      lines >> address >> port;
+      if (address == "here") address = peer(0).peer();
+      std::string why = "it did not answer";
+      Socket socket = Socket::connect(address, port, deadline_, why);
+      if (!socket || !introduce(socket, 0, deadline_)) {
+        give_up(fmt::format("rank {} cannot reach rank {} at {}:{}: {}", launch_.rank, rank,
+                            shown(address), port, why));
+      }
+      peer(rank) = std::move(socket);
+    }
+    for (int n_left = launch_.size - 1 - launch_.rank; n_left > 0;) {
+      Socket socket = door.accept(deadline_);
+      if (!socket) {
+        give_up(fmt::format("rank {} waited {:g} s for {} ranks above it", launch_.rank, seconds(),
+                            n_left));
+      }
+      const std::optional<Hello> theirs = welcome(socket);
+      if (!theirs.has_value() || theirs->rank <= launch_.rank || theirs->rank >= launch_.size ||
+          peer(theirs->rank)) {
+        continue;
+      }
+      peer(theirs->rank) = std::move(socket);
+      --n_left;
+    }
+  }
+
+  const Launch& launch_;
+  std::chrono::milliseconds timeout_;
+  Deadline deadline_;
+  std::uint64_t run_;
+  std::vector<Socket> peers_;
+};
+
+}  // namespace
+
+std::vector<Socket> meet(const Launch& launch, std::chrono::milliseconds timeout) {
+  return Meeting(launch, timeout).run();
+}
+
+}  // namespace causeway::dist

@@ -1,0 +1,176 @@
+#include "causeway/dist/socket.h"
+
+#include "causeway/core/error.h"
+#include "causeway/core/shown.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace causeway::dist {
+
+namespace {
+
+void set_option(int descriptor, int level, int name, int value) {
+  ::setsockopt(descriptor, level, name, &value, sizeof(value));
+}
+
+int milliseconds_until(Deadline deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+}
+
+// Until the socket can be read or written; false at the deadline.
+bool wait_for(int descriptor, short events, Deadline deadline) {
+  do {
+    pollfd entry{descriptor, events, 0};
+    if (::poll(&entry, 1, milliseconds_until(deadline)) > 0) return true;
+  } while (std::chrono::steady_clock::now() < deadline);
+  return false;
+}
+
+bool try_again(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+Socket bound(int family, int port) {
+  Socket socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return {};
+  set_option(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, 1);
+  sockaddr_storage address{};
+  socklen_t length = 0;
+  if (family == AF_INET6) {
+    set_option(socket.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, 0);  // takes IPv4 as well
+    auto& six = reinterpret_cast<sockaddr_in6&>(address);
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(static_cast<std::uint16_t>(port));
+    length = sizeof(six);
+  } else {
+    auto& four = reinterpret_cast<sockaddr_in&>(address);
+    four.sin_family = AF_INET;
+    four.sin_port = htons(static_cast<std::uint16_t>(port));
+    length = sizeof(four);
+  }
+  if (::bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), length) != 0) return {};
+  if (::listen(socket.descriptor(), SOMAXCONN) != 0) return {};
+  return socket;
+}
+
+}  // namespace
+
+Socket::~Socket() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Socket Socket::listen(int port) {
+  if (Socket both = bound(AF_INET6, port)) return both;
+  if (errno == EADDRINUSE || errno == EACCES) return {};
+  return bound(AF_INET, port);  // a machine without IPv6
+}
+
+Socket Socket::connect(const std::string& address, int port, Deadline deadline, std::string& why) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int status = ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &wanted, &found);
+  if (status != 0) {
+    fail(ErrorKind::distributed, "group",
+         fmt::format("the address {} of rank 0 cannot be looked up: {}; check MASTER_ADDR",
+                     shown(address), ::gai_strerror(status)));
+  }
+  Socket connected;
+  for (const addrinfo* each = found; each != nullptr && !connected; each = each->ai_next) {
+    Socket socket(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    int error = errno;
+    if (socket) {
+      error = ::connect(socket.descriptor(), each->ai_addr, each->ai_addrlen) == 0 ? 0 : errno;
+      if (error == EINPROGRESS) {
+        error = ETIMEDOUT;
+        socklen_t length = sizeof(error);
+        if (wait_for(socket.descriptor(), POLLOUT, deadline)) {
+          ::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
+        }
+      }
+    }
+    if (error == 0) {
+      connected = std::move(socket);
+    } else {
+      why = std::strerror(error);
+    }
+  }
+  ::freeaddrinfo(found);
+  return connected;
+}
+
+Socket Socket::accept(Deadline deadline) const {
+  while (wait_for(descriptor_, POLLIN, deadline)) {
+    Socket socket(::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket) return socket;
+  }
+  return {};
+}
+
+bool Socket::send(std::span<const std::byte> bytes, Deadline deadline) const {
+  while (!bytes.empty()) {
+    if (!wait_for(descriptor_, POLLOUT, deadline)) return false;
+    const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && !try_again(errno)) return false;
+    if (sent > 0) bytes = bytes.subspan(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+bool Socket::receive(std::span<std::byte> bytes, Deadline deadline) const {
+  while (!bytes.empty()) {
+    if (!wait_for(descriptor_, POLLIN, deadline)) return false;
+    const ssize_t got = ::recv(descriptor_, bytes.data(), bytes.size(), 0);
+    if (got == 0 || (got < 0 && !try_again(errno))) return false;
+    if (got > 0) bytes = bytes.subspan(static_cast<std::size_t>(got));
+  }
+  return true;
+}
+
+int Socket::port() const {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
+  return address.ss_family == AF_INET6
+             ? ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port)
+             : ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+std::string Socket::peer() const {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  char text[NI_MAXHOST] = "";
+  ::getpeername(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
+  ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, text, sizeof(text), nullptr, 0,
+                NI_NUMERICHOST);
+  const std::string name(text);
+  return name.starts_with("::ffff:") ? name.substr(7) : name;  // IPv4 seen through IPv6
+}
+
+bool Socket::peer_is_local() const {
+  const std::string address = peer();
+  return address == "::1" || address.starts_with("127.");
+}
+
+void Socket::tune() const {
+  set_option(descriptor_, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(descriptor_, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(descriptor_, IPPROTO_TCP, TCP_KEEPIDLE, 8);
+  set_option(descriptor_, IPPROTO_TCP, TCP_KEEPINTVL, 4);
+  set_option(descriptor_, IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set_option(descriptor_, IPPROTO_TCP, TCP_USER_TIMEOUT, 20'000);
+}
+
+}  // namespace causeway::dist

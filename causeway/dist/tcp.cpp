@@ -1,0 +1,223 @@
+// Ranks over TCP: a connection between every two. Bytes travel in frames; a rank that ends says so
+// in a last one, so that a connection that closes without it means a rank that died.
+#include "causeway/core/error.h"
+#include "causeway/dist/rendezvous.h"
+#include "causeway/dist/transport.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace causeway::dist {
+
+namespace {
+
+using std::chrono::steady_clock;
+
+enum class FrameKind : std::uint32_t { data = 0x61746164, left, failed };
+
+struct Frame {
+  FrameKind kind = FrameKind::data;
+  std::uint32_t unused = 0;
+  std::uint64_t length = 0;
+};
+
+// One direction of an exchange with one rank: the frame's head, then its bytes.
+template <class Byte>
+struct Flow {
+  Frame frame;
+  std::span<Byte> body;
+  std::size_t done = 0;  // bytes, of both
+
+  bool finished() const { return body.empty() || done == sizeof(Frame) + body.size(); }
+  bool torn() const { return done > 0 && !finished(); }
+};
+using Sending = Flow<const std::byte>;
+using Receiving = Flow<std::byte>;
+
+class Tcp final : public Transport {
+ public:
+  Tcp(const Launch& launch, const Timeouts& timeouts)
+      : Transport(launch.rank, launch.size),
+        timeout_(timeouts.collective),
+        peers_(meet(launch, timeouts.join)),
+        sending_(peers_.size()),
+        receiving_(peers_.size()) {}
+
+  void exchange(const Outgoing& out, const Incoming& in) override {
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (!peers_[r]) continue;
+      sending_[r] = {{FrameKind::data, 0, out[r].size()}, out[r]};
+      receiving_[r] = {{}, in[r]};
+    }
+    const auto begin = steady_clock::now();
+    while (wait_for_traffic(begin)) {
+      for (const pollfd& ready : polled_) {
+        if (ready.revents == 0) continue;
+        const std::size_t r = rank_of(ready);
+        if ((ready.revents & POLLOUT) != 0 && !push(sending_[r], r)) {
+          // Its last words, if any, are still to be read.
+          sending_[r] = {};
+          if (receiving_[r].finished()) lose(r, EPIPE);
+        }
+        if ((ready.revents & ~POLLOUT) != 0) pull(receiving_[r], r);
+      }
+    }
+  }
+
+  void check() override {
+    polled_.clear();
+    for (const Socket& peer : peers_) {
+      if (peer) polled_.push_back({peer.descriptor(), POLLRDHUP, 0});
+    }
+    if (::poll(polled_.data(), polled_.size(), 0) <= 0) return;
+    for (const pollfd& ready : polled_) {
+      if (ready.revents == 0) continue;
+      const std::size_t r = rank_of(ready);
+      if (!has_left(r)) lose(r, 0);
+    }
+  }
+
+  void leave(const std::string& failure) noexcept override {
+    const Frame frame{failure.empty() ? FrameKind::left : FrameKind::failed, 0, failure.size()};
+    const auto deadline = steady_clock::now() + std::chrono::seconds(1);
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      const Socket& peer = peers_[r];
+      // In the middle of a frame there is no place for words: that the connection ends must do.
+      if (!peer || sending_[r].torn()) continue;
+      // Who is gone does not hear it, and that is no matter.
+      peer.send(std::as_bytes(std::span(&frame, 1)), deadline) &&
+          peer.send(std::as_bytes(std::span(failure)), deadline);
+      ::shutdown(peer.descriptor(), SHUT_WR);
+    }
+  }
+
+ private:
+  std::size_t rank_of(const pollfd& entry) const {
+    const auto found = std::find_if(peers_.begin(), peers_.end(), [&](const Socket& peer) {
+      return peer.descriptor() == entry.fd;
+    });
+    return static_cast<std::size_t>(found - peers_.begin());
+  }
+
+  // Until some socket is ready; false when all is sent and received.
+  bool wait_for_traffic(steady_clock::time_point begin) {
+    polled_.clear();
+    std::string awaited;
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (!peers_[r]) continue;
+      short events = 0;
+      if (!sending_[r].finished()) events |= POLLOUT;
+      if (!receiving_[r].finished()) events |= POLLIN;
+      if (events == 0) continue;
+      polled_.push_back({peers_[r].descriptor(), events, 0});
+      awaited += (awaited.empty() ? "rank " : ", ") + std::to_string(r);
+    }
+    if (polled_.empty()) return false;
+    check_waiting(begin, timeout_, awaited);
+    constexpr int kGlance = 200;  // milliseconds
+    ::poll(polled_.data(), polled_.size(), kGlance);
+    return true;
+  }
+
+  // False where the other side takes no more.
+  bool push(Sending& flow, std::size_t r) {
+    while (!flow.finished()) {
+      const auto head = std::as_bytes(std::span(&flow.frame, 1));
+      const bool in_head = flow.done < head.size();
+      const auto piece =
+          in_head ? head.subspan(flow.done) : flow.body.subspan(flow.done - head.size());
+      const ssize_t sent = ::send(peers_[r].descriptor(), piece.data(), piece.size(),
+                                  MSG_NOSIGNAL | (in_head ? MSG_MORE : 0));
+      if (sent < 0) return errno == EAGAIN || errno == EINTR;
+      flow.done += static_cast<std::size_t>(sent);
+    }
+    return true;
+  }
+
+  void pull(Receiving& flow, std::size_t r) {
+    // Where nothing is expected, only the end of the connection can have been noticed.
+    if (flow.finished()) lose(r, 0);
+    while (!flow.finished()) {
+      const auto head = std::as_writable_bytes(std::span(&flow.frame, 1));
+      const auto piece = flow.done < head.size() ? head.subspan(flow.done)
+                                                 : flow.body.subspan(flow.done - head.size());
+      const ssize_t got = ::recv(peers_[r].descriptor(), piece.data(), piece.size(), 0);
+      if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+      if (got <= 0) throw_lost(r, got == 0 ? 0 : errno);
+      flow.done += static_cast<std::size_t>(got);
+      if (flow.done == head.size()) read_head(flow, r);
+    }
+  }
+
+  void read_head(const Receiving& flow, std::size_t r) {
+    if (flow.frame.kind == FrameKind::data && flow.frame.length == flow.body.size()) return;
+    if (flow.frame.kind == FrameKind::failed) throw_reason(r, flow.frame.length);
+    fail(ErrorKind::distributed, "exchange",
+         flow.frame.kind == FrameKind::left
+             ? fmt::format("rank {} has left the group, and rank {} expected more of it; every "
+                           "rank must make the same calls",
+                           r, rank())
+             : fmt::format("rank {} sent {} bytes where rank {} expected {}", r, flow.frame.length,
+                           rank(), flow.body.size()));
+  }
+
+  [[noreturn]] void throw_reason(std::size_t r, std::uint64_t length) {
+    std::string reason(std::min<std::uint64_t>(length, 4096), '\0');
+    const auto deadline = steady_clock::now() + std::chrono::seconds(1);
+    peers_[r].receive(std::as_writable_bytes(std::span(reason)), deadline);
+    fail(ErrorKind::distributed, "group", fmt::format("rank {} failed: {}", r, reason));
+  }
+
+  // Whether a rank that ended did so in good order, between two collectives.
+  bool has_left(std::size_t r) const {
+    Frame frame;
+    const ssize_t got =
+        ::recv(peers_[r].descriptor(), &frame, sizeof(frame), MSG_PEEK | MSG_DONTWAIT);
+    return got == static_cast<ssize_t>(sizeof(frame)) && frame.kind == FrameKind::left;
+  }
+
+  // A rank ended in the middle of a collective, at least of one that this rank has yet to begin.
+  // Behind what it sent for that, it may have said why.
+  [[noreturn]] void lose(std::size_t r, int error) {
+    const auto deadline = steady_clock::now() + std::chrono::seconds(1);
+    Frame frame;
+    while (peers_[r].receive(std::as_writable_bytes(std::span(&frame, 1)), deadline)) {
+      if (frame.kind == FrameKind::failed) throw_reason(r, frame.length);
+      std::array<std::byte, 4096> skipped;
+      for (std::uint64_t left = frame.length; left > 0;) {
+        const auto piece = std::span(skipped).first(std::min<std::uint64_t>(left, skipped.size()));
+        if (!peers_[r].receive(piece, deadline)) throw_lost(r, error);
+        left -= piece.size();
+      }
+    }
+    throw_lost(r, error);
+  }
+
+  [[noreturn]] static void throw_lost(std::size_t r, int error) {
+    fail(ErrorKind::distributed, "group",
+         fmt::format("rank {} is lost: its process or machine ended without leaving the group{}; "
+                     "see its output",
+                     r, error == 0 ? "" : fmt::format(" ({})", std::strerror(error))));
+  }
+
+  std::chrono::milliseconds timeout_;
+  std::vector<Socket> peers_;
+  std::vector<Sending> sending_;  // of the exchange under way, or the last one
+  std::vector<Receiving> receiving_;
+  std::vector<pollfd> polled_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> connect_tcp(const Launch& launch, const Timeouts& timeouts) {
+  return std::make_unique<Tcp>(launch, timeouts);
+}
+
+}  // namespace causeway::dist

@@ -1,0 +1,343 @@
+// Groups whose ranks are threads of this process, connected by TCP; ranks_test.py has processes.
+#include "causeway/core/error.h"
+#include "causeway/dist/socket.h"
+#include "tests/dist/serial.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+namespace causeway::dist {
+namespace {
+
+using namespace std::chrono_literals;
+
+int free_port() { return Socket::listen(0).port(); }
+
+Launch launch_of(int rank, int size, int port) {
+  Launch launch;
+  launch.launcher = Launcher::torchrun;
+  launch.rank = rank;
+  launch.size = size;
+  launch.local_rank = rank;
+  launch.address = "127.0.0.1";
+  launch.port = port;
+  return launch;
+}
+
+// Runs `body` as every rank; returns the message of the error that ended each, or "".
+std::vector<std::string> run_ranks(int size, const std::function<void(Group&)>& body,
+                                   const Timeouts& timeouts = {10s, 10s}) {
+  const int port = free_port();
+  std::vector<std::string> messages(static_cast<std::size_t>(size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        Group group(launch_of(rank, size, port), timeouts);
+        body(group);
+      } catch (const Error& error) {
+        messages[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return messages;
+}
+
+void expect_no_errors(const std::vector<std::string>& messages) {
+  for (const std::string& message : messages) EXPECT_EQ(message, "");
+}
+
+#define EXPECT_SAYS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
+
+TEST(Group, OfOneDoesNothing) {
+  Group group;
+  EXPECT_EQ(group.rank(), 0);
+  EXPECT_EQ(group.size(), 1);
+  const Tensor x = ones({3});
+  group.all_reduce(x, Reduction::mean);
+  group.broadcast(x);
+  group.barrier();
+  group.check();
+  EXPECT_EQ(x.to_vector<float>(), std::vector<float>({1, 1, 1}));
+  EXPECT_EQ(group.all_gather("text"), std::vector<std::string>({"text"}));
+  EXPECT_EQ(group.all_gather(2.5), std::vector<double>({2.5}));
+}
+
+TEST(Group, RefusesWhatItCannotReduce) {
+  Group group;
+  EXPECT_THROW(group.all_reduce(zeros({2}, DType::i32)), Error);
+  EXPECT_THROW(group.all_reduce(zeros({2}, DType::i64), Reduction::mean), Error);
+  EXPECT_THROW(group.all_reduce(zeros({2, 3}).transpose()), Error);
+  EXPECT_THROW(group.broadcast(zeros({2}), 1), Error);
+}
+
+TEST(Group, AllReduceIsTheSerialSumBitForBit) {
+  for (const int size : {2, 3, 5}) {
+    for (const DType dtype : kReduced) {
+      for (const std::int64_t count : {0, 1, 2, 31, 1000, 100003}) {
+        std::vector<Tensor> want;
+        for (const Reduction how : kAllReductions) {
+          const bool none = dtype == DType::i64 && how == Reduction::mean;
+          want.push_back(none ? Tensor() : serial(size, count, dtype, how));
+        }
+        expect_no_errors(run_ranks(size, [&](Group& group) {
+          for (std::size_t i = 0; i < want.size(); ++i) {
+            if (dtype == DType::i64 && kAllReductions[i] == Reduction::mean) continue;
+            const Tensor x = values_of(group.rank(), count, dtype);
+            group.all_reduce(x, kAllReductions[i]);
+            expect_same_bytes(x, want[i],
+                              fmt::format("{} ranks, {} of {}", size, count, to_string(dtype)));
+          }
+        }));
+      }
+    }
+  }
+}
+
+TEST(Group, NanIsTheGreatest) {
+  expect_no_errors(run_ranks(3, [](Group& group) {
+    const Tensor x = full({4}, group.rank() == 1 ? std::nan("") : 1.0);
+    group.all_reduce(x, Reduction::max);
+    EXPECT_TRUE(std::isnan(x.select(0, 2).item()));
+  }));
+}
+
+TEST(Group, TensorsLongerThanAChunk) {
+  constexpr std::int64_t kCount = 5'000'011;  // of f32: more than 8 MiB, and odd
+  expect_no_errors(run_ranks(3, [](Group& group) {
+    const Tensor x = arange(0, kCount, 1, DType::f32);
+    group.all_reduce(x);
+    expect_same_bytes(x, arange(0, kCount, 1, DType::f32) * 3.0, "sum");
+    const Tensor y = group.rank() == 2 ? arange(0, kCount, 1, DType::f32) : zeros({kCount});
+    group.broadcast(y, 2);
+    expect_same_bytes(y, arange(0, kCount, 1, DType::f32), "broadcast");
+  }));
+}
+
+TEST(Group, ManyAtOnceInAnyOrderOfWaiting) {
+  expect_no_errors(run_ranks(3, [](Group& group) {
+    std::vector<Tensor> tensors;
+    std::vector<Pending> pending;
+    for (int i = 0; i < 20; ++i) {
+      tensors.push_back(full({1000 + i}, group.rank() * 100 + i));
+      pending.push_back(group.start_all_reduce(tensors.back()));
+    }
+    for (int i = 19; i >= 0; --i) {
+      pending[static_cast<std::size_t>(i)].wait();
+      const Tensor& x = tensors[static_cast<std::size_t>(i)];
+      expect_same_bytes(x, full(x.shape(), 300 + 3 * i), std::to_string(i));
+    }
+  }));
+}
+
+TEST(Group, WhatWasStartedIsFinishedWithoutWaiting) {
+  Tensor x = ones({1000});
+  expect_no_errors(run_ranks(
+      2, [&](Group& group) { group.start_all_reduce(group.rank() == 0 ? x : ones({1000})); }));
+  expect_same_bytes(x, full({1000}, 2), "sum");
+}
+
+TEST(Group, BroadcastGatherBarrier) {
+  expect_no_errors(run_ranks(4, [](Group& group) {
+    const Tensor flags = full({3, 5}, group.rank(), DType::u8);
+    group.broadcast(flags, 3);
+    expect_same_bytes(flags, full({3, 5}, 3, DType::u8), "broadcast");
+    const auto texts = group.all_gather(std::string(static_cast<std::size_t>(group.rank()), 'x'));
+    EXPECT_EQ(texts, std::vector<std::string>({"", "x", "xx", "xxx"}));
+    EXPECT_EQ(group.all_gather(group.rank() + 0.5), std::vector<double>({0.5, 1.5, 2.5, 3.5}));
+    EXPECT_EQ(group.all_gather(std::int64_t{-1} << group.rank()),
+              std::vector<std::int64_t>({-1, -2, -4, -8}));
+    group.barrier();
+  }));
+}
+
+TEST(Group, BarrierWaitsForTheLast) {
+  std::atomic<bool> last_has_come = false;
+  expect_no_errors(run_ranks(3, [&](Group& group) {
+    if (group.rank() == 2) {
+      std::this_thread::sleep_for(300ms);
+      last_has_come = true;
+    }
+    group.barrier();
+    EXPECT_TRUE(last_has_come);
+  }));
+}
+
+TEST(Group, ShapesThatDifferAreAnErrorEverywhere) {
+  const auto messages = run_ranks(3, [](Group& group) {
+    group.all_reduce(group.rank() == 2 ? zeros({3, 2}) : zeros({2, 3}));
+  });
+  for (const std::string& message : messages) {
+    EXPECT_SAYS(message,
+                "rank 0 calls all_reduce sum of f32 (2, 3) on cpu, rank 2 calls all_reduce "
+                "sum of f32 (3, 2) on cpu");
+  }
+}
+
+TEST(Group, CallsThatDifferAreAnErrorEverywhere) {
+  const auto messages = run_ranks(2, [](Group& group) {
+    group.barrier();
+    if (group.rank() == 0) {
+      group.all_reduce(zeros({4}), Reduction::mean);
+    } else {
+      group.broadcast(zeros({4}), 1);
+    }
+  });
+  for (const std::string& message : messages) {
+    EXPECT_SAYS(message,
+                "rank 0 calls all_reduce mean of f32 (4,) on cpu, rank 1 calls broadcast "
+                "from rank 1 of f32 (4,) on cpu");
+  }
+}
+
+TEST(Group, ARankThatLeftEarlyIsNamed) {
+  const auto messages = run_ranks(3, [](Group& group) {
+    if (group.rank() != 1) group.all_reduce(zeros({4}));
+  });
+  EXPECT_EQ(messages[1], "");
+  EXPECT_SAYS(messages[0], "rank 1 has left the group");
+  EXPECT_SAYS(messages[2], "rank 1");
+}
+
+TEST(Group, ARankThatFailsIsNamedAndEndsTheOthers) {
+  const auto messages = run_ranks(3, [](Group& group) {
+    group.barrier();
+    if (group.rank() == 1) fail(ErrorKind::io, "test", "no such file");
+    group.all_reduce(zeros({4}));
+  });
+  EXPECT_SAYS(messages[0], "rank 1 failed");
+  EXPECT_SAYS(messages[2], "rank 1 failed");
+}
+
+TEST(Group, ARankThatFailsDoesNotWaitForWhatItStarted) {
+  std::chrono::duration<double> taken{};
+  const auto messages = run_ranks(2, [&](Group& group) {
+    group.barrier();
+    if (group.rank() == 0) std::this_thread::sleep_for(2s);  // computes, and starts nothing
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      if (group.rank() == 1) {
+        Group mine = std::move(group);
+        mine.start_all_reduce(zeros({4}));
+        std::this_thread::sleep_for(300ms);  // its first bytes are with rank 0
+        fail(ErrorKind::io, "test", "no such file");
+      }
+    } catch (const Error&) {
+      taken = std::chrono::steady_clock::now() - begin;
+      throw;
+    }
+    group.check();
+  });
+  EXPECT_LT(taken.count(), 1.5);
+  EXPECT_SAYS(messages[0], "rank 1 failed");
+}
+
+TEST(Group, AfterAnErrorEveryCallThrowsIt) {
+  const auto messages = run_ranks(2, [](Group& group) {
+    EXPECT_THROW(group.all_reduce(zeros({group.rank() + 1})), Error);
+    EXPECT_THROW(group.check(), Error);
+    EXPECT_THROW(group.barrier(), Error);
+    group.all_reduce(zeros({4}));
+  });
+  for (const std::string& message : messages) EXPECT_SAYS(message, "the ranks differ");
+}
+
+TEST(Group, ARankThatHangsIsNamed) {
+  const auto messages = run_ranks(2,
+                                  [](Group& group) {
+                                    if (group.rank() == 1)
+                                      return std::this_thread::sleep_for(1500ms);
+                                    group.barrier();
+                                  },
+                                  {10s, 500ms});
+  EXPECT_SAYS(messages[0], "rank 0 waited 0.5 s for rank 1");
+}
+
+TEST(Group, ASecondGroupAfterTheFirst) {
+  const int port = free_port();
+  for (int turn = 0; turn < 3; ++turn) {
+    std::thread other([&] { Group(launch_of(1, 2, port), {10s, 10s}).barrier(); });
+    Group(launch_of(0, 2, port), {10s, 10s}).barrier();
+    other.join();
+  }
+}
+
+// What keeps ranks from meeting.
+
+std::string joining_fails(const Launch& launch, const Timeouts& timeouts = {500ms, 10s}) {
+  try {
+    const Group group(launch, timeouts);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::distributed);
+    return error.what();
+  }
+  ADD_FAILURE() << "the rank has joined";
+  return "";
+}
+
+TEST(Join, RanksThatDoNotComeAreNamed) {
+  const int port = free_port();
+  std::string of_rank_2;
+  std::thread other([&] { of_rank_2 = joining_fails(launch_of(2, 4, port), {5s, 10s}); });
+  const std::string message = joining_fails(launch_of(0, 4, port));
+  other.join();
+  EXPECT_SAYS(message, "these did not come: 1, 3;");
+  EXPECT_EQ(of_rank_2, message);
+}
+
+TEST(Join, NobodyAtTheAddress) {
+  const std::string message = joining_fails(launch_of(1, 2, free_port()));
+  EXPECT_SAYS(message, "rank 1 did not reach rank 0");
+  EXPECT_SAYS(message, "Connection refused");
+  EXPECT_SAYS(message, "MASTER_ADDR");
+}
+
+TEST(Join, UnknownAddress) {
+  Launch launch = launch_of(1, 2, 29500);
+  launch.address = "no-such-host.invalid";
+  EXPECT_SAYS(joining_fails(launch), "\"no-such-host.invalid\" of rank 0 cannot be looked up");
+}
+
+TEST(Join, PortInUse) {
+  const Socket taken = Socket::listen(0);
+  EXPECT_SAYS(joining_fails(launch_of(0, 2, taken.port())), "Address already in use");
+}
+
+TEST(Join, StrangersAreLeftAloneAndTheNextPortIsTried) {
+  const Socket stranger = Socket::listen(0);  // accepts, and says nothing
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 2; ++rank) {
+    threads.emplace_back([&, rank] {
+      Launch launch = launch_of(rank, 2, stranger.port());
+      launch.n_ports = 8;
+      Group group(launch, {30s, 10s});
+      EXPECT_EQ(group.all_gather(1.0 * rank), std::vector<double>({0, 1}));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Join, OtherSizesAndRanksTakenTwiceAreRefused) {
+  const int port = free_port();
+  std::string of_other;
+  std::thread other([&] { of_other = joining_fails(launch_of(1, 3, port), {5s, 10s}); });
+  EXPECT_SAYS(joining_fails(launch_of(0, 2, port), {5s, 10s}), "rank 1 of 3");
+  other.join();
+  EXPECT_SAYS(of_other, "rank 0 is one of 2 ranks");
+
+  std::vector<std::string> twice(2);
+  std::vector<std::thread> threads;
+  for (std::string& message : twice) {
+    threads.emplace_back([&] { message = joining_fails(launch_of(1, 3, port), {5s, 10s}); });
+  }
+  EXPECT_SAYS(joining_fails(launch_of(0, 3, port), {5s, 10s}), "two processes came as rank 1");
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& message : twice) EXPECT_SAYS(message, "two processes came as rank 1");
+}
+
+}  // namespace
+}  // namespace causeway::dist

@@ -1,0 +1,153 @@
+// What the variables of mpirun, torchrun and Slurm say about the ranks.
+#include "causeway/core/error.h"
+#include "causeway/dist/launch.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace causeway::dist {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+Launch read(const Environment& variables) {
+  return read_launch([&](const char* name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional(found->second);
+  });
+}
+
+// The message of the distributed error that reading throws.
+std::string refusal(const Environment& variables) {
+  try {
+    read(variables);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::distributed);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+#define EXPECT_SAYS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
+
+const Environment kTorchrun = {{"RANK", "5"},
+                               {"WORLD_SIZE", "8"},
+                               {"LOCAL_RANK", "1"},
+                               {"MASTER_ADDR", "node7"},
+                               {"MASTER_PORT", "29500"}};
+const Environment kMpirun = {{"OMPI_COMM_WORLD_RANK", "2"},
+                             {"OMPI_COMM_WORLD_SIZE", "3"},
+                             {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}};
+const Environment kSlurm = {{"SLURM_PROCID", "6"},
+                            {"SLURM_NTASKS", "16"},
+                            {"SLURM_LOCALID", "2"},
+                            {"SLURM_JOB_NODELIST", "gpu[07-10,12]"},
+                            {"SLURM_JOB_ID", "123456789"}};
+
+Environment with(Environment base, const Environment& more) {
+  for (const auto& [name, value] : more) base[name] = value;
+  return base;
+}
+Environment without(Environment base, const char* name) {
+  base.erase(name);
+  return base;
+}
+
+TEST(Launch, NothingIsALaunchOfOne) {
+  const Launch launch = read({});
+  EXPECT_EQ(launch.launcher, Launcher::none);
+  EXPECT_EQ(launch.rank, 0);
+  EXPECT_EQ(launch.size, 1);
+}
+
+TEST(Launch, AnAddressAloneSaysNothingAboutRanks) {
+  EXPECT_EQ(read({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "1"}}).size, 1);
+}
+
+TEST(Launch, Torchrun) {
+  const Launch launch = read(kTorchrun);
+  EXPECT_EQ(launch.launcher, Launcher::torchrun);
+  EXPECT_EQ(launch.rank, 5);
+  EXPECT_EQ(launch.size, 8);
+  EXPECT_EQ(launch.local_rank, 1);
+  EXPECT_EQ(launch.address, "node7");
+  EXPECT_EQ(launch.port, 29500);
+  EXPECT_EQ(launch.n_ports, 1);
+}
+
+TEST(Launch, TorchrunsOwnPortIsNotTaken) {
+  const Environment agent = {{"TORCHELASTIC_USE_AGENT_STORE", "True"}};
+  const Launch launch = read(with(kTorchrun, agent));
+  EXPECT_EQ(launch.port, 29501);
+  EXPECT_GT(launch.n_ports, 1);
+  const Launch last = read(with(with(kTorchrun, agent), {{"MASTER_PORT", "65535"}}));
+  EXPECT_LT(last.port + last.n_ports - 1, 65535);
+}
+
+TEST(Launch, Mpirun) {
+  const Launch launch = read(kMpirun);
+  EXPECT_EQ(launch.launcher, Launcher::mpirun);
+  EXPECT_EQ(launch.rank, 2);
+  EXPECT_EQ(launch.size, 3);
+  EXPECT_EQ(launch.local_rank, 0);
+}
+
+TEST(Launch, Slurm) {
+  const Launch launch = read(kSlurm);
+  EXPECT_EQ(launch.launcher, Launcher::slurm);
+  EXPECT_EQ(launch.rank, 6);
+  EXPECT_EQ(launch.size, 16);
+  EXPECT_EQ(launch.local_rank, 2);
+  EXPECT_EQ(launch.address, "gpu07");
+  EXPECT_EQ(launch.port, 20000 + 6789);
+  const Launch given = read(with(kSlurm, {{"MASTER_ADDR", "head"}, {"MASTER_PORT", "77"}}));
+  EXPECT_EQ(given.address, "head");
+  EXPECT_EQ(given.port, 77);
+}
+
+TEST(Launch, SlurmsVariablesYieldToOthers) {
+  EXPECT_EQ(read(with(kSlurm, kTorchrun)).launcher, Launcher::torchrun);
+  EXPECT_EQ(read(with(kSlurm, kMpirun)).launcher, Launcher::mpirun);
+}
+
+TEST(Launch, FirstHost) {
+  EXPECT_EQ(first_host("alone"), "alone");
+  EXPECT_EQ(first_host("a,b"), "a");
+  EXPECT_EQ(first_host("gpu[03-05,9],login"), "gpu03");
+  EXPECT_EQ(first_host("gpu[7]"), "gpu7");
+  EXPECT_EQ(first_host("gpu[1,2].cluster.net,x[1-2]"), "gpu1.cluster.net");
+  EXPECT_EQ(first_host("rack[2-3]node[05-06],other"), "rack2node05");
+  EXPECT_THROW(first_host("gpu["), Error);
+  EXPECT_THROW(first_host("gpu[]"), Error);
+}
+
+TEST(Launch, HalfSet) {
+  EXPECT_SAYS(refusal({{"RANK", "0"}}), "RANK set, WORLD_SIZE, LOCAL_RANK not");
+  EXPECT_SAYS(refusal(without(kMpirun, "OMPI_COMM_WORLD_LOCAL_RANK")),
+              "OMPI_COMM_WORLD_LOCAL_RANK not");
+  EXPECT_SAYS(refusal(without(kTorchrun, "MASTER_PORT")), "MASTER_ADDR is set and MASTER_PORT");
+  EXPECT_SAYS(refusal(without(without(kTorchrun, "MASTER_PORT"), "MASTER_ADDR")),
+              "MASTER_ADDR and MASTER_PORT are not");
+  EXPECT_SAYS(refusal(without(kSlurm, "SLURM_JOB_NODELIST")), "SLURM_JOB_NODELIST is not");
+}
+
+TEST(Launch, NoNumbersOrOutOfRange) {
+  EXPECT_SAYS(refusal(with(kTorchrun, {{"RANK", "8"}})),
+              "RANK is \"8\"; expected a number from 0 to 7");
+  EXPECT_SAYS(refusal(with(kTorchrun, {{"RANK", "-1"}})), "RANK is \"-1\"");
+  EXPECT_SAYS(refusal(with(kTorchrun, {{"WORLD_SIZE", "8x"}})), "WORLD_SIZE is \"8x\"");
+  EXPECT_SAYS(refusal(with(kTorchrun, {{"WORLD_SIZE", "0"}})), "WORLD_SIZE is \"0\"");
+  EXPECT_SAYS(refusal(with(kTorchrun, {{"MASTER_PORT", "70000"}})), "MASTER_PORT is \"70000\"");
+}
+
+TEST(Launch, TwoLaunchersAtOdds) {
+  EXPECT_SAYS(refusal(with(kTorchrun, kMpirun)),
+              "say rank 2 of 3, RANK and WORLD_SIZE say rank 5 of 8");
+  const Launch agreed = read(with(with(kTorchrun, kMpirun), {{"RANK", "2"}, {"WORLD_SIZE", "3"}}));
+  EXPECT_EQ(agreed.launcher, Launcher::mpirun);
+}
+
+}  // namespace
+}  // namespace causeway::dist

@@ -1,0 +1,138 @@
+// One rank of a run that ranks_test.py starts: does what its argument says and prints a line, or
+// the error that ended it and exits with 1.
+#include "causeway/core/error.h"
+#include "causeway/train/gradient_sync.h"
+#include "tests/dist/serial.h"
+#include "tests/dist/small_model.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <thread>
+#include <unistd.h>
+
+namespace causeway {
+namespace {
+
+using dist::Group;
+
+void require(bool truth, const std::string& what) {
+  if (!truth) fail(ErrorKind::internal, "ranks", what);
+}
+
+void require_same(const Tensor& got, const Tensor& want, const std::string& what) {
+  require(got.shape() == want.shape() && hash_of(got) == hash_of(want), what + " differs");
+}
+
+// Every dtype, reduction and size against the serial result, again and again.
+std::string collectives(Group& group) {
+  std::uint64_t hash = 0;
+  for (const DType dtype : dist::kReduced) {
+    for (const dist::Reduction how : dist::kAllReductions) {
+      if (dtype == DType::i64 && how == dist::Reduction::mean) continue;
+      const std::int64_t large = dtype == DType::f32 ? 1000003 : 100003;
+      for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, std::int64_t{31}, large}) {
+        const Tensor mine = dist::values_of(group.rank(), count, dtype);
+        const Tensor want = dist::serial(group.size(), count, dtype, how);
+        for (int turn = 0; turn < 3; ++turn) {
+          const Tensor x = mine.clone();
+          group.all_reduce(x, how);
+          require_same(x, want, fmt::format("{} of {}", count, to_string(dtype)));
+          hash = hash * 31 + hash_of(x);
+        }
+      }
+    }
+  }
+  const int last = group.size() - 1;
+  const Tensor y = dist::values_of(group.rank(), 1000003, DType::f32);
+  group.broadcast(y, last);
+  require_same(y, dist::values_of(last, 1000003, DType::f32), "broadcast");
+  const auto texts = group.all_gather(std::string(static_cast<std::size_t>(group.rank()), 'x'));
+  for (std::size_t r = 0; r < texts.size(); ++r) require(texts[r].size() == r, "gathered text");
+  group.barrier();
+  return fmt::format("{:x}", hash);
+}
+
+// Each rank's part of the batch; the gradients must be those of the whole.
+std::string gradients(Group& group) {
+  const SmallModel whole;
+  autograd::backward(whole.loss(0, SmallModel::kRows));
+  const SmallModel model;
+  train::share_parameters(group, model.parameters);
+  train::GradientSync sync(group, model.parameters, 1000);
+  const std::int64_t rows = SmallModel::kRows / group.size();
+  sync.begin();
+  autograd::backward(model.loss(group.rank() * rows, (group.rank() + 1) * rows));
+  sync.finish();
+  std::uint64_t hash = 0;
+  const auto want = whole.gradients();
+  const auto got = model.gradients();
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const auto a = got[i].to_vector<float>();
+    const auto b = want[i].to_vector<float>();
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      require(std::fabs(a[j] - b[j]) <= 1e-5 + 1e-5 * std::fabs(b[j]),
+              fmt::format("gradient {} of parameter {} is {}, expected {}", j, i, a[j], b[j]));
+    }
+    hash = hash * 31 + hash_of(got[i]);
+  }
+  return fmt::format("{:x}", hash);
+}
+
+// Says that the group is complete, then loses rank 1 in the way `end` does. While `idle`, the ranks
+// only ask whether all is well.
+std::string lose_rank_1(Group& group, const std::function<void()>& end, bool idle) {
+  group.barrier();
+  fmt::print("rank {} is there\n", group.rank());
+  std::fflush(stdout);
+  const Tensor x = ones({100'000});
+  for (int i = 0; i < 100'000; ++i) {
+    if (group.rank() == 1 && i == 20) end();
+    if (idle && i >= 20) {
+      group.check();
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    } else {
+      group.all_reduce(x, dist::Reduction::mean);
+    }
+  }
+  return "survived";
+}
+
+void stay() {}
+void die() { ::kill(::getpid(), SIGKILL); }
+void hang() { std::this_thread::sleep_for(std::chrono::seconds(60)); }
+void throw_error() { fail(ErrorKind::io, "test", "no such file"); }
+
+std::string run(const std::string& what, Group& group) {
+  if (what == "collectives") return collectives(group);
+  if (what == "gradients") return gradients(group);
+  if (what == "die") return lose_rank_1(group, die, false);
+  if (what == "die-idle") return lose_rank_1(group, die, true);
+  if (what == "stay") return lose_rank_1(group, stay, true);
+  if (what == "throw") return lose_rank_1(group, throw_error, false);
+  if (what == "hang") return lose_rank_1(group, hang, false);
+  if (what == "mismatch") {
+    group.all_reduce(zeros({4 + group.rank()}));
+    return "agreed";
+  }
+  if (what == "numbers") {
+    return fmt::format("{} {} {}", group.rank(), group.size(), group.local_rank());
+  }
+  fail(ErrorKind::invalid_argument, "ranks", what);
+}
+
+}  // namespace
+}  // namespace causeway
+
+int main(int argc, char** argv) {
+  try {
+    causeway::dist::Group group = causeway::dist::Group::from_environment();
+    const std::string result = causeway::run(argc > 1 ? argv[1] : "", group);
+    fmt::print("rank {}: {}\n", group.rank(), result);
+  } catch (const causeway::Error& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

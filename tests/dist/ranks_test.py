@@ -1,0 +1,245 @@
+"""Runs of several processes: by the variables torchrun sets, and by mpirun where there is one.
+
+Usage: ranks_test.py ranks-program [--mpirun path] [unittest's arguments].
+"""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+PROGRAM = ""
+MPIRUN = ""
+LIMIT = 120  # seconds for a run that goes well
+END = 30  # seconds within which ranks end that have lost another
+
+
+def clean_environment(**more):
+    launchers = ("OMPI_", "SLURM_", "TORCHELASTIC_", "MASTER_", "CAUSEWAY_DIST")
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(launchers) and k not in names}
+    return {**kept, "OMP_NUM_THREADS": "1", **more}
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Rank:
+    """What one process said and how it ended."""
+
+    def __init__(self, process, limit):
+        try:
+            self.out, self.err = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            self.out, self.err = process.communicate()
+            self.err += "\nkilled by the test: it did not end"
+        self.code = process.returncode
+
+
+def start(rank, size, port, what, **more):
+    variables = dict(RANK=rank, WORLD_SIZE=size, LOCAL_RANK=rank, MASTER_PORT=port)
+    variables = {"MASTER_ADDR": "127.0.0.1", **{k: str(v) for k, v in variables.items()}, **more}
+    return subprocess.Popen(
+        [PROGRAM, what],
+        env=clean_environment(**variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_tcp(size, what, limit=LIMIT, **more):
+    port = free_port()
+    processes = [start(rank, size, port, what, **more) for rank in range(size)]
+    return [Rank(process, limit) for process in processes]
+
+
+class OverTcp(unittest.TestCase):
+    def results(self, size, what):
+        ranks = run_tcp(size, what)
+        for rank in ranks:
+            self.assertEqual(rank.code, 0, rank.err)
+        return [re.search(r"rank \d+: (.*)", rank.out)[1] for rank in ranks]
+
+    def lost(self, what, words, size=3, **more):
+        """Rank 1 ends as `what` says; the others must say `words` and end with an error, soon."""
+        before = time.monotonic()
+        ranks = run_tcp(size, what, END, **more)
+        self.assertLess(time.monotonic() - before, END)
+        for number, rank in enumerate(ranks):
+            if number == 1:
+                continue
+            self.assertIn(f"rank {number} is there", rank.out)
+            self.assertEqual(rank.code, 1, rank.out + rank.err)
+            self.assertIn(words, rank.err)
+        return ranks[1]
+
+    def test_numbers(self):
+        self.assertEqual(self.results(3, "numbers"), ["0 3 0", "1 3 1", "2 3 2"])
+
+    def test_alone(self):
+        done = subprocess.run(
+            [PROGRAM, "collectives"], env=clean_environment(), capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_collectives(self):
+        for size in (2, 3):
+            self.assertEqual(len(set(self.results(size, "collectives"))), 1)
+
+    def test_gradients(self):
+        for size in (2, 3):
+            self.assertEqual(len(set(self.results(size, "gradients"))), 1)
+
+    def test_a_killed_rank_ends_the_others(self):
+        self.assertEqual(self.lost("die", "rank 1").code, -9)
+
+    def test_a_killed_rank_ends_those_that_compute(self):
+        self.assertEqual(self.lost("die-idle", "rank 1 is lost").code, -9)
+
+    def test_rank_0_killed(self):
+        port = free_port()
+        processes = [start(rank, 2, port, "stay") for rank in (0, 1)]
+        for process in processes:
+            self.assertIn("is there", process.stdout.readline())
+        processes[0].kill()
+        rank = Rank(processes[1], END)
+        Rank(processes[0], END)
+        self.assertEqual(rank.code, 1, rank.err)
+        self.assertIn("rank 0 is lost", rank.err)
+
+    def test_an_error_of_one_rank_ends_the_others(self):
+        self.assertIn("no such file", self.lost("throw", "rank 1 failed").err)
+
+    def test_a_rank_that_hangs(self):
+        port = free_port()
+        limit = {"CAUSEWAY_DIST_TIMEOUT": "2"}
+        processes = [start(rank, 2, port, "hang", **limit) for rank in (0, 1)]
+        rank = Rank(processes[0], END)
+        processes[1].kill()
+        Rank(processes[1], END)
+        self.assertEqual(rank.code, 1, rank.out)
+        self.assertIn("rank 0 waited 2 s for rank 1", rank.err)
+
+    def test_shapes_that_differ(self):
+        for rank in run_tcp(2, "mismatch", END):
+            self.assertEqual(rank.code, 1, rank.out)
+            self.assertIn("rank 0 calls all_reduce sum of f32 (4,)", rank.err)
+            self.assertIn("rank 1 calls all_reduce sum of f32 (5,)", rank.err)
+
+    def test_wrong_address(self):
+        limit = {"CAUSEWAY_DIST_JOIN_TIMEOUT": "2"}
+        port = free_port()
+        for address, words in (("127.0.0.1", "Connection refused"), ("no.such.invalid", "looked up")):
+            rank = Rank(start(1, 2, port, "numbers", MASTER_ADDR=address, **limit), END)
+            self.assertEqual(rank.code, 1, rank.out)
+            self.assertIn(words, rank.err)
+            self.assertIn("MASTER_ADDR", rank.err)
+
+    def test_half_set_variables(self):
+        rank = Rank(start(1, 2, 1, "numbers", LOCAL_RANK=""), END)
+        self.assertEqual(rank.code, 1)
+        self.assertIn("LOCAL_RANK not", rank.err)
+
+    def test_slurm_variables(self):
+        port = free_port()
+        processes = []
+        for rank in (0, 1):
+            variables = dict(SLURM_PROCID=rank, SLURM_NTASKS=2, SLURM_LOCALID=rank)
+            variables.update(SLURM_JOB_NODELIST="localhost,other", SLURM_JOB_ID=port - 20000)
+            variables = {k: str(v) for k, v in variables.items()}
+            if not 20000 <= port < 30000:
+                variables.update(MASTER_ADDR="localhost", MASTER_PORT=str(port))
+            processes.append(
+                subprocess.Popen(
+                    [PROGRAM, "gradients"],
+                    env=clean_environment(**variables),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+        for rank in [Rank(process, LIMIT) for process in processes]:
+            self.assertEqual(rank.code, 0, rank.err)
+
+
+class OverMpi(unittest.TestCase):
+    def setUp(self):
+        if not MPIRUN:
+            self.skipTest("this build has no MPI")
+
+    def run_mpi(self, size, what, limit=LIMIT):
+        command = [MPIRUN, "-n", str(size), "--allow-run-as-root", "--oversubscribe", PROGRAM, what]
+        process = subprocess.Popen(
+            command,
+            env=clean_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return Rank(process, limit)
+
+    def results(self, size, what):
+        run = self.run_mpi(size, what)
+        self.assertEqual(run.code, 0, run.err)
+        found = dict(re.findall(r"rank (\d+): (.*)", run.out))
+        self.assertEqual(sorted(found), [str(rank) for rank in range(size)])
+        return found
+
+    def test_numbers(self):
+        self.assertEqual(self.results(3, "numbers"), {"0": "0 3 0", "1": "1 3 1", "2": "2 3 2"})
+
+    def test_collectives(self):
+        for size in (2, 3):
+            self.assertEqual(len(set(self.results(size, "collectives").values())), 1)
+
+    def test_gradients(self):
+        for size in (2, 3):
+            self.assertEqual(len(set(self.results(size, "gradients").values())), 1)
+
+    def test_same_bits_as_over_tcp(self):
+        over_tcp = run_tcp(2, "collectives")[0].out
+        self.assertIn(self.results(2, "collectives")["0"], over_tcp)
+
+    def test_one_rank(self):
+        self.results(1, "collectives")
+
+    def lost(self, what):
+        before = time.monotonic()
+        run = self.run_mpi(3, what, END)
+        self.assertLess(time.monotonic() - before, END)
+        self.assertNotIn("killed by the test", run.err)
+        self.assertEqual(run.out.count("is there"), 3)
+        self.assertNotIn("survived", run.out)
+        self.assertNotEqual(run.code, 0)
+        return run.err
+
+    def test_a_killed_rank_ends_the_others(self):
+        self.assertRegex(self.lost("die"), "rank 1 .*signal 9")
+
+    def test_a_killed_rank_ends_those_that_compute(self):
+        self.assertRegex(self.lost("die-idle"), "rank 1 .*signal 9")
+
+    def test_an_error_of_one_rank_ends_the_others(self):
+        self.assertIn("no such file", self.lost("throw"))
+
+    def test_shapes_that_differ(self):
+        run = self.run_mpi(2, "mismatch", END)
+        self.assertNotEqual(run.code, 0)
+        self.assertIn("rank 1 calls all_reduce sum of f32 (5,)", run.err)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    if "--mpirun" in sys.argv:
+        at = sys.argv.index("--mpirun")
+        MPIRUN = sys.argv[at + 1]
+        del sys.argv[at : at + 2]
+    unittest.main()

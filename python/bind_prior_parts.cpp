@@ -310,7 +310,7 @@ void bind_draws(nb::module_& module) {
     const Draws draws = Draws::of(seed, 0);
     std::vector<float> values(static_cast<std::size_t>(rows) * n);
     for (int row = 0; row < rows; ++row) {
-      draw_weights(draws, site, static_cast<std::uint32_t>(row), n,
+      draw_weights(SoloLanes{}, draws, site, static_cast<std::uint32_t>(row), n,
                    [&](int i) -> float& { return values[static_cast<std::size_t>(row * n + i)]; });
     }
     return tensor_of(values, {rows, n});

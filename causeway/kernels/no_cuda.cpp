@@ -115,7 +115,5 @@ CAUSEWAY_ABSENT(table_inputs, const TableInputs&, const Operand&, const Operand&
                 const Operand&, const Operand&)
 CAUSEWAY_ABSENT(table_targets, const Operand&, const Operand&, const Operand&, const Operand&,
                 const Operand&)
-CAUSEWAY_ABSENT(collect_tables, const Operand&, const Operand&, const Operand&, const Operand&,
-                const Operand&, const Operand&, const Operand&)
 
 }  // namespace causeway::kernels::cuda

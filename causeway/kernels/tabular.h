@@ -26,11 +26,4 @@ CAUSEWAY_KERNEL(table_inputs, const TableInputs& inputs, const Operand& x, const
 CAUSEWAY_KERNEL(table_targets, const Operand& y, const Operand& sizes, const Operand& statistics,
                 const Operand& borders, const Operand& out);
 
-// Tables from where they lie one after the other: table k of `out` is the one numbered which[k]
-// (i64), of which places (n, 3) i64 has where it begins in x and y, and how far its rows are apart.
-// What lies beyond sizes[k], as above, is 0.
-CAUSEWAY_KERNEL(collect_tables, const Operand& x, const Operand& y, const Operand& places,
-                const Operand& which, const Operand& sizes, const Operand& x_out,
-                const Operand& y_out);
-
 }  // namespace causeway::kernels

@@ -20,8 +20,11 @@ struct BatchOut {
   // Where each dataset begins in x and in y, and how wide its rows are, if they lie packed; three
   // numbers each, in the generator's memory. nullptr: every one has all its room.
   const std::int64_t* places = nullptr;
+  // Their numbers one by one, there too; nullptr: first, first + stride, ...
+  const std::uint64_t* indices = nullptr;
 
   CAUSEWAY_HOST_DEVICE std::uint64_t index_of(std::int64_t k) const {
+    if (indices != nullptr) return indices[k];
     return first + static_cast<std::uint64_t>(k) * stride;
   }
   CAUSEWAY_HOST_DEVICE DatasetOut of(std::int64_t k) const {

@@ -5,6 +5,8 @@
 #include "causeway/prior/recipe.h"
 #include "causeway/runtime/stream.h"
 #include "causeway/tensor/create.h"
+#include "causeway/tensor/elementwise.h"
+#include "causeway/tensor/indexing.h"
 
 #include <fmt/format.h>
 
@@ -101,6 +103,42 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout,
   batch.known_->recipe = recipe_;
   batch.known_->seed = config_.seed;
   return batch;
+}
+
+AskedSizes Prior::asked(std::uint64_t index) const {
+  const DatasetShape shape = shape_at(*recipe_, config_.seed, index);
+  return {shape.n_rows, shape.n_features, shape.n_classes, shape.n_train};
+}
+
+Tensor Prior::fill(std::span<const std::uint64_t> indices, std::span<const Batch::Place> places,
+                   const Tensor& x, const Tensor& y) const {
+  const auto count = static_cast<std::int64_t>(indices.size());
+  std::vector<std::int64_t> numbers;  // places, then indices
+  for (const Batch::Place& place : places) {
+    numbers.insert(numbers.end(), {place.x, place.y, place.row_stride});
+  }
+  for (const std::uint64_t index : indices) numbers.push_back(static_cast<std::int64_t>(index));
+  const Tensor given = Tensor::from<std::int64_t>(numbers, {4 * count}, device_);
+  const Tensor info = Tensor::empty({count, kInfoWords}, DType::i32, device_);
+  BatchOut out;
+  out.x = x.data_as<float>();
+  out.y = y.data_as<float>();
+  out.info = reinterpret_cast<DatasetInfo*>(info.data());
+  out.count = count;
+  out.rows = config_.rows.high;
+  out.features = config_.features.high;
+  out.places = given.data_as<std::int64_t>();
+  out.indices = reinterpret_cast<const std::uint64_t*>(out.places + 3 * count);
+  if (device_.is_cpu()) {
+    cpu::generate(*recipe_, config_.seed, out);
+  } else {
+    cuda::generate(current_stream(device_), *recipe_, config_.seed, out);
+  }
+  const auto column = [&](std::int64_t at) { return info.slice(1, at, at + 1).to(DType::i64); };
+  const Tensor passed =
+      compare(CompareOp::equal, column(6), Scalar(static_cast<std::int64_t>(Verdict::accepted)));
+  const std::vector<Tensor> sizes = {column(0), column(1), where(passed, column(3), column(0))};
+  return concatenate(sizes, 1);
 }
 
 const std::vector<DatasetFacts>& Batch::facts() const {

@@ -65,6 +65,13 @@ struct Batch {
   std::shared_ptr<Known> known_;
 };
 
+struct AskedSizes {
+  int n_rows = 0;
+  int n_features = 0;
+  int n_classes = 0;
+  int n_train = 0;
+};
+
 // A node of a dataset's graph, or a layer of its network.
 struct Mechanism {
   int id = 0;
@@ -110,6 +117,14 @@ class Prior {
   // stream.
   Batch batch(std::uint64_t first, std::int64_t count, Layout layout = Layout::padded,
               std::uint64_t stride = 1) const;
+
+  // The sizes dataset `index` is asked to have, without making it.
+  AskedSizes asked(std::uint64_t index) const;
+  // Datasets of any numbers to memory of the caller's, each where its place says: rows are filled
+  // with 0 up to their distance, and nothing is written where no attempt passed. Returns (count, 3)
+  // i64: rows, features, and rows before the split, which are all of them where none passed.
+  Tensor fill(std::span<const std::uint64_t> indices, std::span<const Batch::Place> places,
+              const Tensor& x, const Tensor& y) const;
 
   // The rest is made on the CPU, one dataset at a time.
   Description describe(std::uint64_t index) const;

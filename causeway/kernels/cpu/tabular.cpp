@@ -111,29 +111,4 @@ void table_targets(StreamView, const Operand& y, const Operand& sizes, const Ope
   }
 }
 
-void collect_tables(StreamView, const Operand& x, const Operand& y, const Operand& places,
-                    const Operand& which, const Operand& sizes, const Operand& x_out,
-                    const Operand& y_out) {
-  const std::int64_t n_rows = x_out.shape[1];
-  const std::int64_t n_features = x_out.shape[2];
-  const auto* place = static_cast<const std::int64_t*>(places.data);
-  const auto* number = static_cast<const std::int64_t*>(which.data);
-  const auto* size = static_cast<const std::int64_t*>(sizes.data);
-  parallel_for(x_out.shape[0], 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t k = begin; k < end; ++k) {
-      const std::int64_t* from = place + 3 * number[k];
-      for (std::int64_t row = 0; row < n_rows; ++row) {
-        const bool has = row < size[3 * k];
-        auto* to = static_cast<float*>(x_out.data) + (k * n_rows + row) * n_features;
-        const auto* values = static_cast<const float*>(x.data) + from[0] + row * from[2];
-        for (std::int64_t c = 0; c < n_features; ++c) {
-          to[c] = has && c < size[3 * k + 1] ? values[c] : 0.0f;
-        }
-        static_cast<float*>(y_out.data)[k * n_rows + row] =
-            has ? static_cast<const float*>(y.data)[from[1] + row] : 0.0f;
-      }
-    }
-  });
-}
-
 }  // namespace causeway::kernels::cpu

@@ -86,33 +86,6 @@ __global__ void __launch_bounds__(kThreads)
   if (at < count) out[at] = view.target(at / view.n_rows, at % view.n_rows, borders, n_borders);
 }
 
-struct Packed {
-  const float* x;
-  const float* y;
-  const std::int64_t* places;
-  const std::int64_t* which;
-  const std::int64_t* sizes;
-};
-
-// A thread a cell, the target behind the features.
-__global__ void __launch_bounds__(kThreads)
-    collect_kernel(Packed from, std::int64_t n_rows, std::int64_t n_features, std::int64_t count,
-                   float* x, float* y) {
-  const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (at >= count) return;
-  const std::int64_t column = at % (n_features + 1);
-  const std::int64_t row = at / (n_features + 1) % n_rows;
-  const std::int64_t k = at / (n_features + 1) / n_rows;
-  const std::int64_t* place = from.places + 3 * from.which[k];
-  const bool has = row < from.sizes[3 * k];
-  if (column == n_features) {
-    y[k * n_rows + row] = has ? from.y[place[1] + row] : 0.0f;
-  } else {
-    x[(k * n_rows + row) * n_features + column] =
-        has && column < from.sizes[3 * k + 1] ? from.x[place[0] + row * place[2] + column] : 0.0f;
-  }
-}
-
 dim3 blocks_for(std::int64_t count) {
   return dim3(static_cast<unsigned>((count + kThreads - 1) / kThreads));
 }
@@ -163,20 +136,6 @@ void table_targets(StreamView stream, const Operand& y, const Operand& sizes,
   launch({"table_targets", stream, blocks_for(count), dim3(kThreads)}, targets_kernel, view,
          static_cast<const float*>(borders.data), n_borders, count,
          static_cast<std::int64_t*>(out.data));
-}
-
-void collect_tables(StreamView stream, const Operand& x, const Operand& y, const Operand& places,
-                    const Operand& which, const Operand& sizes, const Operand& x_out,
-                    const Operand& y_out) {
-  const std::int64_t count = x_out.shape[0] * x_out.shape[1] * (x_out.shape[2] + 1);
-  if (count == 0) return;
-  const Packed from{static_cast<const float*>(x.data), static_cast<const float*>(y.data),
-                    static_cast<const std::int64_t*>(places.data),
-                    static_cast<const std::int64_t*>(which.data),
-                    static_cast<const std::int64_t*>(sizes.data)};
-  launch({"collect_tables", stream, blocks_for(count), dim3(kThreads)}, collect_kernel, from,
-         x_out.shape[1], x_out.shape[2], count, static_cast<float*>(x_out.data),
-         static_cast<float*>(y_out.data));
 }
 
 }  // namespace causeway::kernels::cuda

@@ -1,0 +1,89 @@
+// Pre-training of a tabular transformer on datasets that a prior makes meanwhile. A step (forward,
+// backward, clip, update) is one graph for each shape; nothing is copied through the host.
+#pragma once
+
+#include "causeway/autograd/step_graph.h"
+#include "causeway/dist/group.h"
+#include "causeway/models/tabular.h"
+#include "causeway/optim/average.h"
+#include "causeway/optim/optimizer.h"
+#include "causeway/optim/schedule.h"
+#include "causeway/train/checkpoint.h"
+#include "causeway/train/gradient_sync.h"
+#include "causeway/train/table_stream.h"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace causeway::train {
+
+struct PretrainConfig {
+  models::TabularConfig model;
+  prior::PriorConfig prior;
+  std::uint64_t seed = 0;  // of the first weights; the prior has its own
+  std::int64_t batch = 32;
+  std::int64_t window_steps = 32;
+  std::vector<RowStage> stages;
+  DType dtype = DType::f32;  // of the weights computed with; halves have f32 masters
+  optim::Schedule schedule = {2e-3, 100, 0, optim::Decay::constant, 0};
+  double weight_decay = 0.01;
+  double max_norm = 1;
+  bool muon = true;           // for the matrices between layers, else all by schedule-free AdamW
+  double muon_factor = 0.1;   // of the rate, times the root of a matrix's longer side
+  std::int64_t average = 10;  // snapshots whose mean is used, one every
+  std::int64_t average_steps = 50;
+
+  std::string to_json() const;
+  static PretrainConfig from_json(std::string_view text);
+};
+
+class Pretrainer {
+ public:
+  // The group must outlive this.
+  Pretrainer(const PretrainConfig& config, Device device, dist::Group& group);
+
+  const PretrainConfig& config() const { return config_; }
+  std::int64_t step() const { return step_; }  // steps taken
+  std::int64_t datasets() const { return step_ * config_.batch; }
+  models::TabularTransformer& model() { return *model_; }
+  const TableStream& stream() const { return stream_; }
+
+  // Takes one step; queued, not waited for.
+  void advance();
+  // The mean loss of the steps since the last call, over all ranks, and the last step's norm of
+  // gradients; waits for the device.
+  struct Progress {
+    double loss = 0;
+    double norm = 0;
+  };
+  Progress progress();
+  // Calls `use` with the weights that are good to use (averaged) in the model, then goes on.
+  void with_averaged_weights(const std::function<void(models::TabularTransformer&)>& use);
+
+  Snapshot snapshot();
+  // Goes on where the snapshot was taken; throws a format error for one of another model.
+  void restore(const Snapshot& snapshot);
+
+ private:
+  std::vector<Tensor> train_on(const models::Tables& tables);
+
+  PretrainConfig config_;
+  Device device_;
+  dist::Group& group_;
+  std::shared_ptr<models::TabularTransformer> model_;
+  optim::Optimizer optimizer_;
+  std::unique_ptr<GradientSync> sync_;
+  TableStream stream_;
+  autograd::StepGraph graph_;
+  optim::LastAverage average_;
+  Tensor losses_;  // their sum since they were last asked for
+  std::int64_t n_losses_ = 0;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace causeway::train

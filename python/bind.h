@@ -33,6 +33,7 @@ void bind_data(nb::module_& module);
 void bind_autograd(nb::module_& module, TensorClass& tensor);
 void bind_functional(nb::module_& module);
 void bind_nn(nb::module_& module);
+void bind_models(nb::module_& module);
 void bind_optim(nb::module_& module);
 void bind_prior(nb::module_& module);
 void bind_prior_parts(nb::module_& module);

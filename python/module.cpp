@@ -26,6 +26,7 @@ NB_MODULE(_core, module) {
   bind_autograd(module, tensor);
   bind_functional(module);
   bind_nn(module);
+  bind_models(module);
   bind_optim(module);
   bind_prior(module);
   bind_prior_parts(module);

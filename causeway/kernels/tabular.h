@@ -8,21 +8,22 @@
 namespace causeway::kernels {
 
 // Tables lie padded: x (tables, rows, features) f32, NaN where a cell is missing, y (tables, rows)
-// f32; `sizes` (tables, 3) i64 has each one's rows, features, and rows whose target is known, which
-// come first. All are contiguous.
+// f32, a number in every row that is known; `sizes` (tables, 3) i64 has each one's rows, features,
+// and rows whose target is known, which come first. All are contiguous.
 
-// Of every feature, then of the target: the mean and one over the deviation of the known rows,
-// (tables, features + 1, 2) f32; 0 and 0 where there is nothing to see.
+// Of every feature, then of the target: the mean and one over the deviation of the known rows'
+// finite numbers, (tables, features + 1, 2) f32; the latter is 0 of a constant, both of nothing.
 CAUSEWAY_KERNEL(table_statistics, const Operand& x, const Operand& y, const Operand& sizes,
                 const Operand& statistics);
 
-// (tables, thinking + rows, features + 1, inputs.width()) of a floating dtype.
+// (tables, rows, features + 1, inputs.width()) of a floating dtype, or thinking + rows: as many as
+// `out` has.
 CAUSEWAY_KERNEL(table_inputs, const TableInputs& inputs, const Operand& x, const Operand& y,
                 const Operand& sizes, const Operand& statistics, const Operand& out);
 
 // What is to be said of every row, (tables, rows) i64: its class, or which stretch between
-// `borders` (n,) f32, ascending, its standardised target falls into; -100 for rows that are known
-// or are none.
+// `borders` (n,) f32, ascending, its standardised target falls into; -100 for rows that are known,
+// have NaN or are none.
 CAUSEWAY_KERNEL(table_targets, const Operand& y, const Operand& sizes, const Operand& statistics,
                 const Operand& borders, const Operand& out);
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "causeway/kernels/tabular.h"
-#include "causeway/nn/layers.h"
+#include "causeway/models/tabular_layer.h"
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ struct TabularConfig {
   std::int64_t bins = 64;        // of a number's distribution
   bool pre_norm = true;          // before a branch and without a mean, else behind it and with one
   bool projection = true;        // behind attention
-  double residual_decay = 1;     // layer i begins with decay^i of what it is given
+  double residual_decay = 1;     // layer i adds to decay^i of what it is given
   bool class_as_number = false;  // in the input; rows to be told then have the mean
   bool mean_readout = false;     // of the features' tokens, else the target's token
 
@@ -41,7 +41,7 @@ struct TabularConfig {
   static TabularConfig from_json(std::string_view text);
 };
 
-// A batch of tables, padded: see kernels/tabular.h.
+// A batch of tables, padded and contiguous, on one device: see kernels/tabular.h.
 struct Tables {
   Tensor x;      // (tables, rows, features) f32
   Tensor y;      // (tables, rows) f32
@@ -52,7 +52,7 @@ struct Tables {
 struct TableContext {
   Tensor sizes;
   Tensor statistics;
-  std::vector<Tensor> layers;  // (tables, rows, columns * heads, 3, size) of each layer
+  std::vector<Tensor> layers;  // keys and values (tables, rows, columns * heads, 2, size) of each
 };
 
 class TabularTransformer : public nn::Module {
@@ -61,39 +61,43 @@ class TabularTransformer : public nn::Module {
 
   const TabularConfig& config() const { return config_; }
 
-  // (tables, rows, outputs): of rows that are known too, where it means nothing.
+  // (tables, rows, outputs): of rows that are known too, where they mean nothing.
   Tensor logits(const Tables& tables);
   // The mean cross entropy of the rows to be told.
   Tensor loss(const Tables& tables);
 
-  // All rows of these tables are known.
-  TableContext remember(const Tables& known);
-  // The logits of rows (tables, rows, features) whose targets are not.
+  // Of the known rows of tables, whatever else they have.
+  TableContext remember(const Tables& tables);
+  // The logits (tables, rows, outputs) of rows (tables, rows, features) whose targets are not
+  // known: what logits() would say of them beside the known rows.
   Tensor tell(const TableContext& context, const Tensor& x);
 
-  // Of a numeric target, standardised by the known rows: where its bins meet, and their centres.
+  // Of a numeric target, standardised by the known rows: where its bins meet, (bins - 1,) f32, and
+  // the bins' means were it as wide as the borders suppose.
   const Tensor* borders() const { return borders_; }
   std::vector<double> centres() const;
 
-  // The matrices between the layers, and all other parameters.
+  // The matrices of the layers, and all other parameters.
   std::vector<Tensor> matrices() const;
   std::vector<Tensor> others() const;
 
  private:
-  class Layer;
-
-  Tensor embed(const Tables& tables, const Tensor& statistics, bool with_thinking);
-  // Runs the layers; of the rows whose keys `context` has, or, without it, of their own, which are
-  // put into `kept` where there is one.
-  Tensor run(Tensor tokens, const Tensor& n_columns, const Tensor& n_known,
-             const TableContext* context, TableContext* kept);
-  Tensor read_out(const Tensor& x, const Tensor& sizes);
+  void check(const Tables& tables) const;
   Tensor statistics_of(const Tables& tables) const;
+  Tensor embed(const Tables& tables, const Tensor& statistics, bool with_thinking);
+  // Runs the layers, over the known rows that `from` has or else their own, and puts those into
+  // `into` where it is given; then what it returns is nothing.
+  Tensor run(const Tensor& tokens, const Tensor& sizes, const TableContext* from,
+             TableContext* into);
+  // The norm that reads the stream behind branch 0, 1 or 2 of a layer.
+  TabularNorm& norm_behind(std::size_t layer, std::size_t branch) const;
+  Tensor read_out(const Tensor& x, const Tensor& sizes);
+  Tensor say(const Tables& tables, const Tensor& statistics);
 
   TabularConfig config_;
   Tensor& encoder_;  // (width, inputs)
-  std::vector<std::shared_ptr<Layer>> layers_;
-  std::shared_ptr<nn::RmsNorm> last_norm_;
+  std::vector<std::shared_ptr<TabularLayer>> layers_;
+  std::shared_ptr<TabularNorm> last_norm_;  // where norms come before the branches
   std::shared_ptr<nn::Linear> decoder_in_;
   std::shared_ptr<nn::Linear> decoder_out_;
   Tensor* borders_ = nullptr;

@@ -6,7 +6,7 @@
     t = torch.from_dlpack(y)  # no copy
 """
 
-from . import autograd, cuda, nn, optim, prior, testing
+from . import autograd, cuda, models, nn, optim, prior, testing
 from ._core import *  # noqa: F403
 from ._core import _version as __version__
 from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad

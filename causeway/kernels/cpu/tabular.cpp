@@ -16,13 +16,13 @@ struct Moments {
   float inverse = 0;
 };
 
-// Of `count` numbers `step` apart, NaN left out.
+// Of `count` numbers `step` apart, those left out that are none.
 Moments moments_of(const float* values, std::int64_t step, std::int64_t count) {
   double sum = 0;
   std::int64_t n = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const float value = values[i * step];
-    if (std::isnan(value)) continue;
+    if (!is_number(value)) continue;
     sum += value;
     ++n;
   }
@@ -31,12 +31,10 @@ Moments moments_of(const float* values, std::int64_t step, std::int64_t count) {
   double squares = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const float value = values[i * step];
-    if (!std::isnan(value)) squares += (value - mean) * (value - mean);
+    if (is_number(value)) squares += (value - mean) * (value - mean);
   }
   const double deviation = std::sqrt(squares / static_cast<double>(n));
-  return {static_cast<float>(mean), deviation > kLeastDeviation * (1 + std::abs(mean))
-                                        ? static_cast<float>(1 / deviation)
-                                        : 0.0f};
+  return {static_cast<float>(mean), inverse_deviation(mean, deviation)};
 }
 
 }  // namespace
@@ -75,6 +73,7 @@ void table_inputs(StreamView, const TableInputs& inputs, const Operand& x, const
                        x.shape[1],
                        x.shape[2]};
   const std::int64_t rows = out.shape[1];
+  const std::int64_t first = inputs.n_thinking + x.shape[1] - rows;
   const std::int64_t columns = out.shape[2];
   const int width = inputs.width();
   dispatch_floating(out.dtype, [&](auto tag) {
@@ -85,7 +84,7 @@ void table_inputs(StreamView, const TableInputs& inputs, const Operand& x, const
         T* token = to + at * columns * width;
         for (std::int64_t column = 0; column < columns; ++column, token += width) {
           for (int k = 0; k < width; ++k) {
-            token[k] = static_cast<T>(view.input(inputs, at / rows, at % rows, column, k));
+            token[k] = static_cast<T>(view.input(inputs, at / rows, first + at % rows, column, k));
           }
         }
       }

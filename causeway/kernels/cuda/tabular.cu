@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
   double n = 0;
   for (std::int64_t i = lane; i < known; i += kWarp) {
     const float value = values[i * step];
-    if (value == value) {
+    if (is_number(value)) {
       sum += value;
       n += 1;
     }
@@ -48,21 +48,20 @@ __global__ void __launch_bounds__(kThreads)
   double squares = 0;
   for (std::int64_t i = lane; i < known; i += kWarp) {
     const float value = values[i * step];
-    if (value == value) squares += (value - mean) * (value - mean);
+    if (is_number(value)) squares += (value - mean) * (value - mean);
   }
   squares = warp_sum(squares);
   if (lane != 0) return;
   const double deviation = n > 0 ? sqrt(squares / n) : 0;
   out[2 * at] = static_cast<float>(mean);
-  out[2 * at + 1] =
-      deviation > kLeastDeviation * (1 + fabs(mean)) ? static_cast<float>(1 / deviation) : 0.0f;
+  out[2 * at + 1] = inverse_deviation(mean, deviation);
 }
 
 // A thread eight numbers of a token.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     inputs_kernel(TableInputs inputs, TableView view, std::int64_t n_tokens, std::int64_t n_rows,
-                  T* out) {
+                  std::int64_t first_row, T* out) {
   constexpr int kEach = 8;
   const int pieces = inputs.width() / kEach;
   const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -75,7 +74,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int k = 0; k < kEach; ++k) {
     to[k] = static_cast<T>(
-        view.input(inputs, row / n_rows, row % n_rows, token % n_columns, first + k));
+        view.input(inputs, row / n_rows, first_row + row % n_rows, token % n_columns, first + k));
   }
 }
 
@@ -118,7 +117,7 @@ void table_inputs(StreamView stream, const TableInputs& inputs, const Operand& x
     using T = typename decltype(tag)::type;
     launch({"table_inputs", stream, blocks_for(tokens * (inputs.width() / 8)), dim3(kThreads)},
            inputs_kernel<T>, inputs, view_of(x, y, sizes, statistics), tokens, out.shape[1],
-           static_cast<T*>(out.data));
+           inputs.n_thinking + x.shape[1] - out.shape[1], static_cast<T*>(out.data));
   });
 }
 

@@ -12,7 +12,7 @@ struct TableInputs {
   int group = 1;       // columns a feature's token sees: its own, and those 1, 3, 7, … after it
   int n_classes = 0;   // classes are marked one by one; 0: the target is a number
   int n_thinking = 0;  // rows before the table's, each marked
-  bool mean_for_queries = false;  // in place of a mark
+  bool mean_for_queries = false;  // stands for their number, in place of a mark; without classes
   bool standardise_target = true;
 
   // Where each kind begins.
@@ -26,9 +26,15 @@ struct TableInputs {
   CAUSEWAY_HOST_DEVICE int width() const { return (used() + 7) / 8 * 8; }
 };
 
-inline constexpr float kFarthest = 100.0f;       // standardised numbers end there
-inline constexpr double kLeastDeviation = 1e-7;  // of 1 + |mean|; what varies less is constant
+inline constexpr float kFarthest = 100.0f;  // standardised numbers end there
 inline constexpr std::int64_t kNoTarget = -100;
+
+// One over a deviation, or 0 of a constant: what f32 rounds off a mean is no deviation.
+CAUSEWAY_HOST_DEVICE float inverse_deviation(double mean, double deviation) {
+  const double least = 1e-7 * (mean < 0 ? -mean : mean);
+  return deviation > least && deviation > 1e-30 ? static_cast<float>(1 / deviation) : 0.0f;
+}
+CAUSEWAY_HOST_DEVICE bool is_number(float value) { return value - value == 0; }
 
 struct TableView {
   const float* x;
@@ -44,6 +50,7 @@ struct TableView {
   CAUSEWAY_HOST_DEVICE float standardised(std::int64_t table, std::int64_t column,
                                           float value) const {
     const float* of = statistics_of(table, column);
+    if (of[1] == 0) return 0.0f;
     const float z = (value - of[0]) * of[1];
     return z < -kFarthest ? -kFarthest : (z > kFarthest ? kFarthest : z);
   }
@@ -66,6 +73,7 @@ struct TableView {
                                            const float* borders, std::int64_t n_borders) const {
     if (row < sizes[3 * table + 2] || row >= sizes[3 * table]) return kNoTarget;
     const float value = y[table * n_rows + row];
+    if (value != value) return kNoTarget;
     if (n_borders == 0) return static_cast<std::int64_t>(value);
     const float z = standardised(table, n_features, value);
     std::int64_t low = 0;
@@ -97,13 +105,13 @@ struct TableView {
   CAUSEWAY_HOST_DEVICE float target_input(const TableInputs& inputs, std::int64_t table,
                                           std::int64_t row, int k) const {
     const bool known = row < sizes[3 * table + 2];
-    if (k == inputs.known()) return known || inputs.mean_for_queries ? 1.0f : 0.0f;
-    if (k == inputs.query()) return known || inputs.mean_for_queries ? 0.0f : 1.0f;
+    const bool as_known = known || inputs.mean_for_queries;
+    if (k == inputs.known()) return as_known ? 1.0f : 0.0f;
+    if (k == inputs.query()) return as_known ? 0.0f : 1.0f;
     if (k < inputs.target() || k > inputs.query()) return 0.0f;
-    const float* of = statistics_of(table, n_features);
     if (!known) {
-      const bool number = inputs.mean_for_queries && inputs.n_classes == 0;
-      return number && !inputs.standardise_target ? of[0] : 0.0f;
+      const bool is_mean = inputs.mean_for_queries && !inputs.standardise_target;
+      return is_mean ? statistics_of(table, n_features)[0] : 0.0f;
     }
     const float value = y[table * n_rows + row];
     if (inputs.n_classes > 0) return k - inputs.target() == static_cast<int>(value) ? 1.0f : 0.0f;

@@ -1,0 +1,76 @@
+// Small batches of tables for tests of models.
+#pragma once
+
+#include "causeway/models/tabular.h"
+#include "tests/tensor/devices.h"
+
+#include <array>
+#include <limits>
+#include <vector>
+
+namespace causeway {
+
+struct TableSize {
+  std::int64_t rows;
+  std::int64_t features;
+  std::int64_t known;
+};
+
+inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+// What lies outside of the tables is NaN, so that it is seen where it is read.
+inline models::Tables draw_tables(const std::vector<TableSize>& tables, std::int64_t n_classes,
+                                  std::uint64_t seed, TableSize room = {0, 0, 0}) {
+  for (const TableSize& table : tables) {
+    room.rows = std::max(room.rows, table.rows);
+    room.features = std::max(room.features, table.features);
+  }
+  const auto n_tables = static_cast<std::int64_t>(tables.size());
+  models::Tables made{full({n_tables, room.rows, room.features}, kNaN),
+                      full({n_tables, room.rows}, kNaN), Tensor::empty({n_tables, 3}, DType::i64)};
+  for (std::int64_t k = 0; k < n_tables; ++k) {
+    const auto [rows, features, known] = tables[static_cast<std::size_t>(k)];
+    Generator generator(seed + static_cast<std::uint64_t>(k));
+    const Tensor x = generator.normal({rows, features}, 3, 5);
+    const Tensor y = n_classes > 0 ? generator.integers({rows}, 0, n_classes).to(DType::f32)
+                                   : generator.normal({rows}, -2, 7);
+    made.x.select(0, k).slice(0, 0, rows).slice(1, 0, features).copy_from(x);
+    made.y.select(0, k).slice(0, 0, rows).copy_from(y);
+    const std::array<std::int64_t, 3> size = {rows, features, known};
+    made.sizes.select(0, k).copy_from(Tensor::from<std::int64_t>(size, {3}));
+  }
+  return made;
+}
+
+// A configuration with little in it, of a preset's kind.
+inline models::TabularConfig small(std::string_view preset, bool regression = false) {
+  models::TabularConfig config = models::TabularConfig::preset(preset);
+  config.width = 16;
+  config.heads = 2;
+  config.hidden = 24;
+  config.layers = 2;
+  if (config.thinking > 0) config.thinking = 3;
+  if (preset == "default") config.classes = 4;
+  if (regression) {
+    config.classes = 0;
+    config.bins = 8;
+    config.class_as_number = false;
+  }
+  return config;
+}
+
+inline std::vector<models::TabularConfig> small_ones() {
+  return {small("default"), small("nanotabpfn"), small("speedrun"), small("default", true),
+          small("nanotabpfn", true)};
+}
+
+inline std::string name_of(const models::TabularConfig& config) { return config.to_json(); }
+
+// What is said of the rows of table k that are to be told.
+inline Tensor told(const Tensor& logits, const models::Tables& tables, std::int64_t k) {
+  const auto size =
+      tables.sizes.to(Device::cpu()).select(0, k).contiguous().to_vector<std::int64_t>();
+  return logits.select(0, k).slice(0, size[2], size[0]).contiguous();
+}
+
+}  // namespace causeway

@@ -1,0 +1,167 @@
+// The tabular transformer on a GPU against the CPU: results, gradients, memory of known rows.
+#include "causeway/models/tabular.h"
+
+#include "causeway/autograd/views.h"
+#include "causeway/tensor/operand.h"
+#include "tests/models/tables.h"
+
+#include <fmt/format.h>
+
+namespace causeway {
+namespace {
+
+using models::Tables;
+using models::TabularConfig;
+using models::TabularTransformer;
+
+Tables on(Device device, const Tables& tables) {
+  return {tables.x.to(device), tables.y.to(device), tables.sizes.to(device)};
+}
+
+const std::vector<TableSize> kSizes = {{37, 9, 20}, {64, 3, 33}, {12, 1, 5}, {50, 20, 49}};
+
+std::int64_t classes_of(const TabularConfig& config) {
+  return config.is_regression() ? 0 : std::min<std::int64_t>(config.classes, 3);
+}
+
+// Both models have the same weights.
+struct Pair {
+  TabularTransformer cpu;
+  TabularTransformer cuda;
+
+  explicit Pair(const TabularConfig& config, DType dtype = DType::f32)
+      : cpu(config, {dtype, Device::cpu(), nullptr}),
+        cuda(config, {dtype, Device::cuda(), nullptr}) {
+    cuda.load_state(cpu.state());
+  }
+};
+
+// To a share of the tensor's size.
+void expect_near(const Tensor& got, const Tensor& want, double share, const std::string& what) {
+  ASSERT_EQ(got.shape(), want.shape()) << what;
+  const auto a = got.to(Device::cpu()).to(DType::f64).to_vector<double>();
+  const auto b = want.to(DType::f64).to_vector<double>();
+  double size = 0;
+  for (double value : b) size = std::max(size, std::fabs(value));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_LE(std::fabs(a[i] - b[i]), share * size + 1e-7) << what << ", element " << i;
+  }
+}
+
+TEST(GpuTabular, Inputs) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const TabularConfig& config : small_ones()) {
+    Tables tables = draw_tables(kSizes, classes_of(config), 80);
+    tables.x.select(0, 1).slice(0, 3, 9).slice(1, 1, 2).copy_from(full({}, kNaN));
+    tables.x.select(0, 2).copy_from(full({}, 7.3f));
+    std::vector<std::vector<Tensor>> found;
+    for (Device device : {Device::cpu(), Device::cuda()}) {
+      const Tables here = on(device, tables);
+      const StreamView stream = current_stream(device);
+      const kernels::TableInputs inputs = config.inputs();
+      const Tensor statistics = Tensor::empty({4, 21, 2}, DType::f32, device);
+      kernels::table_statistics(stream, operand(here.x, stream), operand(here.y, stream),
+                                operand(here.sizes, stream), operand(statistics, stream));
+      std::vector<Tensor> all = {statistics};
+      for (std::int64_t thinking : {std::int64_t{0}, config.thinking}) {
+        const Tensor numbers =
+            Tensor::empty({4, 64 + thinking, 21, inputs.width()}, DType::f32, device);
+        kernels::table_inputs(stream, inputs, operand(here.x, stream), operand(here.y, stream),
+                              operand(here.sizes, stream), operand(statistics, stream),
+                              operand(numbers, stream));
+        all.push_back(numbers);
+      }
+      const Tensor targets = Tensor::empty({4, 64}, DType::i64, device);
+      const Tensor borders =
+          Tensor::from<float>(std::vector<float>{-1, -0.2f, 0, 0.7f}, {4}, device);
+      kernels::table_targets(stream, operand(here.y, stream), operand(here.sizes, stream),
+                             operand(statistics, stream),
+                             config.is_regression() ? operand(borders, stream) : kernels::Operand(),
+                             operand(targets, stream));
+      all.push_back(targets);
+      found.push_back(all);
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      expect_close(found[1][i], found[0][i], fmt::format("{}, {}", i, name_of(config)));
+    }
+    expect_same_bytes(found[1][3], found[0][3], "targets");
+  }
+}
+
+TEST(GpuTabular, CollectsTables) {
+  CAUSEWAY_REQUIRE_GPU();
+  Generator generator(3);
+  const Tensor x = generator.normal({500});
+  const Tensor y = generator.normal({60});
+  const auto places =
+      Tensor::from<std::int64_t>(std::vector<std::int64_t>{0, 0, 7, 210, 30, 5}, {2, 3});
+  const auto which = Tensor::from<std::int64_t>(std::vector<std::int64_t>{1, 0, 1}, {3});
+  const auto sizes =
+      Tensor::from<std::int64_t>(std::vector<std::int64_t>{9, 5, 3, 30, 6, 8, 25, 2, 9}, {3, 3});
+  std::vector<std::vector<Tensor>> found;
+  for (Device device : {Device::cpu(), Device::cuda()}) {
+    const StreamView stream = current_stream(device);
+    const Tensor to_x = full({3, 31, 7}, kNaN, DType::f32, device);
+    const Tensor to_y = full({3, 31}, kNaN, DType::f32, device);
+    kernels::collect_tables(stream, operand(x.to(device), stream), operand(y.to(device), stream),
+                            operand(places.to(device), stream), operand(which.to(device), stream),
+                            operand(sizes.to(device), stream), operand(to_x, stream),
+                            operand(to_y, stream));
+    synchronize(device);
+    found.push_back({to_x, to_y});
+  }
+  expect_same_bytes(found[1][0], found[0][0], "x");
+  expect_same_bytes(found[1][1], found[0][1], "y");
+}
+
+TEST(GpuTabular, LogitsAndGradients) {
+  CAUSEWAY_REQUIRE_GPU();
+  std::vector<TabularConfig> configs = small_ones();
+  for (const char* name : {"default", "nanotabpfn", "speedrun"}) {
+    configs.push_back(TabularConfig::preset(name));
+  }
+  for (const TabularConfig& config : configs) {
+    Pair model(config);
+    const Tables tables = draw_tables(kSizes, classes_of(config), 81);
+    const Tables there = on(Device::cuda(), tables);
+    expect_near(autograd::detach(model.cuda.logits(there)),
+                autograd::detach(model.cpu.logits(tables)), 1e-4, name_of(config));
+    autograd::backward(model.cpu.loss(tables));
+    autograd::backward(model.cuda.loss(there));
+    const auto want = model.cpu.named_parameters();
+    const auto got = model.cuda.named_parameters();
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      expect_near(*autograd::gradient_of(got[i].second), *autograd::gradient_of(want[i].second),
+                  1e-3, want[i].first);
+    }
+  }
+}
+
+TEST(GpuTabular, Bf16) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const char* name : {"default", "nanotabpfn", "speedrun"}) {
+    Pair model(TabularConfig::preset(name), DType::bf16);
+    const Tables tables = draw_tables(kSizes, 2, 82);
+    const Tensor want = autograd::detach(model.cpu.logits(tables));
+    expect_near(autograd::detach(model.cuda.logits(on(Device::cuda(), tables))), want, 0.1, name);
+    autograd::backward(model.cuda.loss(on(Device::cuda(), tables)));
+  }
+}
+
+TEST(GpuTabular, TellsWhatLogitsSay) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const TabularConfig& config : small_ones()) {
+    Pair model(config);
+    const Tables tables = draw_tables({{90, 7, 50}, {90, 4, 50}}, classes_of(config), 83);
+    const Tables there = on(Device::cuda(), tables);
+    const Tensor want = autograd::detach(model.cpu.logits(tables)).slice(1, 50).contiguous();
+    const auto context = model.cuda.remember(there);
+    expect_near(model.cuda.tell(context, there.x.slice(1, 50).contiguous()), want, 1e-4,
+                name_of(config));
+    expect_near(model.cuda.tell(context, there.x.slice(1, 83).contiguous()),
+                want.slice(1, 33).contiguous(), 1e-4, "a part");
+  }
+}
+
+}  // namespace
+}  // namespace causeway

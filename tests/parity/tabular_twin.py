@@ -1,0 +1,156 @@
+"""The tabular transformer again, in plain PyTorch with explicit masks and one table at a time where
+that is simpler: nothing of it is shared with what it is compared with but the weights.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as TF
+
+
+def standardise(x, known):
+    """Columns of x (rows, columns) by the finite numbers of the first `known` rows."""
+    x = x.double()
+    out = torch.zeros_like(x)
+    for c in range(x.shape[1]):
+        seen = x[:known, c]
+        seen = seen[torch.isfinite(seen)]
+        if len(seen) == 0:
+            continue
+        mean, deviation = seen.mean(), seen.std(correction=0)
+        if deviation > 1e-7 * mean.abs() and deviation > 1e-30:
+            out[:, c] = ((x[:, c] - mean) / deviation).clamp(-100, 100)
+    return out
+
+
+class Twin:
+    def __init__(self, config, state):
+        self.config = config
+        self.weights = {
+            name: torch.tensor(values, requires_grad=name != "borders")
+            for name, values in state.items()
+        }
+
+    def __getitem__(self, name):
+        return self.weights[name]
+
+    def encode(self, x, y, rows, features, known, room_rows, room_columns):
+        """Tokens (thinking + room_rows, room_columns, width) of one table."""
+        c = self.config
+        weight = self["encoder"]  # (width, inputs)
+        group, thinking = c["group"], c["thinking"]
+        one_hot = c["classes"] > 0 and not c["class_as_number"]
+        n_target = c["classes"] if one_hot else 1
+        at = {"missing": group, "feature": 2 * group, "target": 2 * group + 1}
+        at["known"] = at["target"] + n_target
+        at["query"] = at["known"] + 1
+        at["thinking"] = at["query"] + 1
+        tokens = torch.zeros(thinking + room_rows, room_columns, weight.shape[0])
+        for t in range(thinking):
+            tokens[t] += weight[:, at["thinking"] + t]
+        if rows == 0:
+            return tokens
+        values = standardise(x[:rows, :features], known).float()
+        missing = torch.isnan(x[:rows, :features])
+        values = torch.where(missing, 0.0, values)
+        for j in range(features):
+            token = weight[:, at["feature"]].expand(rows, -1)
+            for member in range(group):
+                source = (j + 2**member - 1) % features
+                token = token + values[:, source, None] * weight[:, member]
+                token = token + missing[:, source, None].float() * weight[:, group + member]
+            tokens[thinking : thinking + rows, 1 + j] = token
+        y_known = y[:known]
+        if one_hot:
+            told = weight[:, at["target"] : at["known"]].T[y_known.long()] + weight[:, at["known"]]
+            asked = weight[:, at["query"]].expand(rows - known, -1)
+        elif c["class_as_number"]:
+            mean = y_known.double().mean().float() if known else torch.tensor(0.0)
+            told = y_known[:, None] * weight[:, at["target"]] + weight[:, at["known"]]
+            asked = (mean * weight[:, at["target"]] + weight[:, at["known"]]).expand(rows - known, -1)
+        else:
+            z = standardise(y_known[:, None], known).float()
+            told = z * weight[:, at["target"]] + weight[:, at["known"]]
+            asked = weight[:, at["query"]].expand(rows - known, -1)
+        tokens[thinking : thinking + known, 0] = told
+        tokens[thinking + known : thinking + rows, 0] = asked
+        return tokens
+
+    def norm(self, name, x):
+        weight = self[f"{name}.weight"]
+        if self.config["pre_norm"]:
+            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * weight
+        return TF.layer_norm(x, weight.shape, weight, self[f"{name}.bias"], 1e-5)
+
+    def mlp(self, name, x):
+        hidden = TF.linear(x, self[f"{name}.in.weight"], self[f"{name}.in.bias"])
+        hidden = TF.gelu(hidden, approximate="tanh")
+        return TF.linear(hidden, self[f"{name}.out.weight"], self[f"{name}.out.bias"])
+
+    def attend(self, name, x, mask):
+        """Of (batch, length, width) with a mask (batch, length) of what is seen."""
+        batch, length, width = x.shape
+        heads = self.config["heads"]
+        qkv = TF.linear(x, self[f"{name}.qkv.weight"], self[f"{name}.qkv.bias"])
+        q, k, v = qkv.view(batch, length, heads, 3, width // heads).permute(3, 0, 2, 1, 4)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
+        scores = scores.masked_fill(~mask[:, None, None, :], -math.inf)
+        seen = torch.softmax(scores, -1) if mask.any() else torch.zeros_like(scores)
+        out = (seen @ v).transpose(1, 2).reshape(batch, length, width)
+        if not self.config["projection"]:
+            return out
+        return TF.linear(out, self[f"{name}.projection.weight"], self[f"{name}.projection.bias"])
+
+    def layer(self, i, x, column_mask, row_mask):
+        """x (rows, columns, width) of one table."""
+        pre = self.config["pre_norm"]
+        name = f"layers.{i}"
+
+        def branch(number, x, residual, function):
+            if pre:
+                return residual + function(self.norm(f"{name}.norm{number}", x))
+            return self.norm(f"{name}.norm{number}", residual + function(x))
+
+        def among_columns(x):
+            return self.attend(f"{name}.columns", x, column_mask.expand(x.shape[0], -1))
+
+        def among_rows(x):
+            x = x.transpose(0, 1)
+            return self.attend(f"{name}.rows", x, row_mask.expand(x.shape[0], -1)).transpose(0, 1)
+
+        x = branch(1, x, x * self.config["residual_decay"] ** i, among_columns)
+        x = branch(2, x, x, among_rows)
+        return branch(3, x, x, lambda x: self.mlp(f"{name}.mlp", x))
+
+    def logits(self, x, y, sizes):
+        c = self.config
+        said = []
+        for table, (rows, features, known) in enumerate(sizes):
+            room_rows, room_columns = x.shape[1], x.shape[2] + 1
+            tokens = self.encode(x[table], y[table], rows, features, known, room_rows, room_columns)
+            column_mask = torch.arange(room_columns) <= features
+            row_mask = torch.arange(c["thinking"] + room_rows) < c["thinking"] + known
+            for i in range(c["layers"]):
+                tokens = self.layer(i, tokens, column_mask, row_mask)
+            if c["pre_norm"]:
+                tokens = self.norm("norm", tokens)
+            tokens = tokens[c["thinking"] :]
+            if c["mean_readout"]:
+                read = tokens[:, 1 : 1 + features].sum(1) / max(features, 1)
+            else:
+                read = tokens[:, 0]
+            said.append(self.mlp("decoder", read))
+        return torch.stack(said)
+
+    def loss(self, x, y, sizes):
+        """The mean over all rows to be told, and the logits."""
+        logits = self.logits(x, y, sizes)
+        parts = []
+        for table, (rows, _, known) in enumerate(sizes):
+            target = y[table, known:rows]
+            if self.config["classes"] == 0 and rows > known:
+                seen = y[table, :known].double()
+                z = (target.double() - seen.mean()) / seen.std(correction=0)
+                target = torch.bucketize(z.float(), self["borders"], right=True)
+            parts.append(TF.cross_entropy(logits[table, known:rows], target.long(), reduction="none"))
+        return torch.cat(parts).mean(), logits

@@ -1,0 +1,78 @@
+"""The tabular transformer against the same in plain PyTorch: logits and every gradient."""
+
+import causeway as cw
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from tabular_twin import Twin  # noqa: E402
+
+DEVICES = [entry["device"] for entry in cw.devices()]
+SMALL = {"width": 32, "heads": 2, "hidden": 48, "layers": 2}
+CASES = {
+    "default": ("default", {}),
+    "nanotabpfn": ("nanotabpfn", {}),
+    "speedrun": ("speedrun", {"layers": 3}),
+    "regression": ("default", {"classes": 0, **SMALL}),
+    "regression behind norms": (
+        "nanotabpfn", {"classes": 0, "bins": 9, "class_as_number": False, **SMALL}),
+    "mean of classes": ("default", {"mean_readout": True, "group": 2, **SMALL}),
+    "decay behind norms": ("nanotabpfn", {"residual_decay": 0.9, "thinking": 4, **SMALL}),
+    "one layer": ("default", {**SMALL, "layers": 1, "thinking": 0}),
+}  # fmt: skip
+SIZES = {
+    "full": [(14, 5, 9), (14, 5, 9)],
+    "ragged": [(14, 5, 9), (10, 1, 4), (3, 7, 2), (14, 2, 14)],
+}
+
+
+def draw(sizes, classes, seed):
+    """Tables with NaN in some cells and everywhere outside."""
+    rng = np.random.default_rng(seed)
+    rows, features, _ = np.max(sizes, axis=0)
+    x = np.full((len(sizes), rows, features), np.nan, np.float32)
+    y = np.full((len(sizes), rows), np.nan, np.float32)
+    for k, (n, m, _) in enumerate(sizes):
+        x[k, :n, :m] = rng.normal(3, 4, (n, m)) * rng.choice([1e-3, 1, 1e4], m)
+        x[k, :n, :m][rng.random((n, m)) < 0.1] = np.nan
+        y[k, :n] = rng.integers(0, classes, n) if classes else rng.normal(-2, 7, n)
+    x[0, :, 1] = 5.0  # says nothing
+    return x, y
+
+
+def assert_near(got, want, share, what):
+    """Within a share of the largest number."""
+    want = want.detach().numpy()
+    assert got.shape == want.shape, what
+    error = np.max(np.abs(got - want), initial=0.0)
+    assert error <= share * np.max(np.abs(want), initial=0.0) + 1e-7, f"{what}: off by {error}"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_twin(case, sizes, device):
+    preset, changes = case
+    generator = cw.Generator(3)
+    model = cw.models.TabularTransformer(preset, device=device, generator=generator, **changes)
+    state = {name: values.to("cpu").numpy() for name, values in model.state_dict().items()}
+    twin = Twin(model.config, state)
+    x, y = draw(sizes, min(model.config["classes"], 4), 5)
+    want_loss, want = twin.loss(torch.tensor(x), torch.tensor(y), sizes)
+    want_loss.backward()
+    got = model.logits(x, y, np.array(sizes)).detach().to("cpu").numpy()
+    for k, (n, _, known) in enumerate(sizes):  # what is said of no row means nothing
+        assert_near(got[k, known:n], want[k, known:n], 1e-5, f"logits of table {k}")
+    loss = model.loss(x, y, np.array(sizes))
+    np.testing.assert_allclose(loss.item(), want_loss.item(), rtol=1e-5)
+    loss.backward()
+    for name, parameter in model.named_parameters():
+        gradient = twin[name].grad
+        assert gradient is not None and parameter.grad is not None, name
+        assert_near(parameter.grad.to("cpu").numpy(), gradient, 1e-4, name)
+    # The same again, row by row.
+    context = model.remember(x, y, np.array(sizes))
+    for k, (n, _, known) in enumerate(sizes):
+        for row in range(known, n):
+            told = model.tell(context, x[:, row : row + 1]).to("cpu").numpy()[k]
+            assert_near(told, want[k, row : row + 1], 2e-5, f"row {row} of table {k}")

@@ -3,6 +3,7 @@
 #include "cli/bench.h"
 #include "cli/completion.h"
 #include "cli/info.h"
+#include "cli/pretrain.h"
 #include "cli/prior.h"
 #include "cli/tokenizer.h"
 
@@ -99,6 +100,7 @@ int run(int argc, char** argv) {
   causeway::cli::add_info(app);
   causeway::cli::add_prior(app);
   causeway::cli::add_tokenizer(app);
+  causeway::cli::add_pretrain(app);
   causeway::cli::add_bench(app);
   causeway::cli::add_completion(app);
   try {

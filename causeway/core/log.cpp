@@ -5,7 +5,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
-namespace causeway::log {
+namespace causeway::logger {
 
 namespace {
 
@@ -27,4 +27,4 @@ void info(std::string_view message) { logger().info("{}", message); }
 void warn(std::string_view message) { logger().warn("{}", message); }
 void error(std::string_view message) { logger().error("{}", message); }
 
-}  // namespace causeway::log
+}  // namespace causeway::logger

@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-namespace causeway::log {
+namespace causeway::logger {
 
 void debug(std::string_view message);
 void info(std::string_view message);
 void warn(std::string_view message);
 void error(std::string_view message);
 
-}  // namespace causeway::log
+}  // namespace causeway::logger

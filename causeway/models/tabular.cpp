@@ -221,7 +221,14 @@ Tensor TabularTransformer::loss(const Tables& tables) {
                          operand(statistics, stream),
                          borders_ != nullptr ? operand(*borders_, stream) : kernels::Operand(),
                          operand(targets, stream));
-  return autograd::cross_entropy(say(tables, statistics), targets);
+  autograd::CrossEntropyOptions each;
+  each.reduction = autograd::Reduction::none;
+  const Tensor losses = autograd::cross_entropy(say(tables, statistics), targets, each);
+  const Tensor told =
+      (tables.sizes.slice(1, 0, 1) - tables.sizes.slice(1, 2, 3)).to(losses.dtype());
+  const Tensor shares =
+      binary(BinaryOp::maximum, told * static_cast<double>(told.size(0)), Scalar(1.0));
+  return autograd::sum(autograd::divide(losses, shares));
 }
 
 TableContext TabularTransformer::remember(const Tables& tables) {

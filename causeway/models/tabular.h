@@ -63,7 +63,8 @@ class TabularTransformer : public nn::Module {
 
   // (tables, rows, outputs): of rows that are known too, where they mean nothing.
   Tensor logits(const Tables& tables);
-  // The mean cross entropy of the rows to be told.
+  // The cross entropy of the rows to be told: the mean of each table, and then of the tables, so
+  // that parts of a batch add up to it. One that has none to be told counts as 0.
   Tensor loss(const Tables& tables);
 
   // Of the known rows of tables, whatever else they have.

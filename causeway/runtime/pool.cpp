@@ -85,7 +85,7 @@ void Pool::free(Buffer& buffer) noexcept try {
   }
   state.pending.push_back(std::move(entry));
 } catch (const std::exception& error) {
-  log::error(fmt::format("while freeing memory: {}", error.what()));
+  logger::error(fmt::format("while freeing memory: {}", error.what()));
 }
 
 void Pool::release_cached() {

@@ -69,7 +69,7 @@ Block* Pool::State::find(std::size_t size, StreamView stream) {
     if (Block* block = heap.take(size)) return block;
   }
   if (Block* block = grow(heap, size)) return block;
-  log::debug(
+  logger::debug(
       fmt::format("{}: out of memory for {}; releasing what is cached", name, format_bytes(size)));
   ++counts.recoveries;
   if (captures.empty()) upstream->synchronize();
@@ -169,9 +169,9 @@ void Pool::State::check_guards(Block* block, StreamView stream) {
                                    [](std::byte byte) { return byte == std::byte{kRedZoneByte}; });
     if (whole) continue;
     ++counts.corrupted;
-    log::error(fmt::format("{}: something wrote {} a block of {} bytes named \"{}\"", name,
-                           offset == 0 ? "before" : "behind", block->requested,
-                           memory_name::name(block->name)));
+    logger::error(fmt::format("{}: something wrote {} a block of {} bytes named \"{}\"", name,
+                              offset == 0 ? "before" : "behind", block->requested,
+                              memory_name::name(block->name)));
   }
 }
 

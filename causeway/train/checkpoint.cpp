@@ -202,7 +202,7 @@ void CheckpointFolder::prune(std::int64_t step) const {
     try {
       remove_folder(kSave, info->path);
     } catch (const Error& error) {
-      log::warn(error.what());
+      logger::warn(error.what());
     }
   }
 }
@@ -228,7 +228,7 @@ std::optional<Snapshot> CheckpointFolder::load_newest(Device device) const {
         n_damaged = 0;
         continue;
       }
-      log::warn(fmt::format("{}; the checkpoint of step {} is passed over", error.what(), step));
+      logger::warn(fmt::format("{}; the checkpoint of step {} is passed over", error.what(), step));
       problems += fmt::format("\n  step {}: {}", step, error.what());
       ++n_damaged;
     }

@@ -100,6 +100,7 @@ void Pretrainer::advance() {
   const models::Tables tables = stream_.tables(step_);
   optimizer_.set_learning_rate(config_.schedule.at(step_));
   graph_({tables.x, tables.y, tables.sizes});
+  n_tokens_ += config_.batch * tables.x.size(1) * (tables.x.size(2) + 1);
   ++step_;
   ++n_losses_;
   if (config_.average > 0 && step_ % config_.average_steps == 0) {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace causeway::train {
@@ -62,6 +63,9 @@ class Pretrainer {
     double norm = 0;
   };
   Progress progress();
+  // Cells (rows times columns, the target among them) of the tables since the last call, padding
+  // included, over all ranks.
+  std::int64_t take_tokens() { return std::exchange(n_tokens_, 0); }
   // Calls `use` with the weights that are good to use (averaged) in the model, then goes on.
   void with_averaged_weights(const std::function<void(models::TabularTransformer&)>& use);
 
@@ -83,6 +87,7 @@ class Pretrainer {
   optim::LastAverage average_;
   Tensor losses_;  // their sum since they were last asked for
   std::int64_t n_losses_ = 0;
+  std::int64_t n_tokens_ = 0;
   std::int64_t step_ = 0;
 };
 

@@ -74,8 +74,8 @@ std::uint64_t RunLog::find_end(std::int64_t last_step) {
     n_good = n_lines + 1;
   }
   if (first_bad > 0 && first_bad < n_good) {
-    log::warn(fmt::format("[run_log] \"{}\": line {} is not one of ours; it stays", path_.string(),
-                          first_bad));
+    logger::warn(fmt::format("[run_log] \"{}\": line {} is not one of ours; it stays",
+                             path_.string(), first_bad));
   }
   return end;
 }

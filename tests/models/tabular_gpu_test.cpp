@@ -88,32 +88,6 @@ TEST(GpuTabular, Inputs) {
   }
 }
 
-TEST(GpuTabular, CollectsTables) {
-  CAUSEWAY_REQUIRE_GPU();
-  Generator generator(3);
-  const Tensor x = generator.normal({500});
-  const Tensor y = generator.normal({60});
-  const auto places =
-      Tensor::from<std::int64_t>(std::vector<std::int64_t>{0, 0, 7, 210, 30, 5}, {2, 3});
-  const auto which = Tensor::from<std::int64_t>(std::vector<std::int64_t>{1, 0, 1}, {3});
-  const auto sizes =
-      Tensor::from<std::int64_t>(std::vector<std::int64_t>{9, 5, 3, 30, 6, 8, 25, 2, 9}, {3, 3});
-  std::vector<std::vector<Tensor>> found;
-  for (Device device : {Device::cpu(), Device::cuda()}) {
-    const StreamView stream = current_stream(device);
-    const Tensor to_x = full({3, 31, 7}, kNaN, DType::f32, device);
-    const Tensor to_y = full({3, 31}, kNaN, DType::f32, device);
-    kernels::collect_tables(stream, operand(x.to(device), stream), operand(y.to(device), stream),
-                            operand(places.to(device), stream), operand(which.to(device), stream),
-                            operand(sizes.to(device), stream), operand(to_x, stream),
-                            operand(to_y, stream));
-    synchronize(device);
-    found.push_back({to_x, to_y});
-  }
-  expect_same_bytes(found[1][0], found[0][0], "x");
-  expect_same_bytes(found[1][1], found[0][1], "y");
-}
-
 TEST(GpuTabular, LogitsAndGradients) {
   CAUSEWAY_REQUIRE_GPU();
   std::vector<TabularConfig> configs = small_ones();

@@ -52,33 +52,6 @@ TEST(Tabular, ParameterCounts) {
             4'160'520 + (40 - 32) * 256 + 256);
 }
 
-TEST(Tabular, CollectsTables) {
-  Generator generator(3);
-  const Tensor x = generator.normal({100});
-  const Tensor y = generator.normal({20});
-  // Table 0: 10 rows, 7 apart; table 1: from x[70], y[10], rows 3 apart.
-  const auto places =
-      Tensor::from<std::int64_t>(std::vector<std::int64_t>{0, 0, 7, 70, 10, 3}, {2, 3});
-  const auto which = Tensor::from<std::int64_t>(std::vector<std::int64_t>{1, 0}, {2});
-  const auto sizes =
-      Tensor::from<std::int64_t>(std::vector<std::int64_t>{9, 3, 5, 4, 2, 3}, {2, 3});
-  const Tensor to_x = full({2, 9, 4}, kNaN);
-  const Tensor to_y = full({2, 9}, kNaN);
-  const StreamView stream = current_stream(Device::cpu());
-  kernels::collect_tables(stream, operand(x, stream), operand(y, stream), operand(places, stream),
-                          operand(which, stream), operand(sizes, stream), operand(to_x, stream),
-                          operand(to_y, stream));
-  const Tensor want_x = zeros({2, 9, 4});
-  const Tensor want_y = zeros({2, 9});
-  want_x.select(0, 0).slice(1, 0, 3).copy_from(x.slice(0, 70, 97).reshape({9, 3}));
-  want_x.select(0, 1).slice(0, 0, 4).slice(1, 0, 2).copy_from(
-      x.slice(0, 0, 28).reshape({4, 7}).slice(1, 0, 2));
-  want_y.select(0, 0).copy_from(y.slice(0, 10, 19));
-  want_y.select(0, 1).slice(0, 0, 4).copy_from(y.slice(0, 0, 4));
-  expect_same_bytes(to_x, want_x, "x");
-  expect_same_bytes(to_y, want_y, "y");
-}
-
 TEST(Tabular, GradientsByDifference) {
   for (TabularConfig config : small_ones()) {
     config.width = 8;
@@ -230,8 +203,10 @@ TEST(Tabular, PaddingTeachesNothing) {
     const std::int64_t classes = classes_of(config);
     Model padded(config);
     Model plain(config);
-    autograd::backward(padded.loss(
-        draw_tables({{9, 4, 5}, {6, 1, 2}, {0, 0, 0}, {7, 6, 7}}, classes, 30, {12, 8, 0})));
+    // Two of the four have nothing to be told.
+    const Tensor half = padded.loss(
+        draw_tables({{9, 4, 5}, {6, 1, 2}, {0, 0, 0}, {7, 6, 7}}, classes, 30, {12, 8, 0}));
+    autograd::backward(autograd::multiply(half, 2.0));
     autograd::backward(plain.loss(draw_tables({{9, 4, 5}, {6, 1, 2}}, classes, 30)));
     const auto want = plain.named_parameters();
     const auto got = padded.named_parameters();
@@ -242,14 +217,15 @@ TEST(Tabular, PaddingTeachesNothing) {
   }
 }
 
-TEST(Tabular, LossIsTheMeanOfRowsToBeTold) {
+TEST(Tabular, LossIsTheMeanOfTables) {
   const TabularConfig config = small("default");
   Model model(config);
-  const std::vector<TableSize> sizes = {{9, 4, 5}, {6, 1, 2}};
+  const std::vector<TableSize> sizes = {{9, 4, 5}, {8, 1, 2}};
   const double both = model.loss(draw_tables(sizes, 3, 40, {12, 8, 0})).item();
   const double one = model.loss(draw_tables({sizes[0]}, 3, 40)).item();
   const double other = model.loss(draw_tables({sizes[1]}, 3, 41)).item();
-  EXPECT_NEAR(both, (one * 4 + other * 4) / 8, 1e-5);
+  EXPECT_NEAR(both, (one + other) / 2, 1e-5);
+  EXPECT_EQ(model.loss(draw_tables({{5, 2, 5}}, 3, 40)).item(), 0);
 }
 
 TEST(Tabular, CellsOfAllKinds) {

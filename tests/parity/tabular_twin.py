@@ -143,7 +143,7 @@ class Twin:
         return torch.stack(said)
 
     def loss(self, x, y, sizes):
-        """The mean over all rows to be told, and the logits."""
+        """The mean over the tables of their rows' means, and the logits."""
         logits = self.logits(x, y, sizes)
         parts = []
         for table, (rows, _, known) in enumerate(sizes):
@@ -152,5 +152,6 @@ class Twin:
                 seen = y[table, :known].double()
                 z = (target.double() - seen.mean()) / seen.std(correction=0)
                 target = torch.bucketize(z.float(), self["borders"], right=True)
-            parts.append(TF.cross_entropy(logits[table, known:rows], target.long(), reduction="none"))
-        return torch.cat(parts).mean(), logits
+            if rows > known:
+                parts.append(TF.cross_entropy(logits[table, known:rows], target.long()))
+        return sum(parts) / len(sizes), logits

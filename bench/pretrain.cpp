@@ -1,0 +1,65 @@
+// Steps of pre-training, from the making of datasets to the update of weights: datasets a second
+// are the batch by the time. Bound by launches for small tables, by memory and tensor cores for
+// large.
+#include "bench/harness.h"
+#include "causeway/runtime/pool.h"
+#include "causeway/train/pretrain.h"
+
+#include <fmt/format.h>
+
+namespace causeway::bench {
+
+namespace {
+
+struct PretrainCase {
+  const char* preset;
+  const char* family;
+  int batch, rows, features;
+  int width, layers;
+};
+
+void time(const PretrainCase& of, Device device, const Report& report) {
+  train::PretrainConfig config;
+  config.model = models::TabularConfig::preset(of.preset);
+  config.model.width = of.width;
+  config.model.layers = of.layers;
+  config.model.hidden = 2 * of.width;
+  config.model.classes = 2;
+  config.prior.family = of.family;
+  config.prior.rows = {of.rows, of.rows};
+  config.prior.features = {of.features, of.features};
+  config.prior.classes = {2, 2};
+  config.batch = of.batch;
+  config.muon = false;
+  config.average = 1;
+  config.average_steps = 1 << 30;
+  config.dtype = device.is_cuda() ? DType::bf16 : DType::f32;
+  config.window_steps = device.is_cuda() ? 64 : 4;
+  dist::Group group;
+  train::Pretrainer trainer(config, device, group);
+  for (int i = 0; i < 3; ++i) trainer.advance();
+  synchronize(device);
+  pool_of(device).reset_peak();
+  const int steps = device.is_cuda() ? 64 : 4;
+  report(measure({fmt::format("pretrain {},{},{} width {} layers {}, {} datasets", of.batch,
+                              of.rows, of.features, of.width, of.layers, of.batch * steps),
+                  0, 0,
+                  [&] {
+                    for (int i = 0; i < steps; ++i) trainer.advance();
+                  }},
+                 device));
+  fmt::print(stderr, "{:.2f} GiB at most\n",
+             static_cast<double>(pool_of(device).stats().peak) / (1 << 30));
+}
+
+}  // namespace
+
+void run_pretrain(Device device, const Report& report) {
+  time({"nanotabpfn", "mlp", 32, 150, 5, 96, 3}, device, report);
+  if (device.is_cpu()) return;
+  time({"nanotabpfn", "mlp", 32, 1000, 11, 96, 3}, device, report);
+  time({"nanotabpfn", "mlp", 2, 1000, 11, 256, 5}, device, report);
+  time({"nanotabpfn", "mlp", 64, 1024, 20, 256, 5}, device, report);
+}
+
+}  // namespace causeway::bench

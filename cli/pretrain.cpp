@@ -1,0 +1,175 @@
+#include "cli/pretrain.h"
+
+#include "cli/options.h"
+#include "cli/prior_options.h"
+#include "cli/progress.h"
+
+#include "causeway/train/pretrain_run.h"
+#include "causeway/runtime/threads.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+#include <memory>
+
+namespace causeway::cli {
+
+namespace {
+
+struct PretrainOptions {
+  PriorOptions prior;
+  std::string preset = "default";
+  std::int64_t width = 0, heads = 0, hidden = 0, layers = 0, group = 0, thinking = -1;
+  train::PretrainConfig config;
+  train::RunOptions run;
+  std::string dtype;
+  std::string stages;
+  std::string folder;
+  std::uint64_t init_seed = 0;
+  double learning_rate = 0;
+};
+
+models::TabularConfig model_of(const PretrainOptions& options) {
+  models::TabularConfig model = models::TabularConfig::preset(options.preset);
+  const auto take = [](std::int64_t given, std::int64_t& to) {
+    if (given > 0) to = given;
+  };
+  take(options.width, model.width);
+  take(options.heads, model.heads);
+  take(options.hidden, model.hidden);
+  take(options.layers, model.layers);
+  take(options.group, model.group);
+  if (options.thinking >= 0) model.thinking = options.thinking;
+  model.classes = options.prior.config.regression ? 0 : options.prior.config.classes.high;
+  if (options.prior.config.regression) model.class_as_number = false;
+  return model;
+}
+
+// "0:128,2000:512" to stages.
+std::vector<train::RowStage> parse_stages(const std::string& text) {
+  std::vector<train::RowStage> stages;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    const std::size_t colon = part.find(':');
+    train::RowStage stage;
+    const bool reads = colon != std::string::npos &&
+                       CLI::detail::lexical_cast(part.substr(0, colon), stage.step) &&
+                       CLI::detail::lexical_cast(part.substr(colon + 1), stage.rows) &&
+                       stage.rows > 1 && (stages.empty() || stages.back().step < stage.step);
+    if (!reads) {
+      throw CLI::ValidationError("--stages", fmt::format("\"{}\" is not step:rows, the steps "
+                                                         "ascending, with commas between",
+                                                         text));
+    }
+    stages.push_back(stage);
+    at = comma + 1;
+  }
+  return stages;
+}
+
+std::string describe(const train::RunLine& line) {
+  std::string text = fmt::format(
+      "step {:>6}  {:>8.1f} s  loss {:.4f}  {:.0f} datasets/s  {:.2f} M tokens/s  prior {:.0f}%",
+      line.step, line.seconds, line.loss, line.datasets_per_second, line.tokens_per_second / 1e6,
+      100 * line.prior_share);
+  if (line.score.has_value()) text += fmt::format("  score {:.4f}", *line.score);
+  return text;
+}
+
+nlohmann::ordered_json to_json(const train::RunResult& result) {
+  const train::RunLine& line = result.last;
+  nlohmann::ordered_json json;
+  json["step"] = line.step;
+  json["datasets"] = line.datasets;
+  json["seconds"] = line.seconds;
+  json["loss"] = line.loss;
+  json["datasets_per_second"] = line.datasets_per_second;
+  json["prior_share"] = line.prior_share;
+  json["interrupted"] = result.interrupted;
+  return json;
+}
+
+void pretrain(PretrainOptions& options) {
+  dist::Group group = dist::Group::from_environment();
+  if (options.prior.threads > 0) set_thread_count(options.prior.threads);
+  Device device = options.prior.device_given ? options.prior.device : parse_device("auto");
+  if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
+  train::PretrainConfig& config = options.config;
+  config.prior = options.prior.config;
+  config.seed = options.prior.config.seed;
+  config.model = model_of(options);
+  config.stages = parse_stages(options.stages);
+  config.dtype = device.is_cuda() ? DType::bf16 : DType::f32;
+  if (!options.dtype.empty()) config.dtype = parse_dtype(options.dtype);
+  if (options.learning_rate > 0) config.schedule.peak = options.learning_rate;
+  if (device.is_cpu()) config.window_steps = 4;
+  options.run.folder = options.folder;
+  if (options.run.steps == 0 && options.run.seconds == 0) options.run.steps = 1000;
+  train::Pretrainer trainer(config, device, group);
+  const bool tells = group.rank() == 0 && !options.prior.quiet;
+  Progress progress("steps", !tells);
+  const bool is_terminal = isatty(STDERR_FILENO) != 0;
+  const auto result =
+      train::run_pretraining(trainer, group, options.run, [&](const train::RunLine& line) {
+        if (!tells) return;
+        progress.clear();
+        fmt::print(stderr, "{}\n", describe(line));
+        if (is_terminal && options.run.steps > 0) progress.update(line.step, options.run.steps);
+      });
+  progress.clear();
+  if (group.rank() != 0) return;
+  if (options.prior.json) {
+    fmt::print("{}\n", to_json(result).dump());
+  } else {
+    fmt::print("{}{}\n", describe(result.last),
+               result.interrupted ? "; interrupted, the same command with --resume goes on" : "");
+  }
+}
+
+}  // namespace
+
+void add_pretrain(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "pretrain", "Train a tabular transformer on datasets that a prior makes meanwhile");
+  const auto options = std::make_shared<PretrainOptions>();
+  options->prior.config.family = "mix";
+  options->prior.add_to(*command);
+  const auto count = [&](const char* name, std::int64_t& to, const char* description) {
+    command->add_option(name, to, description)->type_name("N")->check(at_least_one());
+  };
+  command->add_option("--out", options->folder, "The run's folder: log, checkpoints")
+      ->type_name("FOLDER");
+  command->add_flag("--resume", options->run.resume, "Go on from the folder's newest checkpoint");
+  command->add_option("--preset", options->preset, "The model to begin with")
+      ->type_name("default|nanotabpfn|speedrun")
+      ->default_str("default");
+  count("--width", options->width, "Numbers a token has");
+  count("--heads", options->heads, "Heads of attention");
+  count("--hidden", options->hidden, "Numbers between the MLP's layers");
+  count("--layers", options->layers, "Layers");
+  count("--group", options->group, "Columns a token sees");
+  command->add_option("--thinking", options->thinking, "Learned rows")->type_name("N");
+  count("--steps", options->run.steps, "Steps in all [1000, or what the time allows]");
+  command->add_option("--seconds", options->run.seconds, "Seconds of training in all")
+      ->type_name("S");
+  count("--batch", options->config.batch, "Datasets a step, over all ranks [32]");
+  command->add_option("--stages", options->stages, "Rows over time, as step:rows,step:rows")
+      ->type_name("STAGES");
+  command->add_option("--learning-rate", options->learning_rate, "The peak [0.002]")
+      ->type_name("X");
+  command->add_option("--warmup", options->config.schedule.warmup, "Steps to the peak [100]")
+      ->type_name("N");
+  command->add_flag("--muon,!--no-muon", options->config.muon,
+                    "Muon for the matrices of layers, else AdamW for all [yes]");
+  command->add_option("--dtype", options->dtype, "f32 or bf16 [bf16 on a GPU]")->type_name("T");
+  count("--log-steps", options->run.log_steps, "Steps between lines [20]");
+  command->add_option("--save-steps", options->run.save_steps, "Steps between checkpoints")
+      ->type_name("N");
+  command->callback([options] { pretrain(*options); });
+}
+
+}  // namespace causeway::cli

@@ -85,6 +85,7 @@ CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) /
 template <int kEach, class W, class Source>
 CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, const float* turned,
                                          int pitch, Columns out) {
+  constexpr int kAhead = 4;  // inputs that are there before the first is used
   const int step = w.team.size();
   const int last = w.n_rows - 1;
   for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
@@ -95,19 +96,24 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, c
       float sum[kEach][kTile] = {};
       const float* from = turned + o;
       auto walk = source.template walk<kEach>();
-#if defined(__CUDA_ARCH__)
-#pragma unroll 4
-#endif
-      for (int i = 0; i < n_in; ++i, from += pitch) {
-        float factors[kTile];
-        load_tile(from, factors);
-        float values[kEach];
-        walk.next(i, rows, values);
+      for (int i = 0; i < n_in; i += kAhead) {
+        float values[kAhead][kEach];
         CAUSEWAY_UNROLL
-        for (int b = 0; b < kEach; ++b) {
+        for (int u = 0; u < kAhead; ++u) {
+          if (i + u < n_in) walk.next(i + u, rows, values[u]);
+        }
+        CAUSEWAY_UNROLL
+        for (int u = 0; u < kAhead; ++u) {
+          if (i + u >= n_in) continue;
+          float factors[kTile];
+          load_tile(from, factors);
+          from += pitch;
           CAUSEWAY_UNROLL
-          for (int k = 0; k < kTile; ++k) {
-            sum[b][k] = elementary::fma(values[b], factors[k], sum[b][k]);
+          for (int b = 0; b < kEach; ++b) {
+            CAUSEWAY_UNROLL
+            for (int k = 0; k < kTile; ++k) {
+              sum[b][k] = elementary::fma(values[u][b], factors[k], sum[b][k]);
+            }
           }
         }
       }

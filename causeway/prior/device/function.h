@@ -70,28 +70,55 @@ CAUSEWAY_HOST_DEVICE float distance_term(float distance, float p) {
   return quick_power(elementary::magnitude(distance) + 1e-30f, p);
 }
 
-// sum_c |x_c - centre_c|^p of some neighbouring rows, to two centres; ends early where is_enough()
-// says, after every few columns, that the sums need not grow.
-template <int kRows, class Enough>
-CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, const float* first, const float* second,
-                                        float p, float (&sum)[2][kRows], const Enough& is_enough) {
-  constexpr int kFew = 4;
-  for (int begin = 0; begin < x.n_columns; begin += kFew) {
+// Centres column by column, some of one column loaded at a time.
+struct TurnedCentres {
+  const float* values;
+  int room;  // of a column
+
+  // Of centres (n_centres, n_columns).
+  template <class W>
+  static CAUSEWAY_HOST_DEVICE TurnedCentres of(W& w, const float* centres, int n_centres,
+                                               int n_columns) {
+    const int room = (n_centres + 3) / 4 * 4;
+    float* turned = w.arena.take(static_cast<std::int64_t>(room) * n_columns);
+    if (w.arena.failed) return {turned, room};
+    for_each(w.team, room * n_columns, [&](int at) {
+      const int k = at % room < n_centres ? at % room : n_centres - 1;  // the last, repeated
+      turned[at] = centres[static_cast<std::int64_t>(k) * n_columns + at / room];
+    });
+    w.team.sync();
+    return {turned, room};
+  }
+};
+
+// sum_c |x_c - centre_c|^p of some neighbouring rows, to kMany centres from `first` on.
+template <int kMany, int kRows>
+CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, TurnedCentres centres, int first,
+                                        float p, float (&sum)[kMany][kRows]) {
+  const float* from = centres.values + first;
+#if defined(__CUDA_ARCH__)
+#pragma unroll 2
+#endif
+  for (int c = 0; c < x.n_columns; ++c, from += centres.room) {
+    const float* column = x.column(c) + row;
+    float to[kMany];
+#if defined(__CUDA_ARCH__)
+    static_assert(kMany == 4);
+    const float4 four = *reinterpret_cast<const float4*>(from);
+    to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+#else
+    for (int k = 0; k < kMany; ++k) to[k] = from[k];
+#endif
     CAUSEWAY_UNROLL
-    for (int k = 0; k < kFew; ++k) {
-      const int c = begin + k;
-      if (c >= x.n_columns) continue;
-      const float* column = x.column(c) + row;
-      const float to_first = first[c];
-      const float to_second = second[c];
-      for (int b = 0; b < kRows; ++b) {
-        sum[0][b] += distance_term(column[b] - to_first, p);
-        sum[1][b] += distance_term(column[b] - to_second, p);
-      }
+    for (int k = 0; k < kMany; ++k) {
+      for (int b = 0; b < kRows; ++b) sum[k][b] += distance_term(column[b] - to[k], p);
     }
-    if (is_enough()) return;
   }
 }
+
+// As many centres as fit registers beside the rows.
+template <class W>
+inline constexpr int kCentresAtOnce = W::Team::kRows == 1 ? 4 : 2;
 
 // Centres that are distinct random rows: (n_centres, columns), row by row.
 template <class W>
@@ -109,28 +136,24 @@ template <class W, class F>
 CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres, int n_centres,
                                           float p, const F& f) {
   constexpr int kRows = W::Team::kRows;
+  constexpr int kMany = kCentresAtOnce<W>;
+  const Scratch scratch(w.arena);
+  const TurnedCentres turned = TurnedCentres::of(w, centres, n_centres, x.n_columns);
+  if (w.arena.failed) return;
   for_rows(w.team, w.n_rows, [&](int row) {
     float best[kRows];
     std::int32_t found[kRows] = {};
     for (int b = 0; b < kRows; ++b) best[b] = 3.4e38f;
-    for (int k = 0; k < n_centres; k += 2) {
-      const float* centre = centres + static_cast<std::int64_t>(k) * x.n_columns;
-      const float* other = k + 1 < n_centres ? centre + x.n_columns : centre;
-      float sum[2][kRows] = {};
-      add_distances(x, row, centre, other, p, sum, [&] {  // neither can be nearer any more
-        bool enough = true;
+    for (int first = 0; first < n_centres; first += kMany) {
+      float sum[kMany][kRows] = {};
+      add_distances(x, row, turned, first, p, sum);
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < kMany; ++k) {
         for (int b = 0; b < kRows; ++b) {
-          enough = enough && !(sum[0][b] < best[b]) && !(sum[1][b] < best[b]);
+          const bool nearer = sum[k][b] < best[b];  // never, if it is the last repeated
+          found[b] = nearer ? first + k : found[b];
+          best[b] = nearer ? sum[k][b] : best[b];
         }
-        return enough;
-      });
-      for (int b = 0; b < kRows; ++b) {
-        const bool nearer = sum[0][b] < best[b];
-        found[b] = nearer ? k : found[b];
-        best[b] = nearer ? sum[0][b] : best[b];
-        const bool nearest = sum[1][b] < best[b];  // never, if it is the same centre
-        found[b] = nearest ? k + 1 : found[b];
-        best[b] = nearest ? sum[1][b] : best[b];
       }
     }
     for (int b = 0; b < kRows; ++b) f(row, b, found[b]);
@@ -200,18 +223,18 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, Columns x, Columns out) {
   note(w.team, "q", q);
   note_array(w.team, "centres", centres, static_cast<std::int64_t>(n_centres) * n_in);
   note_array(w.team, "log_widths", log_widths, n_centres);
+  constexpr int kMany = kCentresAtOnce<W>;
+  const TurnedCentres turned = TurnedCentres::of(w, centres, n_centres, n_in);
+  if (w.arena.failed) return;
   for_rows(w.team, w.n_rows, [&](int row) {
     float greatest[kRows];
     for (int b = 0; b < kRows; ++b) greatest[b] = -3.4e38f;
-    for (int first = 0; first < n_centres; first += 2) {
-      const int here = n_centres - first < 2 ? 1 : 2;
-      const float* centre = centres + static_cast<std::int64_t>(first) * n_in;
-      float sum[2][kRows] = {};
-      add_distances(x, row, centre, here == 2 ? centre + n_in : centre, p, sum,
-                    [] { return false; });
+    for (int first = 0; first < n_centres; first += kMany) {
+      float sum[kMany][kRows] = {};
+      add_distances(x, row, turned, first, p, sum);
       CAUSEWAY_UNROLL
-      for (int j = 0; j < 2; ++j) {
-        if (j >= here) continue;
+      for (int j = 0; j < kMany; ++j) {
+        if (first + j >= n_centres) continue;
         const float log_width = log_widths[first + j];
         for (int b = 0; b < kRows; ++b) {  // -log(2 pi s^2) / 2 - (distance / s)^q
           const float log_distance = elementary::log_of_normal(sum[j][b] + 1e-30f) / p - log_width;

@@ -102,43 +102,58 @@ CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, ForestData data, Fores
   }
 }
 
-inline constexpr int kTogether = 8;  // entries whose numbers are loaded together
+inline constexpr int kTogether = 16;  // entries whose numbers are loaded together
+inline constexpr int kFew = 4;        // where they are not of one cell
 
-CAUSEWAY_HOST_DEVICE void load_words(const std::int32_t* from, int (&words)[kTogether]) {
+template <int kCount>
+CAUSEWAY_HOST_DEVICE void load_words(const std::int32_t* from, int (&words)[kCount]) {
+  CAUSEWAY_UNROLL
+  for (int k = 0; k < kCount; k += 4) {
 #if defined(__CUDA_ARCH__)
-  const int4 low = *reinterpret_cast<const int4*>(from);
-  const int4 high = *reinterpret_cast<const int4*>(from + 4);
-  words[0] = low.x, words[1] = low.y, words[2] = low.z, words[3] = low.w;
-  words[4] = high.x, words[5] = high.y, words[6] = high.z, words[7] = high.w;
+    const int4 four = *reinterpret_cast<const int4*>(from + k);
+    words[k] = four.x, words[k + 1] = four.y, words[k + 2] = four.z, words[k + 3] = four.w;
 #else
-  for (int k = 0; k < kTogether; ++k) words[k] = from[k];
+    for (int i = 0; i < 4; ++i) words[k + i] = from[k + i];
 #endif
+  }
 }
 
-// one(cell, row, value) for every entry in order; of eight at a time, unless all(cells, rows,
-// values) says that it has seen to them, as it can where they are of one cell.
+// one(cell, row, value) for every entry in order; of many at a time, unless all(first cell, last
+// cell, values) says that it has seen to them, as it can where they are of one cell.
 template <class All, class One>
 CAUSEWAY_HOST_DEVICE void walk_entries(ForestData data, ForestTree tree, int feature,
                                        const All& all, const One& one) {
   const float* x = data.x + feature;
+  const auto value_of = [&](int row) {
+    return x[static_cast<std::int64_t>(row) * data.row_stride];
+  };
   int first = 0;
   for (; first + kTogether <= data.n_rows; first += kTogether) {
-    int rows[kTogether];
-    int cells[kTogether];
-    float values[kTogether];
-    load_words(tree.rows + first, rows);
-    load_words(tree.cell + first, cells);
-    CAUSEWAY_UNROLL
-    for (int k = 0; k < kTogether; ++k) {
-      values[k] = x[static_cast<std::int64_t>(rows[k]) * data.row_stride];
+    const int first_cell = tree.cell[first];
+    const int last_cell = tree.cell[first + kTogether - 1];
+    {
+      int rows[kTogether];
+      float values[kTogether];
+      load_words(tree.rows + first, rows);
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < kTogether; ++k) values[k] = value_of(rows[k]);
+      if (all(first_cell, last_cell, values)) continue;
     }
-    if (all(cells, rows, values)) continue;
-    CAUSEWAY_UNROLL
-    for (int k = 0; k < kTogether; ++k) one(cells[k], rows[k], values[k]);
+    for (int part = first; part < first + kTogether; part += kFew) {
+      int rows[kFew];
+      int cells[kFew];
+      float values[kFew];
+      load_words(tree.rows + part, rows);
+      load_words(tree.cell + part, cells);
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < kFew; ++k) values[k] = value_of(rows[k]);
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < kFew; ++k) one(cells[k], rows[k], values[k]);
+    }
   }
   for (; first < data.n_rows; ++first) {
     const int row = tree.rows[first];
-    one(tree.cell[first], row, x[static_cast<std::int64_t>(row) * data.row_stride]);
+    one(tree.cell[first], row, value_of(row));
   }
 }
 
@@ -165,8 +180,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, Fore
     low = value < low ? value : low;
     high = value > high ? value : high;
   };
-  const auto all = [&](const auto& cells, const auto&, const auto& values) {
-    if (cells[0] >> bits != node || cells[kTogether - 1] >> bits != node) return false;
+  const auto all = [&](int first, int last, const float(&values)[kTogether]) {
+    if (first >> bits != node || last >> bits != node) return false;
     CAUSEWAY_UNROLL
     for (int k = 0; k < kTogether; ++k) see(values[k]);
     return true;
@@ -211,8 +226,8 @@ CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTr
     if (cell < 0 || !splits) return;
     tree.best[at] = n_left > 0 && n_left < n ? split_score(left, right, n_left, n - n_left) : -1.0f;
   };
-  const auto all = [&](const auto& cells, const auto&, const auto& values) {
-    if (cells[0] != cell || cells[kTogether - 1] != cell) return false;
+  const auto all = [&](int first, int last, const float(&values)[kTogether]) {
+    if (first != cell || last != cell) return false;
     CAUSEWAY_UNROLL
     for (int k = 0; k < kTogether; ++k) inside += values[k] <= threshold ? 1 : 0;
     here += kTogether;
@@ -259,7 +274,7 @@ CAUSEWAY_HOST_DEVICE_CALL void score_numbers(const W&, ForestData data, ForestTr
     tree.best[at] =
         n_left > 0 && n_left < n ? split_score(l * l, r * r, n_left, n - n_left) : -1.0f;
   };
-  const auto none = [](const auto&, const auto&, const auto&) { return false; };
+  const auto none = [](int, int, const auto&) { return false; };
   walk_entries(data, tree, feature, none, [&](int cell, int row, float value) {
     if (cell >> bits != node) {
       end_node();

@@ -58,8 +58,9 @@ class Walk {
     }
   };
   struct NodeState {
-    std::vector<Record*> results;  // those that were reached
-    std::int64_t waiting = 0;      // how many of them are not complete
+    // Those that were reached: nobody else may hold them until the node has its turn.
+    std::vector<std::shared_ptr<Record>> results;
+    std::int64_t waiting = 0;  // how many of them are not complete
   };
 
   class Pass;
@@ -71,7 +72,7 @@ class Walk {
       if (!pending_.try_emplace(record.get()).second || record->node == nullptr) return;
       NodeState& state = nodes_[record->node.get()];
       if (state.results.empty()) stack.push_back(record->node);
-      state.results.push_back(record.get());
+      state.results.push_back(record);
       ++state.waiting;
     };
     reach(root);
@@ -193,11 +194,11 @@ class Walk::Pass : public Backward {
 };
 
 void Walk::visit(Node& node) {
-  const NodeState& state = nodes_[&node];
+  const std::vector<std::shared_ptr<Record>> results = std::move(nodes_[&node].results);
   std::vector<std::optional<Tensor>> gradients(node.results.size());
   bool any = false;
-  for (Record* record : state.results) {
-    std::optional<Tensor>& sum = pending_[record].sum;
+  for (const auto& record : results) {
+    std::optional<Tensor>& sum = pending_[record.get()].sum;
     any = any || sum.has_value();
     gradients[static_cast<std::size_t>(record->output)] = std::move(sum);
     sum.reset();

@@ -151,8 +151,7 @@ void TableReader::fill(const Feature& feature, const CsvColumn& column,
 
 Tensor TableReader::numbers(const CsvBatch& batch, const std::vector<std::int64_t>& rows) {
   const auto n_features = static_cast<std::int64_t>(features_.size());
-  const Tensor out =
-      Tensor::empty({static_cast<std::int64_t>(rows.size()), n_features}, DType::f64);
+  Tensor out = Tensor::empty({static_cast<std::int64_t>(rows.size()), n_features}, DType::f64);
   for (std::int64_t i = 0; i < n_features; ++i) {
     const Feature& feature = features_[static_cast<std::size_t>(i)];
     fill(feature, *find(batch, feature.name), rows, out.data_as<double>() + i, n_features);

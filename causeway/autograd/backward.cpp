@@ -8,6 +8,7 @@
 
 #include <queue>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -200,8 +201,7 @@ void Walk::visit(Node& node) {
   for (const auto& record : results) {
     std::optional<Tensor>& sum = pending_[record.get()].sum;
     any = any || sum.has_value();
-    gradients[static_cast<std::size_t>(record->output)] = std::move(sum);
-    sum.reset();
+    gradients[static_cast<std::size_t>(record->output)] = std::exchange(sum, std::nullopt);
   }
   if (!node.rule) {
     fail(ErrorKind::invalid_argument, "backward",

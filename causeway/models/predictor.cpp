@@ -313,7 +313,7 @@ Tensor TabularPredictor::probabilities(const Tensor& x) {
   const std::int64_t n_rows = x.size(0);
   if (n_outputs_ == 1) return ones({n_rows, 1}, DType::f64);
   const Tensor table = x.contiguous();
-  const Tensor out = zeros({n_rows, n_outputs_}, DType::f64);
+  Tensor out = zeros({n_rows, n_outputs_}, DType::f64);
   const std::vector<Batch> all = batches();
   for (std::size_t b = 0; b < all.size(); ++b) {
     const TableContext context = contexts_.empty() ? make_context(all[b]) : contexts_[b];
@@ -331,7 +331,7 @@ Tensor TabularPredictor::numbers(const Tensor& x) {
   if (!is_regression()) fail(ErrorKind::invalid_argument, kName, "the model tells classes");
   const Tensor shares = probabilities(x);
   const std::vector<double> centres = model_->centres();
-  const Tensor out = Tensor::empty({x.size(0)}, DType::f64);
+  Tensor out = Tensor::empty({x.size(0)}, DType::f64);
   const double deviation = target_.inverse == 0 ? 0 : 1 / target_.inverse;
   for (std::int64_t row = 0; row < x.size(0); ++row) {
     const double* of = shares.data_as<double>() + row * n_outputs_;

@@ -3,6 +3,7 @@
 #include "cli/bench.h"
 #include "cli/completion.h"
 #include "cli/info.h"
+#include "cli/predict.h"
 #include "cli/pretrain.h"
 #include "cli/prior.h"
 #include "cli/tokenizer.h"
@@ -101,6 +102,8 @@ int run(int argc, char** argv) {
   causeway::cli::add_prior(app);
   causeway::cli::add_tokenizer(app);
   causeway::cli::add_pretrain(app);
+  causeway::cli::add_predict(app);
+  causeway::cli::add_evaluate(app);
   causeway::cli::add_bench(app);
   causeway::cli::add_completion(app);
   try {

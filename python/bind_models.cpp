@@ -1,8 +1,11 @@
 // Models: causeway.models, whose classes derive from these.
-#include "causeway/models/tabular.h"
+#include "causeway/models/predictor.h"
+#include "causeway/models/tabular_file.h"
 #include "python/bind.h"
 #include "python/casters.h"
 
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -14,6 +17,7 @@ namespace {
 using models::TableContext;
 using models::Tables;
 using models::TabularConfig;
+using models::TabularPredictor;
 using models::TabularTransformer;
 
 Device device_of(const TabularTransformer& model) { return model.parameters().front().device(); }
@@ -122,12 +126,72 @@ void bind_tabular(nb::module_& module) {
       .def("others", &TabularTransformer::others, "All other parameters.");
 }
 
+void bind_predictor(nb::module_& module) {
+  const auto as_numbers = [](nb::handle values) {
+    return as_table(values, DType::f64, Device::cpu());
+  };
+  nb::class_<TabularPredictor>(module, "_TabularPredictor",
+                               "Keeps rows whose target is known, and tells others by them.")
+      .def(
+          "__init__",
+          [](TabularPredictor* self, std::shared_ptr<TabularTransformer> model,
+             std::int64_t n_estimators, std::int64_t max_features, std::int64_t max_rows,
+             std::uint64_t seed, std::size_t cache_bytes) {
+            new (self) TabularPredictor(std::move(model),
+                                        {n_estimators, max_features, max_rows, seed, cache_bytes});
+          },
+          "model"_a, "n_estimators"_a, "max_features"_a, "max_rows"_a, "seed"_a, "cache_bytes"_a)
+      .def(
+          "fit",
+          [as_numbers](TabularPredictor& self, nb::handle x, nb::handle y, std::int64_t n_classes,
+                       const std::vector<std::string>& names) {
+            const Tensor table = as_numbers(x);
+            const Tensor targets = as_numbers(y);
+            without_gil([&] { self.fit(table, targets, n_classes, names); });
+            return self.notes();
+          },
+          "x"_a, "y"_a, "n_classes"_a, "names"_a, "Returns what it left out, in sentences.")
+      .def_prop_ro("is_regression", &TabularPredictor::is_regression)
+      .def(
+          "probabilities",
+          [as_numbers](TabularPredictor& self, nb::handle x) {
+            const Tensor rows = as_numbers(x);
+            return without_gil([&] { return self.probabilities(rows); });
+          },
+          "x"_a, "(rows, classes) f64.")
+      .def(
+          "numbers",
+          [as_numbers](TabularPredictor& self, nb::handle x) {
+            const Tensor rows = as_numbers(x);
+            return without_gil([&] { return self.numbers(rows); });
+          },
+          "x"_a, "(rows,) f64.");
+}
+
+void bind_files(nb::module_& module) {
+  module.def(
+      "_save_tabular",
+      [](const std::string& path, const TabularTransformer& model) {
+        without_gil([&] { models::save_tabular(path, model); });
+      },
+      "path"_a, "model"_a);
+  module.def(
+      "_read_tabular",
+      [](const std::string& path) {
+        const auto model = without_gil([&] { return models::load_tabular(path); });
+        return nb::make_tuple(model->config().to_json(), model->state());
+      },
+      "path"_a, "The configuration and the state.");
+}
+
 }  // namespace
 
 void bind_models(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("_models", "Models.");
   bind_context(module);
   bind_tabular(module);
+  bind_predictor(module);
+  bind_files(module);
 }
 
 }  // namespace causeway::python

@@ -59,7 +59,7 @@ class Walk {
     }
   };
   struct NodeState {
-    // Those that were reached; kept alive, for the nodes that used them let go of them.
+    // Those that were reached: nobody else may hold them until the node has its turn.
     std::vector<std::shared_ptr<Record>> results;
     std::int64_t waiting = 0;  // how many of them are not complete
   };
@@ -195,15 +195,14 @@ class Walk::Pass : public Backward {
 };
 
 void Walk::visit(Node& node) {
-  NodeState& state = nodes_[&node];
+  const std::vector<std::shared_ptr<Record>> results = std::move(nodes_[&node].results);
   std::vector<std::optional<Tensor>> gradients(node.results.size());
   bool any = false;
-  for (const std::shared_ptr<Record>& record : state.results) {
+  for (const auto& record : results) {
     std::optional<Tensor>& sum = pending_[record.get()].sum;
     any = any || sum.has_value();
     gradients[static_cast<std::size_t>(record->output)] = std::exchange(sum, std::nullopt);
   }
-  state.results.clear();
   if (!node.rule) {
     fail(ErrorKind::invalid_argument, "backward",
          fmt::format("the tape behind {} was released by an earlier backward; pass "

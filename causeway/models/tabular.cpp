@@ -125,7 +125,7 @@ void TabularTransformer::check(const Tables& tables) const {
 }
 
 Tensor TabularTransformer::statistics_of(const Tables& tables) const {
-  const Tensor statistics =
+  Tensor statistics =
       Tensor::empty({tables.x.size(0), tables.x.size(2) + 1, 2}, DType::f32, tables.x.device());
   const StreamView stream = current_stream(tables.x.device());
   kernels::table_statistics(stream, operand(tables.x, stream), operand(tables.y, stream),

@@ -53,7 +53,7 @@ Tensor TabularAttention::split(const Tensor& tokens) {
                            {s[0], s[1], s[2] * n_heads_, 3, s[3] / n_heads_});
 }
 
-Tensor TabularAttention::among_rows(const Tensor& heads, const Tensor& n_known) {
+Tensor TabularAttention::among_rows(const Tensor& heads, const Tensor& n_known) const {
   autograd::AttentionOptions options;
   options.context = n_known;
   const Shape& s = heads.shape();
@@ -62,7 +62,7 @@ Tensor TabularAttention::among_rows(const Tensor& heads, const Tensor& n_known) 
 }
 
 Tensor TabularAttention::among_kept(const Tensor& heads, const Tensor& kept,
-                                    const Tensor& n_known) {
+                                    const Tensor& n_known) const {
   autograd::AttentionOptions options;
   options.context = n_known;
   const auto part = [](const Tensor& of, int which) { return of.select(3, which).transpose(1, 2); };

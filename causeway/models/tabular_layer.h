@@ -43,9 +43,9 @@ class TabularAttention : public nn::Module {
   // (tables, rows, columns * heads, 3, size) of tokens, for the two below.
   Tensor split(const Tensor& tokens);
   // Rows see the first n_known[table] of their own.
-  Tensor among_rows(const Tensor& heads, const Tensor& n_known);
+  Tensor among_rows(const Tensor& heads, const Tensor& n_known) const;
   // Of keys and values (tables, known rows, columns * heads, 2, size) that were kept. Untracked.
-  Tensor among_kept(const Tensor& heads, const Tensor& kept, const Tensor& n_known);
+  Tensor among_kept(const Tensor& heads, const Tensor& kept, const Tensor& n_known) const;
   // The projection behind, where there is one.
   Tensor project(const Tensor& x);
 

@@ -19,3 +19,12 @@ from .tokenizer import PartialFit, Tokenizer
 for _class in (Error, *Error.__subclasses__(), InvalidIndex, Tensor, DType, Generator, Stream):
     _class.__module__ = "causeway"
 del _class
+
+
+def __getattr__(name):
+    # They need scikit-learn, which the rest does not.
+    if name in ("TabularClassifier", "TabularRegressor"):
+        from . import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'causeway' has no attribute {name!r}")

@@ -9,13 +9,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
-from ._core import Generator
-from ._core._models import TableContext, _TabularTransformer
+from . import cuda
+from ._core import Generator, asarray
+from ._core._models import TableContext, _read_tabular, _save_tabular, _TabularTransformer
 
-__all__ = ["TableContext", "TabularTransformer"]
+__all__ = ["TableContext", "TabularTransformer", "load_tabular", "save_tabular"]
 
 
 class TabularTransformer(_TabularTransformer):
@@ -43,6 +45,7 @@ class TabularTransformer(_TabularTransformer):
         if unknown:
             raise TypeError(f"there is no setting {unknown[0]!r}; there are {', '.join(known)}")
         super().__init__(json.dumps(known | settings), dtype, device, generator)
+        self._dtype = dtype
 
     @property
     def config(self) -> dict[str, Any]:
@@ -52,3 +55,32 @@ class TabularTransformer(_TabularTransformer):
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value}" for name, value in self.config.items())
         return f"TabularTransformer({settings})"
+
+    def __reduce__(self) -> Any:
+        state = {name: values.to("cpu", "f32").numpy() for name, values in self.state_dict().items()}
+        return _rebuild, (self.config, self._dtype, self.device, state)
+
+
+def _rebuild(config: Mapping[str, Any], dtype: Any, device: str, state: Any) -> TabularTransformer:
+    model = TabularTransformer(config, dtype=dtype, device=device)
+    model.load_state_dict({name: asarray(values) for name, values in state.items()})
+    return model
+
+
+def save_tabular(model: TabularTransformer, path: str | os.PathLike[str]) -> None:
+    """Writes a model, weights and settings, as one safetensors file."""
+    _save_tabular(os.fspath(path), model)
+
+
+def load_tabular(
+    path: str | os.PathLike[str], *, dtype: Any = None, device: str = "cpu"
+) -> TabularTransformer:
+    """Reads what save_tabular wrote. As it is used: f32 on the CPU, bf16 on a GPU, unless told."""
+    config, state = _read_tabular(os.fspath(path))
+    if device == "auto":
+        device = "cuda" if cuda.is_available() else "cpu"
+    if dtype is None:
+        dtype = "f32" if device == "cpu" else "bf16"
+    model = TabularTransformer(json.loads(config), dtype=dtype, device=device)
+    model.load_state_dict(state)
+    return model.eval()

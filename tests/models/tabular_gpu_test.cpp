@@ -1,9 +1,12 @@
 // The tabular transformer on a GPU against the CPU: results, gradients, memory of known rows.
-#include "causeway/models/tabular.h"
+#include "causeway/models/predictor.h"
+#include "causeway/models/tabular_file.h"
 
 #include "causeway/autograd/views.h"
 #include "causeway/tensor/operand.h"
 #include "tests/models/tables.h"
+
+#include <map>
 
 #include <fmt/format.h>
 
@@ -134,6 +137,28 @@ TEST(GpuTabular, TellsWhatLogitsSay) {
                 name_of(config));
     expect_near(model.cuda.tell(context, there.x.slice(1, 83).contiguous()),
                 want.slice(1, 33).contiguous(), 1e-4, "a part");
+  }
+}
+
+TEST(GpuTabular, Predictions) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const TabularConfig& config : {small("default"), small("default", true)}) {
+    Generator generator(5);
+    const Tensor x = generator.normal({70, 5}, 0, 1, DType::f64);
+    const Tensor y = config.is_regression() ? generator.normal({70}, 0, 1, DType::f64)
+                                            : generator.integers({70}, 0, 4).to(DType::f64);
+    std::vector<Tensor> found;
+    std::map<std::string, Tensor> state;
+    for (Device device : {Device::cpu(), Device::cuda()}) {
+      const auto model =
+          std::make_shared<TabularTransformer>(config, models::placement_for_use(device));
+      if (state.empty()) state = model->state();
+      model->load_state(state);
+      models::TabularPredictor predictor(model, {});
+      predictor.fit(x.slice(0, 0, 50), y.slice(0, 0, 50), config.classes);
+      found.push_back(predictor.probabilities(x.slice(0, 50)));
+    }
+    expect_near(found[1], found[0], 0.05, name_of(config));
   }
 }
 

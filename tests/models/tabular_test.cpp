@@ -64,7 +64,9 @@ TEST(Tabular, GradientsByDifference) {
     autograd::backward(loss);
     const auto parameters = model.named_parameters();
     Generator generator(11);
-    for (const auto& [name, parameter] : parameters) {
+    for (const auto& entry : parameters) {
+      const std::string& name = entry.first;
+      const Tensor& parameter = entry.second;
       // Along a random direction, which every element is part of.
       const Tensor direction = generator.normal(parameter.shape(), 0, 1, DType::f64);
       const Tensor values = autograd::detach(parameter).clone();

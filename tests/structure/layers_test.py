@@ -20,7 +20,7 @@ ROWS = {
     "autograd": "tensor",
     "nn": "autograd",
     "optim": "autograd",
-    "models": "nn",
+    "models": "nn data",
     "prior": "tensor",
     "tokenizer": "tensor",
     "lang": "core",

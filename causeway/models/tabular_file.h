@@ -1,0 +1,20 @@
+// A tabular transformer in a file: safetensors, with the configuration in the metadata.
+#pragma once
+
+#include "causeway/models/tabular.h"
+
+#include <filesystem>
+#include <memory>
+
+namespace causeway::models {
+
+void save_tabular(const std::filesystem::path& path, const TabularTransformer& model);
+
+// Throws io and format errors that name the file.
+std::shared_ptr<TabularTransformer> load_tabular(const std::filesystem::path& path,
+                                                 const nn::Placement& placement = {});
+
+// As a model is used: bf16 on a GPU, f32 on the CPU.
+nn::Placement placement_for_use(Device device);
+
+}  // namespace causeway::models

@@ -1,0 +1,221 @@
+"""TabularClassifier and TabularRegressor: scikit-learn's own checks, tables of all kinds, words for
+mistakes. A small model is trained on clouds of points first, so that answers can be right."""
+
+import atexit
+import copy
+import pathlib
+import pickle
+import shutil
+import tempfile
+
+import causeway as cw
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+from causeway.models import TabularTransformer, load_tabular, save_tabular  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+from sklearn.datasets import make_blobs  # noqa: E402
+from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+
+SMALL = {"width": 32, "heads": 2, "hidden": 64, "layers": 2, "thinking": 2}
+
+
+def clouds(rng, n_tables=16, n_rows=48):
+    classes, features = int(rng.integers(2, 5)), int(rng.integers(1, 6))
+    centres = rng.normal(size=(n_tables, classes, features)) * rng.uniform(1, 3)
+    y = rng.integers(0, classes, (n_tables, n_rows))
+    x = np.take_along_axis(centres, y[:, :, None], 1) + 0.4 * rng.normal(size=(n_tables, n_rows, features))
+    return x, y
+
+
+def make_models(folder):
+    rng = np.random.default_rng(0)
+    model = TabularTransformer(**SMALL, classes=10, generator=cw.Generator(1))
+    optimizer = cw.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(250):
+        loss = model.loss(*clouds(rng), 32)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    save_tabular(model, folder / "classes.safetensors")
+    numbers = TabularTransformer(**SMALL, classes=0, bins=16, generator=cw.Generator(1))
+    save_tabular(numbers, folder / "numbers.safetensors")
+
+
+class UntrainedRegressor(cw.TabularRegressor):
+    """The regressor with a model that nobody trained."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+class _Path:
+    """A path to a model, which is made when it is first asked for: scikit-learn's checks are listed
+    when tests are collected, and nothing should be trained then."""
+
+    folder = None
+
+    def __init__(self, name):
+        self.name = name
+
+    def __fspath__(self):
+        if _Path.folder is None:
+            _Path.folder = pathlib.Path(tempfile.mkdtemp(prefix="causeway-"))
+            atexit.register(shutil.rmtree, _Path.folder, ignore_errors=True)
+            make_models(_Path.folder)
+        return str(_Path.folder / self.name)
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __repr__(self):
+        return self.name
+
+
+CLASSES = _Path("classes.safetensors")
+NUMBERS = _Path("numbers.safetensors")
+
+
+def classifier(**settings):
+    return cw.TabularClassifier(CLASSES, device="cpu", **settings)
+
+
+@parametrize_with_checks([
+    classifier(), classifier(n_estimators=1), UntrainedRegressor(NUMBERS, device="cpu"),
+])  # fmt: skip
+def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def blobs():
+    x, y = make_blobs(n_samples=160, centers=3, n_features=3, random_state=4)
+    return x[:80], y[:80], x[80:], y[80:]
+
+
+def test_tells_clouds(blobs):
+    x, y, x_new, y_new = blobs
+    clf = classifier().fit(x, np.array(["red", "green", "blue"])[y])
+    assert list(clf.classes_) == ["blue", "green", "red"]
+    shares = clf.predict_proba(x_new)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert clf.score(x_new, np.array(["red", "green", "blue"])[y_new]) > 0.9
+    parts = np.concatenate([clf.predict_proba(x_new[:7]), clf.predict_proba(x_new[7:])])
+    np.testing.assert_allclose(parts, shares, atol=1e-6)
+
+
+def test_pickles_and_clones(blobs):
+    x, y, x_new, _ = blobs
+    clf = classifier(random_state=3).fit(x, y)
+    want = clf.predict_proba(x_new)
+    path = CLASSES.__fspath__()
+    by_path = cw.TabularClassifier(path, device="cpu", random_state=3).fit(x, y)
+    assert np.array_equal(pickle.loads(pickle.dumps(by_path)).predict_proba(x_new), want)
+    model = load_tabular(path)
+    by_model = clone(cw.TabularClassifier(model, random_state=3)).fit(x, y)
+    assert np.array_equal(by_model.predict_proba(x_new), want)
+    assert copy.deepcopy(model).config == model.config
+
+
+def test_words_of_any_kind():
+    """A word tells the class, if its codes are what the column is to the model."""
+    rng = np.random.default_rng(1)
+    words = np.array(["ash", "birch", None, "cedar"], dtype=object)
+    pick = rng.integers(0, 4, 60)
+    x = np.empty((60, 2), dtype=object)
+    x[:, 0] = words[pick]
+    x[:, 1] = rng.normal(size=60)
+    y = (pick == 0).astype(int)
+    clf = classifier().fit(x, y)
+    known = clf.predict_proba(np.array([["ash", 0.0], [None, 0.0], ["birch", 0.5]], dtype=object))
+    with pytest.warns(UserWarning, match=r"column 0: values that fit did not see are .*: 'elm'"):
+        elm = clf.predict_proba(np.array([["elm", 0.0]], dtype=object))
+    assert np.array_equal(elm[0], clf.predict_proba(np.array([[None, 0.0]], dtype=object))[0])
+    assert not np.allclose(known[0], known[1])
+    with pytest.raises(ValueError, match="column 1 held numbers when fit saw it"):
+        clf.predict(np.array([["ash", "often"]], dtype=object))
+    with pytest.raises(TypeError, match="column 0: the argument must be a string or a real number"):
+        classifier().fit(np.array([[{}, 1], ["a", 2]], dtype=object), [0, 1])
+
+
+def test_limits(blobs):
+    x, y, _, _ = blobs
+    with pytest.raises(cw.Error, match="11 classes; the model tells at most 10: join classes"):
+        classifier().fit(np.arange(22.0)[:, None], np.arange(22) % 11)
+    with pytest.raises(cw.Error, match="3 features are more than 2: choose those that matter"):
+        classifier(max_features=2).fit(x, y)
+    with pytest.warns(UserWarning, match="80 rows are more than 50: a stratified sample"):
+        classifier(max_rows=50).fit(x, y)
+    with pytest.warns(UserWarning, match="left out: \"1\""):
+        classifier().fit(np.where([False, True, False], np.nan, x), y)
+    only = classifier().fit(x, np.full(80, "yes"))
+    assert set(only.predict(x)) == {"yes"} and only.predict_proba(x).shape == (80, 1)
+    with pytest.raises(FileNotFoundError, match="pass model="):
+        cw.TabularRegressor().fit(x, y)
+    with pytest.raises(ValueError, match="got a model that tells numbers"):
+        cw.TabularClassifier(NUMBERS).fit(x, y)
+    with pytest.raises(cw.Error, match="absent"):
+        cw.TabularClassifier("absent.safetensors").fit(x, y)
+
+
+def frame_columns(rng, n):
+    return {
+        "age": rng.integers(18, 90, n).astype(float),
+        "city": rng.choice(["Bonn", "Kiel", "Ulm"], n),
+        "member": rng.random(n) < 0.5,
+        "income": rng.lognormal(10, 1, n),
+    }
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library):
+    frames = pytest.importorskip(library)
+    rng = np.random.default_rng(2)
+    columns = frame_columns(rng, 50)
+    y = columns["city"] == "Kiel"
+    frame = frames.DataFrame(columns)
+    clf = classifier().fit(frame, y)
+    assert list(clf.feature_names_in_) == list(columns)
+    want = clf.predict_proba(frame)
+    backwards = frames.DataFrame({name: columns[name] for name in [*list(columns)[::-1]]})
+    assert np.array_equal(clf.predict_proba(backwards), want)
+    with pytest.raises(ValueError, match="no column 'city', 'income'; fit saw 4 columns"):
+        clf.predict(backwards[["age", "member"]])
+    array = np.empty((50, 4), dtype=object)
+    for i, values in enumerate(columns.values()):
+        array[:, i] = values
+    assert np.array_equal(classifier().fit(array, y).predict_proba(array), want)
+
+
+def test_pandas_types():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    columns = frame_columns(rng, 40)
+    y = columns["age"] > 50
+    frame = pd.DataFrame(columns)
+    frame["size"] = pd.Categorical(rng.choice(["s", "m", "l"], 40), categories=["s", "m", "l"], ordered=True)
+    frame["seen"] = pd.to_datetime("2026-01-01") + pd.to_timedelta(rng.integers(0, 100, 40), unit="D")
+    frame["count"] = pd.array([None, *range(39)], dtype="Int64")
+    frame["city"] = frame["city"].astype("category")
+    frame.loc[3, ["age", "city", "size", "seen"]] = None
+    clf = classifier().fit(frame, y)
+    assert np.isfinite(clf.predict_proba(frame)).all()
+    codes = clf._columns.numbers(frame)
+    assert np.isnan(codes[3, [0, 1, 4, 5]]).all() and np.isnan(codes[0, 6])
+    sizes = frame["size"].map({"s": 0.0, "m": 1.0, "l": 2.0}).astype(float)
+    np.testing.assert_array_equal(codes[:, 4], sizes)
+    days = frame["seen"].sub(pd.Timestamp("1970-01-01")) / pd.Timedelta("1us")
+    np.testing.assert_array_equal(codes[:, 5], days)
+
+
+def test_numbers(blobs):
+    x, _, x_new, _ = blobs
+    y = x[:, 0] * 50 + 1000
+    reg = cw.TabularRegressor(NUMBERS, device="cpu").fit(x, y)
+    said = reg.predict(x_new)
+    assert said.shape == (80,) and abs(said.mean() - y.mean()) < 3 * y.std()
+    assert np.array_equal(cw.TabularRegressor(NUMBERS, device="cpu").fit(x, np.full(80, 3.5)).predict(x_new),
+                          np.full(80, 3.5))

@@ -11,6 +11,16 @@
 #define CAUSEWAY_HOST_DEVICE_CALL inline __attribute__((noinline))
 #endif
 
+// The same pointer, with the promise that it does not point to memory of a block or a thread: a GPU
+// then needs not find out at every access.
+template <class T>
+CAUSEWAY_HOST_DEVICE T* of_device(T* pointer) {
+#if defined(__CUDA_ARCH__)
+  __builtin_assume(__isGlobal(pointer));
+#endif
+  return pointer;
+}
+
 // Before a loop of few, known steps over a local array: on a GPU the array then lies in registers.
 #if defined(__CUDA_ARCH__)
 #define CAUSEWAY_UNROLL _Pragma("unroll")

@@ -181,9 +181,35 @@ struct Block {
   }
 };
 
+constexpr int kWidths = 256;  // those of more features count as one
+constexpr std::int64_t kMostOrdered = 1 << 20;
+
+// Puts the datasets of most features first: among them are those that take longest by far, and
+// blocks should not begin one of them when others are about to end. Any order gives the same
+// datasets.
+__global__ void __launch_bounds__(1024)
+    order_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, std::int32_t* order) {
+  __shared__ int places[kWidths + 1];
+  const auto width_of = [&](std::int64_t k) {
+    const DatasetShape shape = shape_of(recipe, Draws::of(seed, out.index_of(k)));
+    return shape.n_features < kWidths ? kWidths - shape.n_features : 0;
+  };
+  for (int i = threadIdx.x; i <= kWidths; i += blockDim.x) places[i] = 0;
+  __syncthreads();
+  for (std::int64_t k = threadIdx.x; k < out.count; k += blockDim.x)
+    atomicAdd(places + width_of(k), 1);
+  __syncthreads();
+  if (threadIdx.x < kLanes)
+    WarpLanes{static_cast<int>(threadIdx.x)}.add_before(places, kWidths + 1);
+  __syncthreads();
+  for (std::int64_t k = threadIdx.x; k < out.count; k += blockDim.x)
+    order[atomicAdd(places + width_of(k), 1)] = static_cast<std::int32_t>(k);
+}
+
+// In the order given, if there is one.
 __global__ void __launch_bounds__(kThreads, 2)
     generate_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, float* arenas,
-                    unsigned long long* next) {
+                    unsigned long long* next, const std::int32_t* order) {
   __shared__ Shared shared;
   __shared__ unsigned long long bits;
   __shared__ unsigned long long taken;
@@ -192,9 +218,10 @@ __global__ void __launch_bounds__(kThreads, 2)
   while (true) {
     if (threadIdx.x == 0) taken = atomicAdd(next, 1ull);
     team.sync();
-    const auto k = static_cast<std::int64_t>(taken);
+    const auto ticket = static_cast<std::int64_t>(taken);
     team.sync();
-    if (k >= out.count) return;
+    if (ticket >= out.count) return;
+    const std::int64_t k = order != nullptr ? order[ticket] : ticket;
     const DatasetOut to = out.of(k);
     const DatasetInfo info =
         make_dataset(team, recipe, seed, out.index_of(k), 0, OtherWorld{}, shared, arena, to);
@@ -285,9 +312,17 @@ void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const
   const Buffer next = pool.allocate(sizeof(unsigned long long), stream);
   driver::fill_async(stream.device().index, next.data(), 0, sizeof(unsigned long long),
                      stream.handle());
+  Buffer order;
+  const bool varied = recipe.family == Family::graph || recipe.family == Family::mix;
+  if (varied && out.count > blocks && out.count <= kMostOrdered) {
+    order = pool.allocate(static_cast<std::size_t>(out.count) * sizeof(std::int32_t), stream);
+    launch({"prior_order", stream, dim3(1), dim3(1024)}, order_kernel, recipe, seed, out,
+           reinterpret_cast<std::int32_t*>(order.data()));
+  }
   launch({"prior", stream, dim3(static_cast<unsigned>(blocks)), dim3(kThreads)}, generate_kernel,
          recipe, seed, out, reinterpret_cast<float*>(arenas.data()),
-         reinterpret_cast<unsigned long long*>(next.data()));
+         reinterpret_cast<unsigned long long*>(next.data()),
+         reinterpret_cast<const std::int32_t*>(order.data()));
 }
 
 }  // namespace causeway::prior::cuda

@@ -37,6 +37,7 @@ CAUSEWAY_HOST_DEVICE void multiply_blocks(W& w, Columns x, const float* m, Colum
 inline constexpr int kTile = 8;  // outputs that a thread of many keeps at a time
 
 CAUSEWAY_HOST_DEVICE void load_tile(const float* from, float (&values)[kTile]) {
+  of_device(from);
 #if defined(__CUDA_ARCH__)
   const float4 low = *reinterpret_cast<const float4*>(from);
   const float4 high = *reinterpret_cast<const float4*>(from + 4);
@@ -51,6 +52,7 @@ CAUSEWAY_HOST_DEVICE void load_tile(const float* from, float (&values)[kTile]) {
 template <class W>
 CAUSEWAY_HOST_DEVICE void turn_factors(const W& w, const float* m, int n_in, int n_out, int pitch,
                                        float* turned) {
+  of_device(m);
   for_each(w.team, n_in * pitch, [&](int at) {
     const int o = at % pitch;
     turned[at] = o < n_out ? m[static_cast<std::int64_t>(o) * n_in + at / pitch] : 0.0f;

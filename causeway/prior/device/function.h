@@ -95,7 +95,7 @@ struct TurnedCentres {
 template <int kMany, int kRows>
 CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, TurnedCentres centres, int first,
                                         float p, float (&sum)[kMany][kRows]) {
-  const float* from = centres.values + first;
+  const float* from = of_device(centres.values + first);
 #if defined(__CUDA_ARCH__)
 #pragma unroll 2
 #endif

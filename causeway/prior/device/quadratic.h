@@ -38,7 +38,7 @@ struct Products {
 
   template <int kEach>
   CAUSEWAY_HOST_DEVICE ProductWalk<kEach> walk() const {
-    return {data, places, n_used};
+    return {of_device(data), of_device(places), n_used};
   }
 };
 

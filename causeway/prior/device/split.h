@@ -107,6 +107,7 @@ inline constexpr int kFew = 4;        // where they are not of one cell
 
 template <int kCount>
 CAUSEWAY_HOST_DEVICE void load_words(const std::int32_t* from, int (&words)[kCount]) {
+  of_device(from);
   CAUSEWAY_UNROLL
   for (int k = 0; k < kCount; k += 4) {
 #if defined(__CUDA_ARCH__)
@@ -123,7 +124,7 @@ CAUSEWAY_HOST_DEVICE void load_words(const std::int32_t* from, int (&words)[kCou
 template <class All, class One>
 CAUSEWAY_HOST_DEVICE void walk_entries(ForestData data, ForestTree tree, int feature,
                                        const All& all, const One& one) {
-  const float* x = data.x + feature;
+  const float* x = of_device(data.x + feature);
   const auto value_of = [&](int row) {
     return x[static_cast<std::int64_t>(row) * data.row_stride];
   };
@@ -162,6 +163,7 @@ template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, ForestTree tree,
                                                std::uint32_t site, int level, int bits,
                                                int feature) {
+  tree.promise();
   const int n_nodes = 1 << level;
   for (int node = 0; node < n_nodes; ++node) tree.best[node * data.n_features + feature] = -1.0f;
   int node = -1;
@@ -202,6 +204,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, Fore
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTree tree, int bits,
                                              int feature) {
+  tree.promise();
   int cell = -1;
   int at = 0;
   bool splits = false;
@@ -259,6 +262,7 @@ CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTr
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void score_numbers(const W&, ForestData data, ForestTree tree, int bits,
                                              int feature) {
+  tree.promise();
   int node = -1;
   int at = 0;
   bool splits = false;

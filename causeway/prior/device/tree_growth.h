@@ -63,7 +63,7 @@ struct ForestTree {
     const auto take = [&](std::int64_t count) {
       float* taken = memory;
       memory += count;
-      return taken;
+      return of_device(taken);
     };
     const auto take_words = [&](std::int64_t count) {
       return reinterpret_cast<std::int32_t*>(take(count));
@@ -83,6 +83,11 @@ struct ForestTree {
     candidate = take(std::int64_t{kForestLeaves / 2} * data.n_features);
     leaf = take(std::int64_t{kForestLeaves} * n_groups);
     seen = reinterpret_cast<std::uint8_t*>(memory);
+  }
+
+  // See of_device; what is handed to a function has to say it again.
+  CAUSEWAY_HOST_DEVICE void promise() const {
+    of_device(rows), of_device(cell), of_device(best), of_device(candidate);
   }
 };
 

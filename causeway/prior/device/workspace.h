@@ -19,11 +19,11 @@ struct Arena {
     const std::int64_t rounded = (count + 15) / 16 * 16;
     if (rounded > capacity - used) {
       failed = true;
-      return base;
+      return of_device(base);
     }
     float* memory = base + used;
     used += rounded;
-    return memory;
+    return of_device(memory);
   }
 };
 
@@ -34,7 +34,7 @@ struct Columns {
   int stride = 0;
 
   CAUSEWAY_HOST_DEVICE float* column(int c) const {
-    return data + static_cast<std::int64_t>(c) * stride;
+    return of_device(data + static_cast<std::int64_t>(c) * stride);
   }
   CAUSEWAY_HOST_DEVICE Columns slice(int first, int count) const {
     return {column(first), count, stride};

@@ -39,7 +39,7 @@ enum class Control : int {
   learning_rate,
   step,            // steps taken, this one included
   gradient_scale,  // what gradients are multiplied by: clipping and the inverse loss scale
-  norm,            // of all gradients, without the loss scale
+  total_norm,      // of all gradients, without the loss scale
   skip,            // not 0 where a gradient was not finite: the step changes nothing
   loss_scale,      // what the loss is multiplied by before going back
   good_steps,      // since the loss scale last changed

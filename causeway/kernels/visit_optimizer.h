@@ -91,7 +91,7 @@ CAUSEWAY_HOST_DEVICE void apply_norm(const double* sums, std::int64_t n_sums, do
   const double norm = math::sqrt(squares) * inverse;
   const bool finite = norm - norm == 0.0;
   const double clip = max_norm > 0.0 && norm > max_norm ? max_norm / (norm + 1e-6) : 1.0;
-  at(Control::norm) = static_cast<float>(norm);
+  at(Control::total_norm) = static_cast<float>(norm);
   at(Control::skip) = finite ? 0.0f : 1.0f;
   at(Control::gradient_scale) = static_cast<float>(finite ? inverse * clip : 0.0);
 }

@@ -65,7 +65,7 @@ class Optimizer {
 
   // One number each, on the device: of the last step, the norm of its gradients before clipping;
   // the present loss scale.
-  Tensor norm() const { return control(kernels::Control::norm); }
+  Tensor norm() const { return control(kernels::Control::total_norm); }
   Tensor loss_scale() const { return control(kernels::Control::loss_scale); }
   // Steps taken; waits for the device.
   std::int64_t steps() const;

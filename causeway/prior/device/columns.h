@@ -99,7 +99,7 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, c
       const float* from = turned + o;
       auto walk = source.template walk<kEach>();
       for (int i = 0; i < n_in; i += kAhead) {
-        float values[kAhead][kEach];
+        float values[kAhead][kEach] = {};
         CAUSEWAY_UNROLL
         for (int u = 0; u < kAhead; ++u) {
           if (i + u < n_in) walk.next(i + u, rows, values[u]);
@@ -170,7 +170,7 @@ CAUSEWAY_HOST_DEVICE void map_cells(W& w, int n_columns, const Value& value, con
   constexpr int kAhead = kRows == 1 ? 4 : 1;
   for_rows(w.team, w.n_rows, [&](int row) {
     for (int c = 0; c < n_columns; c += kAhead) {
-      float values[kAhead][kRows];
+      float values[kAhead][kRows] = {};
       CAUSEWAY_UNROLL
       for (int k = 0; k < kAhead; ++k) {
         if (c + k >= n_columns) continue;

@@ -92,6 +92,11 @@ CAUSEWAY_HOST_DEVICE void normals_of(const Bits128& bits, float (&values)[4]) {
   normal_pair_f32(bits.word[2], bits.word[3], values[2], values[3]);
 }
 
+// A beta number from the logarithms of two gamma numbers.
+CAUSEWAY_HOST_DEVICE float beta_of(float log_a, float log_b) {
+  return 1.0f / (1.0f + elementary::exp(clamped(log_b - log_a, -80.0f, 80.0f)));
+}
+
 struct Draws {
   std::uint32_t key0 = 0;
   std::uint32_t key1 = 0;
@@ -146,19 +151,11 @@ struct Draws {
   }
 
   CAUSEWAY_HOST_DEVICE_CALL float beta(float a, float b, std::uint32_t site,
-                                       std::uint32_t at) const;
+                                       std::uint32_t at) const {
+    const float log_a = log_gamma(at_least(a, 1e-6f), site, 2 * at);
+    const float log_b = log_gamma(at_least(b, 1e-6f), site, 2 * at + 1);
+    return beta_of(log_a, log_b);
+  }
 };
-
-// A beta number from the logarithms of two gamma numbers.
-CAUSEWAY_HOST_DEVICE float beta_of(float log_a, float log_b) {
-  return 1.0f / (1.0f + elementary::exp(clamped(log_b - log_a, -80.0f, 80.0f)));
-}
-
-CAUSEWAY_HOST_DEVICE_CALL float Draws::beta(float a, float b, std::uint32_t site,
-                                            std::uint32_t at) const {
-  const float log_a = log_gamma(at_least(a, 1e-6f), site, 2 * at);
-  const float log_b = log_gamma(at_least(b, 1e-6f), site, 2 * at + 1);
-  return beta_of(log_a, log_b);
-}
 
 }  // namespace causeway::prior

@@ -41,8 +41,6 @@ models::TabularConfig model_of(const PretrainOptions& options) {
   take(options.layers, model.layers);
   take(options.group, model.group);
   if (options.thinking >= 0) model.thinking = options.thinking;
-  model.classes = options.prior.config.regression ? 0 : options.prior.config.classes.high;
-  if (options.prior.config.regression) model.class_as_number = false;
   return model;
 }
 
@@ -104,10 +102,12 @@ bool pretrain(PretrainOptions& options) {
   config.prior = options.prior.config;
   config.seed = options.prior.config.seed;
   config.model = model_of(options);
-  config.dtype = device.is_cuda() ? DType::bf16 : DType::f32;
+  config.match_target();
+  const auto suited = train::PretrainConfig::suited_to(device);
+  config.dtype = suited.dtype;
+  config.window_steps = suited.window_steps;
   if (!options.dtype.empty()) config.dtype = parse_dtype(options.dtype);
   if (options.learning_rate > 0) config.schedule.peak = options.learning_rate;
-  if (device.is_cpu()) config.window_steps = 4;
   options.run.folder = options.folder;
   if (options.run.steps == 0 && options.run.seconds == 0) options.run.steps = 1000;
   train::Pretrainer trainer(config, device, group);

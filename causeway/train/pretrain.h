@@ -42,6 +42,12 @@ struct PretrainConfig {
   // first that is not finite. Not a part of the JSON.
   bool detect_anomaly = false;
 
+  // What suits a device: bf16 and long windows on a GPU.
+  static PretrainConfig suited_to(Device device);
+  // Has the model say what the prior's datasets ask: a class of as many as there may be, or a
+  // number.
+  void match_target();
+
   std::string to_json() const;
   static PretrainConfig from_json(std::string_view text);
 };

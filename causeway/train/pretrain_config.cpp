@@ -8,6 +8,18 @@
 
 namespace causeway::train {
 
+PretrainConfig PretrainConfig::suited_to(Device device) {
+  PretrainConfig config;
+  config.dtype = device.is_cuda() ? DType::bf16 : DType::f32;
+  if (device.is_cpu()) config.window_steps = 4;
+  return config;
+}
+
+void PretrainConfig::match_target() {
+  model.classes = prior.regression ? 0 : prior.classes.high;
+  if (prior.regression) model.class_as_number = false;
+}
+
 std::string PretrainConfig::to_json() const {
   nlohmann::ordered_json json;
   json["model"] = nlohmann::ordered_json::parse(model.to_json());

@@ -14,10 +14,11 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CPU_PEERS = {"ops": "numpy", "learning": "torch-cpu", "tokenizer": "scikit-learn",
-             "prior": "numpy"}
+             "prior": "numpy", "pretrain": "torch-cpu"}
 # On a GPU: PyTorch, and for some suites others that may be there.
 CUDA_PEERS = {"tokenizer": ["torch-cuda", "cupy", "numba"],
-              "prior": ["torch-cuda", "torch-compile", "numba"]}
+              "prior": ["torch-cuda", "torch-compile", "numba"],
+              "pretrain": ["torch-cuda", "torch-compile"]}
 MODULES = {"cupy": "cupy", "numba": "numba"}
 
 
@@ -47,24 +48,24 @@ def has_module(python, name):
                                           capture_output=True).returncode == 0
 
 
-def peer_times(suite, peer, python, threads, env):
+def peer_cases(suite, peer, python, threads, env):
     command = [python, ROOT / "bench" / "peers" / f"{suite}.py", peer]
     if threads:
         command += ["--threads", str(threads)]
     result = run_json(command, env)
-    return result["peer"], {case["name"]: case["ms"] for case in result["cases"]}
+    return result["peer"], {case.pop("name"): case for case in result["cases"]}
 
 
 def join(ours, peers):
-    """Our cases with each peer's time and the ratio of the two: above 1, we are faster."""
+    """Our cases with each peer's figures and the ratio of times: above 1, we are faster."""
     rows = []
     for case in ours["cases"]:
         row = dict(case)
         row["peers"] = {}
-        for name, times in peers.items():
-            if case["name"] in times:
-                ms = times[case["name"]]
-                row["peers"][name] = {"ms": ms, "ratio": ms / case["ms"]}
+        for name, cases in peers.items():
+            if case["name"] in cases:
+                other = cases[case["name"]]
+                row["peers"][name] = {**other, "ratio": other["ms"] / case["ms"]}
         rows.append(row)
     return rows
 
@@ -120,7 +121,7 @@ def main():
             if arguments.device == "cuda":
                 chosen = [peer for peer in CUDA_PEERS.get(suite, ["torch-cuda"])
                           if has_module(arguments.python, MODULES.get(peer))]
-        peers = dict(peer_times(suite, peer, arguments.python, arguments.threads, env)
+        peers = dict(peer_cases(suite, peer, arguments.python, arguments.threads, env)
                      for peer in chosen)
         rows = join(ours, peers)
         show(f"{suite}: {ours['name']}, {ours['device']}, {ours['threads']} CPU threads", rows,
@@ -130,7 +131,8 @@ def main():
                          "cases": rows}
         write(record, arguments.out)  # what a later suite meets does not lose it
     if arguments.device == "cuda" and "ops" in arguments.suites:
-        _, handoff = peer_times("ops", "handoff", arguments.python, None, env)
+        _, cases = peer_cases("ops", "handoff", arguments.python, None, env)
+        handoff = {name: case["ms"] for name, case in cases.items()}
         record["handoff"] = {"date": datetime.date.today().isoformat(), "commit": commit(),
                              "ms": handoff}
         print("\n" + "\n".join(f"{name}: {ms * 1e3:.2f} us" for name, ms in handoff.items()))

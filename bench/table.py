@@ -28,10 +28,17 @@ def time_text(ms):
     return f"{ms:.2f} ms"
 
 
+def memory(figures):
+    return f"{figures['peak_gib']:.2f} GiB" if "peak_gib" in figures else ""
+
+
 def table(record, suite):
     rows = record[suite]["cases"]
     peers = sorted({peer for row in rows for peer in row["peers"]})
+    has_memory = any("peak_gib" in row for row in rows)
     head = ["", "ours", ""] + [cell for peer in peers for cell in (peer, "ratio")]
+    if has_memory:
+        head += ["peak, ours"] + [f"peak, {peer}" for peer in peers]
     threads = f", {record['threads']} threads" if record["device"] == "cpu" else ""
     made = f"{record[suite]['date']}, commit {record[suite]['commit']}"
     lines = [f"`bench {suite}` on {record['machine']}{threads}, {made}; medians, ratios above 1 are "
@@ -42,6 +49,8 @@ def table(record, suite):
         for peer in peers:
             other = row["peers"].get(peer)
             cells += [time_text(other["ms"]), f"{other['ratio']:.2f}"] if other else ["", ""]
+        if has_memory:
+            cells += [memory(row)] + [memory(row["peers"].get(peer, {})) for peer in peers]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
@@ -61,7 +70,7 @@ def main():
     lines = []
     for path in sorted((ROOT / "bench" / "results").glob("*.json")):
         record = json.loads(path.read_text())
-        for suite in ("ops", "learning", "tokenizer", "prior"):
+        for suite in ("ops", "learning", "tokenizer", "prior", "pretrain"):
             if suite in record:
                 lines += ["", *table(record, suite), ""]
         if "handoff" in record:

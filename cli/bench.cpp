@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -35,18 +36,25 @@ std::string time_text(double ms) {
 
 void print_table(Device device, const std::vector<bench::Result>& results) {
   using Align = Table::Align;
-  Table table({{fmt::format("on {} ({})", to_string(device), describe(device).name)},
-               {"median", Align::right},
-               {"GB/s", Align::right},
-               {"of peak", Align::right},
-               {"GFLOP/s", Align::right}});
+  const bool has_memory = std::any_of(results.begin(), results.end(),
+                                      [](const auto& result) { return result.peak_gib > 0; });
+  std::vector<Table::Column> columns = {
+      {fmt::format("on {} ({})", to_string(device), describe(device).name)},
+      {"median", Align::right},
+      {"GB/s", Align::right},
+      {"of peak", Align::right},
+      {"GFLOP/s", Align::right}};
+  if (has_memory) columns.push_back({"peak GiB", Align::right});
+  Table table(columns);
   for (const bench::Result& result : results) {
     const auto cell = [](bool known, std::string text) { return known ? std::move(text) : ""; };
-    table.add_row(
-        {result.name, time_text(result.ms),
-         cell(result.bandwidth > 0, fmt::format("{:.0f}", result.bandwidth / 1e9)),
-         cell(result.share_of_peak > 0, fmt::format("{:.0f}%", result.share_of_peak * 100)),
-         cell(result.flops > 0, fmt::format("{:.0f}", result.flops / 1e9))});
+    std::vector<std::string> row = {
+        result.name, time_text(result.ms),
+        cell(result.bandwidth > 0, fmt::format("{:.0f}", result.bandwidth / 1e9)),
+        cell(result.share_of_peak > 0, fmt::format("{:.0f}%", result.share_of_peak * 100)),
+        cell(result.flops > 0, fmt::format("{:.0f}", result.flops / 1e9))};
+    if (has_memory) row.push_back(fmt::format("{:.2f}", result.peak_gib));
+    table.add_row(row);
   }
   fmt::print("{}", table.to_string());
 }
@@ -64,6 +72,7 @@ void print_json(Device device, const std::vector<bench::Result>& results) {
                             {"bytes_per_second", result.bandwidth},
                             {"flops_per_second", result.flops},
                             {"share_of_peak", result.share_of_peak}});
+    if (result.peak_gib > 0) out["cases"].back()["peak_gib"] = result.peak_gib;
   }
   fmt::print("{}\n", out.dump(2));
 }

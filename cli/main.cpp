@@ -3,6 +3,7 @@
 #include "cli/bench.h"
 #include "cli/completion.h"
 #include "cli/info.h"
+#include "cli/options.h"
 #include "cli/predict.h"
 #include "cli/pretrain.h"
 #include "cli/prior.h"
@@ -121,6 +122,8 @@ int main(int argc, char** argv) {
   int code = kInternal;
   try {
     code = run(argc, argv);
+  } catch (const causeway::cli::Interrupted&) {
+    code = kInterrupted;
   } catch (const causeway::Error& error) {
     code = report(error);
   } catch (const std::bad_alloc&) {

@@ -37,6 +37,9 @@ inline CLI::Option* add_quiet(CLI::App& command, bool& quiet) {
   return command.add_flag("--quiet", quiet, "Show no progress, only results and errors");
 }
 
+// Thrown by a command that Ctrl-C ended after it put things in order; the exit code is 130.
+struct Interrupted {};
+
 // A check for counts, in words of our own.
 inline CLI::Validator at_least_one() {
   return CLI::Validator(
@@ -44,6 +47,26 @@ inline CLI::Validator at_least_one() {
         double value = 0;
         const bool is_one = CLI::detail::lexical_cast(text, value) && value >= 1;
         return is_one ? std::string() : "expected a whole number from 1 up, got \"" + text + "\"";
+      },
+      "");
+}
+
+// One for numbers above 0, and one for counts that may be 0.
+inline CLI::Validator above_zero() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double value = 0;
+        const bool is_above = CLI::detail::lexical_cast(text, value) && value > 0 && value < 1e300;
+        return is_above ? std::string() : "expected a number above 0, got \"" + text + "\"";
+      },
+      "");
+}
+inline CLI::Validator at_least_zero() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double value = 0;
+        const bool is_one = CLI::detail::lexical_cast(text, value) && value >= 0;
+        return is_one ? std::string() : "expected a whole number from 0 up, got \"" + text + "\"";
       },
       "");
 }

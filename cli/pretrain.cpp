@@ -27,7 +27,6 @@ struct PretrainOptions {
   std::string dtype;
   std::string stages;
   std::string folder;
-  std::uint64_t init_seed = 0;
   double learning_rate = 0;
 };
 
@@ -42,8 +41,6 @@ models::TabularConfig model_of(const PretrainOptions& options) {
   take(options.layers, model.layers);
   take(options.group, model.group);
   if (options.thinking >= 0) model.thinking = options.thinking;
-  model.classes = options.prior.config.regression ? 0 : options.prior.config.classes.high;
-  if (options.prior.config.regression) model.class_as_number = false;
   return model;
 }
 
@@ -51,7 +48,7 @@ models::TabularConfig model_of(const PretrainOptions& options) {
 std::vector<train::RowStage> parse_stages(const std::string& text) {
   std::vector<train::RowStage> stages;
   std::size_t at = 0;
-  while (at < text.size()) {
+  while (at <= text.size() && !text.empty()) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const std::string part = text.substr(at, comma - at);
     const std::size_t colon = part.find(':');
@@ -59,7 +56,8 @@ std::vector<train::RowStage> parse_stages(const std::string& text) {
     const bool reads = colon != std::string::npos &&
                        CLI::detail::lexical_cast(part.substr(0, colon), stage.step) &&
                        CLI::detail::lexical_cast(part.substr(colon + 1), stage.rows) &&
-                       stage.rows > 1 && (stages.empty() || stages.back().step < stage.step);
+                       stage.rows > 1 && stage.step >= 0 &&
+                       (stages.empty() || stages.back().step < stage.step);
     if (!reads) {
       throw CLI::ValidationError("--stages", fmt::format("\"{}\" is not step:rows, the steps "
                                                          "ascending, with commas between",
@@ -93,20 +91,23 @@ nlohmann::ordered_json to_json(const train::RunResult& result) {
   return json;
 }
 
-void pretrain(PretrainOptions& options) {
+// Whether Ctrl-C ended it.
+bool pretrain(PretrainOptions& options) {
+  train::PretrainConfig& config = options.config;
+  config.stages = parse_stages(options.stages);
   dist::Group group = dist::Group::from_environment();
   if (options.prior.threads > 0) set_thread_count(options.prior.threads);
   Device device = options.prior.device_given ? options.prior.device : parse_device("auto");
   if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
-  train::PretrainConfig& config = options.config;
   config.prior = options.prior.config;
   config.seed = options.prior.config.seed;
   config.model = model_of(options);
-  config.stages = parse_stages(options.stages);
-  config.dtype = device.is_cuda() ? DType::bf16 : DType::f32;
+  config.match_target();
+  const auto suited = train::PretrainConfig::suited_to(device);
+  config.dtype = suited.dtype;
+  config.window_steps = suited.window_steps;
   if (!options.dtype.empty()) config.dtype = parse_dtype(options.dtype);
   if (options.learning_rate > 0) config.schedule.peak = options.learning_rate;
-  if (device.is_cpu()) config.window_steps = 4;
   options.run.folder = options.folder;
   if (options.run.steps == 0 && options.run.seconds == 0) options.run.steps = 1000;
   train::Pretrainer trainer(config, device, group);
@@ -121,13 +122,15 @@ void pretrain(PretrainOptions& options) {
         if (is_terminal && options.run.steps > 0) progress.update(line.step, options.run.steps);
       });
   progress.clear();
-  if (group.rank() != 0) return;
+  if (group.rank() != 0) return result.interrupted;
   if (options.prior.json) {
     fmt::print("{}\n", to_json(result).dump());
   } else {
-    fmt::print("{}{}\n", describe(result.last),
-               result.interrupted ? "; interrupted, the same command with --resume goes on" : "");
+    const char* goes_on = options.folder.empty() ? "" : "; the same command with --resume goes on";
+    fmt::print("{}{}{}\n", describe(result.last), result.interrupted ? "  interrupted" : "",
+               result.interrupted ? goes_on : "");
   }
+  return result.interrupted;
 }
 
 }  // namespace
@@ -152,24 +155,34 @@ void add_pretrain(CLI::App& app) {
   count("--hidden", options->hidden, "Numbers between the MLP's layers");
   count("--layers", options->layers, "Layers");
   count("--group", options->group, "Columns a token sees");
-  command->add_option("--thinking", options->thinking, "Learned rows")->type_name("N");
+  command->add_option("--thinking", options->thinking, "Learned rows")
+      ->type_name("N")
+      ->check(at_least_zero());
   count("--steps", options->run.steps, "Steps in all [1000, or what the time allows]");
   command->add_option("--seconds", options->run.seconds, "Seconds of training in all")
-      ->type_name("S");
+      ->type_name("S")
+      ->check(above_zero());
   count("--batch", options->config.batch, "Datasets a step, over all ranks [32]");
   command->add_option("--stages", options->stages, "Rows over time, as step:rows,step:rows")
       ->type_name("STAGES");
   command->add_option("--learning-rate", options->learning_rate, "The peak [0.002]")
-      ->type_name("X");
+      ->type_name("X")
+      ->check(above_zero());
   command->add_option("--warmup", options->config.schedule.warmup, "Steps to the peak [100]")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(at_least_zero());
   command->add_flag("--muon,!--no-muon", options->config.muon,
                     "Muon for the matrices of layers, else AdamW for all [yes]");
-  command->add_option("--dtype", options->dtype, "f32 or bf16 [bf16 on a GPU]")->type_name("T");
+  command->add_option("--dtype", options->dtype, "Of the weights [bf16 on a GPU, else f32]")
+      ->type_name("f32|bf16")
+      ->check(CLI::IsMember({"f32", "bf16"}).description(""));
   count("--log-steps", options->run.log_steps, "Steps between lines [20]");
-  command->add_option("--save-steps", options->run.save_steps, "Steps between checkpoints")
-      ->type_name("N");
-  command->callback([options] { pretrain(*options); });
+  count("--save-steps", options->run.save_steps, "Steps between checkpoints [one at the end]");
+  command->add_flag("--detect-anomaly", options->config.detect_anomaly,
+                    "Stop at the first number that is not finite, naming it; slow");
+  command->callback([options] {
+    if (pretrain(*options)) throw Interrupted();  // its group is gone by now, and went well
+  });
 }
 
 }  // namespace causeway::cli

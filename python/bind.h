@@ -37,6 +37,7 @@ void bind_models(nb::module_& module);
 void bind_optim(nb::module_& module);
 void bind_prior(nb::module_& module);
 void bind_prior_parts(nb::module_& module);
+void bind_pretrain(nb::module_& module);
 void bind_tokenizer(nb::module_& module);
 
 // Runs `body`, which touches no Python object, while other Python threads go on.

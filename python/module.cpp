@@ -30,5 +30,6 @@ NB_MODULE(_core, module) {
   bind_optim(module);
   bind_prior(module);
   bind_prior_parts(module);
+  bind_pretrain(module);
   bind_tokenizer(module);
 }

@@ -1,6 +1,7 @@
 #include "causeway/train/pretrain.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/log.h"
 #include "causeway/nn/init.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
@@ -9,11 +10,12 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace causeway::train {
 
 namespace {
+
+constexpr std::int64_t kOne = 1;
 
 std::shared_ptr<models::TabularTransformer> make_model(const PretrainConfig& config,
                                                        Device device) {
@@ -79,7 +81,7 @@ Pretrainer::Pretrainer(const PretrainConfig& config, Device device, dist::Group&
              [this](const std::vector<Tensor>& inputs) {
                return train_on({inputs[0], inputs[1], inputs[2]});
              }),
-      average_(model_->parameters(), static_cast<std::size_t>(config.average)),
+      average_(model_->parameters(), static_cast<std::size_t>(std::max(config.average, kOne))),
       losses_(zeros({}, DType::f32, device)) {
   add_groups(optimizer_, config_, *model_);
   if (group.size() > 1) sync_ = std::make_unique<GradientSync>(group, model_->parameters());
@@ -97,16 +99,20 @@ std::vector<Tensor> Pretrainer::train_on(const models::Tables& tables) {
 }
 
 void Pretrainer::advance() {
+  group_.check();
   const models::Tables tables = stream_.tables(step_);
   optimizer_.set_learning_rate(config_.schedule.at(step_));
-  graph_({tables.x, tables.y, tables.sizes});
+  if (config_.detect_anomaly) {
+    const autograd::DetectAnomaly watch(step_ + 1);
+    train_on(tables);
+  } else {
+    graph_({tables.x, tables.y, tables.sizes});
+  }
   n_tokens_ += config_.batch * tables.x.size(1) * (tables.x.size(2) + 1);
   ++step_;
   ++n_losses_;
   if (config_.average > 0 && step_ % config_.average_steps == 0) {
-    optimizer_.eval();
-    average_.update();
-    optimizer_.train();
+    evaluated([&] { average_.update(); });
   }
 }
 
@@ -114,26 +120,52 @@ Pretrainer::Progress Pretrainer::progress() {
   const Tensor sum = losses_.to(DType::f64);
   group_.all_reduce(sum, dist::Reduction::mean);
   Progress progress;
-  progress.loss = sum.item() / static_cast<double>(std::max<std::int64_t>(n_losses_, 1));
+  progress.loss = sum.item() / static_cast<double>(std::max(n_losses_, kOne));
   progress.norm = optimizer_.norm().item();
+  if (!std::isfinite(progress.loss)) {
+    fail(ErrorKind::invalid_argument, "pretrain",
+         fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate, or have "
+                     "detect_anomaly name the operation",
+                     step_ - n_losses_ + 1, step_, progress.loss));
+  }
+  forget_losses();
+  return progress;
+}
+
+void Pretrainer::forget_losses() {
   losses_.copy_from(zeros({}, DType::f32, device_));
   n_losses_ = 0;
-  return progress;
+}
+
+// The way to the averages and back would round.
+void Pretrainer::evaluated(const std::function<void()>& use) {
+  const autograd::NoGrad no_grad;
+  std::vector<std::pair<Tensor, Tensor>> kept;  // where, and what was there
+  const auto keep = [&](const Tensor& tensor) { kept.emplace_back(tensor, tensor.clone()); };
+  for (const Tensor& parameter : model_->parameters()) keep(autograd::detach(parameter));
+  for (const auto& [name, tensor] : optimizer_.state()) {
+    if (name.ends_with(".master")) keep(tensor);
+  }
+  const auto put_back = [&] {
+    optimizer_.train();
+    for (const auto& [tensor, before] : kept) tensor.copy_from(before);
+  };
+  optimizer_.eval();
+  try {
+    use();
+  } catch (...) {
+    put_back();
+    throw;
+  }
+  put_back();
 }
 
 void Pretrainer::with_averaged_weights(
     const std::function<void(models::TabularTransformer&)>& use) {
-  const autograd::NoGrad no_grad;
-  optimizer_.eval();
-  std::vector<Tensor> kept;
-  if (average_.snapshots() > 0) {
-    for (const Tensor& parameter : model_->parameters()) kept.push_back(parameter.clone());
-    average_.copy_to_weights();
-  }
-  use(*model_);
-  const std::vector<Tensor> parameters = model_->parameters();
-  for (std::size_t i = 0; i < kept.size(); ++i) parameters[i].copy_from(kept[i]);
-  optimizer_.train();
+  evaluated([&] {
+    if (average_.snapshots() > 0) average_.copy_to_weights();
+    use(*model_);
+  });
 }
 
 Snapshot Pretrainer::snapshot() {
@@ -148,71 +180,35 @@ Snapshot Pretrainer::snapshot() {
 }
 
 void Pretrainer::restore(const Snapshot& snapshot) {
-  const PretrainConfig other = PretrainConfig::from_json(snapshot.configuration);
-  if (other.model.to_json() != config_.model.to_json()) {
-    fail(ErrorKind::format, "pretrain",
-         fmt::format("the checkpoint is of another model: {}; this run's is {}",
-                     other.model.to_json(), config_.model.to_json()));
+  check_fit(PretrainConfig::from_json(snapshot.configuration));
+  for (const char* set : {"model", "optimizer"}) {
+    if (snapshot.tensors.contains(set)) continue;
+    fail(ErrorKind::format, "pretrain", fmt::format("the checkpoint has no \"{}\"", set));
   }
   model_->load_state(snapshot.tensors.at("model"));
   optimizer_.load_state(snapshot.tensors.at("optimizer"));
   const auto average = snapshot.tensors.find("average");
-  if (average != snapshot.tensors.end()) average_.load_state(average->second);
+  average_.load_state(average != snapshot.tensors.end() ? average->second
+                                                        : std::map<std::string, Tensor>());
   step_ = snapshot.step;
+  forget_losses();
+  n_tokens_ = 0;
 }
 
-std::string PretrainConfig::to_json() const {
-  nlohmann::ordered_json json;
-  json["model"] = nlohmann::ordered_json::parse(model.to_json());
-  json["prior"] = nlohmann::ordered_json::parse(prior.to_json());
-  json["prior_seed"] = prior.seed;
-  json["seed"] = seed;
-  json["batch"] = batch;
-  json["window_steps"] = window_steps;
-  json["stages"] = nlohmann::ordered_json::array();
-  for (const RowStage& stage : stages) json["stages"].push_back({stage.step, stage.rows});
-  json["dtype"] = to_string(dtype);
-  json["learning_rate"] = schedule.peak;
-  json["warmup"] = schedule.warmup;
-  json["total"] = schedule.total;
-  json["decay"] = static_cast<int>(schedule.decay);
-  json["weight_decay"] = weight_decay;
-  json["max_norm"] = max_norm;
-  json["muon"] = muon;
-  json["muon_factor"] = muon_factor;
-  json["average"] = average;
-  json["average_steps"] = average_steps;
-  return json.dump();
-}
-
-PretrainConfig PretrainConfig::from_json(std::string_view text) {
-  PretrainConfig config;
-  try {
-    const auto json = nlohmann::json::parse(text);
-    config.model = models::TabularConfig::from_json(json.at("model").dump());
-    config.prior = prior::PriorConfig::from_json(json.at("prior").dump());
-    json.at("prior_seed").get_to(config.prior.seed);
-    json.at("seed").get_to(config.seed);
-    json.at("batch").get_to(config.batch);
-    json.at("window_steps").get_to(config.window_steps);
-    for (const auto& stage : json.at("stages")) {
-      config.stages.push_back({stage.at(0).get<std::int64_t>(), stage.at(1).get<int>()});
+void Pretrainer::check_fit(const PretrainConfig& of_snapshot) const {
+  std::string others;
+  for (const std::string& difference : differences(of_snapshot, config_)) {
+    for (const char* fixed : {"model.", "muon ", "dtype "}) {
+      if (!difference.starts_with(fixed)) continue;
+      fail(ErrorKind::format, "pretrain",
+           fmt::format("the checkpoint is of another model or optimizer: {}; give the settings it "
+                       "was made with, or another folder",
+                       difference));
     }
-    config.dtype = parse_dtype(json.at("dtype").get<std::string>());
-    json.at("learning_rate").get_to(config.schedule.peak);
-    json.at("warmup").get_to(config.schedule.warmup);
-    json.at("total").get_to(config.schedule.total);
-    config.schedule.decay = static_cast<optim::Decay>(json.at("decay").get<int>());
-    json.at("weight_decay").get_to(config.weight_decay);
-    json.at("max_norm").get_to(config.max_norm);
-    json.at("muon").get_to(config.muon);
-    json.at("muon_factor").get_to(config.muon_factor);
-    json.at("average").get_to(config.average);
-    json.at("average_steps").get_to(config.average_steps);
-  } catch (const nlohmann::json::exception& problem) {
-    fail(ErrorKind::format, "pretrain", fmt::format("not a configuration: {}", problem.what()));
+    others += (others.empty() ? "" : ", ") + difference;
   }
-  return config;
+  if (!others.empty())
+    logger::warn(fmt::format("[pretrain] goes on with other settings: {}", others));
 }
 
 }  // namespace causeway::train

@@ -38,10 +38,22 @@ struct PretrainConfig {
   double muon_factor = 0.1;   // of the rate, times the root of a matrix's longer side
   std::int64_t average = 10;  // snapshots whose mean is used, one every
   std::int64_t average_steps = 50;
+  // Looks at every result and gradient of every step, which takes far longer, and throws at the
+  // first that is not finite. Not a part of the JSON.
+  bool detect_anomaly = false;
+
+  // What suits a device: bf16 and long windows on a GPU.
+  static PretrainConfig suited_to(Device device);
+  // Has the model say what the prior's datasets ask: a class of as many as there may be, or a
+  // number.
+  void match_target();
 
   std::string to_json() const;
   static PretrainConfig from_json(std::string_view text);
 };
+
+// What differs, as "batch 8 instead of 4", "model.width 32 instead of 16".
+std::vector<std::string> differences(const PretrainConfig& before, const PretrainConfig& now);
 
 class Pretrainer {
  public:
@@ -54,10 +66,10 @@ class Pretrainer {
   models::TabularTransformer& model() { return *model_; }
   const TableStream& stream() const { return stream_; }
 
-  // Takes one step; queued, not waited for.
+  // Takes one step; queued, not waited for. Throws where another rank is lost.
   void advance();
   // The mean loss of the steps since the last call, over all ranks, and the last step's norm of
-  // gradients; waits for the device.
+  // gradients; waits for the device. Throws, on all ranks, where the loss is not finite.
   struct Progress {
     double loss = 0;
     double norm = 0;
@@ -66,15 +78,21 @@ class Pretrainer {
   // Cells (rows times columns, the target among them) of the tables since the last call, padding
   // included, over all ranks.
   std::int64_t take_tokens() { return std::exchange(n_tokens_, 0); }
-  // Calls `use` with the weights that are good to use (averaged) in the model, then goes on.
+  // Calls `use` with the weights that are good to use (averaged) in the model, then puts those of
+  // training back, to the bit.
   void with_averaged_weights(const std::function<void(models::TabularTransformer&)>& use);
 
   Snapshot snapshot();
-  // Goes on where the snapshot was taken; throws a format error for one of another model.
+  // Goes on where the snapshot was taken; throws a format error for one of another model,
+  // optimizer or dtype, and warns of other settings that differ.
   void restore(const Snapshot& snapshot);
 
  private:
   std::vector<Tensor> train_on(const models::Tables& tables);
+  void forget_losses();
+  void check_fit(const PretrainConfig& of_snapshot) const;
+  // Calls `use` with the optimizer's averages as weights, then puts those of training back.
+  void evaluated(const std::function<void()>& use);
 
   PretrainConfig config_;
   Device device_;

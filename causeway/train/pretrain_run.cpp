@@ -5,6 +5,7 @@
 #include "causeway/train/interrupt.h"
 #include "causeway/train/run_log.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -24,33 +25,33 @@ class Run {
  public:
   Run(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
       const std::function<void(const RunLine&)>& tell)
-      : trainer_(trainer), group_(group), options_(options), tell_(tell) {
+      : trainer_(trainer),
+        group_(group),
+        options_(options),
+        tell_(tell),
+        ask_steps_(trainer.model().parameters().front().device().is_cuda() ? 8 : 1) {
     if (options.folder.empty()) return;
     CheckpointOptions kept;
     kept.keep_last = options.keep;
     kept.high_scores_win = true;
     checkpoints_.emplace(options.folder, kept);
     if (options.resume) {
-      const auto found = checkpoints_->load_newest(trainer.model().parameters().front().device());
-      if (found.has_value()) {
-        trainer.restore(*found);
-        line_.seconds = nlohmann::json::parse(found->random).value("seconds", 0.0);
-      }
-    } else if (!checkpoints_->list().empty()) {
+      restore();
+    } else if (holds_a_run()) {
       fail(ErrorKind::invalid_argument, "pretrain",
-           fmt::format("{} holds a run already; pass --resume to go on with it, or another folder",
+           fmt::format("\"{}\" holds a run already; pass --resume to go on with it, or another "
+                       "folder",
                        options.folder.string()));
     }
+    group.barrier();  // nothing is written before all have looked
     if (group.rank() != 0) return;
     checkpoints_->prepare();
     log_.emplace(options.folder, trainer.step() > 0 ? trainer.step() : -1);
   }
 
   RunResult go() {
-    const Interrupt interrupt;
-    RunResult result;
     begin();
-    while (!done()) {
+    while (!ends()) {
       trainer_.advance();
       const std::int64_t step = trainer_.step();
       const bool evaluates = options_.evaluate_steps > 0 && step % options_.evaluate_steps == 0;
@@ -59,25 +60,64 @@ class Run {
       close_line();
       if (evaluates) score();
       write_line();
-      if (saves) save();
-      result.interrupted = interrupted_anywhere(interrupt.requested());
-      if (result.interrupted) break;
+      if (saves) save(false);
       begin();
     }
     if (trainer_.step() > line_.step) {
       close_line();
-      if (options_.evaluate && !result.interrupted) score();
+      if (!interrupted_) score();
       write_line();
     }
-    if (saved_ != trainer_.step()) save();
-    result.last = line_;
-    return result;
+    if (saved_ != trainer_.step()) save(true);
+    group_.barrier();  // a launcher ends all when one has ended; the checkpoint is there by now
+    return {line_, interrupted_};
   }
 
  private:
-  bool done() const {
+  bool holds_a_run() const {
+    const std::filesystem::path log = options_.folder / "log.jsonl";
+    std::error_code none;
+    return !checkpoints_->list().empty() ||
+           (std::filesystem::exists(log, none) && std::filesystem::file_size(log, none) > 0);
+  }
+
+  void restore() {
+    const auto found = checkpoints_->load_newest(trainer_.model().parameters().front().device());
+    if (found.has_value()) {
+      trainer_.restore(*found);
+      const auto noted = nlohmann::json::parse(found->random);
+      line_.step = saved_ = trainer_.step();
+      line_.datasets = trainer_.datasets();
+      line_.seconds = noted.value("seconds", 0.0);
+      line_.loss = noted.value("loss", 0.0);
+      line_.norm = noted.value("gradient_norm", 0.0);
+      line_.score = found->score;
+    }
+    for (const std::int64_t there : group_.all_gather(trainer_.step())) {
+      if (there == trainer_.step()) continue;
+      fail(ErrorKind::io, "pretrain",
+           fmt::format("ranks go on from steps {} and {}: \"{}\" must be one folder for all",
+                       trainer_.step(), there, options_.folder.string()));
+    }
+  }
+
+  // Whether all steps are taken, time is over or a signal came. Clocks and signals of ranks differ,
+  // so these ask each other.
+  bool ends() {
     if (options_.steps > 0 && trainer_.step() >= options_.steps) return true;
-    return options_.seconds > 0 && line_.seconds + since(start_) >= options_.seconds;
+    constexpr double kTimeIsOver = 1;
+    constexpr double kInterrupted = 2;
+    double wish = 0;
+    if (options_.seconds > 0 && line_.seconds + since(start_) >= options_.seconds) {
+      wish = kTimeIsOver;
+    }
+    if (interrupt_.requested()) wish = kInterrupted;
+    if (group_.size() > 1) {
+      if (trainer_.step() % ask_steps_ != 0) return false;
+      for (const double there : group_.all_gather(wish)) wish = std::max(wish, there);
+    }
+    interrupted_ = wish == kInterrupted;
+    return wish > 0;
   }
 
   void begin() {
@@ -120,40 +160,50 @@ class Run {
                                           {"tokens_per_second", line_.tokens_per_second},
                                           {"prior_share", line_.prior_share}};
       if (line_.score.has_value()) numbers.push_back({"score", *line_.score});
-      log_->add(line_.step, numbers);
+      unless_full("this line of the log", [&] { log_->add(line_.step, numbers); });
     }
     tell_(line_);
   }
 
-  void save() {
-    saved_ = trainer_.step();
+  void save(bool is_last) {
     if (!checkpoints_.has_value() || group_.rank() != 0) return;
     Snapshot snapshot = trainer_.snapshot();
     snapshot.score = line_.score;
-    snapshot.random = nlohmann::json{{"seconds", line_.seconds}}.dump();
-    try {
+    snapshot.random = nlohmann::json{
+        {"seconds", line_.seconds},
+        {"loss", line_.loss},
+        {"gradient_norm",
+         line_.norm}}.dump();
+    if (is_last) {
       checkpoints_->save(snapshot);
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::io) throw;
-      logger::warn(fmt::format("training goes on without this checkpoint: {}", error.what()));
+    } else if (unless_full("this checkpoint", [&] { checkpoints_->save(snapshot); })) {
+      saved_ = trainer_.step();
     }
   }
 
-  bool interrupted_anywhere(bool here) {
-    for (const double there : group_.all_gather(here ? 1.0 : 0.0)) {
-      if (there != 0) return true;
+  // A full disk may have room again later. Whether it was written.
+  static bool unless_full(const char* what, const std::function<void()>& write) {
+    try {
+      write();
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io) throw;
+      logger::warn(fmt::format("training goes on without {}: {}", what, error.what()));
+      return false;
     }
-    return false;
   }
 
   Pretrainer& trainer_;
   dist::Group& group_;
   const RunOptions& options_;
   const std::function<void(const RunLine&)>& tell_;
+  const Interrupt interrupt_;
+  const std::int64_t ask_steps_;  // a GPU's steps may be too short to ask after each
   std::optional<CheckpointFolder> checkpoints_;
   std::optional<RunLog> log_;
   RunLine line_;
   std::int64_t saved_ = -1;
+  bool interrupted_ = false;
   Clock::time_point start_ = Clock::now();
   std::int64_t first_step_ = 0;
   double first_generation_ms_ = 0;

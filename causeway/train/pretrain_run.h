@@ -38,8 +38,9 @@ struct RunResult {
   bool interrupted = false;
 };
 
-// Takes steps until an end; `tell` hears of every line of the log. Throws where the folder holds
-// another run and `resume` is not set.
+// Takes steps until an end; on rank 0 `tell` hears of every line of the log. Throws where the
+// folder holds another run and `resume` is not set. Where the disk is full, training goes on with a
+// warning; only when the last checkpoint cannot be written, that is an error.
 RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
                           const std::function<void(const RunLine&)>& tell);
 

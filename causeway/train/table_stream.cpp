@@ -17,13 +17,41 @@ int padded_width(int features, int most) {
 
 TableStream::TableStream(const TableStreamOptions& options, Device device)
     : options_(options), device_(device), windows_(2) {
+  check();
+  if (device.is_cuda()) stream_.emplace(device);
+}
+
+// Of every stage too, so that none fails when its step comes.
+void TableStream::check() const {
+  const auto refuse = [](const std::string& why) {
+    fail(ErrorKind::invalid_argument, "pretrain", why);
+  };
   options_.prior.check();
   if (options_.batch < 1 || options_.batch % options_.n_ranks != 0) {
-    fail(ErrorKind::invalid_argument, "pretrain",
-         fmt::format("batch {}: expected a multiple of the {} ranks", options_.batch,
-                     options_.n_ranks));
+    refuse(fmt::format("batch {}: expected a multiple of the {} ranks", options_.batch,
+                       options_.n_ranks));
   }
-  if (device.is_cuda()) stream_.emplace(device);
+  if (options_.window_steps < 1) {
+    refuse(fmt::format("window_steps {}: expected 1 or more", options_.window_steps));
+  }
+  std::int64_t before = -1;
+  for (const RowStage& stage : options_.stages) {
+    if (stage.step <= before) {
+      refuse(
+          fmt::format("the stage of step {} comes after one of step {}: expected steps from 0 "
+                      "up, ascending",
+                      stage.step, before));
+    }
+    before = stage.step;
+    with_context(fmt::format("checking the stage of step {}", stage.step),
+                 [&] { prior_with(stage.rows).check(); });
+  }
+}
+
+prior::PriorConfig TableStream::prior_with(int rows) const {
+  prior::PriorConfig config = options_.prior;
+  if (!options_.stages.empty()) config.rows = {rows, rows};
+  return config;
 }
 
 const prior::Prior& TableStream::prior_of(std::int64_t window) {
@@ -34,9 +62,7 @@ const prior::Prior& TableStream::prior_of(std::int64_t window) {
   for (const auto& [of, prior] : priors_) {
     if (of == rows) return prior;
   }
-  prior::PriorConfig config = options_.prior;
-  if (!options_.stages.empty()) config.rows = {rows, rows};
-  priors_.emplace_back(rows, prior::Prior(config, device_));
+  priors_.emplace_back(rows, prior::Prior(prior_with(rows), device_));
   return priors_.back().second;
 }
 
@@ -113,7 +139,8 @@ models::Tables TableStream::tables(std::int64_t step) {
 double TableStream::generation_ms() const {
   double sum = generation_ms_;
   for (const Window& window : windows_) {
-    if (window.made.has_value()) sum += Event::milliseconds(*window.begun, *window.made);
+    if (!window.made.has_value() || !window.made->done()) continue;
+    sum += Event::milliseconds(*window.begun, *window.made);
   }
   return sum;
 }

@@ -15,7 +15,7 @@
 
 namespace causeway::train {
 
-// From `step` on, tables have `rows` rows.
+// From `step` on, or from the first window that begins later, tables have `rows` rows.
 struct RowStage {
   std::int64_t step = 0;
   int rows = 0;
@@ -25,7 +25,7 @@ struct TableStreamOptions {
   prior::PriorConfig prior;
   std::int64_t batch = 32;         // datasets a step, over all ranks
   std::int64_t window_steps = 32;  // whose datasets are made at once
-  std::vector<RowStage> stages;    // ascending; none: as the prior says
+  std::vector<RowStage> stages;    // ascending; before the first, and if none: as the prior says
   int rank = 0;
   int n_ranks = 1;
 };
@@ -41,7 +41,7 @@ class TableStream {
   // for, or any other, which takes longer.
   models::Tables tables(std::int64_t step);
 
-  // Milliseconds the device spent on making datasets so far; waits for those begun.
+  // Milliseconds the device spent on making datasets so far, without those it is still at.
   double generation_ms() const;
 
  private:
@@ -58,6 +58,8 @@ class TableStream {
     std::optional<Event> begun, made;
   };
 
+  void check() const;
+  prior::PriorConfig prior_with(int rows) const;
   const prior::Prior& prior_of(std::int64_t window);
   void make(std::int64_t number, Window& window);
 

@@ -11,6 +11,7 @@ from ._core import *  # noqa: F403
 from ._core import _version as __version__
 from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad
 from .graph import Graph, StepGraph, capture
+from .pretrain import pretrain
 from .prior import Prior
 from .profiler import profile
 from .tokenizer import PartialFit, Tokenizer

@@ -98,6 +98,10 @@ class OverTcp(unittest.TestCase):
         for size in (2, 3):
             self.assertEqual(len(set(self.results(size, "gradients"))), 1)
 
+    def test_pretrain(self):
+        for size in (2, 3):
+            self.assertEqual(len(set(self.results(size, "pretrain"))), 1)
+
     def test_a_killed_rank_ends_the_others(self):
         self.assertEqual(self.lost("die", "rank 1").code, -9)
 
@@ -203,6 +207,9 @@ class OverMpi(unittest.TestCase):
     def test_gradients(self):
         for size in (2, 3):
             self.assertEqual(len(set(self.results(size, "gradients").values())), 1)
+
+    def test_pretrain(self):
+        self.assertEqual(len(set(self.results(2, "pretrain").values())), 1)
 
     def test_same_bits_as_over_tcp(self):
         over_tcp = run_tcp(2, "collectives")[0].out

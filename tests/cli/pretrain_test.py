@@ -1,0 +1,227 @@
+"""Runs `causeway pretrain` as a user would: losses that repeat, runs that are killed and go on, full
+disks, mistakes.
+
+Usage: pretrain_test.py build/causeway [unittest's arguments].
+"""
+
+import json
+import random
+import resource
+import shutil
+import signal
+import time
+
+import pretrain_runs
+from pretrain_runs import (
+    END, Folder, command, finish, log_of, losses_of, model_of, pretrain, start, steps_of,
+    wait_until,
+)  # fmt: skip
+
+
+class Runs(Folder):
+    def test_same_seed_same_run(self):
+        folders = [self.train(name, steps=6) for name in ("a", "b")]
+        self.assertEqual(len(set(losses_of(folders[0]).values())), 6)
+        self.assertEqual(*map(losses_of, folders))
+        self.assertEqual(*(model_of(folder, 6) for folder in folders))
+        other = self.train("c", steps=6, seed=6)
+        self.assertNotEqual(losses_of(folders[0]), losses_of(other))
+
+    def test_resume(self):
+        """Step 10 is within a window; tables get more rows at step 12."""
+        for optimizer in ("muon", "no-muon"):
+            options = {optimizer: True, "stages": "0:12,12:16"}
+            whole = self.train(f"whole-{optimizer}", steps=20, **options)
+            parts = self.train(f"parts-{optimizer}", steps=10, **options)
+            self.assertEqual(steps_of(parts), [10])
+            self.train(parts.name, steps=20, resume=True, **options)
+            self.assertEqual(losses_of(parts), losses_of(whole))
+            self.assertEqual(model_of(parts, 20), model_of(whole, 20))
+
+    def test_a_run_that_is_done(self):
+        folder = self.train("run", steps=4)
+        before = (folder / "checkpoints" / "step-00000004").stat().st_mtime_ns
+        code, out, err = pretrain(out=folder, steps=4, resume=True, json=True)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(json.loads(out)["loss"], losses_of(folder)[4])
+        after = (folder / "checkpoints" / "step-00000004").stat().st_mtime_ns
+        self.assertEqual(before, after)
+
+    def test_json(self):
+        code, out, err = pretrain(steps=5, json=True)
+        self.assertEqual(code, 0, err)
+        report = json.loads(out)
+        self.assertEqual((report["step"], report["datasets"], report["interrupted"]), (5, 20, False))
+        self.assertGreater(report["datasets_per_second"], 0)
+        self.assertEqual(len(err.splitlines()), 5)
+        code, out, err = pretrain(steps=2, quiet=True)
+        self.assertEqual((code, err), (0, ""))
+        self.assertRegex(out, r"^step +2 .* loss \d\.\d+ ")
+
+    def test_ends_by_time(self):
+        code, out, err = pretrain(seconds=0.5, json=True)
+        self.assertEqual(code, 0, err)
+        self.assertGreaterEqual(json.loads(out)["seconds"], 0.5)
+        self.assertLess(json.loads(out)["seconds"], 5)
+
+    def test_regression(self):
+        folder = self.train("run", steps=3, regression=True, classes=None)
+        self.assertEqual(len(losses_of(folder)), 3)
+
+    def test_a_loss_that_is_not_finite(self):
+        options = {"steps": 6, "learning_rate": 1e30, "warmup": 0}
+        code, _, err = pretrain(out=self.folder / "a", save_steps=1, **options)
+        self.assertEqual(code, 3)
+        self.assertRegex(err.splitlines()[-1], r"the mean loss of steps (\d) to \1 is -?(nan|inf)")
+        self.assertLess(len(losses_of(self.folder / "a")), 6)
+        code, _, err = pretrain(detect_anomaly=True, **options)
+        self.assertEqual(code, 3)
+        self.assertRegex(err.splitlines()[-1], r"\[detect_anomaly\] step \d:")
+
+
+class Ends(Folder):
+    def test_killed_at_any_moment(self):
+        folder = self.folder / "run"
+        moments = random.Random(7)
+        for turn in range(20):
+            process = start(command(out=folder, steps=100000, save_steps=1, resume=True))
+            before = max(steps_of(folder), default=0)
+            if turn % 2 == 0:  # else maybe before the first step
+                wait_until(lambda: max(steps_of(folder), default=0) > before)
+            time.sleep(moments.uniform(0, 0.15))
+            self.assertIsNone(process.poll(), "it ended by itself")
+            process.kill()
+            finish(process)
+        last = max(steps_of(folder))
+        self.assertGreater(last, 9)
+        self.train("run", steps=last + 2, save_steps=1, resume=True)
+        whole = self.train("whole", steps=last + 2)
+        self.assertEqual(losses_of(folder), losses_of(whole))
+        self.assertEqual(len(log_of(folder)), last + 2)
+        self.assertEqual(model_of(folder, last + 2), model_of(whole, last + 2))
+        left = [path.name for path in (folder / "checkpoints").iterdir()]
+        self.assertEqual([name for name in left if not name.startswith("step-")], [])
+
+    def interrupted(self, number):
+        folder = self.folder / str(number)
+        process = start(command(out=folder, steps=100000, log_steps=7))
+        wait_until(lambda: (folder / "log.jsonl").exists() and log_of(folder))
+        process.send_signal(number)
+        return folder, *finish(process, END)
+
+    def test_an_interrupt_saves(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            folder, code, out, err = self.interrupted(number)
+            self.assertEqual(code, 130, err)
+            self.assertRegex(out, r"^step .*  interrupted; the same command with --resume goes on\n$")
+            (step,) = steps_of(folder)
+            self.assertEqual(log_of(folder)[-1]["step"], step)
+            self.train(folder.name, steps=step + 1, resume=True)
+        self.assertEqual(steps_of(folder), [step, step + 1])
+
+    def test_a_second_one_ends_at_once(self):
+        """A step takes seconds here, so that the first does not end the run by itself."""
+        folder = self.folder / "run"
+        options = {"rows": 500, "batch": 64, "layers": 4, "width": 64, "heads": 8}
+        process = start(command(out=folder, steps=100000, **options))
+        wait_until(lambda: (folder / "log.jsonl").exists())
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        before = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        code, out, _ = finish(process, END)
+        self.assertEqual((code, out), (130, ""))
+        self.assertLess(time.monotonic() - before, 2)
+        self.assertEqual(steps_of(folder), [])
+
+    def limited(self, n_bytes):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+
+        return limit
+
+    def test_full_disk(self):
+        """Files may not grow beyond less than a checkpoint's, in place of a disk that is full."""
+        folder = self.folder / "run"
+        size = len(model_of(self.train("other", steps=1), 1))
+        arguments = command(out=folder, steps=6, save_steps=2)
+        code, _, err = finish(start(arguments, preexec_fn=self.limited(size - 1000)))
+        self.assertEqual(code, 3)
+        self.assertEqual(err.count("training goes on without this checkpoint"), 3, err)
+        self.assertRegex(err.splitlines()[-1], r"\[checkpoint.save\] .*File too large")
+        self.assertEqual(len(losses_of(folder)), 6)
+        self.assertEqual(list((folder / "checkpoints").iterdir()), [])
+        # With room again, from the beginning, as there is no checkpoint.
+        self.train("run", steps=2, resume=True)
+        self.assertEqual(losses_of(folder), losses_of(self.train("whole", steps=2)))
+
+    def test_full_disk_for_the_log(self):
+        folder = self.folder / "run"
+        code, _, err = finish(start(command(out=folder, steps=4), preexec_fn=self.limited(300)))
+        self.assertEqual(code, 3)  # the last checkpoint could not be written
+        self.assertIn("training goes on without this line of the log", err)
+        self.assertIn("step      4", err)
+
+
+class Mistakes(Folder):
+    def refused(self, expected, words, **options):
+        code, out, err = pretrain(**({"steps": 2} | options))
+        self.assertEqual((code, out), (expected, ""), err)
+        lines = err.splitlines()
+        self.assertEqual(len(lines), 2 if expected == 2 else 1, err)
+        self.assertIn(words, lines[0])
+
+    def test_usage(self):
+        for stages in ("12", "0:x", "0:12,0:16", "4:12,2:16", "0:1", "0:12,", "-1:12", ","):
+            self.refused(2, "is not step:rows, the steps ascending", stages=stages)
+        for name in ("steps", "batch", "save_steps", "log_steps", "width"):
+            self.refused(2, "expected a whole number from 1 up", **{name: 0})
+        self.refused(2, "expected a number above 0", seconds=-1)
+        self.refused(2, "expected a number above 0", learning_rate="nan")
+        self.refused(2, "expected a whole number from 0 up", warmup=-1)
+        self.refused(2, "expected a whole number from 0 up", thinking=-1)
+        self.refused(2, "i64 not in {f32,bf16}", dtype="i64")
+
+    def test_configurations(self):
+        self.refused(3, 'there is no preset "huge"', preset="huge")
+        self.refused(3, "classes", classes=1)
+        self.refused(3, "classes", classes="2:1001")
+        self.refused(3, "a head's share must be a multiple of 8", width=20)
+        self.refused(3, "checking the stage of step 1000", stages="0:12,1000:99999999")
+
+    def test_folders(self):
+        folder = self.train("run", steps=2)
+        before = losses_of(folder)
+        self.refused(3, "holds a run already; pass --resume", out=folder)
+        shutil.rmtree(folder / "checkpoints")  # its log alone is a run too
+        self.refused(3, "holds a run already; pass --resume", out=folder)
+        self.assertEqual(losses_of(folder), before)
+        self.refused(3, "Not a directory", out="/dev/null/run")
+        (self.folder / "file").write_text("")
+        self.refused(3, "Not a directory", out=self.folder / "file")
+
+    def test_other_settings(self):
+        folder = self.train("run", steps=2)
+        words = "the checkpoint is of another model or optimizer: "
+        for name, value, told in (("width", 32, "model.width 32 instead of 16"),
+                                  ("no_muon", True, "muon false instead of true"),
+                                  ("dtype", "bf16", 'dtype "bf16" instead of "f32"')):
+            self.refused(3, words + told, out=folder, resume=True, **{name: value})
+        code, _, err = pretrain(out=folder, resume=True, steps=3, batch=8)
+        self.assertEqual(code, 0)
+        self.assertIn("goes on with other settings: batch 8 instead of 4", err)
+
+    def test_damaged_checkpoints(self):
+        folder = self.train("run", steps=4, save_steps=2)
+        path = folder / "checkpoints" / "step-00000004" / "model.safetensors"
+        path.write_bytes(path.read_bytes()[:-1])
+        code, _, err = pretrain(out=folder, resume=True, steps=4)
+        self.assertEqual(code, 0, err)
+        self.assertIn("the checkpoint of step 4 is passed over", err)
+        self.assertEqual(losses_of(folder), losses_of(self.train("whole", steps=4)))
+
+
+if __name__ == "__main__":
+    pretrain_runs.main()

@@ -1,0 +1,109 @@
+"""Pre-training as Python has it: lines as they come, the model, folders that go on, mistakes."""
+
+import doctest
+import importlib
+import json
+
+import causeway as cw
+import numpy as np
+import pytest
+
+SMALL = {
+    "rows": 20, "features": (2, 5), "classes": (2, 3), "width": 16, "heads": 2, "hidden": 24,
+    "layers": 1, "thinking": 2, "batch": 4, "warmup": 4, "log_steps": 1, "seed": 5,
+    "device": "cpu",
+}  # fmt: skip
+
+
+def train(prior="mlp", **options):
+    return cw.pretrain(prior, **{"steps": 6} | SMALL | options)
+
+
+def losses(done):
+    return [line["loss"] for line in done.log]
+
+
+def test_examples():
+    results = doctest.testmod(importlib.import_module("causeway.pretrain"))
+    assert results.attempted >= 3 and results.failed == 0
+
+
+def test_lines_and_model(device):
+    lines = []
+    done = train(progress=lines.append, device=device)
+    assert lines == done.log and not done.interrupted
+    assert [line["step"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert lines[-1]["datasets"] == 24 and len(set(losses(done))) == 6
+    assert isinstance(done.model, cw.models.TabularTransformer)
+    assert done.model.config["classes"] == 3 and done.model.device.startswith(device[:3])
+    batch = cw.Prior("mlp", rows=20, features=4, classes=2).batch(2)
+    logits = done.model.logits(batch.x, batch.y, 10)
+    assert logits.shape == (2, 20, 3) and np.isfinite(logits.numpy()).all()
+
+
+def test_same_seed_same_run():
+    first, second = train(), train()
+    assert losses(first) == losses(second)
+    for name, tensor in first.model.state_dict().items():
+        np.testing.assert_array_equal(tensor.numpy(), second.model.state_dict()[name].numpy())
+    assert losses(first) != losses(train(seed=6))
+
+
+def test_a_prior_of_ones_own():
+    options = {name: SMALL[name] for name in ("rows", "features", "classes", "seed")}
+    prior = cw.Prior("mlp", **options)
+    left = {name: value for name, value in SMALL.items() if name not in options}
+    done = cw.pretrain(prior, steps=6, seed=5, **left)
+    assert losses(done) == losses(train())
+    with pytest.raises(TypeError, match="'rows' is the prior's"):
+        cw.pretrain(prior, rows=3)
+
+
+def test_goes_on(tmp_path):
+    train(out=tmp_path, steps=3)
+    with pytest.raises(cw.Error, match="holds a run already"):
+        train(out=tmp_path)
+    done = train(out=tmp_path, resume=True)
+    assert losses(done) == losses(train())[3:]
+    log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["loss"] for line in log] == losses(train())
+
+
+def test_stages_and_regression():
+    done = train("mix", regression=True, stages=[(0, 20), (4, 30)], steps=5, muon=False)
+    assert done.model.config["classes"] == 0 and len(done.log) == 5
+
+
+def test_progress_that_raises():
+    class Enough(Exception):
+        pass
+
+    def stop(line):
+        if line["step"] == 3:
+            raise Enough
+
+    lines = []
+    with pytest.raises(Enough):
+        train(progress=lambda line: (lines.append(line), stop(line)))
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"steps": 0}, "steps 0: expected 1 or more"),
+        ({"log_steps": 0}, "log_steps 0: expected 1 or more"),
+        ({"batch": 0}, "batch 0"),
+        ({"width": 20}, "multiple of 8"),
+        ({"preset": "large"}, 'no preset "large"'),
+        ({"stages": [(4, 20), (2, 30)]}, "the stage of step 2"),
+        ({"learning_rate": 1e30, "warmup": 0}, "the mean loss of steps"),
+        ({"learning_rate": 1e30, "warmup": 0, "detect_anomaly": True}, r"detect_anomaly\] step"),
+        ({"out": "/dev/null/run"}, "Not a directory"),
+    ],
+)
+def test_mistakes(options, words):
+    with pytest.raises(cw.Error, match=words):
+        train(**options)
+    with pytest.raises(TypeError, match="depth"):
+        train(depth=3)

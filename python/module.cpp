@@ -31,4 +31,5 @@ NB_MODULE(_core, module) {
   bind_prior(module);
   bind_prior_parts(module);
   bind_tokenizer(module);
+  bind_partial_fit(module);
 }

@@ -132,10 +132,10 @@ PartialFit PartialFit::fresh() const {
 void PartialFit::count(const Table& batch) {
   if (planned_) refuse("the counting is over; collect now");
   for (Part& part : parts_) {
-    const std::int64_t place = place_of(batch, part.column);
-    const TableColumn& from = batch.column(place);
     const bool numeric = part.column.kind == ColumnKind::numeric;
     if (!numeric && !is_first()) continue;
+    const std::int64_t place = place_of(batch, part.column);
+    const TableColumn& from = batch.column(place);
     if (numeric && !suits(from, part.counted) && is_all_missing(from, batch.n_rows())) {
       if (is_first()) part.column.n_missing += batch.n_rows();
     } else if (numeric) {

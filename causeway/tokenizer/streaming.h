@@ -53,8 +53,8 @@ class PartialFit {
   void plan(std::int64_t memory);
   bool needs_another_pass() const { return again_; }
   bool has_plan() const { return planned_; }
-  // Whether rows were counted or collected since the last plan.
-  bool has_rows() const { return n_seen_ > 0; }
+  // Rows counted or collected since the last plan.
+  std::int64_t n_seen() const { return n_seen_; }
   void collect(const Table& batch);
   // Adds what another part counted or collected. Throws unless both are at the same step of one
   // fit: the same columns, options and plan.

@@ -171,9 +171,14 @@ class StateReader {
             found->second.n_dims() == 1);
     return found->second;
   }
+  // Counts that can be added up.
   std::vector<std::int64_t> counts(const std::string& name) const {
     auto found = get(name, DType::i64).to_vector<std::int64_t>();
-    for (const std::int64_t count : found) require(count >= 0 && count < std::int64_t{1} << 60);
+    std::int64_t left = std::int64_t{1} << 60;
+    for (const std::int64_t count : found) {
+      require(count >= 0 && count <= left);
+      left -= count;
+    }
     return found;
   }
 
@@ -253,7 +258,8 @@ class StateReader {
 
   void read_categories(CategoryCounts& categories) const {
     const auto bytes = get("text", DType::u8).to_vector<std::uint8_t>();
-    const auto ends = counts("ends"), times = counts("counts");
+    const auto ends = get("ends", DType::i64).to_vector<std::int64_t>();
+    const auto times = counts("counts");
     require(ends.size() == times.size());
     std::size_t begin = 0;
     for (std::size_t i = 0; i < ends.size(); ++i) {

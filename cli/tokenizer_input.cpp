@@ -70,6 +70,20 @@ void add_input(CLI::App& command, InputOptions& options, bool required) {
       ->allow_extra_args(false);
 }
 
+std::vector<std::string> declare_columns(const std::vector<tokenizer::Column>& columns,
+                                         InputOptions& input) {
+  std::vector<std::string> names;
+  for (const tokenizer::Column& column : columns) {
+    names.push_back(column.name);
+    switch (column.kind) {
+      case tokenizer::ColumnKind::numeric: input.numeric.push_back(column.name); break;
+      case tokenizer::ColumnKind::datetime: input.datetime.push_back(column.name); break;
+      default: input.categorical.push_back(column.name);
+    }
+  }
+  return names;
+}
+
 Table on_device(const Table& table, Device device) {
   if (device.is_cpu()) return table;
   if (table.is_matrix()) {

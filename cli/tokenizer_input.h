@@ -2,6 +2,7 @@
 #pragma once
 
 #include "causeway/data/csv.h"
+#include "causeway/tokenizer/column.h"
 #include "causeway/tokenizer/table.h"
 
 #include <CLI/CLI.hpp>
@@ -29,6 +30,10 @@ void add_input(CLI::App& command, InputOptions& options, bool required);
 // The whole table; `select` keeps some columns where it is given, by name.
 tokenizer::Table read_table(const InputOptions& options, Device device,
                             const std::vector<std::string>& select = {});
+
+// How columns are read follows from what a tokenizer says they are. Returns their names.
+std::vector<std::string> declare_columns(const std::vector<tokenizer::Column>& columns,
+                                         InputOptions& input);
 
 // The table with its numbers on `device`; one with text stays on the CPU.
 tokenizer::Table on_device(const tokenizer::Table& table, Device device);

@@ -39,6 +39,7 @@ void bind_prior(nb::module_& module);
 void bind_prior_parts(nb::module_& module);
 void bind_pretrain(nb::module_& module);
 void bind_tokenizer(nb::module_& module);
+void bind_partial_fit(nb::module_& module);
 
 // Runs `body`, which touches no Python object, while other Python threads go on.
 template <class Body>

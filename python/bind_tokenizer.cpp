@@ -4,12 +4,12 @@
 #include "causeway/tokenizer/drift.h"
 #include "causeway/tokenizer/export.h"
 #include "causeway/tokenizer/order_statistics.h"
-#include "causeway/tokenizer/streaming.h"
 #include "causeway/tokenizer/table_batch.h"
 #include "causeway/tokenizer/tokenizer.h"
 #include "python/arrow_import.h"
 #include "python/bind.h"
 #include "python/casters.h"
+#include "python/tokenizer_options.h"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
@@ -21,72 +21,6 @@ namespace causeway::python {
 namespace {
 
 using namespace causeway::tokenizer;
-
-std::vector<double> doubles_of(nb::handle list) {
-  std::vector<double> values;
-  for (nb::handle item : list) values.push_back(nb::cast<double>(item));
-  return values;
-}
-
-std::vector<TimeField> fields_of(nb::handle list) {
-  std::vector<TimeField> fields;
-  if (list.is_none()) return fields;
-  for (nb::handle item : list) fields.push_back(parse_time_field(nb::cast<std::string>(item)));
-  return fields;
-}
-
-ColumnOptions column_options(const std::string& name, nb::handle given) {
-  ColumnOptions options;
-  for (auto [key, value] : nb::cast<nb::dict>(given)) {
-    const auto word = nb::cast<std::string>(key);
-    if (value.is_none()) continue;
-    if (word == "kind") {
-      options.kind = parse_column_kind(nb::cast<std::string>(value));
-    } else if (word == "bins") {
-      options.bins = nb::cast<std::int64_t>(value);
-    } else if (word == "strategy") {
-      options.strategy = parse_strategy(nb::cast<std::string>(value));
-    } else if (word == "edges") {
-      options.edges = doubles_of(value);
-    } else if (word == "levels") {
-      options.levels = doubles_of(value);
-    } else if (word == "fields") {
-      options.fields = fields_of(value);
-    } else {
-      fail(ErrorKind::invalid_argument, "tokenizer",
-           "column \"" + name +
-               "\": options are kind, bins, strategy, edges, levels, fields; got \"" + word + "\"");
-    }
-  }
-  return options;
-}
-
-Options options_of(const nb::dict& given) {
-  Options options;
-  const auto text = [&](const char* key) { return nb::cast<std::string>(nb::object(given[key])); };
-  const auto integer = [&](const char* key) {
-    return nb::cast<std::int64_t>(nb::object(given[key]));
-  };
-  options.bins = integer("bins");
-  options.strategy = parse_strategy(text("strategy"));
-  options.quantile = parse_quantile_method(text("quantile"));
-  options.closed = parse_closed(text("closed"));
-  options.duplicates = parse_duplicates(text("duplicates"));
-  options.min_width = nb::cast<double>(nb::object(given["min_width"]));
-  options.missing = parse_missing_rule(text("missing"));
-  options.statistics = nb::cast<bool>(nb::object(given["statistics"]));
-  options.min_count = integer("min_count");
-  options.max_categories = integer("max_categories");
-  options.unknown_buckets = integer("unknown_buckets");
-  options.fields = fields_of(nb::object(given["fields"]));
-  options.global = nb::cast<bool>(nb::object(given["global_ids"]));
-  options.special_tokens = nb::cast<std::vector<std::string>>(nb::object(given["special_tokens"]));
-  for (auto [name, column] : nb::cast<nb::dict>(nb::object(given["columns"]))) {
-    const auto key = nb::cast<std::string>(name);
-    options.columns[key] = column_options(key, column);
-  }
-  return options;
-}
 
 // A list of str and None.
 TableColumn text_column(const std::string& name, nb::handle list) {
@@ -247,40 +181,6 @@ void bind_csv(nb::module_& module) {
       "path"_a, "The table of a CSV file.");
 }
 
-void bind_streaming(nb::module_& module) {
-  nb::class_<PartialFit>(module, "_PartialFit", "A fit in parts.")
-      .def(nb::init<>())
-      .def_static(
-          "begin",
-          [](const Table& sample, const nb::dict& options) {
-            return PartialFit::begin(sample, options_of(options));
-          },
-          "sample"_a, "options"_a)
-      .def("fresh", &PartialFit::fresh)
-      .def(
-          "count",
-          [](PartialFit& fit, const Table& batch) { without_gil([&] { fit.count(batch); }); },
-          "batch"_a)
-      .def(
-          "plan",
-          [](PartialFit& fit, std::int64_t memory) { without_gil([&] { fit.plan(memory); }); },
-          "memory"_a)
-      .def(
-          "collect",
-          [](PartialFit& fit, const Table& batch) { without_gil([&] { fit.collect(batch); }); },
-          "batch"_a)
-      .def(
-          "merge",
-          [](PartialFit& fit, const PartialFit& other) { without_gil([&] { fit.merge(other); }); },
-          "other"_a)
-      .def("finish",
-           [](const PartialFit& fit) { return without_gil([&] { return fit.finish(); }); })
-      .def_prop_ro("needs_another_pass", &PartialFit::needs_another_pass)
-      .def_prop_ro("rank_errors", &PartialFit::rank_errors)
-      .def("estimate",
-           [](const PartialFit& fit) { return without_gil([&] { return fit.estimate(); }); });
-}
-
 }  // namespace
 
 void bind_tokenizer(nb::module_& module) {
@@ -371,7 +271,6 @@ void bind_tokenizer(nb::module_& module) {
         for (const Column& column : self.columns()) out.append(describe_column(column));
         return out;
       });
-  bind_streaming(module);
   module.def(
       "_find_quantiles",
       [](const Tensor& matrix, const std::string& method, std::vector<std::vector<double>> levels) {

@@ -32,4 +32,5 @@ NB_MODULE(_core, module) {
   bind_prior_parts(module);
   bind_pretrain(module);
   bind_tokenizer(module);
+  bind_partial_fit(module);
 }

@@ -19,6 +19,17 @@ struct Columns {
   std::int64_t n_columns() const { return values.shape[1]; }
 };
 
+// Calls body with a tag of a matrix's element type, and returns what it returns.
+template <class Body>
+auto dispatch_column_type(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::f64: return body(double{});
+    case DType::i32: return body(std::int32_t{});
+    case DType::i64: return body(std::int64_t{});
+    default: return body(float{});
+  }
+}
+
 // The guides of n columns; memory is contiguous and of the stream's device.
 struct Guides {
   Operand columns;     // n GuideColumn, as bytes

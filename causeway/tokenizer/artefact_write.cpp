@@ -1,10 +1,9 @@
 #include "causeway/tokenizer/artefact.h"
+#include "causeway/tokenizer/hash.h"
+#include "causeway/tokenizer/options_json.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <cmath>
-#include <cstring>
 
 namespace causeway::tokenizer {
 
@@ -12,28 +11,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no infinities.
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
-
-Json numbers(const std::vector<double>& values) {
-  Json list = Json::array();
-  for (const double value : values) list.push_back(number(value));
-  return list;
-}
-
 void add_bins(const Column& column, Json& out) {
   const Bins& bins = column.bins;
   out["strategy"] = to_string(bins.strategy);
   out["closed"] = to_string(bins.closed);
   out["n_bins"] = bins.n_bins();
-  out["edges"] = numbers(bins.edges);
+  out["edges"] = json_numbers(bins.edges);
   std::vector<double> centres;
   for (std::int64_t bin = 0; bin < bins.n_bins(); ++bin) centres.push_back(bins.centre(bin));
-  out["centres"] = numbers(centres);
-  if (!bins.medians.empty()) out["medians"] = numbers(bins.medians);
+  out["centres"] = json_numbers(centres);
+  if (!bins.medians.empty()) out["medians"] = json_numbers(bins.medians);
   if (!bins.counts.empty()) out["counts"] = bins.counts;
 }
 
@@ -69,27 +56,6 @@ Json column_json(const Column& column, std::int64_t offset) {
   out["checksum"] = fmt::format("{:016x}", checksum_of(column));
   return out;
 }
-
-class Hash {
- public:
-  void add(const void* data, std::size_t bytes) {
-    const auto* at = static_cast<const unsigned char*>(data);
-    for (std::size_t i = 0; i < bytes; ++i) value_ = (value_ ^ at[i]) * 0x100000001b3ull;
-  }
-  void add(std::string_view text) {
-    add(static_cast<std::int64_t>(text.size()));
-    add(text.data(), text.size());
-  }
-  void add(std::int64_t number) { add(&number, sizeof(number)); }
-  void add(const std::vector<double>& values) {
-    add(static_cast<std::int64_t>(values.size()));
-    add(values.data(), values.size() * sizeof(double));
-  }
-  std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325ull;
-};
 
 }  // namespace
 

@@ -14,12 +14,17 @@ namespace causeway::tokenizer {
 
 namespace {
 
-void check_table(const Table& table, const Options& options) {
-  if (table.n_columns() == 0 || table.n_rows() == 0) {
-    fail(ErrorKind::invalid_argument, "tokenizer.fit",
-         fmt::format("a table of {} rows and {} columns has nothing to fit", table.n_rows(),
-                     table.n_columns()));
-  }
+void require_allowed(const Options& options, const Column& column) {
+  if (options.missing != MissingRule::never || column.n_missing == 0) return;
+  fail(ErrorKind::invalid_argument, "tokenizer.fit",
+       fmt::format("column \"{}\": {} of {} values are missing, and missing is \"never\"; use "
+                   "\"auto\" or \"always\"",
+                   column.name, column.n_missing, column.n_rows));
+}
+
+}  // namespace
+
+void check_columns(const Table& table, const Options& options) {
   std::set<std::string_view> names;
   for (const TableColumn& column : table.columns()) {
     if (!names.insert(column.name).second) {
@@ -34,16 +39,6 @@ void check_table(const Table& table, const Options& options) {
     }
   }
 }
-
-void require_allowed(const Options& options, const Column& column) {
-  if (options.missing != MissingRule::never || column.n_missing == 0) return;
-  fail(ErrorKind::invalid_argument, "tokenizer.fit",
-       fmt::format("column \"{}\": {} of {} values are missing, and missing is \"never\"; use "
-                   "\"auto\" or \"always\"",
-                   column.name, column.n_missing, column.n_rows));
-}
-
-}  // namespace
 
 Column new_column(const TableColumn& from, std::int64_t n_rows, const Options& options) {
   Column column;
@@ -150,7 +145,12 @@ void finish_missing(const Options& options, Column& column) {
 
 Tokenizer Tokenizer::fit(const Table& table, const Options& options, const FitData& data) {
   check(options);
-  check_table(table, options);
+  if (table.n_columns() == 0 || table.n_rows() == 0) {
+    fail(ErrorKind::invalid_argument, "tokenizer.fit",
+         fmt::format("a table of {} rows and {} columns has nothing to fit", table.n_rows(),
+                     table.n_columns()));
+  }
+  check_columns(table, options);
   std::vector<Column> columns;
   std::vector<std::int64_t> places;  // of numeric columns
   for (std::int64_t i = 0; i < table.n_columns(); ++i) {

@@ -8,6 +8,9 @@
 
 namespace causeway::tokenizer {
 
+// Throws where two columns have one name, or options are given for one that is not there.
+void check_columns(const Table& table, const Options& options);
+
 // The column's name, type and kind: as declared, else by the type of its values.
 Column new_column(const TableColumn& from, std::int64_t n_rows, const Options& options);
 

@@ -32,13 +32,6 @@ std::vector<double> edge_levels(const Options& options, const std::string& name)
   return even_levels(bins_of(options, name));
 }
 
-void set_edges(const Options& options, std::span<const double> edges, Column& column) {
-  column.bins.edges.clear();
-  for (const std::size_t i : kept_edges(edges, options, column.name)) {
-    column.bins.edges.push_back(edges[i]);
-  }
-}
-
 // The block's column `at` sorted, with weights and targets.
 std::vector<Sample> samples_of(const Block& block, std::int64_t at, const FitData& data) {
   TableColumn column;
@@ -78,14 +71,6 @@ std::vector<Sample> samples_of(const Block& block, std::int64_t at, const FitDat
   return samples;
 }
 
-void require_finite(double low, double high, const Column& column, Strategy strategy) {
-  if (std::isfinite(low) && std::isfinite(high) && std::isfinite(high - low)) return;
-  fail(ErrorKind::invalid_argument, "tokenizer.fit",
-       fmt::format("column \"{}\": strategy \"{}\" needs finite values, and they reach from {} to "
-                   "{}; use \"quantile\", or give edges",
-                   column.name, to_string(strategy), low, high));
-}
-
 // Edges that need the sorted column.
 void fit_sorted(const Block& block, std::int64_t at, const Options& options, const FitData& data,
                 Column& column) {
@@ -123,26 +108,12 @@ void fit_sorted(const Block& block, std::int64_t at, const Options& options, con
 void add_medians(const Block& block, std::span<Column> columns, const std::vector<bool>& lacks) {
   std::vector<std::vector<double>> levels(columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (!lacks[c]) continue;
-    double before = 0, all = 0;
-    for (const std::int64_t count : columns[c].bins.counts) all += static_cast<double>(count);
-    for (const std::int64_t count : columns[c].bins.counts) {
-      const double middle = before + 0.5 * static_cast<double>(count);
-      levels[c].push_back(all > 0 ? std::min(middle / all, 1.0) : 0);
-      before += static_cast<double>(count);
-    }
+    if (lacks[c]) levels[c] = median_levels(columns[c].bins.counts);
   }
   const auto found =
       find_quantiles(block.matrix, block.missing, QuantileMethod::inverted_cdf, levels);
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    Bins& bins = columns[c].bins;
-    if (!lacks[c]) continue;
-    bins.medians.clear();
-    for (std::size_t b = 0; b < bins.counts.size(); ++b) {
-      const bool known = bins.counts[b] > 0 && !found[c].values.empty();
-      bins.medians.push_back(known ? found[c].values[b]
-                                   : bins.centre(static_cast<std::int64_t>(b)));
-    }
+    if (lacks[c]) set_medians(found[c].values, columns[c].bins);
   }
 }
 
@@ -156,6 +127,21 @@ std::int64_t bins_of(const Options& options, const std::string& name) {
 Strategy strategy_of(const Options& options, const std::string& name) {
   const ColumnOptions* own = own_options(options, name);
   return own != nullptr ? own->strategy.value_or(options.strategy) : options.strategy;
+}
+
+void set_edges(const Options& options, std::span<const double> edges, Column& column) {
+  column.bins.edges.clear();
+  for (const std::size_t i : kept_edges(edges, options, column.name)) {
+    column.bins.edges.push_back(edges[i]);
+  }
+}
+
+void require_finite(double low, double high, const Column& column, Strategy strategy) {
+  if (std::isfinite(low) && std::isfinite(high) && std::isfinite(high - low)) return;
+  fail(ErrorKind::invalid_argument, "tokenizer.fit",
+       fmt::format("column \"{}\": strategy \"{}\" needs finite values, and they reach from {} to "
+                   "{}; use \"quantile\", or give edges",
+                   column.name, to_string(strategy), low, high));
 }
 
 std::vector<double> levels_for(const Options& options, const std::string& name, bool with_medians) {
@@ -215,6 +201,26 @@ std::vector<std::vector<std::int64_t>> count_block(const Block& block,
     n_missing[c] = own[row - 1];
   }
   return counts;
+}
+
+std::vector<double> median_levels(std::span<const std::int64_t> counts) {
+  double before = 0, all = 0;
+  for (const std::int64_t count : counts) all += static_cast<double>(count);
+  std::vector<double> levels;
+  for (const std::int64_t count : counts) {
+    const double middle = before + 0.5 * static_cast<double>(count);
+    if (count > 0) levels.push_back(std::min(middle / all, 1.0));
+    before += static_cast<double>(count);
+  }
+  return levels;
+}
+
+void set_medians(std::span<const double> found, Bins& bins) {
+  bins.medians.clear();
+  for (std::size_t b = 0, next = 0; b < bins.counts.size(); ++b) {
+    bins.medians.push_back(bins.counts[b] > 0 ? found[next++]
+                                              : bins.centre(static_cast<std::int64_t>(b)));
+  }
 }
 
 void fit_numeric(const Block& block, const Options& options, const FitData& data,

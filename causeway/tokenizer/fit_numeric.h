@@ -19,6 +19,16 @@ std::vector<double> levels_for(const Options& options, const std::string& name, 
 void set_quantile_bins(const Options& options, std::span<const double> quantiles, bool with_medians,
                        Column& column);
 
+// Keeps of the edges what the rule for duplicates keeps.
+void set_edges(const Options& options, std::span<const double> edges, Column& column);
+// Throws where values from `low` to `high` cannot be cut evenly.
+void require_finite(double low, double high, const Column& column, Strategy strategy);
+
+// Medians of bins by their counts: the levels (of inverted_cdf) that the bins with values ask for,
+// and the bins' medians from what was found there; the others get their centres.
+std::vector<double> median_levels(std::span<const std::int64_t> counts);
+void set_medians(std::span<const double> found, Bins& bins);
+
 // What one column is fitted with.
 std::int64_t bins_of(const Options& options, const std::string& name);
 Strategy strategy_of(const Options& options, const std::string& name);

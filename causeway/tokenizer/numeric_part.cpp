@@ -1,32 +1,139 @@
 #include "causeway/tokenizer/numeric_part.h"
 
 #include "causeway/core/error.h"
-#include "causeway/kernels/binning.h"
-#include "causeway/kernels/ranks.h"
-#include "causeway/tensor/create.h"
-#include "causeway/tensor/operand.h"
+#include "causeway/tokenizer/rank_bounds.h"
+#include "causeway/tokenizer/rank_plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 
 namespace causeway::tokenizer {
 
 namespace {
 
-template <class Body>
-auto with_type(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::f64: return body(double{});
-    case DType::i32: return body(std::int32_t{});
-    case DType::i64: return body(std::int64_t{});
-    default: return body(float{});
+using kernels::dispatch_column_type;
+constexpr std::size_t kMostSplits = 64;  // of a part
+
+template <class V>
+RankBounds<V> bounds_of(const std::vector<NumericSplit>& splits) {
+  RankBounds<V> bounds;
+  for (const NumericSplit& split : splits) bounds.add(split.thresholds<V>(), split.values());
+  bounds.settle();
+  return bounds;
+}
+
+template <class V>
+bool holds_one_value(const Bracket<V>& stretch) {
+  if (!stretch.has_low) return false;
+  const V next = next_above(stretch.low);
+  return stretch.has_high ? next == stretch.high : next == stretch.low;
+}
+
+// Where the medians of known bins can be: their ranks follow from how many values lie below each
+// edge, which is known within bounds.
+template <class V>
+void add_medians(const NumericGoal& goal, const RankBounds<V>& bounds,
+                 std::vector<Bracket<V>>& wanted) {
+  const std::vector<V> inner = thresholds_of<V>(goal.bins);
+  const std::int64_t n = bounds.n_values();
+  const auto rank = [&](std::int64_t before, std::int64_t after) {
+    const double middle = 0.5 * static_cast<double>(before) + 0.5 * static_cast<double>(after);
+    const double level = std::min(middle / static_cast<double>(n), 1.0);
+    return ranks_of(QuantileMethod::inverted_cdf, level, n).below;
+  };
+  std::int64_t least = 0, most = 0;  // below the bin's lower edge
+  for (std::size_t i = 0; i <= inner.size(); ++i) {
+    const bool last = i == inner.size();
+    const std::int64_t next_least = last ? n : bounds.least_below(inner[i]);
+    const std::int64_t next_most = last ? n : bounds.most_below(inner[i]);
+    if (next_most > least) {
+      wanted.push_back(bounds.bracket(rank(least, next_least), rank(most, next_most)));
+    }
+    least = next_least;
+    most = next_most;
   }
 }
 
-std::int32_t n_thresholds(const GuideSet& guides) {
-  return guides.columns.data_as<GuideColumn>()[0].n_thresholds;
+// The stretches that hold what is wanted, by their lower ends.
+template <class V>
+std::vector<Bracket<V>> wanted_stretches(const NumericGoal& goal, const RankBounds<V>& bounds) {
+  std::vector<Bracket<V>> wanted;
+  const std::int64_t n = bounds.n_values();
+  if (n == 0) return wanted;
+  for (const double level : goal.levels) {
+    const RankPair pair = ranks_of(goal.method, level, n);
+    wanted.push_back(bounds.bracket(pair.below, pair.below));
+    if (pair.above != pair.below) wanted.push_back(bounds.bracket(pair.above, pair.above));
+  }
+  if (goal.with_medians && !goal.bins.edges.empty()) add_medians(goal, bounds, wanted);
+  std::sort(wanted.begin(), wanted.end(), [](const Bracket<V>& a, const Bracket<V>& b) {
+    return a.has_low != b.has_low ? b.has_low : a.has_low && a.low < b.low;
+  });
+  return wanted;
+}
+
+// Stretches of more than one value, those that overlap or touch made one.
+template <class V>
+std::vector<Bracket<V>> joined(const std::vector<Bracket<V>>& stretches) {
+  std::vector<Bracket<V>> out;
+  for (const Bracket<V>& next : stretches) {
+    if (holds_one_value(next)) continue;
+    if (out.empty() || (out.back().has_high && next.has_low && out.back().high < next.low)) {
+      out.push_back(next);
+      continue;
+    }
+    Bracket<V>& last = out.back();
+    if (last.has_high && (!next.has_high || last.high < next.high)) {
+      last.has_high = next.has_high;
+      last.high = next.high;
+    }
+    last.most = std::max(last.most, next.most);
+  }
+  return out;
+}
+
+template <class V>
+void add_ends(const std::vector<Bracket<V>>& stretches, std::vector<V>& ends) {
+  for (const Bracket<V>& stretch : stretches) {
+    if (stretch.has_low) ends.push_back(stretch.low);
+    if (stretch.has_high) ends.push_back(stretch.high);
+  }
+}
+
+template <class V>
+void sort_once(std::vector<V>& values) {
+  for (V& value : values) value = static_cast<V>(value + V(0));  // -0 is 0
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+// Each with the one after it, and what lies between.
+template <class V>
+std::vector<Bracket<V>> paired(const std::vector<Bracket<V>>& stretches) {
+  std::vector<Bracket<V>> out;
+  for (std::size_t i = 0; i < stretches.size(); i += 2) {
+    const Bracket<V>& last = stretches[std::min(i + 1, stretches.size() - 1)];
+    out.push_back(stretches[i]);
+    out.back().has_high = last.has_high;
+    out.back().high = last.high;
+    out.back().most = last.most;
+  }
+  if (stretches.size() == 1) out[0] = {false, false, V{}, V{}, 0, stretches[0].most};
+  return out;
+}
+
+// Whether a stretch that begins at `low`, or has no lower end, lies in one of these.
+template <class V>
+bool lies_in(const std::vector<Bracket<V>>& stretches, bool has_low, V low) {
+  const auto after =
+      std::partition_point(stretches.begin(), stretches.end(), [&](const Bracket<V>& stretch) {
+        return !stretch.has_low || (has_low && stretch.low <= low);
+      });
+  if (after == stretches.begin()) return false;
+  const Bracket<V>& last = *(after - 1);
+  return !last.has_high || !has_low || low < last.high;
 }
 
 // New thresholds in [low, high] of the key space, `n` of them, evenly spread.
@@ -55,272 +162,161 @@ SortKey<V> highest_key() {
 
 }  // namespace
 
-NumericPart::NumericPart(const Block& sample, QuantileMethod method, std::vector<double> levels)
-    : dtype_(sample.matrix.dtype()), method_(method), levels_(std::move(levels)) {
-  Block host = sample;
-  host.matrix = sample.matrix.to(Device::cpu());
-  host.missing = sample.missing.to(Device::cpu());
-  guides_ = sampled_guides(host.matrix, host.missing);
-  counts_.assign(static_cast<std::size_t>(guides_.thresholds.size(1)) + 1, 0);
+std::int64_t NumericPart::n_values() const {
+  std::int64_t n = 0;
+  for (const NumericSplit& split : splits_) n += split.n_values();
+  return n;
 }
 
 NumericPart NumericPart::fresh() const {
-  NumericPart part = *this;
-  if (starts_.empty()) {
-    std::fill(part.counts_.begin(), part.counts_.end(), 0);
-  } else {
-    part.prepare();
-  }
+  NumericPart part;
+  part.adapts_ = adapts_;
+  part.splits_ = {splits_.front()};
+  auto& counts = part.splits_.front().counts;
+  std::fill(counts.begin(), counts.end(), 0);
   return part;
 }
 
-void NumericPart::count(const Block& batch) {
-  if (batch.matrix.numel() == 0) return;
-  if (batch.matrix.dtype() != dtype_) {
+std::int64_t NumericPart::count(const Block& batch, bool with_range) {
+  if (batch.matrix.numel() == 0) return 0;
+  if (batch.matrix.dtype() != dtype()) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",
          fmt::format("batches differ in type: {} after {}", to_string(batch.matrix.dtype()),
-                     to_string(dtype_)));
+                     to_string(dtype())));
   }
-  const Device device = batch.matrix.device();
-  const StreamView stream = current_stream(device);
-  const GuideSet guides = guides_.to(device);
-  const Tensor counts = zeros({1, static_cast<std::int64_t>(counts_.size())}, DType::i64, device);
-  kernels::count_bins(stream, columns_of(batch.matrix, batch.missing, stream), guides.view(stream),
-                      operand(counts, stream));
-  const auto found = counts.to_vector<std::int64_t>();
-  for (std::size_t i = 0; i < found.size(); ++i) counts_[i] += found[i];
-}
-
-std::int64_t NumericPart::n_valid() const {
-  return counts_.empty() ? 0 : std::accumulate(counts_.begin(), counts_.end() - 1, std::int64_t{0});
-}
-std::int64_t NumericPart::n_missing() const { return counts_.empty() ? 0 : counts_.back(); }
-
-std::int64_t NumericPart::plan() {
-  const std::int64_t n = n_valid();
-  const auto n_bins = static_cast<std::int64_t>(counts_.size()) - 1;
-  RankPlan plan(n_bins);
-  pairs_.clear();
-  for (const double level : levels_) {
-    if (n > 0) pairs_.push_back(ranks_of(method_, level, n));
+  std::vector<std::int64_t> found = splits_.back().count(batch);
+  if (adapts_ && splits_.size() < kMostSplits && splits_.back().is_coarse_for(found)) {
+    NumericSplit own(batch);
+    found = own.count(batch);
+    splits_.push_back(std::move(own));
   }
-  sources_ = with_type(dtype_, [&](auto tag) {
-    using V = decltype(tag);
-    return plan_ranks(plan, std::span(counts_).first(counts_.size() - 1),
-                      SingleValued<V>{guides_.thresholds.data_as<V>(), n_thresholds(guides_)},
-                      pairs_);
-  });
-  segments_ = plan.segments();
-  starts_ = plan.cursors();
-  queries_ = plan.queries();
-  return plan.n_gathered();
-}
-
-void NumericPart::refine() {
-  with_type(dtype_, [&](auto tag) {
-    using V = decltype(tag);
-    const V* old = guides_.thresholds.data_as<V>();
-    const std::int32_t n_old = n_thresholds(guides_);
-    double wanted = 0;
-    std::int64_t n_hit = 0;
-    for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
-      if (segments_[bin] < 0) continue;
-      wanted += static_cast<double>(counts_[bin]);
-      ++n_hit;
-    }
-    // Both ends of every stretch, and as many cuts inside; a GPU keeps this many on chip.
-    constexpr std::int64_t kUsual = 4095;
-    const std::int64_t room =
-        std::min<std::int64_t>(std::max(kUsual, 4 * n_hit), kMostThresholds - 1);
-    std::vector<V> finer;
-    for (std::int32_t bin = 0; bin <= n_old; ++bin) {
-      const auto at = static_cast<std::size_t>(bin);
-      if (segments_[at] < 0) continue;
-      const auto low = bin == 0 ? lowest_key<V>() : sort_key(old[bin - 1]);
-      const auto high = bin == n_old ? highest_key<V>() : sort_key(old[bin]);
-      if (bin > 0) finer.push_back(old[bin - 1]);
-      // The share of the room that is this stretch's share of the values.
-      const double free = static_cast<double>(std::max<std::int64_t>(room - 3 * n_hit, 0));
-      const auto n = static_cast<std::int64_t>(free * static_cast<double>(counts_[at]) / wanted);
-      split_evenly<V>(low, high, n + 1, finer);
-      if (bin < n_old) finer.push_back(old[bin]);
-    }
-    for (const RankSource& source : sources_) {  // values that are a bin of their own stay one
-      if (source.query >= 0) continue;
-      finer.push_back(old[source.bin - 1]);
-      if (source.bin < n_old) finer.push_back(old[source.bin]);
-    }
-    std::sort(finer.begin(), finer.end());
-    finer.erase(std::unique(finer.begin(), finer.end()), finer.end());
-    const std::vector<std::vector<V>> lists{finer};
-    guides_ = GuideSet::over<V>(lists, Device::cpu());
-    counts_.assign(static_cast<std::size_t>(guides_.thresholds.size(1)) + 1, 0);
-  });
-  starts_.clear();
-}
-
-void NumericPart::prepare() {
-  std::int64_t total = 0;
-  for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
-    if (segments_[bin] >= 0) total += counts_[bin];
-  }
-  gathered_.assign(static_cast<std::size_t>(total) * value_size(), std::byte{0});
-  cursors_ = starts_;
-}
-
-Tensor NumericPart::gathered_values() const {
-  const auto n = static_cast<std::int64_t>(gathered_.size() / value_size());
-  return Tensor::wrap(const_cast<std::byte*>(gathered_.data()), {n}, {1}, dtype_, Device::cpu(),
-                      nullptr);
-}
-
-void NumericPart::collect(const Block& batch) {
-  if (batch.matrix.numel() == 0 || starts_.empty()) return;
-  // A batch holds no more than the rest of what is to come: stretches cannot overflow unless the
-  // batches differ from those that were counted, so that is looked at before anything is written.
-  const Tensor matrix = batch.matrix.to(Device::cpu());
-  const Tensor missing = batch.missing.to(Device::cpu());
-  const StreamView stream = current_stream(Device::cpu());
-  const kernels::Columns columns = columns_of(matrix, missing, stream);
-  std::int64_t n_parts = 0;
-  kernels::cut_rows(stream, columns, guides_.view(stream), n_parts);
-  const auto row = static_cast<std::int64_t>(counts_.size());
-  const Tensor counted = Tensor::empty({1, row}, DType::i64);
-  const Tensor before = Tensor::empty({n_parts, 1, row}, DType::i32);
-  kernels::count_parts(stream, columns, guides_.view(stream), operand(counted, stream),
-                       operand(before, stream));
-  const Tensor starts = Tensor::empty({1, row}, DType::i32);
-  auto* start = reinterpret_cast<std::uint32_t*>(starts.data());
-  std::fill_n(start, row, kNowhere);
-  std::vector<std::int64_t> moved = cursors_;
-  for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
-    if (segments_[bin] < 0) continue;
-    std::int64_t& cursor = moved[static_cast<std::size_t>(segments_[bin])];
-    const std::int64_t end = starts_[static_cast<std::size_t>(segments_[bin])] + counts_[bin];
-    start[bin] = static_cast<std::uint32_t>(cursor);
-    cursor += counted.data_as<std::int64_t>()[bin];
-    if (cursor > end) {
-      fail(ErrorKind::invalid_argument, "tokenizer.fit",
-           "more values than were counted; collect the same batches that were counted");
+  splits_.back().add(found);
+  if (with_range) {
+    TableColumn column;
+    column.numbers = batch.matrix.select(1, 0);
+    if (batch.missing.numel() > 0) column.missing = batch.missing.select(1, 0);
+    for (const double value : host_values(column)) {
+      if (value < low_) low_ = value + 0.0;
+      if (value > high_) high_ = value + 0.0;
     }
   }
-  PlannedColumn planned;
-  const Tensor head =
-      Tensor::wrap(&planned, {sizeof(planned)}, {1}, DType::u8, Device::cpu(), nullptr);
-  kernels::gather_bins(stream, columns, guides_.view(stream), operand(starts, stream),
-                       operand(before, stream), operand(head, stream),
-                       operand(gathered_values(), stream));
-  cursors_ = std::move(moved);
+  return found.back();
 }
 
 void NumericPart::merge(const NumericPart& other) {
-  if (starts_.empty()) {
-    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-    return;
-  }
-  const std::size_t size = value_size();
-  for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
-    if (segments_[bin] < 0) continue;
-    const auto segment = static_cast<std::size_t>(segments_[bin]);
-    const std::int64_t begin = starts_[segment];
-    const std::int64_t n = other.cursors_[segment] - begin;
-    if (cursors_[segment] + n > begin + counts_[bin]) {
-      fail(ErrorKind::invalid_argument, "tokenizer.fit",
-           "parts hold more values than were counted; merge each part once");
+  for (const NumericSplit& split : other.splits_) {
+    const auto mine = std::find_if(
+        splits_.begin(), splits_.end(),
+        [&](const NumericSplit& candidate) { return candidate.same_thresholds(split); });
+    if (mine == splits_.end()) {
+      splits_.push_back(split);
+    } else {
+      mine->add(split.counts);
     }
-    std::copy_n(other.gathered_.data() + static_cast<std::size_t>(begin) * size,
-                static_cast<std::size_t>(n) * size,
-                gathered_.data() + static_cast<std::size_t>(cursors_[segment]) * size);
-    cursors_[segment] += n;
   }
+  low_ = std::min(low_, other.low_);
+  high_ = std::max(high_, other.high_);
 }
 
-bool NumericPart::complete() const {
-  for (std::size_t bin = 0; bin < segments_.size(); ++bin) {
-    if (segments_[bin] < 0) continue;
-    const auto segment = static_cast<std::size_t>(segments_[bin]);
-    if (cursors_[segment] != starts_[segment] + counts_[bin]) return false;
-  }
-  return true;
-}
-
-std::vector<double> NumericPart::quantiles(bool exact) const {
-  return with_type(dtype_, [&](auto tag) {
+NumericGather NumericPart::plan(const NumericGoal& goal, std::int64_t& n_values) const {
+  return dispatch_column_type(dtype(), [&](auto tag) {
     using V = decltype(tag);
-    std::vector<double> values;
-    const V* thresholds = guides_.thresholds.data_as<V>();
-    const std::int32_t n = n_thresholds(guides_);
-    std::vector<V> answers(queries_.size());
-    if (exact && !queries_.empty()) {
-      const Tensor scratch = gathered_values().clone();  // selecting reorders
-      const Tensor found = Tensor::empty({static_cast<std::int64_t>(queries_.size())}, dtype_);
-      const Tensor asked = Tensor::from<std::uint8_t>(
-          std::span(reinterpret_cast<const std::uint8_t*>(queries_.data()),
-                    queries_.size() * sizeof(RankQuery)),
-          {static_cast<std::int64_t>(queries_.size() * sizeof(RankQuery))});
-      const StreamView stream = current_stream(Device::cpu());
-      kernels::select_ranks(stream, operand(scratch, stream), operand(asked, stream),
-                            operand(found, stream));
-      answers = found.to_vector<V>();
+    const auto wanted = wanted_stretches(goal, bounds_of<V>(splits_));
+    std::vector<Bracket<V>> collected = joined(wanted);
+    const std::vector<V> known =
+        goal.bins.edges.empty() ? std::vector<V>() : thresholds_of<V>(goal.bins);
+    std::vector<V> ends = known;
+    add_ends(wanted, ends);
+    sort_once(ends);
+    while (std::ssize(ends) >= kMostThresholds) {  // rather collect more
+      ends = known;
+      add_ends(collected, ends);
+      sort_once(ends);
+      if (std::ssize(ends) >= kMostThresholds) collected = paired(collected);
     }
-    const auto value = [&](const RankSource& source, std::int64_t rank) -> V {
-      if (source.query < 0) return static_cast<V>(thresholds[source.bin - 1] + V(0));
-      if (exact) return static_cast<V>(answers[static_cast<std::size_t>(source.query)] + V(0));
-      if (n == 0) return V(0);
-      // The end of the stretch that is nearer in rank.
-      std::int64_t before = 0;
-      for (std::int64_t bin = 0; bin < source.bin; ++bin)
-        before += counts_[static_cast<std::size_t>(bin)];
-      const std::int64_t inside = rank - before;
-      const bool upper =
-          source.bin == 0 ||
-          (source.bin < n && 2 * inside > counts_[static_cast<std::size_t>(source.bin)]);
-      return thresholds[upper ? source.bin : source.bin - 1];
-    };
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      values.push_back(interpolate(value(sources_[2 * i], pairs_[i].below),
-                                   value(sources_[2 * i + 1], pairs_[i].above), pairs_[i].weight));
+    n_values = 0;
+    for (const Bracket<V>& stretch : collected) n_values += stretch.most - stretch.least;
+    std::vector<bool> flags;
+    for (std::size_t bin = 0; bin <= ends.size(); ++bin) {
+      const bool one = causeway::holds_one_value(
+          ends.data(), static_cast<std::int32_t>(ends.size()), static_cast<std::int32_t>(bin));
+      flags.push_back(!one && lies_in(collected, bin > 0, bin > 0 ? ends[bin - 1] : V{}));
     }
-    for (std::size_t i = 1; !exact && i < values.size(); ++i) {
-      values[i] = std::max(values[i], values[i - 1]);
-    }
-    return values;
+    return NumericGather(NumericSplit::over<V>(std::move(ends)), std::move(flags));
   });
 }
 
-double NumericPart::rank_error() const {
-  const std::int64_t n = n_valid();
-  std::int64_t worst = 0;
-  for (const RankSource& source : sources_) {
-    if (source.query >= 0) worst = std::max(worst, counts_[static_cast<std::size_t>(source.bin)]);
-  }
-  return n == 0 ? 0 : static_cast<double>(worst) / static_cast<double>(n);
+NumericPart NumericPart::refined(const NumericGoal& goal) const {
+  return dispatch_column_type(dtype(), [&](auto tag) {
+    using V = decltype(tag);
+    const auto wanted = wanted_stretches(goal, bounds_of<V>(splits_));
+    const auto collected = joined(wanted);
+    double total = 0;
+    for (const Bracket<V>& stretch : collected) {
+      total += static_cast<double>(stretch.most - stretch.least);
+    }
+    // Both ends of every stretch, and as many cuts inside; a GPU keeps this many on chip.
+    constexpr std::int64_t kUsual = 4095;
+    const std::int64_t n_hit = std::ssize(collected);
+    const std::int64_t room =
+        std::min<std::int64_t>(std::max(kUsual, 4 * n_hit), kMostThresholds - 1);
+    std::vector<V> finer;
+    for (const Bracket<V>& stretch : collected) {
+      // The share of the room that is this stretch's share of the values.
+      const auto free = static_cast<double>(std::max<std::int64_t>(room - 3 * n_hit, 0));
+      const auto own = static_cast<double>(stretch.most - stretch.least);
+      split_evenly<V>(stretch.has_low ? sort_key(stretch.low) : lowest_key<V>(),
+                      stretch.has_high ? sort_key(stretch.high) : highest_key<V>(),
+                      static_cast<std::int64_t>(free * own / std::max(total, 1.0)) + 1, finer);
+    }
+    add_ends(collected, finer);
+    for (const Bracket<V>& stretch : wanted) {  // a value that is a stretch of its own stays one
+      if (holds_one_value(stretch)) add_ends(std::vector<Bracket<V>>{stretch}, finer);
+    }
+    sort_once(finer);
+    if (std::ssize(finer) >= kMostThresholds) finer.resize(kMostThresholds - 1);
+    NumericPart part = fresh();
+    part.adapts_ = false;
+    part.splits_ = {NumericSplit::over<V>(std::move(finer))};
+    part.low_ = low_;
+    part.high_ = high_;
+    return part;
+  });
 }
 
-std::vector<std::int64_t> NumericPart::bin_counts(const Bins& bins) const {
-  return with_type(dtype_, [&](auto tag) {
+NumericPart NumericPart::summary() const {
+  return dispatch_column_type(dtype(), [&](auto tag) {
+    NumericSplit all = NumericSplit::over<decltype(tag)>({});
+    all.counts = {n_values(), 0};
+    return NumericPart({std::move(all)}, false, low_, high_);
+  });
+}
+
+std::vector<double> NumericPart::estimates(const NumericGoal& goal, double& rank_error) const {
+  rank_error = 0;
+  return dispatch_column_type(dtype(), [&](auto tag) {
     using V = decltype(tag);
-    const V* thresholds = guides_.thresholds.data_as<V>();
-    const std::int32_t n = n_thresholds(guides_);
-    const std::int64_t total = n_valid();
-    std::vector<std::int64_t> below{0};
-    for (const V edge : thresholds_of<V>(bins)) {
-      const auto bin =
-          static_cast<std::size_t>(std::upper_bound(thresholds, thresholds + n, edge) - thresholds);
-      std::int64_t count = std::accumulate(
-          counts_.begin(), counts_.begin() + static_cast<std::ptrdiff_t>(bin), std::int64_t{0});
-      if (segments_[bin] >= 0) {
-        const std::int64_t start = starts_[static_cast<std::size_t>(segments_[bin])];
-        const V* first = reinterpret_cast<const V*>(gathered_.data()) + start;
-        count += std::count_if(first, first + counts_[bin], [&](V value) { return value < edge; });
-      }
-      below.push_back(count);
+    std::vector<double> values;
+    const RankBounds<V> bounds = bounds_of<V>(splits_);
+    const std::int64_t n = bounds.n_values();
+    if (n == 0) return values;
+    std::int64_t worst = 0;
+    // The end of the rank's stretch that is surely nearer.
+    const auto value = [&](std::int64_t rank) -> V {
+      const Bracket<V> found = bounds.bracket(rank, rank);
+      if (holds_one_value(found)) return static_cast<V>(found.low + V(0));
+      const std::int64_t below = rank - found.least, above = found.most - rank;
+      const bool upper = found.has_high && (!found.has_low || above < below);
+      worst = std::max(worst, upper ? above : found.has_low ? below : n);
+      return upper ? found.high : found.has_low ? found.low : V(0);
+    };
+    for (const double level : goal.levels) {
+      const RankPair pair = ranks_of(goal.method, level, n);
+      const double edge = interpolate(value(pair.below), value(pair.above), pair.weight);
+      values.push_back(values.empty() ? edge : std::max(edge, values.back()));
     }
-    below.resize(static_cast<std::size_t>(bins.n_bins()), total);
-    below.push_back(total);
-    std::vector<std::int64_t> counts;
-    for (std::size_t i = 0; i + 1 < below.size(); ++i) counts.push_back(below[i + 1] - below[i]);
-    return counts;
+    rank_error = static_cast<double>(worst) / static_cast<double>(n);
+    return values;
   });
 }
 

@@ -1,61 +1,66 @@
-// One numeric column of a streaming fit: counts between splitters, then the stretches that matter.
+// The first pass over one numeric column: every part of the rows is counted between splitters of
+// its own, and what the counts say together names the stretches that hold the wanted ranks.
 #pragma once
 
-#include "causeway/tokenizer/blocks.h"
 #include "causeway/tokenizer/column.h"
-#include "causeway/tokenizer/options.h"
-#include "causeway/tokenizer/order_statistics.h"
-#include "causeway/tokenizer/rank_plan.h"
+#include "causeway/tokenizer/numeric_gather.h"
+#include "causeway/tokenizer/numeric_split.h"
 
-#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace causeway::tokenizer {
 
+// What is to be found in a column.
+struct NumericGoal {
+  QuantileMethod method = QuantileMethod::linear;
+  std::vector<double> levels;  // of quantiles
+  Bins bins;                   // whose edges are known before; their values' medians are wanted too
+  bool with_medians = false;
+};
+
 class NumericPart {
  public:
   NumericPart() = default;
-  NumericPart(const Block& sample, QuantileMethod method, std::vector<double> levels);
+  // Of the type and split like the sample, of which nothing is counted.
+  explicit NumericPart(const Block& sample) : splits_{NumericSplit(sample)} {}
+  NumericPart(std::vector<NumericSplit> splits, bool adapts, double low, double high)
+      : splits_(std::move(splits)), adapts_(adapts), low_(low), high_(high) {}
 
+  DType dtype() const { return splits_.front().dtype(); }
+  const std::vector<NumericSplit>& splits() const { return splits_; }
+  bool adapts() const { return adapts_; }
+  std::int64_t n_values() const;
+  // The least and the greatest value, where with_range was asked for; of no values, inf and -inf.
+  double low() const { return low_; }
+  double high() const { return high_; }
+
+  // The same splitters, nothing counted.
   NumericPart fresh() const;
-  void count(const Block& batch);
-  // How many values would be collected.
-  std::int64_t plan();
-  // Splits the stretches that were to be collected finer, and forgets the counts.
-  void refine();
-  // Makes room for what the plan says.
-  void prepare();
-  void collect(const Block& batch);
+  // Adds a batch; returns how many of its values are missing. Where the splitters do not suit it
+  // and none were agreed on, it gets some of its own.
+  std::int64_t count(const Block& batch, bool with_range);
   void merge(const NumericPart& other);
-  bool complete() const;  // all that was counted has been collected
 
-  std::int64_t n_valid() const;
-  std::int64_t n_missing() const;
-  // One value a level: exact after collecting, else from the counts.
-  std::vector<double> quantiles(bool exact) const;
-  // The bound on the rank error of quantiles(false), as a share of the values.
-  double rank_error() const;
-  // How many values each bin holds; needs what was collected.
-  std::vector<std::int64_t> bin_counts(const Bins& bins) const;
-  std::size_t value_size() const { return size_of(dtype_); }
+  // What the second pass has to collect; n_values is how many that are, at most.
+  NumericGather plan(const NumericGoal& goal, std::int64_t& n_values) const;
+  // For one more first pass: splitters that cut finer what would have to be collected.
+  NumericPart refined(const NumericGoal& goal) const;
+
+  // What is left of it after a plan: how many values there are, from where to where.
+  NumericPart summary() const;
+
+  // From the counts alone: one value a level, and the bound on their ranks' errors, as a share of
+  // the values.
+  std::vector<double> estimates(const NumericGoal& goal, double& rank_error) const;
 
  private:
-  // The gathered values as a tensor of the same memory.
-  Tensor gathered_values() const;
-
-  DType dtype_ = DType::f32;
-  QuantileMethod method_ = QuantileMethod::linear;
-  std::vector<double> levels_;
-  GuideSet guides_;                   // of the one column, on the CPU
-  std::vector<std::int64_t> counts_;  // by bin, the missing last
-  std::vector<RankPair> pairs_;
-  std::vector<RankSource> sources_;
-  std::vector<std::int32_t> segments_;
-  std::vector<std::int64_t> starts_;  // where each segment begins
-  std::vector<RankQuery> queries_;
-  std::vector<std::byte> gathered_;    // values, by segment
-  std::vector<std::int64_t> cursors_;  // where each segment's next value goes
+  std::vector<NumericSplit> splits_;
+  bool adapts_ = true;
+  double low_ = std::numeric_limits<double>::infinity();
+  double high_ = -std::numeric_limits<double>::infinity();
 };
 
 }  // namespace causeway::tokenizer

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace causeway::tokenizer {
 
@@ -28,62 +29,101 @@ std::int64_t place_of(const Table& batch, const Column& column) {
   return place;
 }
 
-void set_edges(const Options& options, const std::vector<double>& quantiles, Column& column) {
-  const auto own = options.columns.find(column.name);
-  column.bins.closed = options.closed;
-  column.bins.strategy = strategy_of(options, column.name);
-  if (own != options.columns.end() && !own->second.edges.empty()) {
-    column.bins.edges = own->second.edges;
-  } else if (quantiles.empty()) {
-    column.bins.edges = {0, 0};
-  } else if (column.bins.strategy == Strategy::uniform) {
-    const std::vector<double> edges =
-        even_edges(quantiles[0], quantiles[1], bins_of(options, column.name));
-    for (const std::size_t i : kept_edges(edges, options, column.name)) {
-      column.bins.edges.push_back(edges[i]);
-    }
-  } else {
-    set_quantile_bins(options, quantiles, options.statistics, column);
+bool has_given_edges(const Options& options, const std::string& name) {
+  const auto own = options.columns.find(name);
+  return own != options.columns.end() && !own->second.edges.empty();
+}
+
+// Whether a column that is not of the type it should be has no values, so that it does not matter.
+bool is_all_missing(const TableColumn& column, std::int64_t n_rows) {
+  if (n_rows == 0) return true;
+  if (column.missing.numel() > 0) {
+    const auto marks = column.missing.to_vector<bool>();
+    if (std::find(marks.begin(), marks.end(), false) == marks.end()) return true;
   }
+  if (column.type != ValueType::number) return false;
+  const auto values = host_values(column);
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+bool suits(const TableColumn& from, const NumericPart& part) {
+  return from.type != ValueType::text && binned_dtype(from.numbers.dtype()) == part.dtype();
+}
+
+void require_streamable(const Options& options, const std::string& name) {
+  const Strategy strategy = strategy_of(options, name);
+  if (has_given_edges(options, name) || strategy == Strategy::quantile ||
+      strategy == Strategy::uniform) {
+    return;
+  }
+  refuse(fmt::format(
+      "column \"{}\": strategy \"{}\" needs the whole column at once; use \"quantile\" or "
+      "\"uniform\", or fit one table",
+      name, to_string(strategy)));
 }
 
 }  // namespace
 
 PartialFit PartialFit::begin(const Table& sample, const Options& options) {
   check(options);
-  if (sample.n_columns() == 0 || sample.n_rows() == 0) refuse("the first batch is empty");
+  if (sample.n_columns() == 0) refuse("a table without columns has nothing to fit");
+  check_columns(sample, options);
   PartialFit fit;
   fit.options_ = options;
   for (std::int64_t i = 0; i < sample.n_columns(); ++i) {
     Part part;
     part.column = new_column(sample.column(i), 0, options);
-    const std::string& name = part.column.name;
     if (part.column.kind == ColumnKind::numeric) {
-      const Strategy strategy = strategy_of(options, name);
-      const auto own = options.columns.find(name);
-      const bool given = own != options.columns.end() && !own->second.edges.empty();
-      if (!given && strategy != Strategy::quantile && strategy != Strategy::uniform) {
-        refuse(
-            fmt::format("column \"{}\": strategy \"{}\" needs the whole column at once; use "
-                        "\"quantile\" or \"uniform\", or fit one table",
-                        name, to_string(strategy)));
-      }
-      part.numbers = NumericPart(block_of(sample, i), options.quantile,
-                                 levels_for(options, name, options.statistics));
+      require_streamable(options, part.column.name);
+      part.counted = NumericPart(block_of(sample, i));
     }
     fit.parts_.push_back(std::move(part));
   }
   return fit;
 }
 
+std::vector<Column> PartialFit::columns() const {
+  std::vector<Column> columns;
+  for (const Part& part : parts_) columns.push_back(part.column);
+  return columns;
+}
+
+NumericGoal PartialFit::goal_of(const Part& part) const {
+  const std::string& name = part.column.name;
+  NumericGoal goal;
+  goal.method = options_.quantile;
+  goal.with_medians = options_.statistics;
+  Column known = part.column;
+  known.bins.closed = options_.closed;
+  known.bins.strategy = strategy_of(options_, name);
+  if (has_given_edges(options_, name)) {
+    known.bins.edges = options_.columns.at(name).edges;
+  } else if (known.bins.strategy == Strategy::uniform) {
+    known.bins.edges = {0, 0};
+    if (part.counted.n_values() > 0) {
+      const double low = part.counted.low(), high = part.counted.high();
+      require_finite(low, high, known, Strategy::uniform);
+      set_edges(options_, even_edges(low, high, bins_of(options_, name)), known);
+    }
+  } else {
+    goal.levels = levels_for(options_, name, options_.statistics);
+  }
+  goal.bins = std::move(known.bins);
+  return goal;
+}
+
 PartialFit PartialFit::fresh() const {
   PartialFit fit = *this;
+  fit.n_seen_ = 0;
+  if (is_first()) fit.n_rows_ = 0;
   for (Part& part : fit.parts_) {
-    part.numbers = part.numbers.fresh();
-    if (planned_) continue;
+    if (part.column.kind == ColumnKind::numeric) {
+      if (planned_) part.collected = part.collected.fresh();
+      if (!planned_) part.counted = part.counted.fresh();
+    }
+    if (!is_first()) continue;  // what the first pass found goes with the plan
     part.categories = {};
     part.times = {};
-    part.column.n_rows = 0;
     part.column.n_missing = 0;
   }
   return fit;
@@ -91,18 +131,18 @@ PartialFit PartialFit::fresh() const {
 
 void PartialFit::count(const Table& batch) {
   if (planned_) refuse("the counting is over; collect now");
-  const bool again = again_;  // categories and dates were counted in the first pass
   for (Part& part : parts_) {
+    const bool numeric = part.column.kind == ColumnKind::numeric;
+    if (!numeric && !is_first()) continue;
     const std::int64_t place = place_of(batch, part.column);
-    if (part.column.kind == ColumnKind::numeric) {
-      part.numbers.count(block_of(batch, place));
-      if (!again) part.column.n_rows += batch.n_rows();
-      continue;
-    }
-    if (again) continue;
-    part.column.n_rows += batch.n_rows();
     const TableColumn& from = batch.column(place);
-    if (part.column.kind == ColumnKind::datetime) {
+    if (numeric && !suits(from, part.counted) && is_all_missing(from, batch.n_rows())) {
+      if (is_first()) part.column.n_missing += batch.n_rows();
+    } else if (numeric) {
+      const bool uniform = strategy_of(options_, part.column.name) == Strategy::uniform;
+      const std::int64_t missing = part.counted.count(block_of(batch, place), uniform);
+      if (is_first()) part.column.n_missing += missing;
+    } else if (part.column.kind == ColumnKind::datetime) {
       part.times.add(from, batch.n_rows(), part.column);
     } else if (part.column.kind == ColumnKind::boolean) {
       count_truths(from, batch.n_rows(), part.categories, part.column);
@@ -110,17 +150,19 @@ void PartialFit::count(const Table& batch) {
       count_categories(from, batch.n_rows(), part.categories, part.column);
     }
   }
+  n_seen_ += batch.n_rows();
+  if (is_first()) n_rows_ += batch.n_rows();
 }
 
 void PartialFit::plan(std::int64_t memory) {
   if (planned_) refuse("there is a plan already");
+  require_all_rows();
   std::int64_t bytes = 0;
   for (Part& part : parts_) {
     if (part.column.kind != ColumnKind::numeric) continue;
-    const std::int64_t n = part.numbers.plan();
-    // No more than 32 bits number, whatever the memory.
-    if (n >= std::int64_t{kNowhere}) memory = std::min(memory, n);
-    bytes += n * static_cast<std::int64_t>(part.numbers.value_size());
+    std::int64_t n = 0;
+    part.collected = part.counted.plan(goal_of(part), n);
+    bytes += n * static_cast<std::int64_t>(size_of(part.counted.dtype()));
   }
   if (bytes > memory && again_ && bytes >= planned_bytes_) {
     refuse(
@@ -131,55 +173,74 @@ void PartialFit::plan(std::int64_t memory) {
   planned_bytes_ = bytes;
   again_ = bytes > memory;
   planned_ = !again_;
+  n_seen_ = 0;
   for (Part& part : parts_) {
     if (part.column.kind != ColumnKind::numeric) continue;
-    again_ ? part.numbers.refine() : part.numbers.prepare();
+    part.counted = again_ ? part.counted.refined(goal_of(part)) : part.counted.summary();
+    if (again_) part.collected = {};
   }
+  plan_id_ = "new";
+  plan_id_ = state().metadata.at("hash");
 }
 
 void PartialFit::collect(const Table& batch) {
   if (!planned_) refuse("there is no plan yet; count all batches, then plan");
   for (Part& part : parts_) {
     if (part.column.kind != ColumnKind::numeric) continue;
-    part.numbers.collect(block_of(batch, place_of(batch, part.column)));
+    const std::int64_t place = place_of(batch, part.column);
+    const TableColumn& from = batch.column(place);
+    if (!suits(from, part.counted) && is_all_missing(from, batch.n_rows())) continue;
+    part.collected.collect(block_of(batch, place));
   }
+  n_seen_ += batch.n_rows();
 }
 
-void PartialFit::merge(const PartialFit& other) {
-  if (parts_.size() != other.parts_.size() || planned_ != other.planned_) {
-    refuse("only parts of one fit, at the same step, merge");
+void PartialFit::require_all_rows() const {
+  if (is_first() || n_seen_ == n_rows_) return;
+  const char* word = planned_ ? "collect" : "count";
+  refuse(
+      n_seen_ < n_rows_
+          ? fmt::format("the plan is of {} rows and {} were {}ed; {} every batch, and merge every "
+                        "part",
+                        n_rows_, n_seen_, word, word)
+          : fmt::format("the plan is of {} rows and {} were {}ed; take the same rows, and merge "
+                        "every part once",
+                        n_rows_, n_seen_, word));
+}
+
+Column PartialFit::finish_numeric(const Part& part, bool exact) const {
+  Column column = part.column;
+  const NumericGoal goal = goal_of(part);
+  column.bins = goal.bins;
+  if (column.bins.edges.empty()) {
+    double ignored = 0;
+    const std::vector<double> found = exact ? part.collected.quantiles(goal.method, goal.levels)
+                                            : part.counted.estimates(goal, ignored);
+    column.bins.edges = {0, 0};
+    if (!found.empty()) set_quantile_bins(options_, found, options_.statistics, column);
   }
-  for (std::size_t i = 0; i < parts_.size(); ++i) {
-    Part& mine = parts_[i];
-    const Part& theirs = other.parts_[i];
-    if (mine.column.kind == ColumnKind::numeric) mine.numbers.merge(theirs.numbers);
-    if (planned_) continue;
-    if (mine.column.kind != ColumnKind::numeric || !again_) {
-      mine.column.n_rows += theirs.column.n_rows;
-    }
-    mine.column.n_missing += theirs.column.n_missing;
-    mine.categories.merge(theirs.categories);
-    mine.times.merge(theirs.times);
-  }
+  if (!exact || !options_.statistics) return column;
+  column.bins.counts = part.collected.bin_counts(column.bins);
+  if (!column.bins.medians.empty()) return column;
+  set_medians(
+      part.collected.quantiles(QuantileMethod::inverted_cdf, median_levels(column.bins.counts)),
+      column.bins);
+  return column;
 }
 
 Tokenizer PartialFit::assemble(bool exact) const {
+  if (n_rows_ == 0) refuse("no rows were counted");
   std::vector<Column> columns;
   for (const Part& part : parts_) {
     Column column = part.column;
     if (column.kind == ColumnKind::numeric) {
-      column.n_missing = part.numbers.n_missing();
-      set_edges(options_, part.numbers.quantiles(exact), column);
-      const bool counts = exact && options_.statistics &&
-                          column.bins.strategy == Strategy::quantile &&
-                          !column.bins.medians.empty();
-      if (counts) column.bins.counts = part.numbers.bin_counts(column.bins);
+      column = finish_numeric(part, exact);
     } else if (column.kind == ColumnKind::datetime) {
       finish_times(part.times, options_, column);
     } else {
       finish_categories(part.categories, options_, column);
     }
-    if (column.n_rows == 0) refuse("no rows were counted");
+    column.n_rows = n_rows_;
     finish_missing(options_, column);
     columns.push_back(std::move(column));
   }
@@ -188,29 +249,25 @@ Tokenizer PartialFit::assemble(bool exact) const {
 
 Tokenizer PartialFit::finish() const {
   if (!planned_) refuse("there is no plan yet; count, plan and collect first");
-  for (const Part& part : parts_) {
-    if (part.column.kind != ColumnKind::numeric || part.numbers.complete()) continue;
-    refuse(
-        fmt::format("column \"{}\": fewer values were collected than counted; collect every batch",
-                    part.column.name));
-  }
+  require_all_rows();
   return assemble(true);
 }
 
 Tokenizer PartialFit::estimate() const {
-  PartialFit planned = *this;
-  for (Part& part : planned.parts_) {
-    if (part.column.kind == ColumnKind::numeric) part.numbers.plan();
-  }
-  return planned.assemble(false);
+  if (planned_) refuse("estimates come from what was counted, before there is a plan");
+  require_all_rows();
+  return assemble(false);
 }
 
 std::vector<double> PartialFit::rank_errors() const {
+  if (planned_) refuse("estimates come from what was counted, before there is a plan");
   std::vector<double> errors;
   for (const Part& part : parts_) {
-    NumericPart numbers = part.numbers;
-    if (part.column.kind == ColumnKind::numeric) numbers.plan();
-    errors.push_back(part.column.kind == ColumnKind::numeric ? numbers.rank_error() : 0);
+    double error = 0;
+    if (part.column.kind == ColumnKind::numeric) {
+      (void)part.counted.estimates(goal_of(part), error);
+    }
+    errors.push_back(error);
   }
   return errors;
 }

@@ -8,6 +8,7 @@ import causeway as cw
 import numpy as np
 import pytest
 from causeway._core import _find_quantiles
+from causeway._tables import read_input
 
 METHODS = ["inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf",
            "hazen", "weibull", "linear", "median_unbiased", "normal_unbiased"]
@@ -319,7 +320,7 @@ def test_mistakes(rng):
         pandas = pytest.importorskip("pandas")
         frame = pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
         cw.Tokenizer(4).fit(frame)._fitted().encode(
-            cw.Tokenizer()._read(frame[["a"]].assign(c="z"), True).table, None)
+            read_input(cw.Tokenizer(), frame[["a"]].assign(c="z"), True).table, None)
 
 
 def test_given_edges_and_kinds(rng):

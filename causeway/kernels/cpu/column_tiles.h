@@ -13,17 +13,6 @@ namespace causeway::kernels::cpu {
 
 inline constexpr std::int64_t kTileRows = 1024;
 
-// Calls body with a tag of the matrix's element type.
-template <class Body>
-void dispatch_column_type(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::f64: return body(double{});
-    case DType::i32: return body(std::int32_t{});
-    case DType::i64: return body(std::int64_t{});
-    default: return body(float{});
-  }
-}
-
 // How the rows of a matrix are cut for the threads: into parts of one size, none of 2^31 or more.
 struct Pieces {
   std::int64_t n_rows;
@@ -40,7 +29,7 @@ struct Pieces {
 
   std::int64_t count() const { return row_parts; }
   std::int64_t first_row(std::int64_t piece) const {
-    return n_rows / row_parts * piece + std::min(piece, n_rows % row_parts);
+    return first_row_of(piece, row_parts, n_rows);
   }
 };
 

@@ -37,16 +37,6 @@ struct DeviceColumns {
         n_columns(static_cast<std::int32_t>(columns.n_columns())) {}
 };
 
-template <class Body>
-void dispatch_column_type(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::f64: return body(double{});
-    case DType::i32: return body(std::int32_t{});
-    case DType::i64: return body(std::int64_t{});
-    default: return body(float{});
-  }
-}
-
 struct ChipLimits {
   int multiprocessors = 1;
   int shared_bytes = 48 * 1024;  // of one block
@@ -118,10 +108,8 @@ struct Lane {
     const std::int32_t rows_at_once = static_cast<std::int32_t>(blockDim.x) / group;
     in_group = thread % group;
     column = static_cast<std::int32_t>(blockIdx.x) * group + in_group;
-    const std::int64_t begin = columns.n_rows / gridDim.y * blockIdx.y +
-                               min(std::int64_t{blockIdx.y}, columns.n_rows % gridDim.y);
-    end = begin + columns.n_rows / gridDim.y + (blockIdx.y < columns.n_rows % gridDim.y ? 1 : 0);
-    row = begin + thread / group;
+    row = first_row_of(blockIdx.y, gridDim.y, columns.n_rows) + thread / group;
+    end = first_row_of(blockIdx.y + std::int64_t{1}, gridDim.y, columns.n_rows);
     step = rows_at_once;
     idle = thread / group >= rows_at_once || column >= columns.n_columns;
   }

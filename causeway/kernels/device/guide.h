@@ -137,6 +137,14 @@ CAUSEWAY_HOST_DEVICE void value_of_key(std::uint64_t key, std::int64_t& value) {
   value = static_cast<std::int64_t>(key ^ (std::uint64_t{1} << 63));
 }
 
+// The first row of part i where n_rows are cut into n_parts, the longer ones first; that of part
+// n_parts is n_rows.
+CAUSEWAY_HOST_DEVICE std::int64_t first_row_of(std::int64_t i, std::int64_t n_parts,
+                                               std::int64_t n_rows) {
+  const std::int64_t rest = n_rows % n_parts;
+  return n_rows / n_parts * i + (i < rest ? i : rest);
+}
+
 // Sampling: the row that sample i of `n_samples` is taken from, one in each stretch of n /
 // n_samples rows at a place that looks random, so that no period of the data falls into step with
 // it.
@@ -144,13 +152,12 @@ CAUSEWAY_HOST_DEVICE std::int64_t sample_row(std::int64_t i, std::int64_t n_samp
                                              std::int64_t n_rows) {
   if (n_rows <= n_samples) return i;
   const std::int64_t stretch = n_rows / n_samples;
-  const std::int64_t rest = n_rows % n_samples;
-  const std::int64_t begin = i * stretch + (i < rest ? i : rest);
   std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
   mixed ^= mixed >> 29;
   mixed *= 0xBF58476D1CE4E5B9ull;
   mixed ^= mixed >> 32;
-  return begin + static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(stretch));
+  return first_row_of(i, n_samples, n_rows) +
+         static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(stretch));
 }
 
 }  // namespace causeway

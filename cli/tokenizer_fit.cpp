@@ -1,0 +1,203 @@
+#include "cli/tokenizer_fit.h"
+
+#include "cli/options.h"
+#include "cli/tokenizer_report.h"
+
+#include "causeway/core/environment.h"
+#include "causeway/tokenizer/streaming.h"
+#include "causeway/tokenizer/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+namespace causeway::cli {
+
+using namespace causeway::tokenizer;
+
+Options options_of(const FitOptions& given) {
+  Options options = given.fit;
+  options.strategy = word("--strategy", given.strategy, parse_strategy);
+  options.quantile = word("--quantile", given.quantile, parse_quantile_method);
+  options.closed = word("--closed", given.closed, parse_closed);
+  options.duplicates = word("--duplicates", given.duplicates, parse_duplicates);
+  options.missing = word("--missing-token", given.missing_token, parse_missing_rule);
+  for (const std::string& field : given.fields) {
+    options.fields.push_back(word("--fields", field, parse_time_field));
+  }
+  const auto declare = [&](const std::vector<std::string>& names, ColumnKind kind) {
+    for (const std::string& name : names) options.columns[name].kind = kind;
+  };
+  declare(given.input.categorical, ColumnKind::categorical);
+  declare(given.input.numeric, ColumnKind::numeric);
+  declare(given.input.boolean, ColumnKind::boolean);
+  declare(given.input.datetime, ColumnKind::datetime);
+  for (const std::string& entry : given.column_bins) {
+    const std::size_t equals = entry.rfind('=');
+    std::int64_t bins = 0;
+    if (equals == std::string::npos || !CLI::detail::lexical_cast(entry.substr(equals + 1), bins)) {
+      throw CLI::ValidationError("--column-bins", "expected name=number, got \"" + entry + "\"");
+    }
+    options.columns[entry.substr(0, equals)].bins = bins;
+  }
+  return options;
+}
+
+namespace {
+
+// The column that is not to be tokenized, as numbers.
+Tensor beside(const Table& table, const std::string& name, const char* what) {
+  const std::int64_t place = table.find(name);
+  if (place < 0) {
+    fail(ErrorKind::invalid_argument, "tokenizer.fit",
+         fmt::format("the {} column \"{}\" is not in the table", what, name));
+  }
+  const TableColumn& column = table.column(place);
+  if (column.type != ValueType::text) return column.numbers;
+  // Classes given as text are numbered as they come.
+  std::map<std::string_view, std::int64_t> numbers;
+  Tensor classes = Tensor::empty({table.n_rows()}, DType::i64);
+  for (std::int64_t row = 0; row < table.n_rows(); ++row) {
+    const auto next = static_cast<std::int64_t>(numbers.size());
+    classes.data_as<std::int64_t>()[row] = numbers.emplace(column.text.at(row), next).first->second;
+  }
+  return classes;
+}
+
+// Whole numbers in an f64 column are classes.
+Tensor as_target(const Tensor& values) {
+  if (!is_floating(values.dtype())) return values;
+  for (const double value : values.to(Device::cpu()).to(DType::f64).to_vector<double>()) {
+    if (value != static_cast<double>(static_cast<std::int64_t>(value))) return values;
+  }
+  return values.to(DType::i64);
+}
+
+Tokenizer fit_whole(const FitOptions& given, const Options& options) {
+  const Device device = given.device_given ? given.device : parse_device("auto");
+  InputOptions input = given.input;
+  FitData data;
+  Table table = read_table(input, device);
+  if (!given.target.empty() || !given.weights.empty()) {
+    if (!given.target.empty()) {
+      data.target = as_target(beside(table, given.target, "target"));
+      input.drop.push_back(given.target);
+    }
+    if (!given.weights.empty()) {
+      data.weights = beside(table, given.weights, "weights");
+      input.drop.push_back(given.weights);
+    }
+    table = read_table(input, device);
+  }
+  return Tokenizer::fit(table, options, data);
+}
+
+Tokenizer fit_streaming(const FitOptions& given, const Options& options) {
+  if (!given.target.empty() || !given.weights.empty()) {
+    fail(ErrorKind::invalid_argument, "tokenizer.fit",
+         "a target or weights need the whole table in memory; raise --memory");
+  }
+  const auto memory = static_cast<std::int64_t>(parse_bytes("--memory", given.memory));
+  PartialFit part;
+  bool begun = false;
+  do {
+    for_each_batch(given.input, "counting", {}, [&](const Table& batch) {
+      if (!begun) part = PartialFit::begin(batch, options);
+      begun = true;
+      part.count(batch);
+    });
+    if (!begun) fail(ErrorKind::invalid_argument, "tokenizer.fit", "the table has no rows");
+    part.plan(memory / 2);
+  } while (part.needs_another_pass());
+  for_each_batch(given.input, "collecting", {}, [&](const Table& batch) { part.collect(batch); });
+  return part.finish();
+}
+
+void run_fit(const FitOptions& given) {
+  if (given.out.empty() == given.partial.empty()) {
+    throw CLI::ValidationError(given.out.empty() ? "--out is required, or --partial"
+                                                 : "--out and --partial exclude each other");
+  }
+  if (given.partial.empty() && !given.against.empty()) {
+    throw CLI::ValidationError("--against needs --partial");
+  }
+  if (!given.partial.empty()) return run_partial(given);
+  const Options options = options_of(given);
+  check(options);
+  const std::size_t memory = parse_bytes("--memory", given.memory);
+  const bool streams = is_csv(given.input.path) && file_size(given.input) > memory;
+  Tokenizer tok = streams ? fit_streaming(given, options) : fit_whole(given, options);
+  tok.source = given.input.path;
+  tok.save(given.out);
+  given.json ? print_summary_json(tok) : print_summary(tok);
+}
+
+}  // namespace
+
+void add_fit(CLI::App& parent) {
+  CLI::App* command = parent.add_subcommand("fit", "Find bins and vocabularies, and write them");
+  const auto options = std::make_shared<FitOptions>();
+  add_input(*command, options->input, true);
+  const auto text = [&](const char* name, std::string& value, const char* about, const char* type) {
+    command->add_option(name, value, about)->type_name(type)->capture_default_str();
+  };
+  const auto names = [&](const char* name, std::vector<std::string>& value, const char* about) {
+    command->add_option(name, value, about)
+        ->type_name("NAME,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+  };
+  const auto count = [&](const char* name, std::int64_t& value, const char* about) {
+    command->add_option(name, value, about)->type_name("N")->capture_default_str();
+  };
+  command->add_option("--out", options->out, "Where the tokenizer goes, a JSON file")
+      ->type_name("FILE");
+  command
+      ->add_option("--partial", options->partial,
+                   "Instead, where this part of a fit goes; `merge` makes one fit of all parts")
+      ->type_name("FILE");
+  command
+      ->add_option("--against", options->against,
+                   "With --partial: the plan that `merge` made, for the second pass")
+      ->type_name("FILE");
+  count("--bins", options->fit.bins, "Bins of a numeric column");
+  command->add_option("--column-bins", options->column_bins, "Bins of some columns")
+      ->type_name("NAME=N,...")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  text("--strategy", options->strategy, "How edges are found", "quantile|uniform|kmeans|tree");
+  text("--quantile", options->quantile, "Which of NumPy's nine quantiles",
+       "inverted_cdf|averaged_inverted_cdf|closest_observation|interpolated_inverted_cdf|hazen|"
+       "weibull|linear|median_unbiased|normal_unbiased");
+  text("--closed", options->closed, "Which side of a bin belongs to it", "left|right");
+  text("--duplicates", options->duplicates, "Edges that fall together", "drop|keep|error");
+  command->add_option("--min-width", options->fit.min_width, "Narrower bins are dropped")
+      ->type_name("X");
+  text("--missing-token", options->missing_token, "A token for missing values",
+       "auto|always|never");
+  names("--categorical", options->input.categorical, "Columns of categories");
+  names("--numeric", options->input.numeric, "Columns of numbers");
+  names("--boolean", options->input.boolean, "Columns of true and false");
+  names("--datetime", options->input.datetime, "Columns of dates");
+  names("--drop", options->input.drop, "Columns to leave out");
+  names("--fields", options->fields,
+        "Parts of dates: year, month, day, weekday, hour, minute, second");
+  count("--min-count", options->fit.min_count, "Rarer categories are unknown");
+  count("--max-categories", options->fit.max_categories, "The most categories of a column");
+  count("--unknown-buckets", options->fit.unknown_buckets, "Tokens shared by unknown categories");
+  command->add_flag("--global", options->fit.global, "One vocabulary for all columns");
+  names("--special-tokens", options->fit.special_tokens, "First tokens of that vocabulary");
+  command->add_option("--target", options->target, "The column that tree bins are to tell apart")
+      ->type_name("NAME");
+  command->add_option("--weights", options->weights, "The column of the rows' weights")
+      ->type_name("NAME");
+  text("--memory", options->memory, "Larger files are read twice instead of held", "SIZE");
+  add_device(*command, options->device, "Where to work; auto at first")
+      ->each([options](const std::string&) { options->device_given = true; });
+  add_json(*command, options->json);
+  add_quiet(*command, options->input.quiet);
+  command->callback([options] { run_fit(*options); });
+}
+
+}  // namespace causeway::cli

@@ -3,6 +3,7 @@
 #include "causeway/tokenizer/streaming.h"
 
 #include "tests/data/scratch.h"
+#include "tests/tensor/devices.h"
 #include "tests/tokenizer/tables.h"
 
 #include <gtest/gtest.h>
@@ -89,6 +90,16 @@ TEST(Partial, AnyCutGivesTheFitOfEverything) {
       }
     }
   }
+}
+
+TEST(GpuPartial, DevicesMix) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Tensor matrix = matrix_of_kinds(30001, 14).to(DType::f32);
+  const Tensor there = matrix.to(Device::cuda());
+  EXPECT_EQ(fit_apart({Table(matrix.slice(0, 0, 9000)), Table(there.slice(0, 9000, 30001))},
+                      options(64), 1 << 30)
+                .to_json(),
+            Tokenizer::fit(Table(matrix), options(64)).to_json());
 }
 
 TEST(Partial, EveryMethodAndSide) {

@@ -4,6 +4,7 @@
 #include "cli/predict_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "cli/table_scores.h"
 
 #include "causeway/tensor/indexing.h"
 #include "causeway/train/scores.h"
@@ -27,28 +28,6 @@ struct Score {
   const char* name;
   std::vector<double> values = {};  // one a split
 };
-
-// Rows to learn from, and rows to tell.
-struct Halves {
-  Tensor known;
-  Tensor asked;
-};
-
-Halves halve(const TableReader& table, bool regression, Generator& generator) {
-  const std::int64_t n_rows = table.y().size(0);
-  const std::vector<std::int64_t> classes =
-      regression ? std::vector<std::int64_t>(static_cast<std::size_t>(n_rows), 0)
-                 : table.y().to(DType::i64).to_vector<std::int64_t>();
-  const auto known = models::stratified_sample(classes, n_rows / 2, generator);
-  std::vector<std::int64_t> asked;
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    if (!std::binary_search(known.begin(), known.end(), row)) asked.push_back(row);
-  }
-  const auto tensor = [](const std::vector<std::int64_t>& rows) {
-    return Tensor::from<std::int64_t>(rows, {static_cast<std::int64_t>(rows.size())});
-  };
-  return {tensor(known), tensor(asked)};
-}
 
 void score(models::TabularPredictor& predictor, const TableReader& table, const Halves& halves,
            std::vector<Score>& scores) {
@@ -105,11 +84,7 @@ void run(const Options& given) {
   const bool regression = model->config().is_regression();
   const TableReader table(given.data, given.target, regression);
   given.tell(table.notes());
-  if (table.y().size(0) < 2 || (!regression && table.classes().size() < 2)) {
-    fail(ErrorKind::invalid_argument, "evaluate",
-         fmt::format("\"{}\" has {} rows and {} classes; two are needed", given.data,
-                     table.y().size(0), table.classes().size()));
-  }
+  require_two(given.data, table, regression);
   std::vector<Score> scores = regression
                                   ? std::vector<Score>{{"rmse"}, {"mae"}, {"r2"}}
                                   : std::vector<Score>{{"roc_auc"}, {"accuracy"}, {"log_loss"}};

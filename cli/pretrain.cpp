@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/prior_options.h"
 #include "cli/progress.h"
+#include "cli/table_scores.h"
 
 #include "causeway/train/pretrain_run.h"
 #include "causeway/runtime/threads.h"
@@ -27,6 +28,8 @@ struct PretrainOptions {
   std::string dtype;
   std::string stages;
   std::string folder;
+  std::vector<std::string> tables;  // to score on
+  std::string target = "target";
   double learning_rate = 0;
 };
 
@@ -87,6 +90,7 @@ nlohmann::ordered_json to_json(const train::RunResult& result) {
   json["loss"] = line.loss;
   json["datasets_per_second"] = line.datasets_per_second;
   json["prior_share"] = line.prior_share;
+  if (line.score.has_value()) json["score"] = *line.score;
   json["interrupted"] = result.interrupted;
   return json;
 }
@@ -110,6 +114,16 @@ bool pretrain(PretrainOptions& options) {
   if (options.learning_rate > 0) config.schedule.peak = options.learning_rate;
   options.run.folder = options.folder;
   if (options.run.steps == 0 && options.run.seconds == 0) options.run.steps = 1000;
+  std::vector<TableReader> tables;
+  for (const std::string& path : options.tables) {
+    tables.emplace_back(path, options.target, config.model.is_regression());
+    require_two(path, tables.back(), config.model.is_regression());
+  }
+  if (!tables.empty()) {
+    options.run.evaluate = [&](models::TabularTransformer& model) {
+      return mean_score(model, tables, 0);
+    };
+  }
   train::Pretrainer trainer(config, device, group);
   const bool tells = group.rank() == 0 && !options.prior.quiet;
   Progress progress("steps", !tells);
@@ -178,6 +192,11 @@ void add_pretrain(CLI::App& app) {
       ->check(CLI::IsMember({"f32", "bf16"}).description(""));
   count("--log-steps", options->run.log_steps, "Steps between lines [20]");
   count("--save-steps", options->run.save_steps, "Steps between checkpoints [one at the end]");
+  command->add_option("--evaluate", options->tables, "Tables to score the model on at the end")
+      ->type_name("CSV...");
+  command->add_option("--target", options->target, "Their column to be told [target]")
+      ->type_name("NAME");
+  count("--evaluate-steps", options->run.evaluate_steps, "Steps between scores, besides the end");
   command->add_flag("--detect-anomaly", options->config.detect_anomaly,
                     "Stop at the first number that is not finite, naming it; slow");
   command->callback([options] {

@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/log.h"
+#include "causeway/models/tabular_file.h"
 #include "causeway/train/interrupt.h"
 #include "causeway/train/run_log.h"
 
@@ -63,12 +64,13 @@ class Run {
       if (saves) save(false);
       begin();
     }
-    if (trainer_.step() > line_.step) {
-      close_line();
-      if (!interrupted_) score();
-      write_line();
-    }
+    const bool has_more = trainer_.step() > line_.step;
+    if (has_more) close_line();
+    const bool scores = options_.evaluate && !interrupted_ && !line_.score.has_value();
+    if (scores) score();
+    if (has_more || scores) write_line();
     if (saved_ != trainer_.step()) save(true);
+    write_model();
     group_.barrier();  // a launcher ends all when one has ended; the checkpoint is there by now
     return {line_, interrupted_};
   }
@@ -163,6 +165,14 @@ class Run {
       unless_full("this line of the log", [&] { log_->add(line_.step, numbers); });
     }
     tell_(line_);
+  }
+
+  // The weights to use, for who wants to predict with them.
+  void write_model() {
+    if (options_.folder.empty() || group_.rank() != 0) return;
+    trainer_.with_averaged_weights([&](models::TabularTransformer& model) {
+      models::save_tabular(options_.folder / "model.safetensors", model);
+    });
   }
 
   void save(bool is_last) {

@@ -68,6 +68,25 @@ class Runs(Folder):
         folder = self.train("run", steps=3, regression=True, classes=None)
         self.assertEqual(len(losses_of(folder)), 3)
 
+    def test_scores_and_the_model_to_use(self):
+        table = self.folder / "table.csv"
+        rows = [f"{i % 7},{i % 3},{'ab'[i % 2]}" for i in range(40)]
+        table.write_text("\n".join(["x,z,what", *rows]) + "\n")
+        out = self.folder / "run"
+        code, text, err = pretrain(out=out, steps=4, json=True, evaluate=table, target="what",
+                                   evaluate_steps=2)
+        self.assertEqual(code, 0, err)
+        lines = log_of(out)
+        self.assertEqual([line["step"] for line in lines if "score" in line], [2, 4])
+        self.assertEqual(json.loads(text)["score"], lines[-1]["score"])
+        self.assertTrue(0 <= lines[-1]["score"] <= 1)
+        model = str(out / "model.safetensors")
+        done = finish(start(["evaluate", str(table), "--target", "what", "--model", model]))
+        self.assertEqual(done[0], 0, done[2])
+        code, _, err = pretrain(steps=1, evaluate=table, target="who")
+        self.assertEqual(code, 3)
+        self.assertIn("who", err)
+
     def test_a_loss_that_is_not_finite(self):
         options = {"steps": 6, "learning_rate": 1e30, "warmup": 0}
         code, _, err = pretrain(out=self.folder / "a", save_steps=1, **options)

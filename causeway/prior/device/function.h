@@ -97,7 +97,7 @@ CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, TurnedCentres centre
                                         float p, float (&sum)[kMany][kRows]) {
   const float* from = of_device(centres.values + first);
 #if defined(__CUDA_ARCH__)
-#pragma unroll 2
+#pragma unroll 4
 #endif
   for (int c = 0; c < x.n_columns; ++c, from += centres.room) {
     const float* column = x.column(c) + row;

@@ -87,12 +87,11 @@ CAUSEWAY_HOST_DEVICE_CALL void singular_values_matrix(W& w, const MatrixShape& s
   const std::uint32_t site = w.next_site();
   const std::uint32_t u_site = w.next_site();
   if (w.arena.failed) return;
-  fill_normals(w, w.next_site(), v, static_cast<std::int64_t>(shape.n_batch) * k * shape.m);
   w.team.columns(shape.n_batch, [&](int batch, const auto& lanes) {
     draw_weights(lanes, w.draws, site, static_cast<std::uint32_t>(batch), k,
                  [&](int i) -> float& { return weights[batch * k + i]; });
   });
-  w.team.sync();
+  fill_normals(w, w.next_site(), v, static_cast<std::int64_t>(shape.n_batch) * k * shape.m);
   note(w.team, "u_site", u_site);
   note_array(w.team, "v", v, static_cast<std::int64_t>(shape.n_batch) * k * shape.m);
   note_array(w.team, "values", weights, static_cast<std::int64_t>(shape.n_batch) * k);

@@ -109,10 +109,26 @@ CAUSEWAY_HOST_DEVICE_CALL float number_at(const Draws& draws, Number name, const
   return stretch(draws.beta(law.a, law.b, site, at), range);
 }
 
+// A beta number that all who call ask for. Of a whole warp the even lanes draw one gamma number and
+// the odd lanes the other, in the time of one.
+CAUSEWAY_HOST_DEVICE_CALL float common_beta(const Draws& draws, Law law, std::uint32_t site) {
+#if defined(__CUDA_ARCH__)
+  if (__activemask() == 0xffffffffu) {
+    const bool odd = threadIdx.x % 2 == 1;
+    const float own = draws.log_gamma(at_least(odd ? law.b : law.a, 1e-6f), site, odd ? 1 : 0);
+    const float other = __shfl_xor_sync(0xffffffffu, own, 1);
+    return odd ? beta_of(other, own) : beta_of(own, other);
+  }
+#endif
+  return draws.beta(law.a, law.b, site, 0);
+}
+
 template <class W>
 CAUSEWAY_HOST_DEVICE float number(W& w, Number name, const Range& range,
                                   Mode mode = Mode::correlated) {
-  return number_at(w.draws, name, range, mode, w.next_site(), 0);
+  const std::uint32_t site = w.next_site();
+  if (mode == Mode::independent) return number_at(w.draws, name, range, mode, site, 0);
+  return stretch(common_beta(w.draws, law_of(w.draws, name), site), range);
 }
 
 // [low, high).

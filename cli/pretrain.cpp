@@ -195,8 +195,14 @@ void add_pretrain(CLI::App& app) {
   command->add_option("--evaluate", options->tables, "Tables to score the model on at the end")
       ->type_name("CSV...");
   command->add_option("--target", options->target, "Their column to be told [target]")
-      ->type_name("NAME");
-  count("--evaluate-steps", options->run.evaluate_steps, "Steps between scores, besides the end");
+      ->type_name("NAME")
+      ->needs("--evaluate");
+  command
+      ->add_option("--evaluate-steps", options->run.evaluate_steps,
+                   "Steps between scores, besides the one at the end")
+      ->type_name("N")
+      ->check(at_least_one())
+      ->needs("--evaluate");
   command->add_flag("--detect-anomaly", options->config.detect_anomaly,
                     "Stop at the first number that is not finite, naming it; slow");
   command->callback([options] {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstring>
 #include <mutex>
 
@@ -134,10 +135,15 @@ Tensor Prior::fill(std::span<const std::uint64_t> indices, std::span<const Batch
   } else {
     cuda::generate(current_stream(device_), *recipe_, config_.seed, out);
   }
-  const auto column = [&](std::int64_t at) { return info.slice(1, at, at + 1).to(DType::i64); };
-  const Tensor passed =
-      compare(CompareOp::equal, column(6), Scalar(static_cast<std::int64_t>(Verdict::accepted)));
-  const std::vector<Tensor> sizes = {column(0), column(1), where(passed, column(3), column(0))};
+  const auto column = [&](std::size_t offset) {
+    const auto at = static_cast<std::int64_t>(offset / sizeof(std::int32_t));
+    return info.slice(1, at, at + 1).to(DType::i64);
+  };
+  const Tensor n_rows = column(offsetof(DatasetInfo, n_rows));
+  const Tensor passed = compare(CompareOp::equal, column(offsetof(DatasetInfo, verdict)),
+                                Scalar(static_cast<std::int64_t>(Verdict::accepted)));
+  const std::vector<Tensor> sizes = {n_rows, column(offsetof(DatasetInfo, n_features)),
+                                     where(passed, column(offsetof(DatasetInfo, n_train)), n_rows)};
   return concatenate(sizes, 1);
 }
 

@@ -24,7 +24,7 @@ struct Result {
   double bandwidth = 0;      // bytes a second
   double flops = 0;          // a second
   double share_of_peak = 0;  // of the device's bandwidth, where that is known
-  double peak_gib = 0;       // most memory of the device's pool in use, where that was looked at
+  double peak_gib = 0;       // memory taken of the device, where that was looked at
 };
 
 // Times work queued on the current stream of `device`.

@@ -31,6 +31,7 @@ struct PretrainOptions {
   std::vector<std::string> tables;  // to score on
   std::string target = "target";
   double learning_rate = 0;
+  std::string decay = "constant";
 };
 
 models::TabularConfig model_of(const PretrainOptions& options) {
@@ -74,9 +75,10 @@ std::vector<train::RowStage> parse_stages(const std::string& text) {
 
 std::string describe(const train::RunLine& line) {
   std::string text = fmt::format(
-      "step {:>6}  {:>8.1f} s  loss {:.4f}  {:.0f} datasets/s  {:.2f} M tokens/s  prior {:.0f}%",
-      line.step, line.seconds, line.loss, line.datasets_per_second, line.tokens_per_second / 1e6,
-      100 * line.prior_share);
+      "step {:>6}  {:>8.1f} s  loss {:.4f}  {:.0f} datasets/s  {:.2f} M tokens/s", line.step,
+      line.seconds, line.loss, line.datasets_per_second, line.tokens_per_second / 1e6);
+  if (line.limit_share > 0) text += fmt::format(" ({:.0f}% of the limit)", 100 * line.limit_share);
+  text += fmt::format("  prior {:.0f}%", 100 * line.prior_share);
   if (line.score.has_value()) text += fmt::format("  score {:.4f}", *line.score);
   return text;
 }
@@ -114,6 +116,13 @@ bool pretrain(PretrainOptions& options) {
   if (options.learning_rate > 0) config.schedule.peak = options.learning_rate;
   options.run.folder = options.folder;
   if (options.run.steps == 0 && options.run.seconds == 0) options.run.steps = 1000;
+  if (options.decay != "constant") {
+    if (options.run.steps == 0) {
+      throw CLI::ValidationError("--decay", "a rate falls by steps; give --steps too");
+    }
+    config.schedule.decay = options.decay == "linear" ? optim::Decay::linear : optim::Decay::cosine;
+    config.schedule.total = options.run.steps;
+  }
   std::vector<TableReader> tables;
   for (const std::string& path : options.tables) {
     tables.emplace_back(path, options.target, config.model.is_regression());
@@ -185,6 +194,10 @@ void add_pretrain(CLI::App& app) {
   command->add_option("--warmup", options->config.schedule.warmup, "Steps to the peak [100]")
       ->type_name("N")
       ->check(at_least_zero());
+  command
+      ->add_option("--decay", options->decay, "Of the rate, to 0 at the last of --steps [constant]")
+      ->type_name("constant|linear|cosine")
+      ->check(CLI::IsMember({"constant", "linear", "cosine"}).description(""));
   command->add_flag("--muon,!--no-muon", options->config.muon,
                     "Muon for the matrices of layers, else AdamW for all [yes]");
   command->add_option("--dtype", options->dtype, "Of the weights [bf16 on a GPU, else f32]")

@@ -3,7 +3,7 @@ plain modules, bf16 autocast on a GPU, AdamW with clipped gradients.
 
     python3 bench/peers/pretrain.py torch-cuda|torch-compile|torch-cpu [--threads N]
 
-Prints one JSON object, as ops.py does, with the most memory in use beside the times. The data are
+Prints one JSON object, as ops.py does, with the memory taken of the device beside the times. The data are
 random tensors that lie on the device: ours makes its datasets within the time.
 """
 
@@ -128,7 +128,7 @@ def main():
         torch.cuda.reset_peak_memory_stats()
         ms = measure_cuda(torch, run)
         cases.append({"name": name, "ms": ms,
-                      "peak_gib": torch.cuda.max_memory_allocated() / 2**30})
+                      "peak_gib": torch.cuda.max_memory_reserved() / 2**30})
         del run
         torch.cuda.empty_cache()
     version = f"PyTorch {torch.__version__}" + (" compile" if compiled else "")

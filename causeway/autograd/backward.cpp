@@ -2,10 +2,14 @@
 // its own; among those that are ready the latest made goes first, so that the order is fixed.
 #include "causeway/autograd/node.h"
 #include "causeway/core/error.h"
+#include "causeway/core/log.h"
 #include "causeway/kernels/elementwise.h"
+#include "causeway/runtime/graph.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"
 
+#include <deque>
+#include <map>
 #include <queue>
 #include <unordered_map>
 #include <utility>
@@ -23,6 +27,27 @@ void add_in_place(const Tensor& sum, const Tensor& term) {
   kernels::binary(stream, kernels::BinaryOp::add, operand(sum, stream), operand(typed, stream),
                   operand(sum, stream));
 }
+
+// This thread's stream for what runs beside a walk.
+StreamView stream_beside(Device device) {
+  thread_local std::map<int, Stream> streams;
+  const StreamView stream = streams.try_emplace(device.index, device).first->second.view();
+  join_capture(stream);
+  return stream;
+}
+
+// Work that runs beside a walk.
+struct Aside {
+  StreamView stream;
+  std::vector<Tensor> reads;
+  std::optional<Event> end;
+
+  void finish() {
+    if (end.has_value()) return;
+    end.emplace(stream.device());
+    end->record(stream);
+  }
+};
 
 // A gradient on its way to one tensor.
 struct Pending {
@@ -42,6 +67,15 @@ class Walk {
     pending.waiting = 0;
     complete(*record);
   }
+  ~Walk() {
+    try {
+      join(0);
+    } catch (const std::exception& problem) {
+      logger::error(fmt::format("while leaving the walk back: {}", problem.what()));
+    }
+  }
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
 
   void run() {
     while (!ready_.empty()) {
@@ -49,9 +83,13 @@ class Walk {
       ready_.pop();
       visit(*node);
     }
+    join(0);
   }
 
  private:
+  // So much runs beside the walk at most: what it reads cannot be freed meanwhile.
+  static constexpr std::size_t kMostAside = 3;
+
   struct Entry {
     std::shared_ptr<Node> node;
     friend bool operator<(const Entry& a, const Entry& b) {
@@ -90,6 +128,15 @@ class Walk {
 
   void visit(Node& node);
 
+  // Has the walk wait for what runs beside it, but for the latest `most`.
+  void join(std::size_t most) {
+    for (; asides_.size() > most; asides_.pop_front()) {
+      Aside& first = asides_.front();
+      first.finish();
+      current_stream(first.stream.device()).wait(*first.end);
+    }
+  }
+
   // All uses of a tensor have given: its hooks run, a leaf keeps the sum, a node comes nearer.
   void complete(Record& record) {
     Pending& pending = pending_[&record];
@@ -109,14 +156,15 @@ class Walk {
     if (--state.waiting == 0) ready_.push({record.node});
   }
 
-  static void keep(Record& record, Pending& pending) {
+  void keep(Record& record, Pending& pending) {
     if (!pending.sum.has_value()) return;
-    if (record.gradient.has_value()) {
+    if (record.gradient.has_value()) {  // then nothing of it was made aside
       add_in_place(*record.gradient, *pending.sum);
     } else {
       // Memory that others see too must not become a gradient, which is added to in place.
       Tensor sum = std::move(*pending.sum);
       const bool alone = sum.storage().use_count() == 1 && sum.is_contiguous();
+      if (!alone) join(0);
       record.gradient = alone ? detach(sum) : detach(sum).clone();
     }
     pending.sum.reset();
@@ -152,6 +200,7 @@ class Walk {
   std::unordered_map<Record*, Pending> pending_;
   std::unordered_map<Node*, NodeState> nodes_;
   std::priority_queue<Entry> ready_;
+  std::deque<Aside> asides_;
 };
 
 // One rule's view of the walk.
@@ -169,6 +218,10 @@ class Walk::Pass : public Backward {
     return *found;
   }
 
+  std::optional<Tensor> gradient_if_any(int output) override {
+    return gradients_[static_cast<std::size_t>(output)];
+  }
+
   bool needs(int input) const override {
     return node_.inputs[static_cast<std::size_t>(input)] != nullptr;
   }
@@ -181,6 +234,34 @@ class Walk::Pass : public Backward {
                     record->name.empty() ? "" : " \"" + record->name + "\""),
         gradient, "the walk back stopped here");
     walk_.add(*record, gradient, node_);
+  }
+
+  std::optional<Tensor> take(int input) override {
+    const auto& record = node_.inputs[static_cast<std::size_t>(input)];
+    if (record == nullptr) return std::nullopt;
+    Pending& pending = walk_.pending_[record.get()];
+    pending.owned = false;
+    return std::exchange(pending.sum, std::nullopt);
+  }
+
+  StreamView aside(std::initializer_list<int> inputs, std::vector<Tensor> reads) override {
+    const Device device = reads.front().device();
+    const StreamView current = current_stream(device);
+    if (device.is_cpu() || internal::watching()) return current;
+    for (const int input : inputs) {
+      Record* record = node_.inputs[static_cast<std::size_t>(input)].get();
+      if (record == nullptr) continue;
+      const Pending& pending = walk_.pending_[record];
+      const bool only_here = record->node == nullptr && pending.waiting == 1 &&
+                             !pending.sum.has_value() && !record->gradient.has_value() &&
+                             record->hooks.empty();
+      if (!only_here) return current;
+    }
+    const StreamView stream = stream_beside(device);
+    stream.wait(current);
+    if (!walk_.asides_.empty()) walk_.asides_.back().finish();
+    walk_.asides_.push_back({stream, std::move(reads), std::nullopt});
+    return stream;
   }
 
   bool begins() const override {
@@ -213,6 +294,8 @@ void Walk::visit(Node& node) {
     Pass pass(*this, node, std::move(gradients));
     with_context(fmt::format("going back through {}", node.name), [&] { node.rule(pass); });
   }
+  if (!asides_.empty()) asides_.back().finish();
+  join(kMostAside);
   // The rule's memory goes before the inputs' turn comes.
   std::vector<std::shared_ptr<Record>> inputs = node.inputs;
   if (!retain_) {

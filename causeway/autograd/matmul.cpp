@@ -4,10 +4,13 @@
 #include "causeway/core/error.h"
 #include "causeway/kernels/matmul.h"
 #include "causeway/kernels/matmul_layout.h"
+#include "causeway/kernels/reduce.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/matmul.h"
 #include "causeway/tensor/operand.h"
 #include "causeway/tensor/reduce.h"
+
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -35,8 +38,11 @@ Tensor matrix_gradient_b(const Tensor& a, const Tensor& g, const Shape& shape) {
 struct Extras {
   const Tensor* bias = nullptr;
   const Tensor* aux = nullptr;
-  const Tensor* bias_gradient = nullptr;
 };
+
+Tensor readable(const Tensor& x) {
+  return kernels::is_matrix(operand(x, current_stream(x.device()))) ? x : x.clone();
+}
 
 // epilogue(a b) of matrices; zeros where there is nothing to sum.
 Tensor product(Epilogue epilogue, const Tensor& a, const Tensor& b, const Extras& extras = {}) {
@@ -46,26 +52,72 @@ Tensor product(Epilogue epilogue, const Tensor& a, const Tensor& b, const Extras
                    zeros({1, b.size(1)}, a.dtype(), a.device()), extras);
   }
   const StreamView stream = current_stream(a.device());
-  const auto readable = [&](const Tensor& x) {
-    return kernels::is_matrix(operand(x, stream)) ? x : x.clone();
-  };
   const auto maybe = [&](const Tensor* x) {
     return x == nullptr ? kernels::Operand() : operand(*x, stream);
   };
   const Tensor left = readable(a);
   const Tensor right = readable(b);
   Tensor out = Tensor::empty({a.size(0), b.size(1)}, a.dtype(), a.device());
-  if (out.numel() == 0) {
-    if (extras.bias_gradient != nullptr) {
-      extras.bias_gradient->copy_from(zeros({}, a.dtype(), a.device()));
-    }
-    return out;
-  }
+  if (out.numel() == 0) return out;
   kernels::linear(stream, epilogue, operand(left, stream), operand(right, stream),
-                  maybe(extras.bias), maybe(extras.aux), maybe(extras.bias_gradient),
-                  operand(out, stream), allow_tf32());
+                  maybe(extras.bias), maybe(extras.aux), operand(out, stream), allow_tf32());
   return out;
 }
+
+// Gives input 0, of `shape`, the product g weight: with what it was given before in one pass.
+void give_product(Backward& walk, const Tensor& g, const Tensor& weight, const Shape& shape) {
+  const std::optional<Tensor> before = walk.take(0);
+  if (!before.has_value() || g.numel() == 0 || weight.numel() == 0) {
+    if (before.has_value()) walk.give(0, *before);
+    return walk.give(0, product(Epilogue::none, g, weight).reshape(shape));
+  }
+  const Tensor added = before->reshape({g.size(0), weight.size(1)});
+  const Tensor sum = causeway::matmul_add(1, g, weight, 1, added);
+  walk.give(0, sum.reshape(shape));
+}
+
+// A linear layer of contiguous rows, as its rule sees it: of its gradients, those of the parameters
+// are made beside the walk.
+class ParameterGradients {
+ public:
+  // Of a weight that is input `at` and, where there is one, a bias that is input `at + 1`. Whatever
+  // else the rule queues comes after this.
+  ParameterGradients(Backward& walk, int at, bool has_bias, const Tensor& g, const Tensor& rows)
+      : walk_(walk), at_(at), g_(g), rows_(rows), stream_(current_stream(g.device())) {
+    const bool bias = has_bias && walk.needs(at + 1);
+    const bool empty = g.numel() == 0 || rows.numel() == 0;
+    const auto make = empty ? zeros : Tensor::empty;
+    if (walk.needs(at)) weight_ = make({g.size(1), rows.size(1)}, g.dtype(), g.device());
+    if (bias) bias_ = make({g.size(1)}, g.dtype(), g.device());
+    if (empty || (!weight_.has_value() && !bias)) return;
+    stream_ = bias ? walk.aside({at, at + 1}, {g, rows}) : walk.aside({at}, {g, rows});
+  }
+
+  void give() {
+    // The walk keeps what is read and written from reuse, whatever stream that happens on.
+    const auto of = [](const Tensor& x) { return operand(x, current_stream(x.device())); };
+    const bool empty = g_.numel() == 0 || rows_.numel() == 0;
+    if (weight_.has_value() && !empty) {
+      kernels::linear(stream_, Epilogue::none, of(g_.transpose()), of(rows_), {}, {}, of(*weight_),
+                      allow_tf32());
+    }
+    if (bias_.has_value() && !empty) {
+      kernels::reduce(stream_, kernels::ReduceOp::sum, of(g_), of(*bias_),
+                      {1, g_.size(0), g_.size(1)});
+    }
+    if (weight_.has_value()) walk_.give(at_, *std::exchange(weight_, std::nullopt));
+    if (bias_.has_value()) walk_.give(at_ + 1, *std::exchange(bias_, std::nullopt));
+  }
+
+ private:
+  Backward& walk_;
+  int at_;
+  Tensor g_;
+  Tensor rows_;
+  std::optional<Tensor> weight_;
+  std::optional<Tensor> bias_;
+  StreamView stream_;
+};
 
 Shape with_last(Shape shape, std::int64_t size) {
   shape[shape.size() - 1] = size;
@@ -123,16 +175,15 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   const Tensor out =
       product(added != nullptr ? Epilogue::bias : Epilogue::none, rows, weight.transpose(), extras)
           .reshape(with_last(x.shape(), weight.size(0)));
-  const auto rule = [rows, weight = detach(weight), shape = x.shape()](Backward& walk) {
+  const bool has_bias = added != nullptr;
+  const auto rule = [rows, weight = detach(weight), shape = x.shape(), has_bias](Backward& walk) {
     const Tensor g = rows_of(walk.gradient().contiguous());
-    if (walk.needs(0)) walk.give(0, product(Epilogue::none, g, weight).reshape(shape));
-    if (walk.needs(1)) walk.give(1, product(Epilogue::none, g.transpose(), rows));
+    ParameterGradients parameters(walk, 1, has_bias, g, rows);
+    if (walk.needs(0)) give_product(walk, g, weight, shape);
+    parameters.give();
   };
-  if (added == nullptr) return record("linear", out, {&x, &weight}, rule);
-  return record("linear", out, {&x, &weight, added}, [rule](Backward& walk) {
-    rule(walk);
-    if (walk.needs(2)) walk.give(2, causeway::sum(rows_of(walk.gradient().contiguous()), {0}));
-  });
+  if (!has_bias) return record("linear", out, {&x, &weight}, rule);
+  return record("linear", out, {&x, &weight, added}, rule);
 }
 
 Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
@@ -143,26 +194,24 @@ Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
   const Tensor second_bias = bias_out.contiguous();
   Tensor before = Tensor::empty({rows.size(0), weight_in.size(0)}, x.dtype(), x.device());
   const Tensor hidden =
-      product(Epilogue::bias_gelu, rows, weight_in.transpose(), {&first_bias, &before, nullptr});
+      product(Epilogue::bias_gelu, rows, weight_in.transpose(), {&first_bias, &before});
   require_linear("mlp", hidden, weight_out, &bias_out);
   const Tensor out =
-      product(Epilogue::bias, hidden, weight_out.transpose(), {&second_bias, nullptr, nullptr})
+      product(Epilogue::bias, hidden, weight_out.transpose(), {&second_bias, nullptr})
           .reshape(with_last(x.shape(), weight_out.size(0)));
-  return record("mlp", out, {&x, &weight_in, &bias_in, &weight_out, &bias_out},
-                [rows, before, hidden, weight_in = detach(weight_in),
-                 weight_out = detach(weight_out), shape = x.shape()](Backward& walk) {
-                  const Tensor g = rows_of(walk.gradient().contiguous());
-                  if (walk.needs(3)) walk.give(3, product(Epilogue::none, g.transpose(), hidden));
-                  if (walk.needs(4)) walk.give(4, causeway::sum(g, {0}));
-                  if (!walk.needs(0) && !walk.needs(1) && !walk.needs(2)) return;
-                  Tensor bias_gradient = Tensor::empty({weight_in.size(0)}, g.dtype(), g.device());
-                  const Tensor inner = product(Epilogue::gelu_gradient, g, weight_out,
-                                               {nullptr, &before, &bias_gradient});
-                  if (walk.needs(2)) walk.give(2, bias_gradient);
-                  if (walk.needs(1)) walk.give(1, product(Epilogue::none, inner.transpose(), rows));
-                  if (walk.needs(0))
-                    walk.give(0, product(Epilogue::none, inner, weight_in).reshape(shape));
-                });
+  return record(
+      "mlp", out, {&x, &weight_in, &bias_in, &weight_out, &bias_out},
+      [rows, before, hidden, weight_in = detach(weight_in), weight_out = detach(weight_out),
+       shape = x.shape()](Backward& walk) {
+        const Tensor g = rows_of(walk.gradient().contiguous());
+        ParameterGradients outer(walk, 3, true, g, hidden);
+        if (!walk.needs(0) && !walk.needs(1) && !walk.needs(2)) return outer.give();
+        const Tensor slopes = product(Epilogue::gelu_gradient, g, weight_out, {nullptr, &before});
+        outer.give();
+        ParameterGradients inner(walk, 1, true, slopes, rows);
+        if (walk.needs(0)) give_product(walk, slopes, weight_in, shape);
+        inner.give();
+      });
 }
 
 }  // namespace causeway::autograd

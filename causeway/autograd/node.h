@@ -27,6 +27,8 @@ struct Node {
 };
 
 namespace internal {
+// Whether this thread is in the scope of a DetectAnomaly.
+bool watching();
 // Throws in the scope of a DetectAnomaly where `values` are not all finite.
 void check_finite(std::string_view what, const Tensor& values, const std::string& from);
 }  // namespace internal

@@ -130,13 +130,14 @@ AddNorm run_norm(const char* name, NormCall call) {
   const auto rule = [=](Backward& walk) {
     const Tensor g = dense(walk.gradient(0));
     std::optional<Tensor> sum_gradient;
-    if (two) sum_gradient = dense(walk.gradient(1));
+    if (two) sum_gradient = maybe_dense(walk.gradient_if_any(1));
     const Tensor x_gradient = Tensor::empty(sum.shape(), sum.dtype(), sum.device());
     std::optional<Tensor> weight_gradient;
     std::optional<Tensor> bias_gradient;
     const Shape columns{how.n_columns};
-    if (at_weight >= 0) weight_gradient = zeros(columns, sum.dtype(), sum.device());
-    if (at_bias >= 0) bias_gradient = zeros(columns, sum.dtype(), sum.device());
+    const auto make = g.numel() > 0 ? Tensor::empty : zeros;
+    if (at_weight >= 0) weight_gradient = make(columns, sum.dtype(), sum.device());
+    if (at_bias >= 0) bias_gradient = make(columns, sum.dtype(), sum.device());
     const StreamView on = current_stream(sum.device());
     if (g.numel() > 0) {
       kernels::norm_gradient(on, how, operand(sum, on), maybe(weight, on), operand(mean, on),

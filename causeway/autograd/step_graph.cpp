@@ -61,7 +61,10 @@ std::vector<Tensor> StepGraph::operator()(const std::vector<Tensor>& inputs) {
     } else {
       if (!entry.graph.has_value()) {
         entry.results.clear();
-        entry.graph.emplace(Graph::capture(*stream_, run));
+        const auto other = std::find_if(recordings_.begin(), recordings_.end(),
+                                        [](const Recording& of) { return of.graph.has_value(); });
+        const Graph* shares = other != recordings_.end() ? &*other->graph : nullptr;
+        entry.graph.emplace(Graph::capture(*stream_, run, shares));
       }
       entry.graph->replay(*stream_);
     }

@@ -148,6 +148,8 @@ void note(const char* name, std::span<Tensor> results, std::span<const Tensor* c
   }
 }
 
+bool watching() { return anomaly_on; }
+
 void check_finite(std::string_view what, const Tensor& values, const std::string& from) {
   if (!anomaly_on || !is_floating(values.dtype()) || values.numel() == 0) return;
   if (all(predicate(PredicateOp::is_finite, values)).item_integer() != 0) return;

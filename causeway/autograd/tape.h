@@ -40,10 +40,19 @@ class Backward {
   virtual ~Backward() = default;
   // The gradient of a result; zeros where nothing depended on it.
   virtual Tensor gradient(int output = 0) = 0;
+  // The same; none where nothing depended on it.
+  virtual std::optional<Tensor> gradient_if_any(int output) = 0;
   // Whether the gradient of an input is wanted at all.
   virtual bool needs(int input) const = 0;
   // Adds to the gradient of an input: of its shape; its dtype is brought about here.
   virtual void give(int input, const Tensor& gradient) = 0;
+  // Takes away what others gave an input so far, for a rule that gives it back with its own share
+  // added, as products do on their way.
+  virtual std::optional<Tensor> take(int input) = 0;
+  // A stream for work that only leaves among `inputs` wait for, if those are all of them: that work
+  // then runs beside the rest of the walk. It reads `reads`, which are kept until it is done, and
+  // writes tensors made before this call. Where there is no such stream, the current one.
+  virtual StreamView aside(std::initializer_list<int> inputs, std::vector<Tensor> reads) = 0;
   // Whether the gradient of the only result is the plain 1 that backward() began with.
   virtual bool begins() const = 0;
 };

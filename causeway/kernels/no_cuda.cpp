@@ -69,13 +69,15 @@ CAUSEWAY_ABSENT(convolution_weight_gradient, const Convolution&, const Operand&,
 CAUSEWAY_ABSENT(pool, const Pooling&, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(pool_gradient, const Pooling&, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(linear, Epilogue, const Operand&, const Operand&, const Operand&, const Operand&,
-                const Operand&, const Operand&, bool)
+                const Operand&, bool)
 CAUSEWAY_ABSENT(attention, const Attention&, const Operand&, const Operand&, const Operand&,
                 const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(attention_gradient, const Attention&, const Operand&, const Operand&,
                 const Operand&, const Operand&, const Operand&, const Operand&, const Operand&,
                 const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(matmul, const Operand&, const Operand&, const Operand&, bool)
+CAUSEWAY_ABSENT(matmul_add, double, const Operand&, const Operand&, double, const Operand&,
+                const Operand&, bool)
 CAUSEWAY_ABSENT(softmax, SoftmaxOp, const Operand&, const Operand&, std::int64_t, std::int64_t)
 CAUSEWAY_ABSENT(softmax_gradient, SoftmaxOp, const Operand&, const Operand&, const Operand&,
                 std::int64_t, std::int64_t)

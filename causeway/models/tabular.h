@@ -33,6 +33,10 @@ struct TabularConfig {
   std::int64_t outputs() const { return is_regression() ? bins : classes; }
   kernels::TableInputs inputs() const;
 
+  // What products and attention of a training step take on tables of so many rows, half of them
+  // known: forward, and twice that backward.
+  double step_flops(std::int64_t tables, std::int64_t rows, std::int64_t features) const;
+
   // Throws invalid_argument where it cannot be.
   void check() const;
   // "default", "nanotabpfn" or "speedrun".

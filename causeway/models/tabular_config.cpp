@@ -16,6 +16,26 @@ kernels::TableInputs TabularConfig::inputs() const {
   return made;
 }
 
+double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
+                                 std::int64_t features) const {
+  const auto w = static_cast<double>(width);
+  const auto mlp = 4 * w * static_cast<double>(hidden);
+  const double qkv = 6 * w * w;
+  const double behind = projection ? 2 * w * w : 0;
+  const auto columns = static_cast<double>(features + 1);
+  const double seen = static_cast<double>(rows) / 2 + static_cast<double>(thinking);
+  const double among_columns = qkv + 4 * w * columns;
+  const double the_rest = behind + qkv + 4 * w * seen + behind + mlp;
+  const double all_rows = static_cast<double>(tables * (rows + thinking));
+  // In the last layer only the target's token goes on, unless all are read.
+  const double last_columns = mean_readout ? columns : 1;
+  const auto n_layers = static_cast<double>(layers);
+  double forward = all_rows * columns * n_layers * among_columns;
+  forward += all_rows * ((n_layers - 1) * columns + last_columns) * the_rest;
+  forward += all_rows * 2 * static_cast<double>(hidden * (width + outputs()));
+  return 3 * forward;
+}
+
 void TabularConfig::check() const {
   const auto refuse = [](const std::string& why) {
     fail(ErrorKind::invalid_argument, "tabular transformer", why);

@@ -3,6 +3,7 @@
 #include "causeway/kernels/optimize.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
+#include "causeway/tensor/indexing.h"
 #include "causeway/tensor/matmul.h"
 #include "causeway/tensor/reduce.h"
 
@@ -25,43 +26,46 @@ Tensor number(const Tensor& control, kernels::Control which) {
 
 }  // namespace
 
-Tensor orthogonalize(const Tensor& matrix, int iterations, double epsilon) {
-  const bool tall = matrix.size(0) > matrix.size(1);
-  const DType inner = matrix.device().is_cuda() ? DType::bf16 : matrix.dtype();
+Tensor orthogonalize(const Tensor& matrices, int iterations, double epsilon) {
+  const bool tall = matrices.size(-2) > matrices.size(-1);
+  const DType inner = matrices.device().is_cuda() ? DType::bf16 : matrices.dtype();
   // The smaller side's products are taken.
-  Tensor x = tall ? matrix.transpose() : matrix;
-  const Tensor norm = sqrt(sum(unary(UnaryOp::square, x)));
+  Tensor x = tall ? matrices.transpose() : matrices;
+  const Tensor norm = sqrt(sum(unary(UnaryOp::square, x), {-2, -1}, true));
   x = (x / binary(BinaryOp::maximum, norm, Scalar(epsilon))).to(inner);
   for (int i = 0; i < iterations; ++i) {
     const Tensor gram = matmul(x, x.transpose());
-    const Tensor mix = gram * Scalar(kB) + matmul(gram, gram) * Scalar(kC);
-    x = x * Scalar(kA) + matmul(mix, x);
+    const Tensor mix = matmul_add(kC, gram, gram, kB, gram);
+    x = matmul_add(1, mix, x, kA, x);
   }
-  x = x.to(matrix.dtype());
+  x = x.to(matrices.dtype());
   return tall ? x.transpose() : x;
 }
 
-void muon_step(const MuonStep& how, const Tensor& parameter, const Tensor& gradient,
-               const Tensor& velocity, const std::optional<Tensor>& master, const Tensor& control) {
+void muon_step(const MuonStep& how, std::span<const Tensor> parameters,
+               std::span<const Tensor> gradients, const Tensor& velocity,
+               const std::optional<Tensor>& master, const Tensor& control) {
   using kernels::Control;
   const DType wide = velocity.dtype();
   const Tensor skip = compare(CompareOp::not_equal, number(control, Control::skip), Scalar(0.0));
   const Tensor rate = number(control, Control::learning_rate).to(wide) * Scalar(how.rate_factor);
-  const Tensor slope = gradient.to(wide) * number(control, Control::gradient_scale).to(wide);
+  const Tensor slope =
+      stack(gradients).to(wide) * number(control, Control::gradient_scale).to(wide);
   const Tensor moved = velocity + (slope - velocity) * Scalar(1 - how.momentum);
   const Tensor ahead = how.nesterov ? slope + (moved - slope) * Scalar(how.momentum) : moved;
   const Tensor direction = orthogonalize(ahead, how.iterations, how.epsilon);
-  const double shape = static_cast<double>(parameter.size(0)) /
-                       static_cast<double>(std::max<std::int64_t>(parameter.size(1), 1));
+  const double shape = static_cast<double>(velocity.size(-2)) /
+                       static_cast<double>(std::max<std::int64_t>(velocity.size(-1), 1));
   const double stretch = std::sqrt(std::max(1.0, shape));
-  const Tensor& kept = master.has_value() ? *master : parameter;
+  const Tensor kept = master.has_value() ? *master : stack(parameters);
   const Tensor decayed = kept - kept * (rate * Scalar(how.weight_decay));
   const Tensor stepped = decayed - direction * (rate * Scalar(stretch));
   // What is to be skipped is written over with itself.
   velocity.copy_from(where(skip, velocity, moved));
   const Tensor result = where(skip, kept, stepped);
   if (master.has_value()) master->copy_from(result);
-  parameter.copy_from(result);
+  std::int64_t at = 0;
+  for (const Tensor& parameter : parameters) parameter.copy_from(result.select(0, at++));
 }
 
 }  // namespace causeway::optim

@@ -4,6 +4,7 @@
 #include "causeway/optim/muon.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
+#include "causeway/tensor/indexing.h"
 #include "causeway/tensor/operand.h"
 
 #include <algorithm>
@@ -122,7 +123,38 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
     }
     group.entries.push_back(std::move(entry));
   }
+  if (options.algorithm == Algorithm::muon) stack_matrices(group);
   groups_.push_back(std::move(group));
+}
+
+void Optimizer::stack_matrices(Group& group) {
+  for (std::size_t i = 0; i < group.entries.size(); ++i) {
+    const Tensor& matrix = group.entries[i].parameter;
+    const auto alike = [&](const Stack& stack) {
+      const Tensor& other = group.entries[stack.entries.front()].parameter;
+      return other.shape() == matrix.shape() && other.dtype() == matrix.dtype();
+    };
+    auto found = std::find_if(group.stacks.begin(), group.stacks.end(), alike);
+    if (found == group.stacks.end()) found = group.stacks.insert(found, Stack());
+    found->entries.push_back(i);
+  }
+  const MemoryScope scope("optimizer");
+  for (Stack& stack : group.stacks) {
+    std::vector<Tensor> velocities;
+    std::vector<Tensor> masters;
+    for (const std::size_t i : stack.entries) {
+      velocities.push_back(group.entries[i].states[0]);
+      if (group.entries[i].master.has_value()) masters.push_back(*group.entries[i].master);
+    }
+    stack.velocity = causeway::stack(velocities);
+    if (!masters.empty()) stack.master = causeway::stack(masters);
+    std::int64_t at = 0;
+    for (const std::size_t i : stack.entries) {
+      group.entries[i].states[0] = stack.velocity.select(0, at);
+      if (!masters.empty()) group.entries[i].master = stack.master->select(0, at);
+      ++at;
+    }
+  }
 }
 
 void Optimizer::set_learning_rate(double rate) {
@@ -202,18 +234,35 @@ void Optimizer::step_fused(const Group& group, StreamView stream) const {
 }
 
 void Optimizer::step_muon(const Group& group) const {
-  for (const Entry& entry : group.entries) {
-    const std::optional<Tensor> gradient = autograd::gradient_of(entry.parameter);
-    if (!gradient.has_value()) continue;
-    MuonStep how;
-    how.momentum = group.options.momentum;
-    how.weight_decay = group.options.weight_decay;
-    how.rate_factor = group.options.rate_factor;
-    how.epsilon = group.options.epsilon;
-    how.nesterov = group.options.nesterov;
-    how.iterations = group.options.newton_schulz_steps;
-    muon_step(how, autograd::detach(entry.parameter), *gradient, entry.states[0], entry.master,
-              control_);
+  MuonStep how;
+  how.momentum = group.options.momentum;
+  how.weight_decay = group.options.weight_decay;
+  how.rate_factor = group.options.rate_factor;
+  how.epsilon = group.options.epsilon;
+  how.nesterov = group.options.nesterov;
+  how.iterations = group.options.newton_schulz_steps;
+  for (const Stack& stack : group.stacks) {
+    std::vector<Tensor> parameters;
+    std::vector<Tensor> gradients;
+    std::vector<const Entry*> stepped;
+    for (const std::size_t i : stack.entries) {
+      const Entry& entry = group.entries[i];
+      const std::optional<Tensor> gradient = autograd::gradient_of(entry.parameter);
+      if (!gradient.has_value()) continue;
+      parameters.push_back(autograd::detach(entry.parameter));
+      gradients.push_back(*gradient);
+      stepped.push_back(&entry);
+    }
+    if (stepped.size() == stack.entries.size()) {
+      muon_step(how, parameters, gradients, stack.velocity, stack.master, control_);
+      continue;
+    }
+    for (std::size_t i = 0; i < stepped.size(); ++i) {  // those without a gradient stay
+      std::optional<Tensor> master;
+      if (stepped[i]->master.has_value()) master = stepped[i]->master->unsqueeze(0);
+      muon_step(how, {&parameters[i], 1}, {&gradients[i], 1}, stepped[i]->states[0].unsqueeze(0),
+                master, control_);
+    }
   }
 }
 

@@ -86,9 +86,16 @@ class Optimizer {
     std::vector<Tensor> states;
     std::optional<Tensor> master;
   };
+  // Matrices of one shape that muon steps together; their entries' states are parts of these.
+  struct Stack {
+    std::vector<std::size_t> entries;
+    Tensor velocity;
+    std::optional<Tensor> master;
+  };
   struct Group {
     GroupOptions options;
     std::vector<Entry> entries;
+    std::vector<Stack> stacks = {};
   };
 
   Tensor control(kernels::Control which) const;
@@ -96,6 +103,7 @@ class Optimizer {
   bool watches_norm() const { return options_.max_norm > 0 || scales_; }
   void measure_gradients(StreamView stream);
   void step_fused(const Group& group, StreamView stream) const;
+  static void stack_matrices(Group& group);
   void step_muon(const Group& group) const;
   bool has_averages() const;
   void swap_average(bool to_average);

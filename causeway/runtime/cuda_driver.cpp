@@ -92,6 +92,18 @@ std::string driver_version() {
   return version_text(version);
 }
 
+// Products of halves, summed in f32, that a multiprocessor's tensor cores do a clock; 0 if unknown.
+double products_a_clock(int major, int minor) {
+  switch (10 * major + minor) {
+    case 80: return 1024;
+    case 86:
+    case 89: return 512;
+    case 90: return 2048;
+    case 100: return 4096;
+    default: return 0;
+  }
+}
+
 DeviceInfo describe(int device) {
   const DeviceScope scope(device);
   cudaDeviceProp properties{};
@@ -108,6 +120,8 @@ DeviceInfo describe(int device) {
   // Two transfers a clock over a bus counted in bits.
   info.peak_bandwidth =
       2.0 * info.memory_clock_mhz * 1e6 * attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
+  const double products = products_a_clock(properties.major, properties.minor);
+  info.peak_flops = 2 * products * info.multiprocessors * info.clock_mhz * 1e6;
   return info;
 }
 

@@ -33,6 +33,7 @@ struct DeviceInfo {
   int memory_clock_mhz = 0;
   std::size_t l2_bytes = 0;
   double peak_bandwidth = 0;  // bytes a second; 0 where unknown
+  double peak_flops = 0;      // of products of halves a second, at `clock_mhz`; 0 where unknown
 };
 
 // The CPU, then every CUDA device.

@@ -3,8 +3,8 @@
 
 #include "causeway/runtime/stream.h"
 
-#include <cstdint>
 #include <functional>
+#include <memory>
 
 struct CUgraphExec_st;
 
@@ -12,13 +12,20 @@ namespace causeway {
 
 // Whether this thread is inside Graph::capture.
 bool capturing();
+// Has memory that is allocated on `other` belong to this thread's capture, as that of the captured
+// stream does; nothing outside of one. For a stream that waits for the captured one, and that this
+// one waits for before the end.
+void join_capture(StreamView other);
 
 class Graph {
  public:
   // Runs `body` once, recording what it queues on `stream` (made current meanwhile) instead of
   // running it. Tensors made inside keep their addresses while the graph lives; tensors made
   // outside and used inside must outlive it. `body` must not wait for the device.
-  static Graph capture(StreamView stream, const std::function<void()>& body);
+  // A graph that is given another takes the memory that one left free, so that both together need
+  // no more than the larger: their replays must not overlap.
+  static Graph capture(StreamView stream, const std::function<void()>& body,
+                       const Graph* shares = nullptr);
 
   ~Graph();
   Graph(Graph&& other) noexcept;
@@ -29,9 +36,11 @@ class Graph {
 
  private:
   Graph() = default;
+  struct Memory;
+
   Device device_;
   CUgraphExec_st* handle_ = nullptr;
-  std::uint64_t memory_ = 0;  // the capture's memory in the device's pool
+  std::shared_ptr<Memory> memory_;
 };
 
 }  // namespace causeway

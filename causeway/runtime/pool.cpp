@@ -127,17 +127,31 @@ void Pool::set_guarded(bool guarded) {
   state_->guarded = guarded;
 }
 
-std::uint64_t Pool::begin_capture(StreamView stream) {
+std::uint64_t Pool::begin_capture(StreamView stream, std::uint64_t capture) {
   const std::lock_guard lock(state_->mutex);
-  const std::uint64_t capture = state_->next_capture++;
+  if (capture == 0) capture = state_->next_capture++;
   state_->captures.emplace_back(stream.handle(), capture);
   return capture;
 }
 
+void Pool::join_capture(StreamView stream, StreamView other) {
+  const std::lock_guard lock(state_->mutex);
+  auto& captures = state_->captures;
+  const auto of = [&](StreamView view) {
+    return std::find_if(captures.begin(), captures.end(),
+                        [&](const auto& entry) { return entry.first == view.handle(); });
+  };
+  if (of(other) == captures.end()) captures.emplace_back(other.handle(), of(stream)->second);
+}
+
 void Pool::end_capture(StreamView stream) {
   const std::lock_guard lock(state_->mutex);
-  std::erase_if(state_->captures,
-                [&](const auto& entry) { return entry.first == stream.handle(); });
+  auto& captures = state_->captures;
+  const auto found = std::find_if(captures.begin(), captures.end(), [&](const auto& entry) {
+    return entry.first == stream.handle();
+  });
+  const std::uint64_t capture = found->second;
+  std::erase_if(captures, [&](const auto& entry) { return entry.second == capture; });
   for (PendingFree& entry : state_->pending) {
     for (std::size_t i = 0; i < entry.fences.size(); ++i) {
       const StreamView other = entry.block->other_streams[i];

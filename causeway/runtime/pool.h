@@ -105,7 +105,10 @@ class Pool {
 
   // From begin to end, allocations on `stream` come from memory of their own, which keeps its
   // addresses until the capture is dropped: what a replayed graph needs.
-  std::uint64_t begin_capture(StreamView stream);
+  // A capture that is named is gone on with: what is free of its memory is taken again.
+  std::uint64_t begin_capture(StreamView stream, std::uint64_t capture = 0);
+  // The same for `other`, until the capture on `stream` ends.
+  void join_capture(StreamView stream, StreamView other);
   void end_capture(StreamView stream);
   void drop_capture(std::uint64_t capture);
 

@@ -4,6 +4,7 @@
 #include "causeway/kernels/matmul.h"
 #include "causeway/kernels/matmul_layout.h"
 #include "causeway/tensor/create.h"
+#include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"
 
 #include <atomic>
@@ -74,6 +75,34 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     kernels::matmul(stream, operand(left, stream), operand(right, stream), operand(out, stream),
                     allow_tf32());
   }
+  return out;
+}
+
+Tensor matmul_add(double of_product, const Tensor& a, const Tensor& b, double of_added,
+                  const Tensor& added) {
+  require_same_device("matmul_add", a, b);
+  require_same_device("matmul_add", a, added);
+  const bool batched = a.n_dims() >= 2 && b.n_dims() == a.n_dims() &&
+                       batch_shape(a) == batch_shape(b) && a.size(-1) == b.size(-2);
+  const bool fits = batched &&
+                    added.shape() == with_matrix(batch_shape(a), a.size(-2), b.size(-1)) &&
+                    is_floating(a.dtype()) && b.dtype() == a.dtype() && added.dtype() == a.dtype();
+  if (!fits) {
+    fail(ErrorKind::shape_mismatch, "matmul_add",
+         fmt::format("{} of {}, {} of {} and {} of {}: expected (…, m, k), (…, k, n) and "
+                     "(…, m, n) of one floating type",
+                     to_string(a.shape()), to_string(a.dtype()), to_string(b.shape()),
+                     to_string(b.dtype()), to_string(added.shape()), to_string(added.dtype())));
+  }
+  Tensor out = Tensor::empty(added.shape(), added.dtype(), added.device());
+  if (out.numel() == 0) return out;
+  if (a.size(-1) == 0) return added * Scalar(of_added);
+  const Tensor left = readable(a);
+  const Tensor right = readable(b);
+  const Tensor dense = added.contiguous();
+  const StreamView stream = current_stream(a.device());
+  kernels::matmul_add(stream, of_product, operand(left, stream), operand(right, stream), of_added,
+                      operand(dense, stream), operand(out, stream), allow_tf32());
   return out;
 }
 

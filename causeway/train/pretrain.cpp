@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -50,10 +52,13 @@ void add_groups(optim::Optimizer& optimizer, const PretrainConfig& config,
   muon.momentum = 0.95;
   muon.nesterov = true;
   muon.weight_decay = 10 * config.weight_decay;
+  std::map<std::int64_t, std::vector<Tensor>> by_length;
   for (const Tensor& matrix : model.matrices()) {
-    const std::int64_t longer = std::max(matrix.size(0), matrix.size(1));
+    by_length[std::max(matrix.size(0), matrix.size(1))].push_back(matrix);
+  }
+  for (const auto& [longer, matrices] : by_length) {
     muon.rate_factor = config.muon_factor * std::sqrt(static_cast<double>(longer));
-    optimizer.add_group({matrix}, muon);
+    optimizer.add_group(matrices, muon);
   }
 }
 
@@ -109,6 +114,7 @@ void Pretrainer::advance() {
     graph_({tables.x, tables.y, tables.sizes});
   }
   n_tokens_ += config_.batch * tables.x.size(1) * (tables.x.size(2) + 1);
+  n_flops_ += config_.model.step_flops(tables.x.size(0), tables.x.size(1), tables.x.size(2));
   ++step_;
   ++n_losses_;
   if (config_.average > 0 && step_ % config_.average_steps == 0) {
@@ -193,6 +199,7 @@ void Pretrainer::restore(const Snapshot& snapshot) {
   step_ = snapshot.step;
   forget_losses();
   n_tokens_ = 0;
+  n_flops_ = 0;
 }
 
 void Pretrainer::check_fit(const PretrainConfig& of_snapshot) const {

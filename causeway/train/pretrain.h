@@ -78,6 +78,8 @@ class Pretrainer {
   // Cells (rows times columns, the target among them) of the tables since the last call, padding
   // included, over all ranks.
   std::int64_t take_tokens() { return std::exchange(n_tokens_, 0); }
+  // What those took of a rank, by TabularConfig::step_flops.
+  double take_flops() { return std::exchange(n_flops_, 0); }
   // Calls `use` with the weights that are good to use (averaged) in the model, then puts those of
   // training back, to the bit.
   void with_averaged_weights(const std::function<void(models::TabularTransformer&)>& use);
@@ -106,6 +108,7 @@ class Pretrainer {
   Tensor losses_;  // their sum since they were last asked for
   std::int64_t n_losses_ = 0;
   std::int64_t n_tokens_ = 0;
+  double n_flops_ = 0;
   std::int64_t step_ = 0;
 };
 

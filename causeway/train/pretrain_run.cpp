@@ -30,7 +30,8 @@ class Run {
         group_(group),
         options_(options),
         tell_(tell),
-        ask_steps_(trainer.model().parameters().front().device().is_cuda() ? 8 : 1) {
+        ask_steps_(trainer.model().parameters().front().device().is_cuda() ? 8 : 1),
+        peak_flops_(describe(trainer.model().parameters().front().device()).peak_flops) {
     if (options.folder.empty()) return;
     CheckpointOptions kept;
     kept.keep_last = options.keep;
@@ -140,6 +141,8 @@ class Run {
     line_.norm = progress.norm;
     line_.datasets_per_second = steps * static_cast<double>(trainer_.config().batch) / seconds;
     line_.tokens_per_second = static_cast<double>(trainer_.take_tokens()) / seconds;
+    const double flops = trainer_.take_flops() / seconds;
+    line_.limit_share = peak_flops_ > 0 ? flops / peak_flops_ : 0;
     line_.prior_share = (trainer_.stream().generation_ms() - first_generation_ms_) / 1000 / seconds;
     line_.score.reset();
     start_ = Clock::now();
@@ -160,6 +163,7 @@ class Run {
                                           {"datasets", static_cast<double>(line_.datasets)},
                                           {"datasets_per_second", line_.datasets_per_second},
                                           {"tokens_per_second", line_.tokens_per_second},
+                                          {"limit_share", line_.limit_share},
                                           {"prior_share", line_.prior_share}};
       if (line_.score.has_value()) numbers.push_back({"score", *line_.score});
       unless_full("this line of the log", [&] { log_->add(line_.step, numbers); });
@@ -209,6 +213,7 @@ class Run {
   const std::function<void(const RunLine&)>& tell_;
   const Interrupt interrupt_;
   const std::int64_t ask_steps_;  // a GPU's steps may be too short to ask after each
+  const double peak_flops_;       // of the device
   std::optional<CheckpointFolder> checkpoints_;
   std::optional<RunLog> log_;
   RunLine line_;

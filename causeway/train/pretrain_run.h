@@ -29,6 +29,7 @@ struct RunLine {
   double norm = 0;
   double datasets_per_second = 0;
   double tokens_per_second = 0;
+  double limit_share = 0;  // of the products of halves that the device can do; 0 where unknown
   double prior_share = 0;  // of the device's time that went into making datasets
   std::optional<double> score;
 };

@@ -26,7 +26,8 @@ class Pretrained:
 
     model has the averaged weights; log has a dict for each line of this call: step, datasets,
     seconds, loss (the mean since the line before), gradient_norm, datasets_per_second,
-    tokens_per_second, prior_share (of the time); interrupted tells whether Ctrl-C ended it.
+    tokens_per_second, limit_share (of the products a GPU can do; 0 where unknown), prior_share (of
+    the time); interrupted tells whether Ctrl-C ended it.
     """
 
     model: TabularTransformer
@@ -60,6 +61,7 @@ def pretrain(
     stages: Sequence[tuple[int, int]] = (),
     learning_rate: float = 2e-3,
     warmup: int = 100,
+    decay: str = "constant",
     muon: bool = True,
     dtype: str | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -80,8 +82,9 @@ def pretrain(
     prior's target.
     steps, seconds: when to end; 1000 steps where neither is given.
     batch: datasets a step, over all ranks. stages: rows over time, as [(step, rows), …].
-    learning_rate, warmup: the peak, and the steps up to it. muon: for the matrices of layers, else
-    AdamW for all. dtype: "f32" or "bf16", the latter on a GPU if not given.
+    learning_rate, warmup: the peak, and the steps up to it. decay: "constant", or "linear" or
+    "cosine" down to 0 at the last of the steps. muon: for the matrices of layers, else AdamW for
+    all. dtype: "f32" or "bf16", the latter on a GPU if not given.
     out: the run's folder, for its log and checkpoints; resume goes on from the newest one there.
     log_steps, save_steps: between lines of the log, between checkpoints besides the last.
     detect_anomaly: stops at the first number that is not finite, naming it; slow. Without it, a
@@ -116,6 +119,12 @@ def pretrain(
         config["dtype"] = dtype
     if steps is None and seconds is None:
         steps = 1000
+    if decay not in ("constant", "linear", "cosine"):
+        raise InvalidArgument(f"[pretrain] decay {decay!r}: expected constant, linear or cosine")
+    if decay != "constant":
+        if steps is None:
+            raise InvalidArgument(f"[pretrain] decay {decay!r} goes by steps; give them too")
+        config |= {"decay": ("constant", "linear", "cosine").index(decay), "total": steps}
     log: list[dict[str, Any]] = []
 
     def tell(line: dict[str, Any]) -> None:

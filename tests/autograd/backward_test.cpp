@@ -1,7 +1,10 @@
 // The walk back, where memory that is freed too early would be read.
 #include "causeway/autograd/elementwise.h"
+#include "causeway/autograd/matmul.h"
 #include "causeway/autograd/normalize.h"
 #include "causeway/autograd/reduce.h"
+#include "causeway/tensor/reduce.h"
+#include "causeway/tensor/matmul.h"
 #include "tests/tensor/devices.h"
 
 #include <malloc.h>
@@ -42,6 +45,90 @@ TEST(Backward, NodesOutliveTheTensorsBetweenThem) {
   EXPECT_EQ(held.back().item(), first);
   autograd::backward(held.back());
   expect_same_bytes(gradient, *autograd::gradient_of(x), "gradient");
+}
+
+// The gradients that the sum of squares of a deep chain of linear layers has, whose weight is
+// `tied` to all layers, or else each layer's own, by products one after the other.
+void expect_plain_gradients(Device device, DType dtype, bool tied) {
+  constexpr int kDepth = 12;
+  Generator generator(3);
+  Tensor x = (generator.normal({64, 24}) * Scalar(0.5)).to(dtype).to(device);
+  std::vector<Tensor> weights;
+  std::vector<Tensor> biases;
+  for (int i = 0; i < (tied ? 1 : kDepth); ++i) {
+    weights.push_back((generator.normal({24, 24}) * Scalar(0.03)).to(dtype).to(device));
+    biases.push_back(generator.normal({24}).to(dtype).to(device));
+  }
+  const auto of_layer = [&](const std::vector<Tensor>& all, int i) -> const Tensor& {
+    return all[tied ? 0 : static_cast<std::size_t>(i)];
+  };
+  // By hand: every layer's input is used twice, by its product and beside it.
+  std::vector<Tensor> inputs = {x};
+  for (int i = 0; i < kDepth; ++i) {
+    const Tensor& in = inputs.back();
+    inputs.push_back(in + matmul(in, of_layer(weights, i).transpose()) + of_layer(biases, i));
+  }
+  Tensor g = inputs.back() * Scalar(2.0);
+  std::vector<Tensor> want_weights(weights.size());
+  std::vector<Tensor> want_biases(weights.size());
+  for (int i = kDepth - 1; i >= 0; --i) {
+    const std::size_t at = tied ? 0 : static_cast<std::size_t>(i);
+    const Tensor of_weight = matmul(g.transpose(), inputs[static_cast<std::size_t>(i)]);
+    const bool first = !tied || i == kDepth - 1;
+    want_weights[at] = first ? of_weight : want_weights[at] + of_weight;
+    want_biases[at] = first ? sum(g, {0}) : want_biases[at] + sum(g, {0});
+    g = matmul_add(1, g, of_layer(weights, i), 1, g);
+  }
+  for (std::vector<Tensor>* all : {&weights, &biases}) {
+    for (Tensor& parameter : *all) autograd::set_requires_grad(parameter, true);
+  }
+  autograd::set_requires_grad(x, true);
+  for (int times = 1; times <= 2; ++times) {  // the second adds to the first
+    Tensor y = x;
+    for (int i = 0; i < kDepth; ++i) {
+      y = autograd::add(y, autograd::linear(y, of_layer(weights, i), of_layer(biases, i)));
+    }
+    autograd::backward(autograd::sum(autograd::multiply(y, y)));
+    const Scalar factor(static_cast<double>(times));
+    const std::string what = std::string(to_string(dtype)) + (tied ? ", tied" : "");
+    expect_close(*autograd::gradient_of(x), g * factor, what + " x", 30);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      expect_close(*autograd::gradient_of(weights[i]), want_weights[i] * factor, what + " weight",
+                   300);
+      expect_close(*autograd::gradient_of(biases[i]), want_biases[i] * factor, what + " bias", 300);
+    }
+  }
+}
+
+TEST(Backward, LinearLayersGiveAndAdd) {
+  for (const bool tied : {false, true}) {
+    expect_plain_gradients(Device::cpu(), DType::f32, tied);
+    expect_plain_gradients(Device::cpu(), DType::f64, tied);
+  }
+}
+
+// There the parameters' gradients are made on another stream than the rest.
+TEST(GpuBackward, LinearLayersGiveAndAdd) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const bool tied : {false, true}) {
+    expect_plain_gradients(Device::cuda(0), DType::f32, tied);
+    expect_plain_gradients(Device::cuda(0), DType::f64, tied);
+  }
+}
+
+TEST(Backward, HooksSeeGradientsOfLinearLayers) {
+  const Device device = cuda_device_count() > 0 ? Device::cuda(0) : Device::cpu();
+  Generator generator(4);
+  const Tensor x = generator.normal({32, 8}).to(device);
+  Tensor weight = generator.normal({8, 8}).to(device);
+  autograd::set_requires_grad(weight, true);
+  const auto loss = [&] { return autograd::sum(autograd::linear(x, weight)); };
+  autograd::backward(loss());
+  const Tensor plain = autograd::gradient_of(weight)->clone();
+  autograd::set_gradient(weight, std::nullopt);
+  autograd::add_hook(weight, [](const Tensor& gradient) { return gradient * Scalar(3.0); });
+  autograd::backward(loss());
+  expect_close(*autograd::gradient_of(weight), plain * Scalar(3.0), "by a hook");
 }
 
 }  // namespace

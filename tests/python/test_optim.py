@@ -128,6 +128,31 @@ def test_muon_makes_the_step_orthogonal(device):
     assert 0.6 < values.min() and values.max() < 1.3
 
 
+def test_muon_steps_matrices_of_one_shape_as_it_steps_one(device):
+    starts = [rng.normal(size=shape) for shape in ((12, 8), (12, 8), (8, 12), (12, 8))]
+    gradients = [rng.normal(size=start.shape) for start in starts]
+
+    def made(values):
+        return cw.array(values, dtype="f32", device=device)
+
+    def stepped(together):
+        matrices = [made(start).requires_grad_() for start in starts]
+        groups = [matrices] if together else [[matrix] for matrix in matrices]
+        optimizers = [cw.optim.Muon(group, lr=0.1) for group in groups]
+        for step in range(3):
+            for i, matrix in enumerate(matrices):
+                if (i, step) != (1, 1):  # one of a shape may have no gradient
+                    matrix.grad = made(gradients[i])
+            for optimizer in optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
+        return [matrix.to("f64").numpy() for matrix in matrices]
+
+    tolerance = 1e-6 if device == "cpu" else 2e-2  # bf16 products of one and of several may differ
+    for got, want in zip(stepped(True), stepped(False)):
+        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
 def test_muon_refuses_vectors(device):
     with pytest.raises(cw.ShapeMismatch, match="muon steps matrices"):
         cw.optim.Muon([cw.ones((3,), device=device).requires_grad_()], lr=0.1)

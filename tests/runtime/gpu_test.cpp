@@ -107,6 +107,35 @@ TEST(GpuRuntime, GraphsReplayWhatWasRecorded) {
   expect_same_bytes(out, work(), "new input");
 }
 
+TEST(GpuRuntime, GraphsThatShareMemoryNeedThatOfOne) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Device device = Device::cuda(0);
+  const Stream stream(device);
+  Pool& pool = pool_of(device);
+  const Tensor in = full({1 << 24}, 1.0, DType::f32, device);
+  const Tensor out = zeros({1 << 24}, DType::f32, device);
+  const auto work = [&](double factor) {
+    return [&, factor] { out.copy_from((in * Scalar(factor)) + Scalar(1.0)); };
+  };
+  synchronize(device);
+  const auto held = [&] {
+    const MemoryStats stats = pool.stats();
+    return stats.current + stats.cached;
+  };
+  const Graph first = Graph::capture(stream, work(2));
+  const std::size_t with_one = held();
+  const Graph second = Graph::capture(stream, work(5), &first);
+  EXPECT_EQ(held(), with_one);
+  for (int i = 0; i < 3; ++i) {
+    first.replay(stream);
+    stream.view().synchronize();
+    EXPECT_EQ(out.select(0, 77).item(), 3);
+    second.replay(stream);
+    stream.view().synchronize();
+    EXPECT_EQ(out.select(0, (1 << 24) - 1).item(), 6);
+  }
+}
+
 TEST(GpuRuntime, BlocksThatShareAnOutputMeetOnTheirOwnStream) {
   CAUSEWAY_REQUIRE_GPU();
   const Tensor tall = Generator(5).normal({9000, 516}, 0, 1, DType::f32, kGpu);

@@ -361,6 +361,37 @@ TEST(GpuParity, Matmul) {
   set_allow_tf32(false);
 }
 
+// of_product * a b + of_added * added against the same in steps, in f64.
+void expect_matmul_add(Device device) {
+  Generator generator(19);
+  for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
+    for (const Shape& shape : {Shape{5, 7, 3}, Shape{64, 32, 96}, Shape{33, 1, 2}}) {
+      const auto make = [&](const Shape& of) { return generator.normal(of, 0, 1, dtype); };
+      const Tensor a = make({3, shape[0], shape[1]});
+      const Tensor b = make({3, shape[2], shape[1]}).transpose();
+      const Tensor added = make({3, shape[0], shape[2]});
+      const Tensor want = (matmul(a.to(DType::f64), b.to(DType::f64)) * Scalar(-1.5) +
+                           added.to(DType::f64) * Scalar(0.25))
+                              .to(dtype);
+      const Tensor got = matmul_add(-1.5, a.to(device), b.to(device), 0.25, added.to(device));
+      expect_close(got, want, std::string(to_string(dtype)) + " " + to_string(shape), 10);
+    }
+  }
+}
+
+TEST(Tensor, ProductsAddedToOthers) {
+  expect_matmul_add(Device::cpu());
+  EXPECT_THROW(matmul_add(1, ones({2, 3}), ones({3, 4}), 1, ones({4, 2})), Error);
+  EXPECT_THROW(matmul_add(1, ones({2, 3}), ones({3, 4}), 1, ones({2, 4}, DType::f64)), Error);
+  expect_close(matmul_add(1, ones({2, 0}), ones({0, 4}), 2, ones({2, 4})), full({2, 4}, 2.0),
+               "nothing to sum");
+}
+
+TEST(GpuParity, ProductsAddedToOthers) {
+  CAUSEWAY_REQUIRE_GPU();
+  expect_matmul_add(Device::cuda(0));
+}
+
 TEST(GpuParity, RandomNumbersAreTheSameBits) {
   CAUSEWAY_REQUIRE_GPU();
   for (std::int64_t size : {1, 2, 3, 5, 1003, 1000003}) {

@@ -5,7 +5,6 @@
 #include "causeway/kernels/device/functors.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/matmul.h"
-#include "causeway/kernels/reduce.h"
 
 namespace causeway::kernels::cpu {
 
@@ -64,8 +63,7 @@ void multiply_by_slope(const Operand& aux, const Operand& out) {
 }  // namespace
 
 void linear(StreamView stream, Epilogue epilogue, const Operand& a, const Operand& b,
-            const Operand& bias, const Operand& aux, const Operand& bias_gradient,
-            const Operand& out, bool allow_tf32) {
+            const Operand& bias, const Operand& aux, const Operand& out, bool allow_tf32) {
   matmul(stream, a, b, out, allow_tf32);
   dispatch_floating(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -76,9 +74,6 @@ void linear(StreamView stream, Epilogue epilogue, const Operand& a, const Operan
       case Epilogue::gelu_gradient: return multiply_by_slope<T>(aux, out);
     }
   });
-  if (bias_gradient.data != nullptr) {
-    reduce(stream, ReduceOp::sum, out, bias_gradient, {1, out.shape[0], out.shape[1]});
-  }
 }
 
 }  // namespace causeway::kernels::cpu

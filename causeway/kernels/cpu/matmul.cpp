@@ -4,6 +4,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/elementwise.h"
 #include "causeway/kernels/matmul_layout.h"
 #include "causeway/runtime/threads.h"
 
@@ -17,22 +18,29 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
+// What the product and what `out` holds are multiplied by before they are added.
+struct Factors {
+  double product = 1;
+  double held = 0;
+};
+
 void gemm(const MatrixLayout& a, const float* a_data, const MatrixLayout& b, const float* b_data,
-          float* out) {
+          const Factors& factors, float* out) {
   cblas_sgemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
               b.transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(a.rows),
-              static_cast<blasint>(b.columns), static_cast<blasint>(a.columns), 1.0f, a_data,
-              static_cast<blasint>(a.leading), b_data, static_cast<blasint>(b.leading), 0.0f, out,
+              static_cast<blasint>(b.columns), static_cast<blasint>(a.columns),
+              static_cast<float>(factors.product), a_data, static_cast<blasint>(a.leading), b_data,
+              static_cast<blasint>(b.leading), static_cast<float>(factors.held), out,
               static_cast<blasint>(std::max<std::int64_t>(b.columns, 1)));
 }
 
 void gemm(const MatrixLayout& a, const double* a_data, const MatrixLayout& b, const double* b_data,
-          double* out) {
+          const Factors& factors, double* out) {
   cblas_dgemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
               b.transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(a.rows),
-              static_cast<blasint>(b.columns), static_cast<blasint>(a.columns), 1.0, a_data,
-              static_cast<blasint>(a.leading), b_data, static_cast<blasint>(b.leading), 0.0, out,
-              static_cast<blasint>(std::max<std::int64_t>(b.columns, 1)));
+              static_cast<blasint>(b.columns), static_cast<blasint>(a.columns), factors.product,
+              a_data, static_cast<blasint>(a.leading), b_data, static_cast<blasint>(b.leading),
+              factors.held, out, static_cast<blasint>(std::max<std::int64_t>(b.columns, 1)));
 }
 
 // Widens a matrix to f32, keeping its layout.
@@ -54,11 +62,13 @@ std::vector<float> widen(const MatrixLayout& layout, const T* data) {
 }
 
 template <class T>
-void gemm(const MatrixLayout& a, const T* a_data, const MatrixLayout& b, const T* b_data, T* out) {
+void gemm(const MatrixLayout& a, const T* a_data, const MatrixLayout& b, const T* b_data,
+          const Factors& factors, T* out) {
   const std::vector<float> wide_a = widen(a, a_data);
   const std::vector<float> wide_b = widen(b, b_data);
   std::vector<float> wide_out(static_cast<std::size_t>(a.rows * b.columns));
-  gemm(a, wide_a.data(), b, wide_b.data(), wide_out.data());
+  if (factors.held != 0) std::copy_n(out, wide_out.size(), wide_out.begin());
+  gemm(a, wide_a.data(), b, wide_b.data(), factors, wide_out.data());
   std::transform(wide_out.begin(), wide_out.end(), out, [](float value) { return T(value); });
 }
 
@@ -72,9 +82,7 @@ std::int64_t batch_offset(const Operand& operand, std::int64_t batch) {
   return offset;
 }
 
-}  // namespace
-
-void matmul(StreamView, const Operand& a, const Operand& b, const Operand& out, bool) {
+void multiply(const Operand& a, const Operand& b, const Factors& factors, const Operand& out) {
   const MatrixLayout layout_a = matrix_layout(a);
   const MatrixLayout layout_b = matrix_layout(b);
   for (std::int64_t size :
@@ -90,7 +98,7 @@ void matmul(StreamView, const Operand& a, const Operand& b, const Operand& out, 
     using T = typename decltype(tag)::type;
     for (std::int64_t batch = begin; batch < end; ++batch) {
       gemm(layout_a, static_cast<const T*>(a.data) + batch_offset(a, batch), layout_b,
-           static_cast<const T*>(b.data) + batch_offset(b, batch),
+           static_cast<const T*>(b.data) + batch_offset(b, batch), factors,
            static_cast<T*>(out.data) + batch * matrix);
     }
   };
@@ -105,6 +113,18 @@ void matmul(StreamView, const Operand& a, const Operand& b, const Operand& out, 
     parallel_for(batches, grain,
                  [&](std::int64_t begin, std::int64_t end) { run(tag, begin, end); });
   });
+}
+
+}  // namespace
+
+void matmul(StreamView, const Operand& a, const Operand& b, const Operand& out, bool) {
+  multiply(a, b, {}, out);
+}
+
+void matmul_add(StreamView stream, double of_product, const Operand& a, const Operand& b,
+                double of_added, const Operand& added, const Operand& out, bool) {
+  if (added.data != out.data) copy(stream, added, out);
+  multiply(a, b, {of_product, of_added}, out);
 }
 
 }  // namespace causeway::kernels::cpu

@@ -162,9 +162,9 @@ Plan& plan_for(const Problem& problem) {
 
 }  // namespace
 
-int alignment_of(const void* a, const void* b, const void* out) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b) |
-                    reinterpret_cast<std::uintptr_t>(out);
+int alignment_of(std::initializer_list<const void*> addresses) {
+  std::uintptr_t bits = 0;
+  for (const void* address : addresses) bits |= reinterpret_cast<std::uintptr_t>(address);
   for (int bytes = 256; bytes > 1; bytes /= 2) {
     if (bits % static_cast<std::uintptr_t>(bytes) == 0) return bytes;
   }
@@ -180,12 +180,11 @@ void multiply(StreamView stream, const Problem& problem, const ProductData& data
   }
   const Buffer workspace = pool_of(stream.device()).allocate(plan.workspace, stream);
   const bool wide = static_cast<DType>(problem.dtype) == DType::f64;
-  const float one = 1;
-  const float zero = 0;
-  const double wide_one = 1;
-  const double wide_zero = 0;
-  const void* alpha = wide ? static_cast<const void*>(&wide_one) : &one;
-  const void* beta = wide ? static_cast<const void*>(&wide_zero) : &zero;
+  const auto of_product = static_cast<float>(data.of_product);
+  const auto of_added = static_cast<float>(data.of_added);
+  const void* alpha = wide ? static_cast<const void*>(&data.of_product) : &of_product;
+  const void* beta = wide ? static_cast<const void*>(&data.of_added) : &of_added;
+  const void* added = data.added != nullptr ? data.added : data.out;
   // The addresses of an epilogue are part of the plan, which threads share.
   static std::mutex mutex;
   std::unique_lock lock(mutex, std::defer_lock);
@@ -198,7 +197,7 @@ void multiply(StreamView stream, const Problem& problem, const ProductData& data
     }
   }
   check(cublasLtMatmul(handle_of(problem.device), plan.operation, alpha, data.b, plan.left, data.a,
-                       plan.right, beta, data.out, plan.out, data.out, plan.out, &plan.algorithm,
+                       plan.right, beta, added, plan.out, data.out, plan.out, &plan.algorithm,
                        workspace.data(), plan.workspace, stream.handle()),
         "cublasLtMatmul");
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 namespace causeway::kernels::cuda {
 
@@ -19,7 +20,7 @@ struct Problem {
   std::int64_t stride_a = 0;
   std::int64_t stride_b = 0;
   std::int32_t device = 0;
-  std::int32_t alignment = 0;  // bytes that divide all three addresses
+  std::int32_t alignment = 0;  // bytes that divide all addresses
   std::uint8_t dtype = 0;
   std::uint8_t transposed_a = 0;
   std::uint8_t transposed_b = 0;
@@ -39,10 +40,13 @@ struct ProductData {
   void* out = nullptr;
   const void* bias = nullptr;
   void* aux = nullptr;
+  const void* added = nullptr;  // to the product, times of_added; like `out`
+  double of_product = 1;
+  double of_added = 0;
 };
 
-// The largest power of two, up to 256, that divides all three addresses.
-int alignment_of(const void* a, const void* b, const void* out);
+// The largest power of two, up to 256, that divides all addresses.
+int alignment_of(std::initializer_list<const void*> addresses);
 
 // Whether the library has an algorithm for the problem; its plan is made on the way and kept.
 bool can_multiply(const Problem& problem);

@@ -52,11 +52,12 @@ test-cpu-only:
 	$(call step,tests without CUDA)
 	$(CTEST) build/cpu-only -LE structure
 
-demo: build  ## devices, a matmul on each, and the tensor API
+DEMO_SECONDS := 120
+demo: build  ## train a small model for two minutes, compare it, write demo/report.html
 	$(call step,build/causeway info)
 	@build/causeway info
-	$(call step,examples/tour.py)
-	@$(PYTHON) examples/tour.py
+	$(call step,examples/demo)
+	@$(PYTHON) examples/demo/demo.py --seconds $(DEMO_SECONDS)
 
 bench: build  ## how fast the operations are
 	build/causeway bench ops

@@ -80,7 +80,7 @@ void print(const Options& given, const TableReader& table, const std::vector<Sco
 }
 
 void run(const Options& given) {
-  const auto model = given.load();
+  const auto model = given.load(given.data);
   const bool regression = model->config().is_regression();
   const TableReader table(given.data, given.target, regression);
   given.tell(table.notes());

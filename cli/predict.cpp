@@ -51,7 +51,7 @@ std::string lines_of(const Tensor& numbers, const std::string& target) {
 }
 
 void run(const Options& given) {
-  const auto model = given.load();
+  const auto model = given.load(given.train);
   const bool regression = model->config().is_regression();
   TableReader table(given.train, given.target, regression);
   const Tensor asked = table.read(given.test);

@@ -15,6 +15,8 @@ namespace causeway::cli {
 
 namespace {
 
+constexpr std::size_t kMostClasses = 10;  // what a model tells, unless it was made for more
+
 std::string_view word(const CsvText& text, std::int64_t row) {
   const auto at = static_cast<std::size_t>(row);
   const auto begin = static_cast<std::size_t>(text.offsets[at]);
@@ -53,10 +55,7 @@ std::vector<std::int64_t> all_rows(std::int64_t n_rows) {
   return rows;
 }
 
-}  // namespace
-
-TableReader::TableReader(const std::string& path, const std::string& target, bool regression)
-    : target_(target) {
+CsvReader open_table(const std::string& path, const std::string& target, CsvType type) {
   const std::vector<std::string> columns = CsvReader(path).names();
   if (std::find(columns.begin(), columns.end(), target) == columns.end()) {
     fail(ErrorKind::invalid_argument, "predict",
@@ -64,8 +63,32 @@ TableReader::TableReader(const std::string& path, const std::string& target, boo
                      fmt::join(columns, ", ")));
   }
   CsvOptions options;
-  options.types[target] = regression ? CsvType::number : CsvType::text;
-  const CsvBatch batch = CsvReader(path, options).rest();
+  options.types[target] = type;
+  return CsvReader(path, options);
+}
+
+}  // namespace
+
+bool is_number_target(const std::string& path, const std::string& target) {
+  CsvReader reader = open_table(path, target, CsvType::text);
+  std::set<double> wholes;
+  for (CsvBatch batch; reader.next(batch);) {
+    const CsvColumn& column = *find(batch, target);
+    for (std::int64_t row = 0; row < batch.n_rows; ++row) {
+      if (is_missing(column, row)) continue;
+      double value = 0;
+      if (!csv::parse_number(csv::trimmed(word(*column.text, row)), value)) return false;
+      wholes.insert(value);
+      if (value != std::floor(value) || wholes.size() > kMostClasses) return true;
+    }
+  }
+  return false;
+}
+
+TableReader::TableReader(const std::string& path, const std::string& target, bool regression)
+    : target_(target) {
+  const CsvBatch batch =
+      open_table(path, target, regression ? CsvType::number : CsvType::text).rest();
   learn_target(*find(batch, target), regression, batch.n_rows);
   for (const CsvColumn& column : batch.columns) {
     if (column.name == target) continue;

@@ -10,6 +10,10 @@
 
 namespace causeway::cli {
 
+// Whether a target that nobody said anything of is a number to be told: its values are numbers, and
+// not just a few whole ones. Words and up to ten whole numbers are classes.
+bool is_number_target(const std::string& path, const std::string& target);
+
 // How the columns of one table become numbers, so that another's become the same.
 class TableReader {
  public:

@@ -1,6 +1,8 @@
 #include "cli/predict_options.h"
 
-#include "causeway/core/environment.h"
+#include "cli/predict_input.h"
+#include "cli/weights.h"
+
 #include "causeway/models/tabular_file.h"
 
 #include <fmt/format.h>
@@ -9,8 +11,18 @@ namespace causeway::cli {
 
 void PredictOptions::add_to(CLI::App& command) {
   command.add_option("--target", target, "The column to tell")->required()->type_name("NAME");
-  command.add_option("--model", model, "The model's file, else what CAUSEWAY_TABULAR_MODEL names")
+  command
+      .add_option("--model", model,
+                  "The model's file, else the weights that come with the program or lie in the "
+                  "folder CAUSEWAY_WEIGHTS")
       ->type_name("FILE");
+  command
+      .add_option("--task", task,
+                  "What those weights tell [classes, if the target is words or up to ten whole "
+                  "numbers]")
+      ->type_name("classes|numbers")
+      ->check(CLI::IsMember({"classes", "numbers"}).description(""))
+      ->excludes("--model");
   command
       .add_option("--estimators", predictor.n_estimators,
                   "Orders of columns and classes to average")
@@ -29,14 +41,11 @@ void PredictOptions::add_to(CLI::App& command) {
   add_quiet(command, quiet);
 }
 
-std::shared_ptr<models::TabularTransformer> PredictOptions::load() const {
-  const std::string path =
-      model.empty() ? environment("CAUSEWAY_TABULAR_MODEL").value_or("") : model;
-  if (path.empty()) {
-    fail(ErrorKind::invalid_argument, "predict",
-         "there is no model: pass --model, or set CAUSEWAY_TABULAR_MODEL, to a file that "
-         "save_tabular wrote");
-  }
+std::shared_ptr<models::TabularTransformer> PredictOptions::load(const std::string& data) const {
+  const auto packaged = [&] {
+    return packaged_weights(task.empty() ? is_number_target(data, target) : task == "numbers");
+  };
+  const std::string path = model.empty() ? packaged() : model;
   const Device where = device_given ? device : parse_device("auto");
   return models::load_tabular(path, models::placement_for_use(where));
 }

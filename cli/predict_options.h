@@ -14,6 +14,7 @@ namespace causeway::cli {
 struct PredictOptions {
   std::string target;
   std::string model;
+  std::string task;
   models::PredictorOptions predictor;
   Device device = Device::cpu();
   bool device_given = false;
@@ -21,8 +22,8 @@ struct PredictOptions {
   bool quiet = false;
 
   void add_to(CLI::App& command);
-  // The model of --model, or of the file that CAUSEWAY_TABULAR_MODEL names.
-  std::shared_ptr<models::TabularTransformer> load() const;
+  // The model of --model, or the packaged one for the target of the table `data`.
+  std::shared_ptr<models::TabularTransformer> load(const std::string& data) const;
   // Sentences about the data, to stderr.
   void tell(const std::vector<std::string>& notes) const;
 };

@@ -11,8 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <memory>
 
 namespace causeway::cli {
@@ -83,6 +82,15 @@ std::string describe(const train::RunLine& line) {
   return text;
 }
 
+// How much of the run is done: of its steps or of its time, whichever ends it first.
+double share_done(const train::RunLine& line, const train::RunOptions& run) {
+  double share = run.seconds > 0 ? line.seconds / run.seconds : 0;
+  if (run.steps > 0) {
+    share = std::max(share, static_cast<double>(line.step) / static_cast<double>(run.steps));
+  }
+  return std::min(share, 1.0);
+}
+
 nlohmann::ordered_json to_json(const train::RunResult& result) {
   const train::RunLine& line = result.last;
   nlohmann::ordered_json json;
@@ -136,13 +144,13 @@ bool pretrain(PretrainOptions& options) {
   train::Pretrainer trainer(config, device, group);
   const bool tells = group.rank() == 0 && !options.prior.quiet;
   Progress progress("steps", !tells);
-  const bool is_terminal = isatty(STDERR_FILENO) != 0;
   const auto result =
       train::run_pretraining(trainer, group, options.run, [&](const train::RunLine& line) {
         if (!tells) return;
         progress.clear();
         fmt::print(stderr, "{}\n", describe(line));
-        if (is_terminal && options.run.steps > 0) progress.update(line.step, options.run.steps);
+        const double share = share_done(line, options.run);
+        progress.show(share, format_seconds(line.seconds * (1 / share - 1)) + " left");
       });
   progress.clear();
   if (group.rank() != 0) return result.interrupted;
@@ -200,6 +208,8 @@ void add_pretrain(CLI::App& app) {
       ->check(CLI::IsMember({"constant", "linear", "cosine"}).description(""));
   command->add_flag("--muon,!--no-muon", options->config.muon,
                     "Muon for the matrices of layers, else AdamW for all [yes]");
+  count("--average-steps", options->config.average_steps,
+        "Steps between the ten last weights whose mean is the model [50]");
   command->add_option("--dtype", options->dtype, "Of the weights [bf16 on a GPU, else f32]")
       ->type_name("f32|bf16")
       ->check(CLI::IsMember({"f32", "bf16"}).description(""));

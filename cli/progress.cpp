@@ -64,12 +64,17 @@ void Progress::update(std::int64_t done, std::int64_t total) {
   const std::string text =
       fmt::format("{} of {} {}, {:.3g} a second, {} left", done, total, what_, per_second, left);
   if (is_terminal_) {
-    fmt::print(stderr, "\r\033[K{} {:3.0f}%  {}", bar(share), share * 100, text);
-    std::fflush(stderr);
-    shown_ = true;
+    show(share, text);
   } else {
     fmt::print(stderr, "causeway: {}\n", text);
   }
+}
+
+void Progress::show(double share, const std::string& text) {
+  if (quiet_ || !is_terminal_) return;
+  fmt::print(stderr, "\r\033[K{} {:3.0f}%  {}", bar(share), share * 100, text);
+  std::fflush(stderr);
+  shown_ = true;
 }
 
 void Progress::clear() {

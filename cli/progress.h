@@ -19,6 +19,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void update(std::int64_t done, std::int64_t total);
+  // The bar with words of the caller's, where stderr is a terminal; nothing where it is not.
+  void show(double share, const std::string& text);
   // Takes the bar away, so that something else can be printed.
   void clear();
 

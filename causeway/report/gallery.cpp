@@ -61,7 +61,7 @@ dd { margin: 0; font-variant-numeric: tabular-nums; }
 code { display: block; margin-top: auto; padding: 8px 10px; border-radius: 6px; font-size: 11.5px;
   background: var(--plot); border: 1px solid var(--line); color: var(--soft); overflow-wrap: anywhere;
   font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; user-select: all; }
-code span { white-space: nowrap; }
+code span { display: inline-block; max-width: 100%; }
 header code { display: inline-block; margin-top: 10px; }
 )";
 

@@ -31,7 +31,18 @@ except ImportError as problem:
 
 __all__ = ["TabularClassifier", "TabularRegressor"]
 
-_WEIGHTS = Path(__file__).resolve().parent / "weights"
+
+def _packaged(name: str) -> Path:
+    """The weights that come with the package, or those in the folder that CAUSEWAY_WEIGHTS names."""
+    folder = os.environ.get("CAUSEWAY_WEIGHTS") or Path(__file__).resolve().parent / "weights"
+    path = Path(folder) / name
+    if not path.exists():
+        raise FileNotFoundError(
+            f"there are no weights: no {name} in {folder}; pass model=, the path of a file that "
+            "cw.models.save_tabular or `causeway pretrain` wrote, or set CAUSEWAY_WEIGHTS to a folder "
+            "that has it"
+        )
+    return path
 
 
 @functools.lru_cache(maxsize=4)
@@ -62,12 +73,7 @@ class _TabularEstimator(BaseEstimator):
     def _model(self) -> TabularTransformer:
         if isinstance(self.model, TabularTransformer):
             return self.model
-        path = _WEIGHTS / self._weights if self.model is None else Path(os.fspath(self.model))
-        if self.model is None and not path.exists():
-            raise FileNotFoundError(
-                f"this package has no weights ({path.name}); pass model=, the path of a file that "
-                "cw.models.save_tabular wrote"
-            )
+        path = _packaged(self._weights) if self.model is None else Path(os.fspath(self.model))
         changed = path.stat().st_mtime if path.exists() else 0.0
         return _load(str(path), changed, self.device)
 
@@ -135,7 +141,8 @@ class _TabularEstimator(BaseEstimator):
 class TabularClassifier(ClassifierMixin, _TabularEstimator):
     """Tells classes by rows whose class is known, in one pass of a pretrained transformer.
 
-    model: a file that cw.models.save_tabular wrote, or a TabularTransformer; the package's otherwise.
+    model: a file that cw.models.save_tabular wrote, or a TabularTransformer; otherwise the package's,
+        or what lies in the folder that CAUSEWAY_WEIGHTS names.
     n_estimators: orders of columns and classes whose answers are averaged.
     max_features: of more columns that say something, fit raises. max_rows: of more rows, fit keeps a
         stratified sample and warns. device: "auto", "cpu", "cuda".

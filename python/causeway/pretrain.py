@@ -63,6 +63,7 @@ def pretrain(
     warmup: int = 100,
     decay: str = "constant",
     muon: bool = True,
+    average_steps: int = 50,
     dtype: str | None = None,
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
@@ -84,7 +85,8 @@ def pretrain(
     batch: datasets a step, over all ranks. stages: rows over time, as [(step, rows), …].
     learning_rate, warmup: the peak, and the steps up to it. decay: "constant", or "linear" or
     "cosine" down to 0 at the last of the steps. muon: for the matrices of layers, else AdamW for
-    all. dtype: "f32" or "bf16", the latter on a GPU if not given.
+    all. average_steps: between the ten last weights whose mean is the model. dtype: "f32" or
+    "bf16", the latter on a GPU if not given.
     out: the run's folder, for its log and checkpoints; resume goes on from the newest one there.
     log_steps, save_steps: between lines of the log, between checkpoints besides the last.
     detect_anomaly: stops at the first number that is not finite, naming it; slow. Without it, a
@@ -114,6 +116,7 @@ def pretrain(
         "model": model, "prior": prior.config, "prior_seed": prior.seed, "seed": seed,
         "batch": batch, "stages": [list(stage) for stage in stages],
         "learning_rate": learning_rate, "warmup": _at_least("warmup", warmup, 0), "muon": muon,
+        "average_steps": _at_least("average_steps", average_steps, 1),
     }
     if dtype is not None:
         config["dtype"] = dtype

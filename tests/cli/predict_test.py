@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -18,9 +19,9 @@ from pathlib import Path
 PROGRAM = ""
 
 
-def causeway(*arguments, **environment):
+def causeway(*arguments, program=None, **environment):
     done = subprocess.run(
-        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120,
+        [program or PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120,
         env={**os.environ, **environment},
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
@@ -146,8 +147,6 @@ class Predict(unittest.TestCase):
     def test_mistakes(self):
         train, test = self.path / "train.csv", self.path / "test.csv"
         model = ["--model", self.path / "classes.safetensors", "--device", "cpu"]
-        self.mistake("there is no model: pass --model", "predict", train, test, "--target", "kind",
-                     CAUSEWAY_TABULAR_MODEL="")
         self.mistake('has no column "sort"; --target names one of: age, city', "predict", train, test,
                      "--target", "sort", *model)
         self.mistake('lacks columns of the table to learn from: "kind"', "predict", train, test,
@@ -161,6 +160,79 @@ class Predict(unittest.TestCase):
         bad.write_text("age,city,size\nmany,Kiel,1\n")
         self.mistake('line 2, column 1 "age"', "predict", train, bad, "--target", "kind", *model)
         self.mistake("safetensors", "predict", train, test, "--target", "kind", "--model", train)
+
+
+class PackagedWeights(unittest.TestCase):
+    """Without --model, the target says which of two models is wanted, and folders where it is."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = Path(cls.folder.name)
+        (cls.path / "none").mkdir()
+        cls.weights = cls.path / "weights"
+        cls.weights.mkdir()
+        for name, flags in {"tabular": [], "tabular_regression": ["--regression"]}.items():
+            code, _, err = causeway(
+                "pretrain", "--out", cls.path / name, "--prior", "mlp", "--rows", 16, "--features", "1:4",
+                "--width", 8, "--heads", 1, "--hidden", 8, "--layers", 1, "--batch", 2, "--steps", 2,
+                "--device", "cpu", *flags
+            )  # fmt: skip
+            assert code == 0, err
+            shutil.copy(cls.path / name / "model.safetensors", cls.weights / f"{name}.safetensors")
+        rng = random.Random(3)
+        rows = [f'{rng.gauss(0, 1):.3f},{"ab"[i % 2]},{i % 10},{i % 11},{i % 3 / 2}\n' for i in range(44)]
+        (cls.path / "data.csv").write_text("x,word,ten,eleven,halves\n" + "".join(rows))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def evaluate(self, *arguments, program=None, **environment):
+        """What was scored: roc_auc of classes or r2 of numbers."""
+        words = ["evaluate", self.path / "data.csv", "--splits", 1, "--json", "--device", "cpu", *arguments]
+        code, out, err = causeway(*words, program=program, **environment)
+        self.assertEqual(code, 0, err)
+        scores = json.loads(out)
+        return next(name for name in ("roc_auc", "r2") if name in scores)
+
+    def test_target_says_the_task(self):
+        here = {"CAUSEWAY_WEIGHTS": str(self.weights)}
+        for target, score in {"word": "roc_auc", "ten": "roc_auc", "eleven": "r2", "halves": "r2"}.items():
+            self.assertEqual(self.evaluate("--target", target, **here), score, target)
+        self.assertEqual(self.evaluate("--target", "ten", "--task", "numbers", **here), "r2")
+        self.assertEqual(self.evaluate("--target", "halves", "--task", "classes", **here), "roc_auc")
+
+    def test_predict(self):
+        test = self.path / "asked.csv"
+        test.write_text("x,ten,eleven,halves\n0.5,1,2,0.5\n")
+        words = ["predict", self.path / "data.csv", test, "--target", "word", "--device", "cpu"]
+        code, out, err = causeway(*words, CAUSEWAY_WEIGHTS=str(self.weights))
+        self.assertEqual((code, out.splitlines()[0]), (0, "word,p_a,p_b"), err)
+        with_model = causeway(*words, "--model", self.weights / "tabular.safetensors")
+        self.assertEqual(with_model[1], out)
+
+    def test_beside_the_program(self):
+        for place in ("bin/python/causeway/weights", "share/causeway/weights"):
+            root = self.path / place.split("/")[0]
+            root.mkdir()
+            (self.path / "bin").mkdir(exist_ok=True)
+            program = shutil.copy(PROGRAM, self.path / "bin" / "causeway")
+            shutil.copytree(self.weights, self.path / place)
+            self.assertEqual(self.evaluate("--target", "word", program=program, CAUSEWAY_WEIGHTS=""), "roc_auc")
+            shutil.rmtree(root)
+
+    def test_none(self):
+        none = self.path / "none"
+        for target, name in {"word": "tabular", "halves": "tabular_regression"}.items():
+            code, out, err = causeway("evaluate", self.path / "data.csv", "--target", target,
+                                      CAUSEWAY_WEIGHTS=str(none))
+            self.assertEqual((code, out), (3, ""))
+            self.assertEqual(len(err.splitlines()), 1, err)
+            self.assertIn(f'there is no model: no {name}.safetensors in "{none}"; pass --model', err)
+        code, _, err = causeway("evaluate", self.path / "data.csv", "--target", "word", "--task", "classes",
+                                "--model", self.weights / "tabular.safetensors")
+        self.assertEqual(code, 2, err)
 
 
 if __name__ == "__main__":

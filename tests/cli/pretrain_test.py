@@ -4,11 +4,16 @@ disks, mistakes.
 Usage: pretrain_test.py build/causeway [unittest's arguments].
 """
 
+import contextlib
 import json
+import os
+import pty
 import random
+import re
 import resource
 import shutil
 import signal
+import subprocess
 import time
 
 import pretrain_runs
@@ -63,6 +68,29 @@ class Runs(Folder):
         self.assertEqual(code, 0, err)
         self.assertGreaterEqual(json.loads(out)["seconds"], 0.5)
         self.assertLess(json.loads(out)["seconds"], 5)
+
+    def test_bar_in_a_terminal(self):
+        ours, theirs = pty.openpty()
+        arguments = command(seconds=0.5, steps=100_000)
+        done = subprocess.Popen([pretrain_runs.PROGRAM, *arguments], stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        seen = b""
+        with contextlib.suppress(OSError):  # the end of a terminal whose other side is closed
+            while piece := os.read(ours, 4096):
+                seen += piece
+        os.close(ours)
+        self.assertEqual(done.wait(), 0)
+        bars = re.findall(r"━*─* +(\d+)%  (\d+:\d\d) left", seen.decode())
+        shares = [int(share) for share, _ in bars]
+        self.assertEqual(shares, sorted(shares))
+        self.assertEqual(bars[-1], ("100", "0:00"))
+
+    def test_averages(self):
+        """The model to use is the mean of the last weights; training does not see it."""
+        near, far = (self.train(name, steps=8, average_steps=n) for name, n in (("near", 1), ("far", 4)))
+        self.assertEqual(losses_of(near), losses_of(far))
+        self.assertEqual(model_of(near, 8), model_of(far, 8))
+        self.assertNotEqual(*((folder / "model.safetensors").read_bytes() for folder in (near, far)))
 
     def test_regression(self):
         folder = self.train("run", steps=3, regression=True, classes=None)

@@ -153,12 +153,20 @@ def test_limits(blobs):
         classifier().fit(np.where([False, True, False], np.nan, x), y)
     only = classifier().fit(x, np.full(80, "yes"))
     assert set(only.predict(x)) == {"yes"} and only.predict_proba(x).shape == (80, 1)
-    with pytest.raises(FileNotFoundError, match="pass model="):
-        cw.TabularRegressor().fit(x, y)
     with pytest.raises(ValueError, match="got a model that tells numbers"):
         cw.TabularClassifier(NUMBERS).fit(x, y)
     with pytest.raises(cw.Error, match="absent"):
         cw.TabularClassifier("absent.safetensors").fit(x, y)
+
+
+def test_packaged_weights(blobs, tmp_path, monkeypatch):
+    x, y, x_new, _ = blobs
+    monkeypatch.setenv("CAUSEWAY_WEIGHTS", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"no tabular_regression.safetensors in .*; pass model="):
+        cw.TabularRegressor().fit(x, y)
+    shutil.copy(CLASSES, tmp_path / "tabular.safetensors")
+    packaged = cw.TabularClassifier(device="cpu").fit(x, y)
+    assert np.array_equal(packaged.predict_proba(x_new), classifier().fit(x, y).predict_proba(x_new))
 
 
 def frame_columns(rng, n):

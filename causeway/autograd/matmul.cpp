@@ -6,6 +6,7 @@
 #include "causeway/kernels/matmul_layout.h"
 #include "causeway/kernels/reduce.h"
 #include "causeway/tensor/create.h"
+#include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/matmul.h"
 #include "causeway/tensor/operand.h"
 #include "causeway/tensor/reduce.h"
@@ -199,12 +200,17 @@ Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
   const Tensor out =
       product(Epilogue::bias, hidden, weight_out.transpose(), {&second_bias, nullptr})
           .reshape(with_last(x.shape(), weight_out.size(0)));
+  // A large hidden layer is not kept: a pass makes it again from what was before it.
+  constexpr std::size_t kLarge = std::size_t{512} << 20;
+  std::optional<Tensor> kept;
+  if (hidden.n_bytes() < kLarge) kept = hidden;
   return record(
       "mlp", out, {&x, &weight_in, &bias_in, &weight_out, &bias_out},
-      [rows, before, hidden, weight_in = detach(weight_in), weight_out = detach(weight_out),
+      [rows, before, kept, weight_in = detach(weight_in), weight_out = detach(weight_out),
        shape = x.shape()](Backward& walk) {
         const Tensor g = rows_of(walk.gradient().contiguous());
-        ParameterGradients outer(walk, 3, true, g, hidden);
+        const Tensor again = kept.has_value() ? *kept : unary(UnaryOp::gelu_tanh, before);
+        ParameterGradients outer(walk, 3, true, g, again);
         if (!walk.needs(0) && !walk.needs(1) && !walk.needs(2)) return outer.give();
         const Tensor slopes = product(Epilogue::gelu_gradient, g, weight_out, {nullptr, &before});
         outer.give();

@@ -17,7 +17,9 @@ bool alike(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 }  // namespace
 
 StepGraph::StepGraph(Device device, Body body) : device_(device), body_(std::move(body)) {
-  if (device.is_cuda()) stream_.emplace(device);
+  if (device.is_cpu()) return;
+  stream_.emplace(device);
+  memory_ = std::make_shared<GraphMemory>(device);
 }
 
 std::size_t StepGraph::n_graphs() const {
@@ -57,14 +59,11 @@ std::vector<Tensor> StepGraph::operator()(const std::vector<Tensor>& inputs) {
       entry.results = body_(entry.inputs);
     };
     if (fresh) {
-      run();
+      memory_->use(*stream_, run);
     } else {
       if (!entry.graph.has_value()) {
         entry.results.clear();
-        const auto other = std::find_if(recordings_.begin(), recordings_.end(),
-                                        [](const Recording& of) { return of.graph.has_value(); });
-        const Graph* shares = other != recordings_.end() ? &*other->graph : nullptr;
-        entry.graph.emplace(Graph::capture(*stream_, run, shares));
+        entry.graph.emplace(Graph::capture(*stream_, run, memory_));
       }
       entry.graph->replay(*stream_);
     }

@@ -34,8 +34,9 @@ class StepGraph {
 
   Device device_;
   Body body_;
-  std::list<Recording> recordings_;
   std::optional<Stream> stream_;  // graphs are recorded beside the default stream
+  std::shared_ptr<const GraphMemory> memory_;
+  std::list<Recording> recordings_;
 };
 
 }  // namespace causeway::autograd

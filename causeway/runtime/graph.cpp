@@ -20,22 +20,28 @@ struct CaptureMark {
 
 }  // namespace
 
-// Of captures in the device's pool.
-struct Graph::Memory {
-  Device device;
-  std::uint64_t capture = 0;
+GraphMemory::GraphMemory(Device device)
+    : device_(device), capture_(pool_of(device).new_capture()) {}
 
-  Memory(Device of, std::uint64_t which) : device(of), capture(which) {}
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory() {
-    try {
-      pool_of(device).drop_capture(capture);
-    } catch (const Error&) {
-      // The device has failed: its memory goes with the process.
-    }
+GraphMemory::~GraphMemory() {
+  try {
+    pool_of(device_).drop_capture(capture_);
+  } catch (const Error&) {
+    // The device has failed: its memory goes with the process.
   }
-};
+}
+
+void GraphMemory::use(StreamView stream, const std::function<void()>& body) const {
+  Pool& pool = pool_of(device_);
+  pool.begin_capture(stream, capture_);
+  try {
+    body();
+  } catch (...) {
+    pool.end_capture(stream);
+    throw;
+  }
+  pool.end_capture(stream);
+}
 
 bool capturing() { return captured.has_value(); }
 
@@ -43,32 +49,27 @@ void join_capture(StreamView other) {
   if (captured.has_value()) pool_of(captured->device()).join_capture(*captured, other);
 }
 
-Graph Graph::capture(StreamView stream, const std::function<void()>& body, const Graph* shares) {
+Graph Graph::capture(StreamView stream, const std::function<void()>& body,
+                     std::shared_ptr<const GraphMemory> memory) {
   const Device device = stream.device();
   if (device.is_cpu()) {
     fail(ErrorKind::device, "graph.capture", "graphs are recorded on CUDA devices, not on the cpu");
   }
-  Graph graph;
-  graph.device_ = device;
   if (capturing()) {
     fail(ErrorKind::invalid_argument, "graph.capture", "a capture is under way in this thread");
   }
+  Graph graph;
+  graph.device_ = device;
+  graph.memory_ = memory != nullptr ? std::move(memory) : std::make_shared<GraphMemory>(device);
   const StreamGuard guard(stream);
   const CaptureMark mark(stream);
-  Pool& pool = pool_of(device);
   driver::begin_capture(device.index, stream.handle());
-  if (shares != nullptr) graph.memory_ = shares->memory_;
-  const std::uint64_t capture =
-      pool.begin_capture(stream, shares != nullptr ? graph.memory_->capture : 0);
-  if (shares == nullptr) graph.memory_ = std::make_shared<Memory>(device, capture);
   try {
-    body();
+    graph.memory_->use(stream, body);
   } catch (...) {
-    pool.end_capture(stream);
     driver::end_capture(device.index, stream.handle(), false);
     throw;
   }
-  pool.end_capture(stream);
   graph.handle_ = driver::end_capture(device.index, stream.handle(), true);
   return graph;
 }

@@ -3,6 +3,7 @@
 
 #include "causeway/runtime/stream.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -17,15 +18,32 @@ bool capturing();
 // one waits for before the end.
 void join_capture(StreamView other);
 
+// Memory of graphs that never run at once, and of the same work before it is recorded: all together
+// need no more than the one that needs most.
+class GraphMemory {
+ public:
+  explicit GraphMemory(Device device);
+  ~GraphMemory();
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+
+  // Runs `body` with what it allocates on `stream` taken from here.
+  void use(StreamView stream, const std::function<void()>& body) const;
+
+ private:
+  friend class Graph;
+  Device device_;
+  std::uint64_t capture_;  // in the device's pool
+};
+
 class Graph {
  public:
   // Runs `body` once, recording what it queues on `stream` (made current meanwhile) instead of
   // running it. Tensors made inside keep their addresses while the graph lives; tensors made
   // outside and used inside must outlive it. `body` must not wait for the device.
-  // A graph that is given another takes the memory that one left free, so that both together need
-  // no more than the larger: their replays must not overlap.
+  // Without a memory to share it has its own.
   static Graph capture(StreamView stream, const std::function<void()>& body,
-                       const Graph* shares = nullptr);
+                       std::shared_ptr<const GraphMemory> memory = nullptr);
 
   ~Graph();
   Graph(Graph&& other) noexcept;
@@ -36,11 +54,9 @@ class Graph {
 
  private:
   Graph() = default;
-  struct Memory;
-
   Device device_;
   CUgraphExec_st* handle_ = nullptr;
-  std::shared_ptr<Memory> memory_;
+  std::shared_ptr<const GraphMemory> memory_;
 };
 
 }  // namespace causeway

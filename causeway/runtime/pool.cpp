@@ -127,11 +127,14 @@ void Pool::set_guarded(bool guarded) {
   state_->guarded = guarded;
 }
 
-std::uint64_t Pool::begin_capture(StreamView stream, std::uint64_t capture) {
+std::uint64_t Pool::new_capture() {
   const std::lock_guard lock(state_->mutex);
-  if (capture == 0) capture = state_->next_capture++;
+  return state_->next_capture++;
+}
+
+void Pool::begin_capture(StreamView stream, std::uint64_t capture) {
+  const std::lock_guard lock(state_->mutex);
   state_->captures.emplace_back(stream.handle(), capture);
-  return capture;
 }
 
 void Pool::join_capture(StreamView stream, StreamView other) {

@@ -103,10 +103,11 @@ class Pool {
   // Fills fresh memory with 0xff (NaN, -1) and guards both ends. On at first in debug builds.
   void set_guarded(bool guarded);
 
-  // From begin to end, allocations on `stream` come from memory of their own, which keeps its
-  // addresses until the capture is dropped: what a replayed graph needs.
-  // A capture that is named is gone on with: what is free of its memory is taken again.
-  std::uint64_t begin_capture(StreamView stream, std::uint64_t capture = 0);
+  // From begin to end, allocations on `stream` come from the capture's memory, which keeps its
+  // addresses until the capture is dropped: what replayed graphs need. What is free of it is taken
+  // again by what begins later.
+  std::uint64_t new_capture();
+  void begin_capture(StreamView stream, std::uint64_t capture);
   // The same for `other`, until the capture on `stream` ends.
   void join_capture(StreamView stream, StreamView other);
   void end_capture(StreamView stream);

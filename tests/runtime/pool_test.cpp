@@ -220,7 +220,8 @@ TEST_F(PoolTest, GuardsFindOverwritesOnBothSides) {
 
 TEST_F(PoolTest, CapturedMemoryKeepsItsAddressesUntilDropped) {
   std::byte* data = nullptr;
-  const std::uint64_t capture = pool.begin_capture(stream(1));
+  const std::uint64_t capture = pool.new_capture();
+  pool.begin_capture(stream(1), capture);
   {
     const Buffer temporary = pool.allocate(4 * kMiB, stream(1));
     data = temporary.data();
@@ -237,8 +238,27 @@ TEST_F(PoolTest, CapturedMemoryKeepsItsAddressesUntilDropped) {
   EXPECT_LT(source.taken, before);
 }
 
+TEST_F(PoolTest, ACaptureGoesOnWithTheMemoryItHas) {
+  const std::uint64_t capture = pool.new_capture();
+  std::byte* data = nullptr;
+  for (int i = 0; i < 2; ++i) {
+    pool.begin_capture(stream(1), capture);
+    pool.join_capture(stream(1), stream(2));
+    const Buffer buffer = pool.allocate(4 * kMiB, stream(1));
+    const Buffer beside = pool.allocate(4 * kMiB, stream(2));
+    EXPECT_TRUE(data == nullptr || buffer.data() == data);
+    data = buffer.data();
+    pool.end_capture(stream(1));
+  }
+  const Buffer after = pool.allocate(4 * kMiB, stream(2));  // no longer the capture's
+  const std::size_t before = source.taken;
+  pool.drop_capture(capture);
+  EXPECT_EQ(before - source.taken, 2 * (before / 3));
+}
+
 TEST_F(PoolTest, CapturedMemoryStillInUseIsReleasedLater) {
-  const std::uint64_t capture = pool.begin_capture(stream(1));
+  const std::uint64_t capture = pool.new_capture();
+  pool.begin_capture(stream(1), capture);
   Buffer kept = pool.allocate(4 * kMiB, stream(1));
   pool.end_capture(stream(1));
   pool.drop_capture(capture);
@@ -267,7 +287,8 @@ TEST_F(PoolTest, CountersAreZeroAndAStreamsOwn) {
 
 TEST_F(PoolTest, ACaptureHasCountersOfItsOwn) {
   std::uint32_t* const ordinary = pool.counters(stream(1));
-  const std::uint64_t capture = pool.begin_capture(stream(1));
+  const std::uint64_t capture = pool.new_capture();
+  pool.begin_capture(stream(1), capture);
   std::uint32_t* const captured = pool.counters(stream(1));
   EXPECT_NE(captured, ordinary);
   EXPECT_EQ(pool.counters(stream(1)), captured);

@@ -18,21 +18,21 @@ struct SmallForward {
 
 // Scores of sixteen queries and 8 * kKeyTiles keys to probabilities times `sum`; [half] is of the
 // rows g and g + 8.
-template <int kKeyTiles>
+template <bool kPaired, int kKeyTiles>
 __device__ __forceinline__ void soften(float (&score)[kKeyTiles][4], const AttentionShape& shape,
                                        int query, int limit, float (&largest)[2], float (&sum)[2]) {
   const int t = threadIdx.x % 4;
   const float scale = static_cast<float>(shape.scale) * kLog2E;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int seen = shape.seen(query + 8 * half, limit);
     float most = -INFINITY;
 #pragma unroll
     for (int tile = 0; tile < kKeyTiles; ++tile) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         float& value = score[tile][2 * half + i];
-        value = 8 * tile + 2 * t + i < seen ? value * scale : -INFINITY;
+        const int key = 8 * tile + 2 * t + i;
+        value = sees<kPaired>(shape, query + 8 * half, key, limit) ? value * scale : -INFINITY;
         most = fmaxf(most, value);
       }
     }
@@ -57,18 +57,18 @@ __device__ __forceinline__ void soften(float (&score)[kKeyTiles][4], const Atten
 }
 
 // kGroups: features / 32; kTiles: tiles of 16 queries of one warp; kKeys: tiles of 16 keys.
-template <class T, int kGroups, int kTiles, int kKeys>
+template <class T, int kGroups, int kTiles, int kKeys, bool kPaired>
 __global__ void __launch_bounds__(kSmallWarps * 32)
     small_attention_kernel(AttentionShape shape, SmallForward<T> views, int n_parts) {
   constexpr int kKeyTiles = 2 * kKeys;
-  const SmallPlace place(shape, n_parts);
+  const SmallPlace<kPaired> place(shape, n_parts);
   if (place.sequence >= shape.n_sequences) return;
   const int g = threadIdx.x % 32 / 4;
   const int t = threadIdx.x % 4;
   const int limit = shape.limit(place.entry);
-  const HeadRows<const T> q = views.q.of(place.entry, place.head);
-  const HeadRows<const T> k = views.k.of(place.entry, place.head);
-  const HeadRows<const T> v = views.v.of(place.entry, place.head);
+  const TileRows<const T, kPaired> q(views.q, place.entry, place.head);
+  const TileRows<const T, kPaired> k(views.k, place.entry, place.head);
+  const TileRows<const T, kPaired> v(views.v, place.entry, place.head);
   const int first = place.part * kTiles * 16;
 
   float score[kTiles][kKeyTiles][4] = {};
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kSmallWarps * 32)
 #pragma unroll
       for (int group = 0; group < kGroups; ++group) {
         std::uint32_t b[4];
-        load_row<T>(b, k, 8 * key + g, limit, group, shape);
+        load_row(b, k, 8 * key + g, limit, group, shape);
 #pragma unroll
         for (int tile = 0; tile < kTiles; ++tile) {
           multiply<T>(score[tile][key], queries[tile][2 * group], b[0], b[1]);
@@ -101,14 +101,14 @@ __global__ void __launch_bounds__(kSmallWarps * 32)
       values[key][group].load(v, 16 * key, limit, group, shape);
     }
   }
-  const HeadRows<T> out = views.out.of(place.entry, place.head);
-  const HeadRows<float> log_sum = views.log_sum.of(place.entry, place.head);
+  const TileRows<T, kPaired> out(views.out, place.entry, place.head);
+  const TileRows<float, kPaired> log_sum(views.log_sum, place.entry, place.head);
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) {
     const int query = first + 16 * tile + g;
     float largest[2];
     float sum[2];
-    soften(score[tile], shape, query, limit, largest, sum);
+    soften<kPaired>(score[tile], shape, query, limit, largest, sum);
     ColumnSums<kGroups> sums;
 #pragma unroll
     for (int key = 0; key < kKeys; ++key) {
@@ -121,11 +121,11 @@ __global__ void __launch_bounds__(kSmallWarps * 32)
       for (int group = 0; group < kGroups; ++group) sums.add(a, values[key][group], group);
     }
     const float factor[2] = {sum[0] == 0 ? 0.0f : 1 / sum[0], sum[1] == 0 ? 0.0f : 1 / sum[1]};
-    sums.template store<T>(out, first + 16 * tile, shape.n_queries, factor, shape);
-    if (t != 0 || log_sum.data == nullptr) continue;
+    sums.store(out, first + 16 * tile, shape.n_queries, factor, shape);
+    if (t != 0 || views.log_sum.data == nullptr) continue;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      if (query + 8 * half >= shape.n_queries) continue;
+      if (!log_sum.has(query + 8 * half, shape.n_queries)) continue;
       *log_sum[query + 8 * half] = (largest[half] + log2f(sum[half])) * kLn2;
     }
   }
@@ -137,10 +137,11 @@ void run(StreamView stream, const AttentionCall& call) {
   const SmallForward<T> views{HeadView<const T>(call.q), HeadView<const T>(call.k),
                               HeadView<const T>(call.v), HeadView<T>(call.out),
                               HeadView<float>(call.log_sum)};
-  dispatch_small(shape, [&](auto groups, auto tiles, auto keys) {
+  dispatch_small(shape, [&](auto groups, auto tiles, auto keys, auto paired) {
     const int n_parts = (shape.n_queries + 16 * tiles() - 1) / (16 * tiles());
-    launch({"attention", stream, dim3(small_blocks(shape, n_parts)), dim3(kSmallWarps * 32)},
-           small_attention_kernel<T, groups(), tiles(), keys()>, shape, views, n_parts);
+    launch(
+        {"attention", stream, dim3(small_blocks(shape, n_parts, paired())), dim3(kSmallWarps * 32)},
+        small_attention_kernel<T, groups(), tiles(), keys(), paired()>, shape, views, n_parts);
   });
 }
 

@@ -12,22 +12,54 @@ namespace causeway::kernels::cuda {
 
 inline constexpr int kSmallWarps = 4;  // of a block; they do not talk to each other
 
-template <class T, int kVec>
-__device__ __forceinline__ Vector<T, kVec> load_part(const HeadRows<const T>& rows, int row,
-                                                     int n_rows, int column,
+// The rows of one sequence, or, paired, of two: sequences of up to eight rows share a tile of
+// sixteen with those of the next head, which begin at row 8.
+template <class T, bool kPaired>
+struct TileRows {
+  T* data = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t next_head = 0;
+
+  __device__ __forceinline__ TileRows(const HeadView<T>& view, std::int64_t entry, int head)
+      : data(view.data + entry * view.batch_stride + head * view.head_stride),
+        stride(view.row_stride),
+        next_head(view.head_stride) {}
+  __device__ __forceinline__ T* operator[](int row) const {
+    return kPaired ? data + row % 8 * stride + row / 8 * next_head : data + row * stride;
+  }
+  // Whether a row is there, of n_rows that each sequence has.
+  static __device__ __forceinline__ bool has(int row, int n_rows) {
+    return (kPaired ? row % 8 : row) < n_rows;
+  }
+};
+
+// Whether a query sees a key: paired, one of its own sequence.
+template <bool kPaired>
+__device__ __forceinline__ bool sees(const AttentionShape& shape, int query, int key, int limit) {
+  if constexpr (kPaired) {
+    return query / 8 == key / 8 && key % 8 < shape.seen(query % 8, limit);
+  }
+  return key < shape.seen(query, limit);
+}
+
+template <class T, int kVec, bool kPaired>
+__device__ __forceinline__ Vector<T, kVec> load_part(const TileRows<const T, kPaired>& rows,
+                                                     int row, int n_rows, int column,
                                                      const AttentionShape& shape) {
   Vector<T, kVec> part;
   memset(&part, 0, sizeof(part));
-  if (row < n_rows && column < shape.head_size) part = load_vector<kVec>(rows[row] + column);
+  if (rows.has(row, n_rows) && column < shape.head_size) {
+    part = load_vector<kVec>(rows[row] + column);
+  }
   return part;
 }
 
 // A lane's share of row `row` in the columns 32 * group …: the words of the products 2 * group
 // (first two) and 2 * group + 1.
-template <class T>
-__device__ __forceinline__ void load_row(std::uint32_t (&words)[4], const HeadRows<const T>& rows,
-                                         int row, int n_rows, int group,
-                                         const AttentionShape& shape) {
+template <class T, bool kPaired>
+__device__ __forceinline__ void load_row(std::uint32_t (&words)[4],
+                                         const TileRows<const T, kPaired>& rows, int row,
+                                         int n_rows, int group, const AttentionShape& shape) {
   const int t = threadIdx.x % 4;
   const auto part = load_part<T, 8>(rows, row, n_rows, 32 * group + 8 * t, shape);
   memcpy(words, &part, sizeof(words));
@@ -38,7 +70,8 @@ template <class T, int kGroups>
 struct RowTile {
   std::uint32_t a[2 * kGroups][4];
 
-  __device__ __forceinline__ RowTile(const HeadRows<const T>& rows, int first, int n_rows,
+  template <bool kPaired>
+  __device__ __forceinline__ RowTile(const TileRows<const T, kPaired>& rows, int first, int n_rows,
                                      const AttentionShape& shape) {
     const int g = threadIdx.x % 32 / 4;
 #pragma unroll
@@ -65,8 +98,9 @@ struct PairTile {
   std::uint32_t even[2][2];  // row 2t: columns 4g … 4g + 3; then row 2t + 8
   std::uint32_t odd[2][2];   // row 2t + 1, and 2t + 9
 
-  __device__ __forceinline__ void load(const HeadRows<const T>& rows, int first, int n_rows,
-                                       int group, const AttentionShape& shape) {
+  template <bool kPaired>
+  __device__ __forceinline__ void load(const TileRows<const T, kPaired>& rows, int first,
+                                       int n_rows, int group, const AttentionShape& shape) {
     const int lane = threadIdx.x % 32;
     const int g = lane / 4;
     const int t = lane % 4;
@@ -103,15 +137,15 @@ struct ColumnSums {
   }
 
   // Rows first + g and first + g + 8, times a factor each.
-  template <class T>
-  __device__ __forceinline__ void store(const HeadRows<T>& rows, int first, int n_rows,
+  template <class T, bool kPaired>
+  __device__ __forceinline__ void store(const TileRows<T, kPaired>& rows, int first, int n_rows,
                                         const float (&factor)[2],
                                         const AttentionShape& shape) const {
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = first + lane / 4 + 8 * half;
-      if (row >= n_rows) continue;
+      if (!rows.has(row, n_rows)) continue;
 #pragma unroll
       for (int group = 0; group < kGroups; ++group) {
         const int column = 32 * group + 8 * (lane % 4);
@@ -127,7 +161,9 @@ struct ColumnSums {
   }
 };
 
-// Which sequence a warp works on, and which part of it where several share one.
+// Which sequence, or the first of which two, a warp works on, and which part of it where several
+// share one.
+template <bool kPaired>
 struct SmallPlace {
   std::int64_t sequence;
   std::int64_t entry;
@@ -136,28 +172,36 @@ struct SmallPlace {
 
   __device__ __forceinline__ SmallPlace(const AttentionShape& shape, int n_parts) {
     const std::int64_t unit = std::int64_t{blockIdx.x} * kSmallWarps + threadIdx.x / 32;
-    sequence = unit / n_parts;
+    sequence = (kPaired ? 2 : 1) * (unit / n_parts);
     part = static_cast<int>(unit % n_parts);
     entry = sequence / shape.n_heads;
     head = static_cast<int>(sequence % shape.n_heads);
   }
 };
 
-inline unsigned small_blocks(const AttentionShape& shape, int n_parts) {
-  return static_cast<unsigned>((shape.n_sequences * n_parts + kSmallWarps - 1) / kSmallWarps);
+inline unsigned small_blocks(const AttentionShape& shape, int n_parts, bool paired) {
+  const std::int64_t units = shape.n_sequences * n_parts / (paired ? 2 : 1);
+  return static_cast<unsigned>((units + kSmallWarps - 1) / kSmallWarps);
 }
 
 // Calls body with the features in groups of 32 and the rows in tiles of 16 as constants: a warp has
-// one or two tiles of a sequence of up to 32 rows, and one of four in a longer one.
+// one or two tiles of a sequence of up to 32 rows, and one of four in a longer one. The last says
+// whether a tile is of two sequences.
 template <class Body>
 void dispatch_small(const AttentionShape& shape, const Body& body) {
   const int rows = shape.n_queries > shape.n_keys ? shape.n_queries : shape.n_keys;
   const auto by_rows = [&](auto groups) {
+    using std::integral_constant;
+    constexpr std::false_type alone;
+    if (rows <= 8 && shape.n_heads % 2 == 0) {
+      return body(groups, integral_constant<int, 1>(), integral_constant<int, 1>(),
+                  std::true_type());
+    }
     if (rows <= 16)
-      return body(groups, std::integral_constant<int, 1>(), std::integral_constant<int, 1>());
+      return body(groups, integral_constant<int, 1>(), integral_constant<int, 1>(), alone);
     if (rows <= 32)
-      return body(groups, std::integral_constant<int, 2>(), std::integral_constant<int, 2>());
-    body(groups, std::integral_constant<int, 1>(), std::integral_constant<int, 4>());
+      return body(groups, integral_constant<int, 2>(), integral_constant<int, 2>(), alone);
+    body(groups, integral_constant<int, 1>(), integral_constant<int, 4>(), alone);
   };
   if (shape.head_size <= 32) return by_rows(std::integral_constant<int, 1>());
   by_rows(std::integral_constant<int, 2>());

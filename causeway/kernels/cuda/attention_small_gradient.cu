@@ -10,41 +10,47 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-// What the products of one sequence need.
-template <class T>
+// What the products of one sequence need, or of two.
+template <class T, bool kPaired>
 struct SmallSequence {
-  HeadRows<const T> q, k, v, out, gradient;
-  HeadRows<const float> log_sum;
+  TileRows<const T, kPaired> q, k, v, out, gradient;
+  TileRows<const float, kPaired> log_sum;
   int limit;
 
-  __device__ __forceinline__ SmallSequence(const GradientViews<T>& views, const SmallPlace& place,
+  __device__ __forceinline__ SmallSequence(const GradientViews<T>& views,
+                                           const SmallPlace<kPaired>& place,
                                            const AttentionShape& shape)
-      : q(views.q.of(place.entry, place.head)),
-        k(views.k.of(place.entry, place.head)),
-        v(views.v.of(place.entry, place.head)),
-        out(views.out.of(place.entry, place.head)),
-        gradient(views.gradient.of(place.entry, place.head)),
-        log_sum(views.log_sum.of(place.entry, place.head)),
+      : q(views.q, place.entry, place.head),
+        k(views.k, place.entry, place.head),
+        v(views.v, place.entry, place.head),
+        out(views.out, place.entry, place.head),
+        gradient(views.gradient, place.entry, place.head),
+        log_sum(views.log_sum, place.entry, place.head),
         limit(shape.limit(place.entry)) {}
 
   // In base 2; 0 for rows that are not there.
   __device__ __forceinline__ float logarithm(int query, const AttentionShape& shape) const {
-    return query < shape.n_queries ? *log_sum[query] * kLog2E : 0.0f;
+    return log_sum.has(query, shape.n_queries) ? *log_sum[query] * kLog2E : 0.0f;
+  }
+  // Of a query that may not be there.
+  __device__ __forceinline__ bool sees(int query, int key, const AttentionShape& shape) const {
+    return q.has(query, shape.n_queries) && cuda::sees<kPaired>(shape, query, key, limit);
   }
 };
 
 // One word of every row of the sequence, asked for before all else: the rows are then on their way
 // to the first cache together, not one product after the other.
-template <class T>
+template <class T, bool kPaired>
 struct Touched {
   std::uint32_t word[5] = {};
 
-  __device__ __forceinline__ void touch(int which, const HeadRows<const T>& rows, int n_rows) {
-    const int row = threadIdx.x % 32;
-    if (row >= n_rows) return;
+  __device__ __forceinline__ void touch(int which, const TileRows<const T, kPaired>& rows,
+                                        int n_rows) {
+    const int row = threadIdx.x % (kPaired ? 16 : 32);
+    if (!rows.has(row, n_rows)) return;
     asm volatile("ld.global.b32 %0, [%1];" : "=r"(word[which]) : "l"(rows[row]));
   }
-  __device__ __forceinline__ Touched(const SmallSequence<T>& sequence,
+  __device__ __forceinline__ Touched(const SmallSequence<T, kPaired>& sequence,
                                      const AttentionShape& shape) {
     touch(0, sequence.gradient, shape.n_queries);
     touch(1, sequence.out, shape.n_queries);
@@ -60,16 +66,16 @@ struct Touched {
 };
 
 // gradient · out of query 8 * tile + g, in all four lanes of the row.
-template <class T, int kGroups>
-__device__ __forceinline__ float row_dot(const SmallSequence<T>& sequence, int query,
+template <int kGroups, class T, bool kPaired>
+__device__ __forceinline__ float row_dot(const SmallSequence<T, kPaired>& sequence, int query,
                                          const AttentionShape& shape) {
   float sum = 0;
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) {
     std::uint32_t gradient[4];
     std::uint32_t out[4];
-    load_row<T>(gradient, sequence.gradient, query, shape.n_queries, group, shape);
-    load_row<T>(out, sequence.out, query, shape.n_queries, group, shape);
+    load_row(gradient, sequence.gradient, query, shape.n_queries, group, shape);
+    load_row(out, sequence.out, query, shape.n_queries, group, shape);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const float2 a = unpack<T>(gradient[i]);
@@ -82,31 +88,31 @@ __device__ __forceinline__ float row_dot(const SmallSequence<T>& sequence, int q
 }
 
 // Scores and gradients of probabilities, for sixteen rows of one side and eight of the other.
-template <class T, int kGroups>
+template <class T, int kGroups, bool kPaired>
 __device__ __forceinline__ void products(float (&score)[4], float (&slope)[4],
                                          const RowTile<T, kGroups>& score_rows,
                                          const RowTile<T, kGroups>& slope_rows,
-                                         const HeadRows<const T>& score_columns,
-                                         const HeadRows<const T>& slope_columns, int row,
+                                         const TileRows<const T, kPaired>& score_columns,
+                                         const TileRows<const T, kPaired>& slope_columns, int row,
                                          int n_rows, const AttentionShape& shape) {
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) {
     std::uint32_t b[4];
-    load_row<T>(b, score_columns, row, n_rows, group, shape);
+    load_row(b, score_columns, row, n_rows, group, shape);
     multiply<T>(score, score_rows.a[2 * group], b[0], b[1]);
     multiply<T>(score, score_rows.a[2 * group + 1], b[2], b[3]);
-    load_row<T>(b, slope_columns, row, n_rows, group, shape);
+    load_row(b, slope_columns, row, n_rows, group, shape);
     multiply<T>(slope, slope_rows.a[2 * group], b[0], b[1]);
     multiply<T>(slope, slope_rows.a[2 * group + 1], b[2], b[3]);
   }
 }
 
 // The gradients of sixteen keys and values; rows are keys, columns queries.
-template <class T, int kGroups, int kRows>
-__device__ __forceinline__ void key_gradients(const SmallSequence<T>& sequence, int first,
+template <int kGroups, int kRows, class T, bool kPaired>
+__device__ __forceinline__ void key_gradients(const SmallSequence<T, kPaired>& sequence, int first,
                                               const float (&dots)[2 * kRows],
-                                              const HeadRows<T>& k_gradient,
-                                              const HeadRows<T>& v_gradient,
+                                              const TileRows<T, kPaired>& k_gradient,
+                                              const TileRows<T, kPaired>& v_gradient,
                                               const AttentionShape& shape) {
   const int lane = threadIdx.x % 32;
   const int g = lane / 4;
@@ -121,19 +127,18 @@ __device__ __forceinline__ void key_gradients(const SmallSequence<T>& sequence, 
     for (int tile = 0; tile < 2 * kRows; ++tile) {
       float score[4] = {};
       float slope[4] = {};
-      products<T, kGroups>(score, slope, keys, values, sequence.q, sequence.gradient, 8 * tile + g,
-                           shape.n_queries, shape);
+      products(score, slope, keys, values, sequence.q, sequence.gradient, 8 * tile + g,
+               shape.n_queries, shape);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const int query = 8 * tile + 2 * t + i;
         const float dot = __shfl_sync(0xffffffffu, dots[tile], 8 * t + 4 * i);
         const float logarithm = sequence.logarithm(query, shape);
-        const int seen = query < shape.n_queries ? shape.seen(query, sequence.limit) : 0;
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const int at = 2 * half + i;
-          const bool sees = first + g + 8 * half < seen;
-          score[at] = sees ? power_of_2(score[at] * scale - logarithm) : 0.0f;
+          const bool seen = sequence.sees(query, first + g + 8 * half, shape);
+          score[at] = seen ? power_of_2(score[at] * scale - logarithm) : 0.0f;
           slope[at] = score[at] * (slope[at] - dot);
         }
       }
@@ -160,31 +165,28 @@ __device__ __forceinline__ void key_gradients(const SmallSequence<T>& sequence, 
   }
   const float one[2] = {1, 1};
   const float scaled[2] = {static_cast<float>(shape.scale), static_cast<float>(shape.scale)};
-  k_sum.template store<T>(k_gradient, first, shape.n_keys, scaled, shape);
-  v_sum.template store<T>(v_gradient, first, shape.n_keys, one, shape);
+  k_sum.store(k_gradient, first, shape.n_keys, scaled, shape);
+  v_sum.store(v_gradient, first, shape.n_keys, one, shape);
 }
 
 // The gradients of sixteen queries; rows are queries, columns keys.
-template <class T, int kGroups, int kRows>
-__device__ __forceinline__ void query_gradients(const SmallSequence<T>& sequence, int first,
-                                                const float (&dots)[2 * kRows],
-                                                const HeadRows<T>& q_gradient,
+template <int kGroups, int kRows, class T, bool kPaired>
+__device__ __forceinline__ void query_gradients(const SmallSequence<T, kPaired>& sequence,
+                                                int first, const float (&dots)[2 * kRows],
+                                                const TileRows<T, kPaired>& q_gradient,
                                                 const AttentionShape& shape) {
   const int g = threadIdx.x % 32 / 4;
   const int t = threadIdx.x % 4;
   const float scale = static_cast<float>(shape.scale) * kLog2E;
   float dot[2] = {};
   float logarithm[2];
-  int seen[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
 #pragma unroll
     for (int tile = 0; tile < 2 * kRows; ++tile) {
       if (8 * tile == first + 8 * half) dot[half] = dots[tile];
     }
-    const int query = first + g + 8 * half;
-    logarithm[half] = sequence.logarithm(query, shape);
-    seen[half] = query < shape.n_queries ? shape.seen(query, sequence.limit) : 0;
+    logarithm[half] = sequence.logarithm(first + g + 8 * half, shape);
   }
   std::uint32_t step[kRows][4];
   {
@@ -194,13 +196,14 @@ __device__ __forceinline__ void query_gradients(const SmallSequence<T>& sequence
     for (int tile = 0; tile < 2 * kRows; ++tile) {
       float score[4] = {};
       float slope[4] = {};
-      products<T, kGroups>(score, slope, queries, gradients, sequence.k, sequence.v, 8 * tile + g,
-                           sequence.limit, shape);
+      products(score, slope, queries, gradients, sequence.k, sequence.v, 8 * tile + g,
+               sequence.limit, shape);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int half = i / 2;
-        const bool sees = 8 * tile + 2 * t + i % 2 < seen[half];
-        score[i] = sees ? power_of_2(score[i] * scale - logarithm[half]) : 0.0f;
+        const int key = 8 * tile + 2 * t + i % 2;
+        const bool seen = sequence.sees(first + g + 8 * half, key, shape);
+        score[i] = seen ? power_of_2(score[i] * scale - logarithm[half]) : 0.0f;
         slope[i] = score[i] * (slope[i] - dot[half]);
       }
       step[tile / 2][2 * (tile % 2)] = pack<T>(slope[0], slope[1]);
@@ -218,35 +221,35 @@ __device__ __forceinline__ void query_gradients(const SmallSequence<T>& sequence
     }
   }
   const float scaled[2] = {static_cast<float>(shape.scale), static_cast<float>(shape.scale)};
-  q_sum.template store<T>(q_gradient, first, shape.n_queries, scaled, shape);
+  q_sum.store(q_gradient, first, shape.n_queries, scaled, shape);
 }
 
 // kGroups: features / 32; kTiles: tiles of 16 rows of either side that a warp has; kRows: tiles of
 // 16 rows of the longer side.
-template <class T, int kGroups, int kTiles, int kRows>
+template <class T, int kGroups, int kTiles, int kRows, bool kPaired>
 __global__ void __launch_bounds__(kSmallWarps * 32, kGroups == 1 && kRows <= 2 ? 5 : 1)
     small_attention_gradient_kernel(AttentionShape shape, GradientViews<T> views, int n_parts) {
-  const SmallPlace place(shape, n_parts);
+  const SmallPlace<kPaired> place(shape, n_parts);
   if (place.sequence >= shape.n_sequences) return;
-  const SmallSequence<T> sequence(views, place, shape);
-  const Touched<T> touched(sequence, shape);
+  const SmallSequence<T, kPaired> sequence(views, place, shape);
+  const Touched<T, kPaired> touched(sequence, shape);
   const int g = threadIdx.x % 32 / 4;
   float dots[2 * kRows];
 #pragma unroll
   for (int tile = 0; tile < 2 * kRows; ++tile) {
-    dots[tile] = row_dot<T, kGroups>(sequence, 8 * tile + g, shape);
+    dots[tile] = row_dot<kGroups>(sequence, 8 * tile + g, shape);
   }
-  const HeadRows<T> q_gradient = views.q_gradient.of(place.entry, place.head);
-  const HeadRows<T> k_gradient = views.k_gradient.of(place.entry, place.head);
-  const HeadRows<T> v_gradient = views.v_gradient.of(place.entry, place.head);
+  const TileRows<T, kPaired> q_gradient(views.q_gradient, place.entry, place.head);
+  const TileRows<T, kPaired> k_gradient(views.k_gradient, place.entry, place.head);
+  const TileRows<T, kPaired> v_gradient(views.v_gradient, place.entry, place.head);
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) {
     const int first = (place.part * kTiles + tile) * 16;
     if (first < shape.n_keys) {
-      key_gradients<T, kGroups, kRows>(sequence, first, dots, k_gradient, v_gradient, shape);
+      key_gradients<kGroups, kRows>(sequence, first, dots, k_gradient, v_gradient, shape);
     }
     if (first < shape.n_queries) {
-      query_gradients<T, kGroups, kRows>(sequence, first, dots, q_gradient, shape);
+      query_gradients<kGroups, kRows>(sequence, first, dots, q_gradient, shape);
     }
   }
   touched.forget();
@@ -256,14 +259,15 @@ template <class T>
 void run(StreamView stream, const AttentionCall& call, const AttentionGradients& gradients) {
   const AttentionShape shape = attention_shape(call.how, call.q, call.k, call.context, true);
   const GradientViews<T> views = gradient_views<T>(call, gradients);
-  dispatch_small(shape, [&](auto groups, auto, auto rows) {
+  dispatch_small(shape, [&](auto groups, auto, auto rows, auto paired) {
     // A tile a warp: the sums of one do not wait for the loads of the other.
     constexpr std::integral_constant<int, 1> tiles;
     const int longer = shape.n_queries > shape.n_keys ? shape.n_queries : shape.n_keys;
     const int n_parts = (longer + 16 * tiles() - 1) / (16 * tiles());
-    launch(
-        {"attention_gradient", stream, dim3(small_blocks(shape, n_parts)), dim3(kSmallWarps * 32)},
-        small_attention_gradient_kernel<T, groups(), tiles(), rows()>, shape, views, n_parts);
+    launch({"attention_gradient", stream, dim3(small_blocks(shape, n_parts, paired())),
+            dim3(kSmallWarps * 32)},
+           small_attention_gradient_kernel<T, groups(), tiles(), rows(), paired()>, shape, views,
+           n_parts);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "causeway/runtime/pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 namespace causeway::kernels::cuda {
@@ -256,16 +257,20 @@ void reduce_columns(StreamView stream, const Reducer& reducer, const T* in,
   const bool vectors =
       cube.inner % kVec == 0 && reinterpret_cast<std::uintptr_t>(in) % (kVec * sizeof(T)) == 0;
   const int vec = vectors ? kVec : 1;
-  // A block is wide and four rows high, or flat for short columns.
-  const unsigned height = cube.axis >= 16 ? 4 : 1;
-  const dim3 block(kThreads / height, height);
-  const unsigned column_blocks = blocks_for(cube.inner, std::int64_t{block.x} * vec);
+  // A block is up to 64 lanes wide, as many as share the columns evenly, and as high as its threads
+  // reach; flat for short columns.
+  constexpr unsigned kWidest = kThreads / 4;
+  const std::int64_t lanes = (cube.inner + vec - 1) / vec;
+  const unsigned column_blocks = blocks_for(lanes, cube.axis >= 16 ? kWidest : kThreads);
+  const unsigned width = (blocks_for(lanes, column_blocks) + 7) / 8 * 8;
+  const unsigned height = cube.axis >= 16 ? std::bit_floor(kThreads / width) : 1;
+  const dim3 block(width, height);
   const std::int64_t turn = std::int64_t{height} * kRowsInFlight;
   const Pieces pieces =
-      cut_axis(cube.outer * column_blocks, cube.axis, {64, kEnoughColumnBlocks, 1, turn});
+      cut_axis(cube.outer * column_blocks, cube.axis, {4 * turn, kEnoughColumnBlocks, 1, turn});
   const Meeting<Acc> meeting(stream, pieces, cube.outer * cube.inner);
   launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * pieces.count * column_blocks)),
-          block, static_cast<std::size_t>(kThreads * vec) * sizeof(Acc)},
+          block, static_cast<std::size_t>(width * height * vec) * sizeof(Acc)},
          vectors ? reduce_columns_kernel<kVec, Reducer, T> : reduce_columns_kernel<1, Reducer, T>,
          reducer, in, out, meeting.partials(), meeting.counters, cube, pieces.count, pieces.length,
          column_blocks);

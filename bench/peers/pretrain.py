@@ -124,11 +124,14 @@ def main():
         if device == "cpu":
             cases.append({"name": name, "ms": measure_host(run)})
             continue
-        run()
-        torch.cuda.reset_peak_memory_stats()
-        ms = measure_cuda(torch, run)
-        cases.append({"name": name, "ms": ms,
-                      "peak_gib": torch.cuda.max_memory_reserved() / 2**30})
+        try:
+            run()
+            torch.cuda.reset_peak_memory_stats()
+            ms = measure_cuda(torch, run)
+            cases.append({"name": name, "ms": ms,
+                          "peak_gib": torch.cuda.max_memory_reserved() / 2**30})
+        except RuntimeError as problem:  # out of memory is one, and what its libraries make of it
+            print(f"{name}: {str(problem).splitlines()[0]}", file=sys.stderr)
         del run
         torch.cuda.empty_cache()
     version = f"PyTorch {torch.__version__}" + (" compile" if compiled else "")

@@ -100,6 +100,10 @@ void TableStream::make(std::int64_t number, Window& window) {
       batch.y += rows;
     }
   }
+  // The tables are not the making's own memory: of what that takes and leaves, they would keep a
+  // piece from the next making.
+  window.x = zeros({batch.x}, DType::f32, device_);
+  window.y = zeros({batch.y}, DType::f32, device_);
   const StreamView stream = stream_.has_value() ? stream_->view() : current_stream(device_);
   stream.wait(current_stream(device_));  // those who read what this replaces
   const StreamGuard guard(stream);
@@ -109,8 +113,6 @@ void TableStream::make(std::int64_t number, Window& window) {
   window.begun.emplace(device_, true);
   window.made.emplace(device_, true);
   window.begun->record(stream);
-  window.x = zeros({batch.x}, DType::f32, device_);
-  window.y = zeros({batch.y}, DType::f32, device_);
   window.sizes = prior.fill(indices, places, window.x, window.y);
   window.made->record(stream);
   window.number = number;

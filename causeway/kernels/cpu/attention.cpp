@@ -13,6 +13,10 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
+// NaNs are passed over.
+float larger(float a, float b) { return elementary::at_least(a, b); }
+double larger(double a, double b) { return a > b ? a : b; }
+
 // What one thread works in: the keys and values of a head, and a panel of queries, which lie side
 // by side: their scores, maxima and sums are vectors, and nothing is summed across one.
 template <class T>
@@ -20,9 +24,9 @@ class Forward {
  public:
   using C = Wide<T>;
 
-  Forward(const Sizes& sizes, C scale)
+  Forward(const Sizes& sizes, double scale)
       : sizes_(sizes),
-        scale_(scale),
+        scale_(static_cast<C>(scale * kLog2OfE)),
         width_(whole_panels(sizes.head_size)),
         queries_(static_cast<std::size_t>(kPanel * sizes.head_size)),
         scores_(static_cast<std::size_t>(kPanel * kKeys)),
@@ -43,6 +47,7 @@ class Forward {
               C* log_sum, std::int64_t log_sum_step) {
     const std::int64_t size = sizes_.head_size;
     q.turn(begin, count, size, queries_.data());
+    for (C& x : queries_) x *= scale_;
     std::fill_n(largest_, kPanel, std::numeric_limits<C>::lowest());
     std::fill_n(sum_, kPanel, C(0));
     const std::int64_t end = sizes_.seen(entry_, begin + count - 1);
@@ -56,8 +61,9 @@ class Forward {
     out.store(begin, count, size, out_.data());
     if (log_sum == nullptr) return;
     for (std::int64_t j = 0; j < count; ++j) {
-      log_sum[(begin + j) * log_sum_step] =
-          sum_[j] == 0 ? -std::numeric_limits<C>::infinity() : largest_[j] + math::log(sum_[j]);
+      log_sum[(begin + j) * log_sum_step] = sum_[j] == 0
+                                                ? -std::numeric_limits<C>::infinity()
+                                                : largest_[j] * C(kLogOf2) + math::log(sum_[j]);
     }
   }
 
@@ -68,51 +74,56 @@ class Forward {
     multiply<C>({count, kPanel, size, kPanel, false},
                 Panels<C>::packed(keys_.data() + key * size, size),
                 Panels<C>::packed(queries_.data(), size), scores_.data());
-    C before[kPanel];
-    std::copy_n(largest_, kPanel, before);
-    find_largest(begin, key, count);
     C kept[kPanel];
-    for (std::int64_t j = 0; j < kPanel; ++j) kept[j] = probability(before[j] - largest_[j]);
-    soften(count, kept);
+    std::copy_n(largest_, kPanel, kept);
+    find_largest(begin, key, count);
+    for (std::int64_t j = 0; j < kPanel; ++j) kept[j] = power_of_two(kept[j] - largest_[j]);
+    soften(begin, key, count, kept);
     if (key > 0) scale_rows(kept);
     multiply<C>({kPanel, width_, count, width_, key > 0}, Panels<C>::packed(scores_.data(), count),
                 Panels<C>::of_lines(values_.data() + key * width_, width_), out_.data());
   }
 
-  // Scales the scores, and hides those of keys that are not seen.
+  // Calls body(score, j) for the scores that query j sees, and makes the others 0.
+  template <class Body>
+  void for_seen(std::int64_t begin, std::int64_t key, std::int64_t count, const Body& body) {
+    const std::int64_t seen_by_all = std::min(count, sizes_.seen(entry_, begin) - key);
+    C* score = scores_.data();
+    std::int64_t i = 0;
+    for (; i < seen_by_all; ++i, score += kPanel) {
+#pragma omp simd
+      for (std::int64_t j = 0; j < kPanel; ++j) body(score[j], j);
+    }
+    for (; i < count; ++i, score += kPanel) {
+      for (std::int64_t j = 0; j < kPanel; ++j) {
+        if (key + i < sizes_.seen(entry_, begin + j)) {
+          body(score[j], j);
+        } else {
+          score[j] = C(0);
+        }
+      }
+    }
+  }
+
   void find_largest(std::int64_t begin, std::int64_t key, std::int64_t count) {
     C largest[kPanel];
     std::copy_n(largest_, kPanel, largest);
-    const std::int64_t all_see = std::min(count, sizes_.seen(entry_, begin) - key);
-    C* score = scores_.data();
-    for (std::int64_t i = 0; i < count; ++i, score += kPanel) {
-#pragma omp simd
-      for (std::int64_t j = 0; j < kPanel; ++j) score[j] *= scale_;
-      for (std::int64_t j = 0; i >= all_see && j < kPanel; ++j) {
-        if (key + i >= sizes_.seen(entry_, begin + j))
-          score[j] = -std::numeric_limits<C>::infinity();
-      }
-#pragma omp simd
-      for (std::int64_t j = 0; j < kPanel; ++j) {
-        largest[j] = score[j] > largest[j] ? score[j] : largest[j];
-      }
-    }
+    for_seen(begin, key, count, [&](C& score, std::int64_t j) CAUSEWAY_INLINE {
+      largest[j] = larger(score, largest[j]);
+    });
     std::copy_n(largest, kPanel, largest_);
   }
 
   // Scores to exponentials, and those into the sums, of which `kept` remains.
-  void soften(std::int64_t count, const C* kept) {
+  void soften(std::int64_t begin, std::int64_t key, std::int64_t count, const C* kept) {
     C sum[kPanel];
+    C largest[kPanel];
     for (std::int64_t j = 0; j < kPanel; ++j) sum[j] = sum_[j] * kept[j];
-    C* score = scores_.data();
-    for (std::int64_t i = 0; i < count; ++i, score += kPanel) {
-#pragma omp simd
-      for (std::int64_t j = 0; j < kPanel; ++j) {
-        const C value = probability(score[j] - largest_[j]);
-        score[j] = value;
-        sum[j] += value;
-      }
-    }
+    std::copy_n(largest_, kPanel, largest);
+    for_seen(begin, key, count, [&](C& score, std::int64_t j) CAUSEWAY_INLINE {
+      score = power_of_two(score - largest[j]);
+      sum[j] += score;
+    });
     std::copy_n(sum, kPanel, sum_);
   }
 
@@ -140,7 +151,7 @@ void forward(const Attention& how, const Operand& q, const Operand& k, const Ope
   const std::int64_t panels = (sizes.queries + kPanel - 1) / kPanel;
   auto* logarithms = static_cast<C*>(log_sum.data);
   parallel_for(sizes.batch * sizes.heads * panels, 1, [&](std::int64_t first, std::int64_t last) {
-    Forward<T> forward(sizes, static_cast<C>(how.scale));
+    Forward<T> forward(sizes, how.scale);
     for (std::int64_t unit = first; unit < last; ++unit) {
       const std::int64_t entry = unit / panels / sizes.heads;
       const std::int64_t head = unit / panels % sizes.heads;

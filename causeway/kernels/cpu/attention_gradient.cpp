@@ -131,13 +131,14 @@ class Backward {
     C* slope = slope_.data() + row * kKeys;
     const std::int64_t query = begin_ + row;
     const std::int64_t seen = std::clamp<std::int64_t>(sizes_.seen(entry_, query) - key, 0, n_keys);
-    const C log_sum = of_->log_sum[query * of_->log_sum_stride];
+    const C log_sum = of_->log_sum[query * of_->log_sum_stride] * C(kLog2OfE);
+    const C scale = scale_ * C(kLog2OfE);
     const C row_dot = row_dot_[row];
     // Whole panels, so that there is no rest; what is not seen is taken back.
     for (std::int64_t i = 0; i < seen; i += kPanel) {
 #pragma omp simd
       for (std::int64_t j = i; j < i + kPanel; ++j) {
-        score[j] = probability(score[j] * scale_ - log_sum);
+        score[j] = power_of_two(score[j] * scale - log_sum);
         slope[j] = score[j] * (slope[j] - row_dot) * scale_;
       }
     }

@@ -170,23 +170,24 @@ template <class C>
 void pack_turned(const C* from, std::int64_t leading, std::int64_t n_lines, std::int64_t count,
                  C* to) {
   for (std::int64_t first = 0; first < count; first += kPanel) {
-    const std::int64_t width = std::min(kPanel, count - first);
-    const C* at = from + first * leading;
+    const C* columns[kPanel];
+    for (std::int64_t i = 0; i < kPanel; ++i) {
+      columns[i] = from + std::min(first + i, count - 1) * leading;
+    }
     std::int64_t k = 0;
-    for (; width == kPanel && k + kLanes<C> <= n_lines; k += kLanes<C>, to += kLanes<C> * kPanel) {
+    for (; k + kLanes<C> <= n_lines; k += kLanes<C>, to += kLanes<C> * kPanel) {
 #pragma GCC unroll 4
       for (int part = 0; part < kPanel; part += kLanes<C>) {
         Vector<C> square[kLanes<C>];
 #pragma GCC unroll 8
-        for (int i = 0; i < kLanes<C>; ++i) square[i] = vector_at(at + (part + i) * leading + k);
+        for (int i = 0; i < kLanes<C>; ++i) square[i] = vector_at(columns[part + i] + k);
         turn<C>(square);
 #pragma GCC unroll 8
         for (int i = 0; i < kLanes<C>; ++i) vector_at(to + i * kPanel + part) = square[i];
       }
     }
     for (; k < n_lines; ++k, to += kPanel) {
-      for (std::int64_t i = 0; i < width; ++i) to[i] = at[i * leading + k];
-      std::fill(to + width, to + kPanel, C(0));
+      for (std::int64_t i = 0; i < kPanel; ++i) to[i] = columns[i][k];
     }
   }
 }

@@ -43,9 +43,9 @@ struct Product {
 template <class C>
 void multiply(const Product& product, const Panels<C>& left, const Panels<C>& right, C* out);
 
-// Packs n_lines lines of `count` numbers, panel after panel, the last filled up with zeros:
-// n_lines * whole_panels(count) elements. `leading` elements lie between neighbouring lines, or,
-// where the lines are columns in memory, between neighbouring numbers of one.
+// Packs n_lines lines of `count` numbers, panel after panel: n_lines * whole_panels(count)
+// elements. `leading` elements lie between neighbouring lines, or, where the lines are columns in
+// memory, between neighbouring numbers of one.
 template <class C>
 void pack_lines(const C* from, std::int64_t leading, std::int64_t n_lines, std::int64_t count,
                 C* to);

@@ -24,7 +24,7 @@ struct Gelu {
     if constexpr (std::is_same_v<C, float>) {
       e = elementary::exp_within(elementary::at_most(elementary::at_least(argument, -87), 87));
     } else {
-      e = math::exp(argument);
+      e = math::exp(argument < C(700) ? argument : C(700));
     }
     share = C(1) / (C(1) + e);
   }

@@ -229,7 +229,9 @@ bool TabularPredictor::keeps_contexts() const {
 }
 
 std::vector<TabularPredictor::Batch> TabularPredictor::batches() const {
-  if (members_.size() * context_bytes() * 8 <= options_.cache_bytes) return {{0, members_.size()}};
+  // A GPU is filled by all of them at once; a CPU is busy with one, whose memory the next reuses.
+  const bool fits = members_.size() * context_bytes() * 8 <= options_.cache_bytes;
+  if (fits && device_of(*model_).is_cuda()) return {{0, members_.size()}};
   std::vector<Batch> single;
   for (std::size_t i = 0; i < members_.size(); ++i) single.push_back({i, 1});
   return single;

@@ -32,6 +32,22 @@ def test_names_are_in_order(device):
         _ = block.missing
 
 
+@pytest.mark.parametrize("dtype,slack", [("f64", 1e-14), ("f32", 1e-6)])
+def test_activation_of_an_mlp_far_out(device, dtype, slack):
+    values = np.linspace(-60, 60, 4001)[:, None]
+    x = cw.asarray(values).to(dtype).to(device)
+    x.requires_grad_()
+    one, zero = (make(shape, dtype=dtype, device=device) for make, shape in ((cw.ones, (1, 1)), (cw.zeros, (1,))))
+    y = F.mlp(x, one, zero, one, zero)
+    y.sum().backward()
+    values = x.detach().numpy().astype("f8")
+    root, cube = np.sqrt(2 / np.pi), 0.044715
+    t = np.tanh(root * (values + cube * values**3))
+    slope = 0.5 * (1 + t) + 0.5 * values * (1 - t * t) * root * (1 + 3 * cube * values**2)
+    np.testing.assert_allclose(y.detach().numpy(), 0.5 * values * (1 + t), rtol=slack, atol=slack)
+    np.testing.assert_allclose(x.grad.numpy(), slope, rtol=slack, atol=slack)
+
+
 def test_state_through_a_file(device, tmp_path):
     cw.manual_seed(1)
     a = Block(device)

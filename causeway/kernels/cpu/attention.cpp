@@ -1,6 +1,6 @@
-// Attention on the CPU: tiles of keys stream past a tile of queries, their products by OpenBLAS,
-// the halves widened to f32 a tile at a time. Bound by arithmetic: 4 operations for each query, key
-// and feature.
+// Attention on the CPU: the keys and values of a head are laid out once, and tiles of them stream
+// past tiles of queries, all in f32 or f64. Bound by arithmetic: 4 operations for each query, key
+// and feature, and an exponential for each query and key.
 #include "causeway/kernels/attention.h"
 
 #include "causeway/kernels/cpu/attention_tiles.h"
@@ -9,115 +9,161 @@
 #include <limits>
 #include <vector>
 
-#include <cblas.h>
-
 namespace causeway::kernels::cpu {
-
-#define CAUSEWAY_PRODUCT(type, gemm)                                                  \
-  void multiply(const Product& p, const type* a, const type* b, type* c) {            \
-    gemm(CblasRowMajor, p.transposed_a ? CblasTrans : CblasNoTrans,                   \
-         p.transposed_b ? CblasTrans : CblasNoTrans, static_cast<blasint>(p.rows),    \
-         static_cast<blasint>(p.columns), static_cast<blasint>(p.inner), 1, a,        \
-         static_cast<blasint>(p.leading_a()), b, static_cast<blasint>(p.leading_b()), \
-         static_cast<type>(p.beta), c, static_cast<blasint>(p.leading_c));            \
-  }
-CAUSEWAY_PRODUCT(float, cblas_sgemm)
-CAUSEWAY_PRODUCT(double, cblas_dgemm)
-#undef CAUSEWAY_PRODUCT
-
-bool multiplies_in_threads() { return openblas_get_parallel() == OPENBLAS_OPENMP; }
 
 namespace {
 
-template <class C>
-void scale_row(C* row, std::int64_t count, C factor) {
-  for (std::int64_t i = 0; i < count; ++i) row[i] *= factor;
-}
+// NaNs are passed over.
+float larger(float a, float b) { return elementary::at_least(a, b); }
+double larger(double a, double b) { return a > b ? a : b; }
 
-// What one thread works in; its size depends on the tiles and the head alone.
-template <class C>
-struct ForwardTile {
-  std::vector<C> q, k, v, score, out, largest, sum;
-
-  explicit ForwardTile(std::int64_t size)
-      : q(static_cast<std::size_t>(kQueries * size)),
-        k(static_cast<std::size_t>(kKeys * size)),
-        v(k.size()),
-        score(static_cast<std::size_t>(kQueries * kKeys)),
-        out(q.size()),
-        largest(static_cast<std::size_t>(kQueries)),
-        sum(largest.size()) {}
-
-  // Turns row `row` of the scores into exponentials, of which the first `count` are seen.
-  void soften(std::int64_t row, std::int64_t count, std::int64_t width, std::int64_t size,
-              C scale) {
-    C* scores = score.data() + row * width;
-    const auto at = static_cast<std::size_t>(row);
-    C highest = largest[at];
-#pragma omp simd reduction(max : highest)
-    for (std::int64_t i = 0; i < count; ++i) highest = std::max(highest, scores[i] * scale);
-    const C added = exponentials(scores, count, width, scale, highest);
-    if (count == 0) return;
-    const C kept = sum[at] == 0 ? C(0) : math::exp(largest[at] - highest);
-    sum[at] = sum[at] * kept + added;
-    if (kept != 1) scale_row(out.data() + row * size, size, kept);
-    largest[at] = highest;
-  }
-};
-
+// What one thread works in: the keys and values of a head, and a panel of queries, which lie side
+// by side: their scores, maxima and sums are vectors, and nothing is summed across one.
 template <class T>
-void attend(ForwardTile<Wide<T>>& tile, const Sizes& sizes, Wide<T> scale, std::int64_t entry,
-            std::int64_t begin, std::int64_t count, const Rows<T>& q, const Rows<T>& k,
-            const Rows<T>& v) {
+class Forward {
+ public:
   using C = Wide<T>;
-  const std::int64_t size = sizes.head_size;
-  std::fill(tile.sum.begin(), tile.sum.end(), C(0));
-  std::fill(tile.out.begin(), tile.out.end(), C(0));
-  std::fill(tile.largest.begin(), tile.largest.end(), -std::numeric_limits<C>::infinity());
-  q.load(begin, count, size, tile.q.data());
-  const std::int64_t end = sizes.seen(entry, begin + count - 1);
-  for (std::int64_t key = 0; key < end; key += kKeys) {
-    const std::int64_t width = std::min(kKeys, end - key);
-    k.load(key, width, size, tile.k.data());
-    v.load(key, width, size, tile.v.data());
-    const Product scores{false, true, count, width, size, width, 0};
-    multiply(scores, tile.q.data(), tile.k.data(), tile.score.data());
-    for (std::int64_t row = 0; row < count; ++row) {
-      const std::int64_t seen = sizes.seen(entry, begin + row) - key;
-      tile.soften(row, std::clamp<std::int64_t>(seen, 0, width), width, size, scale);
-    }
-    const Product values{false, false, count, size, width, size, 1};
-    multiply(values, tile.score.data(), tile.v.data(), tile.out.data());
+
+  Forward(const Sizes& sizes, double scale)
+      : sizes_(sizes),
+        scale_(static_cast<C>(scale * kLog2OfE)),
+        width_(whole_panels(sizes.head_size)),
+        queries_(static_cast<std::size_t>(kPanel * sizes.head_size)),
+        scores_(static_cast<std::size_t>(kPanel * kKeys)),
+        out_(static_cast<std::size_t>(kPanel * width_)) {}
+
+  void take_head(std::int64_t entry, const Rows<T>& k, const Rows<T>& v) {
+    entry_ = entry;
+    const std::int64_t size = sizes_.head_size;
+    const std::int64_t count = sizes_.seen(entry, sizes_.queries - 1);
+    keys_.resize(static_cast<std::size_t>(whole_panels(count) * size));
+    values_.resize(static_cast<std::size_t>(count * width_));
+    k.turn(0, count, size, keys_.data());
+    v.load(0, count, size, values_.data());
   }
-}
+
+  // Queries [begin, begin + count), at most a panel. `log_sum` has a place for each.
+  void attend(std::int64_t begin, std::int64_t count, const Rows<T>& q, const Rows<T>& out,
+              C* log_sum, std::int64_t log_sum_step) {
+    const std::int64_t size = sizes_.head_size;
+    q.turn(begin, count, size, queries_.data());
+    for (C& x : queries_) x *= scale_;
+    std::fill_n(largest_, kPanel, std::numeric_limits<C>::lowest());
+    std::fill_n(sum_, kPanel, C(0));
+    const std::int64_t end = sizes_.seen(entry_, begin + count - 1);
+    for (std::int64_t key = 0; key < end; key += kKeys) {
+      see(begin, key, std::min(kKeys, end - key));
+    }
+    C factor[kPanel];
+    for (std::int64_t j = 0; j < kPanel; ++j) factor[j] = sum_[j] == 0 ? C(0) : 1 / sum_[j];
+    if (end == 0) std::fill(out_.begin(), out_.end(), C(0));
+    scale_rows(factor);
+    out.store(begin, count, size, out_.data());
+    if (log_sum == nullptr) return;
+    for (std::int64_t j = 0; j < count; ++j) {
+      log_sum[(begin + j) * log_sum_step] = sum_[j] == 0
+                                                ? -std::numeric_limits<C>::infinity()
+                                                : largest_[j] * C(kLogOf2) + math::log(sum_[j]);
+    }
+  }
+
+ private:
+  // Adds what the queries see of keys [key, key + count).
+  void see(std::int64_t begin, std::int64_t key, std::int64_t count) {
+    const std::int64_t size = sizes_.head_size;
+    multiply<C>({count, kPanel, size, kPanel, false},
+                Panels<C>::packed(keys_.data() + key * size, size),
+                Panels<C>::packed(queries_.data(), size), scores_.data());
+    C kept[kPanel];
+    std::copy_n(largest_, kPanel, kept);
+    find_largest(begin, key, count);
+    for (std::int64_t j = 0; j < kPanel; ++j) kept[j] = power_of_two(kept[j] - largest_[j]);
+    soften(begin, key, count, kept);
+    if (key > 0) scale_rows(kept);
+    multiply<C>({kPanel, width_, count, width_, key > 0}, Panels<C>::packed(scores_.data(), count),
+                Panels<C>::of_lines(values_.data() + key * width_, width_), out_.data());
+  }
+
+  // Calls body(score, j) for the scores that query j sees, and makes the others 0.
+  template <class Body>
+  void for_seen(std::int64_t begin, std::int64_t key, std::int64_t count, const Body& body) {
+    const std::int64_t seen_by_all = std::min(count, sizes_.seen(entry_, begin) - key);
+    C* score = scores_.data();
+    std::int64_t i = 0;
+    for (; i < seen_by_all; ++i, score += kPanel) {
+#pragma omp simd
+      for (std::int64_t j = 0; j < kPanel; ++j) body(score[j], j);
+    }
+    for (; i < count; ++i, score += kPanel) {
+      for (std::int64_t j = 0; j < kPanel; ++j) {
+        if (key + i < sizes_.seen(entry_, begin + j)) {
+          body(score[j], j);
+        } else {
+          score[j] = C(0);
+        }
+      }
+    }
+  }
+
+  void find_largest(std::int64_t begin, std::int64_t key, std::int64_t count) {
+    C largest[kPanel];
+    std::copy_n(largest_, kPanel, largest);
+    for_seen(begin, key, count, [&](C& score, std::int64_t j) CAUSEWAY_INLINE {
+      largest[j] = larger(score, largest[j]);
+    });
+    std::copy_n(largest, kPanel, largest_);
+  }
+
+  // Scores to exponentials, and those into the sums, of which `kept` remains.
+  void soften(std::int64_t begin, std::int64_t key, std::int64_t count, const C* kept) {
+    C sum[kPanel];
+    C largest[kPanel];
+    for (std::int64_t j = 0; j < kPanel; ++j) sum[j] = sum_[j] * kept[j];
+    std::copy_n(largest_, kPanel, largest);
+    for_seen(begin, key, count, [&](C& score, std::int64_t j) CAUSEWAY_INLINE {
+      score = power_of_two(score - largest[j]);
+      sum[j] += score;
+    });
+    std::copy_n(sum, kPanel, sum_);
+  }
+
+  void scale_rows(const C* factor) {
+    for (std::int64_t j = 0; j < kPanel; ++j) {
+      C* row = out_.data() + j * width_;
+      for (std::int64_t i = 0; i < width_; ++i) row[i] *= factor[j];
+    }
+  }
+
+  const Sizes& sizes_;
+  C scale_;
+  std::int64_t entry_ = 0;
+  std::int64_t width_;  // of a head, filled up to whole panels
+  std::vector<C> keys_, values_, queries_, scores_, out_;
+  C largest_[kPanel];
+  C sum_[kPanel];
+};
 
 template <class T>
 void forward(const Attention& how, const Operand& q, const Operand& k, const Operand& v,
              const Operand& context, const Operand& out, const Operand& log_sum) {
   using C = Wide<T>;
   const Sizes sizes(how, q, k, context);
-  const std::int64_t size = sizes.head_size;
-  const std::int64_t tiles = (sizes.queries + kQueries - 1) / kQueries;
+  const std::int64_t panels = (sizes.queries + kPanel - 1) / kPanel;
   auto* logarithms = static_cast<C*>(log_sum.data);
-  for_units(sizes.batch * sizes.heads * tiles, [&](std::int64_t first, std::int64_t last) {
-    ForwardTile<C> tile(size);
+  parallel_for(sizes.batch * sizes.heads * panels, 1, [&](std::int64_t first, std::int64_t last) {
+    Forward<T> forward(sizes, how.scale);
     for (std::int64_t unit = first; unit < last; ++unit) {
-      const std::int64_t entry = unit / tiles / sizes.heads;
-      const std::int64_t head = unit / tiles % sizes.heads;
-      const std::int64_t begin = unit % tiles * kQueries;
-      const std::int64_t count = std::min(kQueries, sizes.queries - begin);
-      attend<T>(tile, sizes, static_cast<C>(how.scale), entry, begin, count,
-                Rows<T>(q, entry, head), Rows<T>(k, entry, head), Rows<T>(v, entry, head));
-      for (std::int64_t row = 0; row < count; ++row) {
-        const auto at = static_cast<std::size_t>(row);
-        const C sum = tile.sum[at];
-        scale_row(tile.out.data() + row * size, size, sum == 0 ? C(0) : 1 / sum);
-        if (logarithms == nullptr) continue;
-        logarithms[entry * log_sum.strides[0] + head * log_sum.strides[1] +
-                   (begin + row) * log_sum.strides[2]] =
-            sum == 0 ? -std::numeric_limits<C>::infinity() : tile.largest[at] + math::log(sum);
+      const std::int64_t entry = unit / panels / sizes.heads;
+      const std::int64_t head = unit / panels % sizes.heads;
+      const std::int64_t begin = unit % panels * kPanel;
+      if (unit == first || begin == 0) {
+        forward.take_head(entry, Rows<T>(k, entry, head), Rows<T>(v, entry, head));
       }
-      Rows<T>(out, entry, head).store(begin, count, size, tile.out.data());
+      C* to = logarithms == nullptr
+                  ? nullptr
+                  : logarithms + entry * log_sum.strides[0] + head * log_sum.strides[1];
+      forward.attend(begin, std::min(kPanel, sizes.queries - begin), Rows<T>(q, entry, head),
+                     Rows<T>(out, entry, head), to, log_sum.strides[2]);
     }
   });
 }

@@ -27,158 +27,179 @@ struct GradientOperands {
   std::int64_t log_sum_stride;
 };
 
-// One thread's memory for the gradients of one head: the running sums of either side are as long
-// as the sequence, everything else is a tile.
-template <class C>
-struct BackwardTile {
-  std::vector<C> q, gradient, out, k, v, score, slope, row_dot, q_sum, k_sum, v_sum;
-
-  explicit BackwardTile(std::int64_t size)
-      : q(static_cast<std::size_t>(kQueries * size)),
-        gradient(q.size()),
-        out(q.size()),
-        k(static_cast<std::size_t>(kKeys * size)),
-        v(k.size()),
-        score(static_cast<std::size_t>(kQueries * kKeys)),
-        slope(score.size()),
-        row_dot(static_cast<std::size_t>(kQueries)) {}
-};
-
 // Which sums a walk over tiles of queries and keys adds to.
 struct Wanted {
   bool q = true;
   bool keys = true;
 };
 
+// What one thread works in: keys, values and their gradients for as long as the sequence, and a
+// tile of queries.
 template <class T>
 class Backward {
  public:
   using C = Wide<T>;
 
-  Backward(const Sizes& sizes, C scale, std::int64_t entry, const GradientOperands<T>& operands,
-           BackwardTile<C>& tile)
-      : sizes_(sizes), scale_(scale), entry_(entry), operands_(operands), tile_(tile) {}
+  Backward(const Sizes& sizes, C scale)
+      : sizes_(sizes),
+        scale_(scale),
+        width_(whole_panels(sizes.head_size)),
+        q_(static_cast<std::size_t>(kQueries * width_)),
+        gradient_(q_.size()),
+        q_sum_(q_.size()),
+        turned_q_(q_.size()),
+        turned_gradient_(q_.size()),
+        score_(static_cast<std::size_t>(kQueries * kKeys)),
+        slope_(score_.size()),
+        turned_slope_(score_.size()) {}
 
-  void load_queries(std::int64_t begin, std::int64_t count) {
+  // Some keys from `first` on, a multiple of kKeys; those up to `n_given` have gradients.
+  void take_keys(const GradientOperands<T>& of, std::int64_t entry, std::int64_t first,
+                 std::int64_t count, std::int64_t n_given) {
+    of_ = &of;
+    entry_ = entry;
+    first_ = first;
     const std::int64_t size = sizes_.head_size;
-    operands_.q.load(begin, count, size, tile_.q.data());
-    operands_.gradient.load(begin, count, size, tile_.gradient.data());
-    operands_.out.load(begin, count, size, tile_.out.data());
+    k_.resize(static_cast<std::size_t>(count * width_));
+    turned_k_.resize(static_cast<std::size_t>(whole_panels(count) * size));
+    turned_v_.resize(turned_k_.size());
+    of.k.load(first, count, size, k_.data());
+    of.k.turn(first, count, size, turned_k_.data());
+    of.v.turn(first, count, size, turned_v_.data());
+    k_sum_.assign(static_cast<std::size_t>(n_given * width_), C(0));
+    v_sum_.assign(k_sum_.size(), C(0));
+  }
+
+  void take_queries(std::int64_t begin, std::int64_t count) {
+    const std::int64_t size = sizes_.head_size;
+    begin_ = begin;
+    count_ = count;
+    std::fill_n(q_sum_.begin(), count * width_, C(0));
+    of_->out.load(begin, count, size, q_.data());
+    of_->gradient.load(begin, count, size, gradient_.data());
     for (std::int64_t row = 0; row < count; ++row) {
-      tile_.row_dot[static_cast<std::size_t>(row)] =
-          dot(tile_.gradient.data() + row * size, tile_.out.data() + row * size, size);
+      const std::int64_t at = row * width_;
+      row_dot_[row] = dot(gradient_.data() + at, q_.data() + at, width_);
     }
+    of_->q.load(begin, count, size, q_.data());
+    of_->q.turn(begin, count, size, turned_q_.data());
+    of_->gradient.turn(begin, count, size, turned_gradient_.data());
   }
 
-  void load_keys(std::int64_t begin, std::int64_t count) {
-    operands_.k.load(begin, count, sizes_.head_size, tile_.k.data());
-    operands_.v.load(begin, count, sizes_.head_size, tile_.v.data());
+  // What the queries add to the gradients of the keys in [key, end), and to their own.
+  void add(std::int64_t key, std::int64_t end, Wanted wanted) {
+    for (; key < end; key += kKeys) add_tile(key - first_, std::min(kKeys, end - key), wanted);
   }
 
-  // What the loaded tiles of queries and keys add to the sums; keys no query sees are left alone.
-  void add(std::int64_t begin, std::int64_t count, std::int64_t key, Wanted wanted, C* q_sum,
-           C* k_sum, C* v_sum) {
-    const std::int64_t size = sizes_.head_size;
-    const std::int64_t width = std::min(kKeys, sizes_.seen(entry_, begin + count - 1) - key);
-    const Product inner{false, true, count, width, size, width, 0};
-    multiply(inner, tile_.q.data(), tile_.k.data(), tile_.score.data());
-    multiply(inner, tile_.gradient.data(), tile_.v.data(), tile_.slope.data());
-    for (std::int64_t row = 0; row < count; ++row) soften(begin + row, row, key, width);
-    const Product by_key{true, false, width, size, count, size, 1};
-    if (wanted.keys) {
-      multiply(by_key, tile_.score.data(), tile_.gradient.data(), v_sum);
-      multiply(by_key, tile_.slope.data(), tile_.q.data(), k_sum);
-    }
-    const Product by_query{false, false, count, size, width, size, 1};
-    if (wanted.q) {
-      multiply(by_query, tile_.slope.data(), tile_.k.data(), q_sum);
-    }
+  void give_queries() { of_->q_gradient.store(begin_, count_, sizes_.head_size, q_sum_.data()); }
+  void give_keys(std::int64_t count) {
+    of_->k_gradient.store(first_, count, sizes_.head_size, k_sum_.data());
+    of_->v_gradient.store(first_, count, sizes_.head_size, v_sum_.data());
   }
 
  private:
+  // `key` counts from the first that was taken.
+  void add_tile(std::int64_t key, std::int64_t n_keys, Wanted wanted) {
+    const std::int64_t size = sizes_.head_size;
+    const auto turned = [&](const std::vector<C>& of, std::int64_t from) {
+      return Panels<C>::packed(of.data() + from * size, size);
+    };
+    const auto lines = [&](const std::vector<C>& of, std::int64_t from) {
+      return Panels<C>::of_lines(of.data() + from * width_, width_);
+    };
+    const Product inner{count_, whole_panels(n_keys), size, kKeys, false};
+    multiply(inner, turned(turned_q_, 0), turned(turned_k_, key), score_.data());
+    multiply(inner, turned(turned_gradient_, 0), turned(turned_v_, key), slope_.data());
+    for (std::int64_t row = 0; row < count_; ++row) soften(row, first_ + key, n_keys);
+    if (wanted.keys) {
+      const Product by_key{n_keys, width_, count_, width_, true};
+      multiply(by_key, Panels<C>::of_lines(score_.data(), kKeys), lines(gradient_, 0),
+               v_sum_.data() + key * width_);
+      multiply(by_key, Panels<C>::of_lines(slope_.data(), kKeys), lines(q_, 0),
+               k_sum_.data() + key * width_);
+    }
+    if (wanted.q) {
+      pack_turned(slope_.data(), kKeys, n_keys, count_, turned_slope_.data());
+      multiply<C>({count_, width_, n_keys, width_, true},
+                  Panels<C>::packed(turned_slope_.data(), n_keys), lines(k_, key), q_sum_.data());
+    }
+  }
+
   // Scores to probabilities, and the gradients of those to the gradients of the scores.
-  void soften(std::int64_t query, std::int64_t row, std::int64_t key, std::int64_t width) {
-    C* score = tile_.score.data() + row * width;
-    C* slope = tile_.slope.data() + row * width;
-    const std::int64_t seen = std::clamp<std::int64_t>(sizes_.seen(entry_, query) - key, 0, width);
-    exponentials(score, seen, width, scale_, operands_.log_sum[query * operands_.log_sum_stride]);
-    const C row_dot = tile_.row_dot[static_cast<std::size_t>(row)];
+  void soften(std::int64_t row, std::int64_t key, std::int64_t n_keys) {
+    C* score = score_.data() + row * kKeys;
+    C* slope = slope_.data() + row * kKeys;
+    const std::int64_t query = begin_ + row;
+    const std::int64_t seen = std::clamp<std::int64_t>(sizes_.seen(entry_, query) - key, 0, n_keys);
+    const C log_sum = of_->log_sum[query * of_->log_sum_stride] * C(kLog2OfE);
+    const C scale = scale_ * C(kLog2OfE);
+    const C row_dot = row_dot_[row];
+    // Whole panels, so that there is no rest; what is not seen is taken back.
+    for (std::int64_t i = 0; i < seen; i += kPanel) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < seen; ++i) slope[i] = score[i] * (slope[i] - row_dot) * scale_;
-    std::fill(slope + seen, slope + width, C(0));
+      for (std::int64_t j = i; j < i + kPanel; ++j) {
+        score[j] = power_of_two(score[j] * scale - log_sum);
+        slope[j] = score[j] * (slope[j] - row_dot) * scale_;
+      }
+    }
+    std::fill(score + seen, score + whole_panels(n_keys), C(0));
+    std::fill(slope + seen, slope + whole_panels(n_keys), C(0));
   }
 
   const Sizes& sizes_;
   C scale_;
-  std::int64_t entry_;
-  const GradientOperands<T>& operands_;
-  BackwardTile<C>& tile_;
+  std::int64_t width_;  // of a head, filled up to whole panels
+  const GradientOperands<T>* of_ = nullptr;
+  std::int64_t entry_ = 0;
+  std::int64_t first_ = 0;
+  std::int64_t begin_ = 0;
+  std::int64_t count_ = 0;
+  std::vector<C> q_, gradient_, q_sum_, turned_q_, turned_gradient_;
+  std::vector<C> score_, slope_, turned_slope_;
+  std::vector<C> k_, turned_k_, turned_v_, k_sum_, v_sum_;
+  C row_dot_[kQueries];
 };
 
-template <class C>
-C* cleared(std::vector<C>& values, std::int64_t count) {
-  values.assign(static_cast<std::size_t>(count), C(0));
-  return values.data();
-}
-
-// All three gradients of one head in one walk; the sums of the keys are held for the whole length.
+// All three gradients of one head in one walk.
 template <class T>
-void gradients_of_head(const Sizes& sizes, Wide<T> scale, std::int64_t entry,
-                       const GradientOperands<T>& operands, BackwardTile<Wide<T>>& tile) {
-  const std::int64_t size = sizes.head_size;
-  Backward<T> backward(sizes, scale, entry, operands, tile);
-  auto* k_sum = cleared(tile.k_sum, sizes.keys * size);
-  auto* v_sum = cleared(tile.v_sum, sizes.keys * size);
+void gradients_of_head(const Sizes& sizes, std::int64_t entry, const GradientOperands<T>& operands,
+                       Backward<T>& backward) {
+  backward.take_keys(operands, entry, 0, sizes.seen(entry, sizes.queries - 1), sizes.keys);
   for (std::int64_t begin = 0; begin < sizes.queries; begin += kQueries) {
     const std::int64_t count = std::min(kQueries, sizes.queries - begin);
-    auto* q_sum = cleared(tile.q_sum, kQueries * size);
-    backward.load_queries(begin, count);
-    const std::int64_t end = sizes.seen(entry, begin + count - 1);
-    for (std::int64_t key = 0; key < end; key += kKeys) {
-      backward.load_keys(key, std::min(kKeys, end - key));
-      backward.add(begin, count, key, {}, q_sum, k_sum + key * size, v_sum + key * size);
-    }
-    operands.q_gradient.store(begin, count, size, q_sum);
+    backward.take_queries(begin, count);
+    backward.add(0, sizes.seen(entry, begin + count - 1), {});
+    backward.give_queries();
   }
-  operands.k_gradient.store(0, sizes.keys, size, k_sum);
-  operands.v_gradient.store(0, sizes.keys, size, v_sum);
+  backward.give_keys(sizes.keys);
 }
 
 // The gradients of one tile of queries.
 template <class T>
-void gradients_of_queries(const Sizes& sizes, Wide<T> scale, std::int64_t entry, std::int64_t begin,
-                          const GradientOperands<T>& operands, BackwardTile<Wide<T>>& tile) {
-  const std::int64_t size = sizes.head_size;
+void gradients_of_queries(const Sizes& sizes, std::int64_t entry, std::int64_t begin,
+                          const GradientOperands<T>& operands, Backward<T>& backward) {
   const std::int64_t count = std::min(kQueries, sizes.queries - begin);
-  Backward<T> backward(sizes, scale, entry, operands, tile);
-  auto* q_sum = cleared(tile.q_sum, kQueries * size);
-  backward.load_queries(begin, count);
   const std::int64_t end = sizes.seen(entry, begin + count - 1);
-  for (std::int64_t key = 0; key < end; key += kKeys) {
-    backward.load_keys(key, std::min(kKeys, end - key));
-    backward.add(begin, count, key, {true, false}, q_sum, nullptr, nullptr);
-  }
-  operands.q_gradient.store(begin, count, size, q_sum);
+  backward.take_keys(operands, entry, 0, end, 0);
+  backward.take_queries(begin, count);
+  backward.add(0, end, {true, false});
+  backward.give_queries();
 }
 
 // The gradients of one tile of keys and of their values.
 template <class T>
-void gradients_of_keys(const Sizes& sizes, Wide<T> scale, std::int64_t entry, std::int64_t key,
-                       const GradientOperands<T>& operands, BackwardTile<Wide<T>>& tile) {
-  const std::int64_t size = sizes.head_size;
-  const std::int64_t width = std::min(kKeys, sizes.keys - key);
-  Backward<T> backward(sizes, scale, entry, operands, tile);
-  auto* k_sum = cleared(tile.k_sum, kKeys * size);
-  auto* v_sum = cleared(tile.v_sum, kKeys * size);
-  backward.load_keys(key, width);
+void gradients_of_keys(const Sizes& sizes, std::int64_t entry, std::int64_t key,
+                       const GradientOperands<T>& operands, Backward<T>& backward) {
+  const std::int64_t n_keys = std::min(kKeys, sizes.keys - key);
+  backward.take_keys(operands, entry, key, n_keys, n_keys);
   for (std::int64_t begin = 0; begin < sizes.queries; begin += kQueries) {
     const std::int64_t count = std::min(kQueries, sizes.queries - begin);
-    if (sizes.seen(entry, begin + count - 1) <= key) continue;
-    backward.load_queries(begin, count);
-    backward.add(begin, count, key, {false, true}, nullptr, k_sum, v_sum);
+    const std::int64_t end = std::min(key + n_keys, sizes.seen(entry, begin + count - 1));
+    if (end <= key) continue;
+    backward.take_queries(begin, count);
+    backward.add(key, end, {false, true});
   }
-  operands.k_gradient.store(key, width, size, k_sum);
-  operands.v_gradient.store(key, width, size, v_sum);
+  backward.give_keys(n_keys);
 }
 
 }  // namespace
@@ -204,27 +225,27 @@ void attention_gradient(StreamView, const Attention& how, const Operand& q, cons
     // With fewer heads than threads the tiles of a head are shared out, at the price of computing
     // its scores twice. Either way every sum runs in the order of the tiles: the bits are the same.
     if (heads >= thread_count()) {
-      return for_units(heads, [&](std::int64_t first, std::int64_t last) {
-        BackwardTile<C> tile(sizes.head_size);
+      return parallel_for(heads, 1, [&](std::int64_t first, std::int64_t last) {
+        Backward<T> backward(sizes, scale);
         for (std::int64_t unit = first; unit < last; ++unit) {
           const std::int64_t entry = unit / sizes.heads;
-          gradients_of_head<T>(sizes, scale, entry, operands_of(entry, unit % sizes.heads), tile);
+          gradients_of_head(sizes, entry, operands_of(entry, unit % sizes.heads), backward);
         }
       });
     }
     const std::int64_t query_tiles = (sizes.queries + kQueries - 1) / kQueries;
     const std::int64_t key_tiles = (sizes.keys + kKeys - 1) / kKeys;
     const std::int64_t tiles = query_tiles + key_tiles;
-    for_units(heads * tiles, [&](std::int64_t first, std::int64_t last) {
-      BackwardTile<C> tile(sizes.head_size);
+    parallel_for(heads * tiles, 1, [&](std::int64_t first, std::int64_t last) {
+      Backward<T> backward(sizes, scale);
       for (std::int64_t unit = first; unit < last; ++unit) {
         const std::int64_t entry = unit / tiles / sizes.heads;
         const auto operands = operands_of(entry, unit / tiles % sizes.heads);
         const std::int64_t at = unit % tiles;
         if (at < query_tiles) {
-          gradients_of_queries<T>(sizes, scale, entry, at * kQueries, operands, tile);
+          gradients_of_queries(sizes, entry, at * kQueries, operands, backward);
         } else {
-          gradients_of_keys<T>(sizes, scale, entry, (at - query_tiles) * kKeys, operands, tile);
+          gradients_of_keys(sizes, entry, (at - query_tiles) * kKeys, operands, backward);
         }
       }
     });

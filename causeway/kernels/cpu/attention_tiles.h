@@ -1,41 +1,25 @@
-// What attention on the CPU is made of: tiles of rows widened to f32, their products by OpenBLAS,
-// and which keys a query sees.
+// What attention on the CPU is made of: rows of a head widened to f32 and laid out for products,
+// which keys a query sees, and the exponentials of scores.
 #pragma once
 
 #include "causeway/kernels/attention.h"
+#include "causeway/kernels/cpu/product.h"
+#include "causeway/kernels/cpu/rows.h"
 #include "causeway/kernels/device/math.h"
 #include "causeway/runtime/threads.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 namespace causeway::kernels::cpu {
 
 inline constexpr std::int64_t kQueries = 64;  // rows of a tile of scores
-inline constexpr std::int64_t kKeys = 256;    // its columns
+inline constexpr std::int64_t kKeys = 128;    // its columns
 
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
-// c = a b + beta c, row-major, with a or b transposed in place.
-struct Product {
-  bool transposed_a = false;
-  bool transposed_b = false;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t inner = 0;
-  std::int64_t leading_c = 0;
-  int beta = 0;
-
-  std::int64_t leading_a() const { return transposed_a ? rows : inner; }
-  std::int64_t leading_b() const { return transposed_b ? inner : columns; }
-};
-
-void multiply(const Product& product, const float* a, const float* b, float* c);
-void multiply(const Product& product, const double* a, const double* b, double* c);
-// Whether several threads may call `multiply` at once.
-bool multiplies_in_threads();
 
 // One batch entry's head of an operand: rows of `head_size` neighbours.
 template <class T>
@@ -48,16 +32,32 @@ struct Rows {
              head * operand.strides[1]),
         stride(operand.strides[2]) {}
 
+  // Rows [begin, begin + count) of `size` elements, filled up with zeros to whole panels.
   void load(std::int64_t begin, std::int64_t count, std::int64_t size, Wide<T>* to) const {
-    for (std::int64_t row = 0; row < count; ++row) {
-      const T* from = data + (begin + row) * stride;
-      for (std::int64_t i = 0; i < size; ++i) to[row * size + i] = from[i];
+    const std::int64_t width = whole_panels(size);
+    for (std::int64_t row = begin; row < begin + count; ++row, to += width) {
+      const T* from = data + row * stride;
+      __builtin_prefetch(from + 8 * stride);  // far apart, they take the processor by surprise
+      __builtin_prefetch(from + 8 * stride + size - 1);
+      for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<Wide<T>>(from[i]);
+      for (std::int64_t i = size; i < width; ++i) to[i] = Wide<T>(0);
+    }
+  }
+  // The same rows side by side: `size` lines of panels.
+  void turn(std::int64_t begin, std::int64_t count, std::int64_t size, Wide<T>* to) const {
+    if constexpr (std::is_same_v<T, Wide<T>>) {
+      pack_turned(data + begin * stride, stride, size, count, to);
+    } else {
+      std::vector<Wide<T>> wide(static_cast<std::size_t>(count * whole_panels(size)));
+      load(begin, count, size, wide.data());
+      pack_turned(wide.data(), whole_panels(size), size, count, to);
     }
   }
   void store(std::int64_t begin, std::int64_t count, std::int64_t size, const Wide<T>* from) const {
-    for (std::int64_t row = 0; row < count; ++row) {
-      T* to = data + (begin + row) * stride;
-      for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<T>(from[row * size + i]);
+    const std::int64_t width = whole_panels(size);
+    for (std::int64_t row = begin; row < begin + count; ++row, from += width) {
+      T* to = data + row * stride;
+      for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<T>(from[i]);
     }
   }
 };
@@ -93,32 +93,25 @@ struct Sizes {
   std::int64_t context_stride_;
 };
 
-// Spreads units of work over the threads; a BLAS library with threads of its own (not OpenMP's) is
-// only called from one.
-template <class Body>
-void for_units(std::int64_t count, const Body& body) {
-  if (multiplies_in_threads()) return parallel_for(count, 1, body);
-  if (count > 0) body(0, count);
-}
+// Scores are taken times log2(e), so that exponentials are powers of two.
+inline constexpr double kLog2OfE = 1.44269504088896340736;
+inline constexpr double kLogOf2 = 0.69314718055994530942;
 
-// exp of what is at most about 0: probabilities below 1e-38 need not be told from 0.
-CAUSEWAY_HOST_DEVICE float probability(float x) {
-  return elementary::exp_within(x < -87.0f ? -87.0f : x);
+// 2^x of what is at most about 0, to 2e-7; no less than 2^-125. With |f| <= 1/2 and x = n + f it is
+// a polynomial of f, to whose exponent n is added.
+CAUSEWAY_HOST_DEVICE float power_of_two(float x) {
+  const float place = elementary::shifted(elementary::at_least(x, -125.0f));
+  const float f = elementary::at_least(x, -125.0f) - (place - elementary::kShift);
+  float p = 1.32647273e-3f;
+  p = elementary::fma(p, f, 9.67151299e-3f);
+  p = elementary::fma(p, f, 5.55073358e-2f);
+  p = elementary::fma(p, f, 2.40222424e-1f);
+  p = elementary::fma(p, f, 6.93147004e-1f);
+  p = elementary::fma(p, f, 1.0f);
+  const float result =
+      elementary::from_bits(elementary::bits_of(p) + (elementary::bits_of(place) << 23));
+  return x != x ? x : result;
 }
-CAUSEWAY_HOST_DEVICE double probability(double x) { return math::exp(x); }
-
-// score[i] = exp(scale * score[i] - shift) for the first `count`, 0 up to `width`; gives the sum.
-template <class C>
-C exponentials(C* score, std::int64_t count, std::int64_t width, C scale, C shift) {
-  C sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t i = 0; i < count; ++i) {
-    const C value = probability(score[i] * scale - shift);
-    score[i] = value;
-    sum += value;
-  }
-  std::fill(score + count, score + width, C(0));
-  return sum;
-}
+CAUSEWAY_HOST_DEVICE double power_of_two(double x) { return math::exp(x * kLogOf2); }
 
 }  // namespace causeway::kernels::cpu

@@ -1,78 +1,108 @@
-// Products of linear layers on the CPU: OpenBLAS, then one pass over the result for what follows.
-// Bound by arithmetic.
+// Products of linear layers on the CPU, and what follows them, over the rows that have just been
+// made. Bound by arithmetic.
+#include "causeway/kernels/cpu/blocked_product.h"
 #include "causeway/kernels/cpu/rows.h"
-#include "causeway/kernels/device/derivatives.h"
-#include "causeway/kernels/device/functors.h"
+#include "causeway/kernels/device/math.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/matmul.h"
+
+#include <type_traits>
 
 namespace causeway::kernels::cpu {
 
 namespace {
 
-// Calls body(row, n_columns) for every row, threads sharing them.
-template <class Body>
-void for_each_line(const Operand& out, const Body& body) {
-  const std::int64_t n_columns = out.shape[1];
-  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / n_columns);
-  parallel_for(out.shape[0], grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) body(row * n_columns, n_columns);
-  });
-}
+// gelu_tanh(x) is x times the logistic function of twice tanh's argument: an exponential and a
+// division. The exponential is held where it is a normal number; what it is beyond does not show.
+template <class C>
+struct Gelu {
+  C x, e, share;
+
+  CAUSEWAY_INLINE explicit Gelu(C at) : x(at) {
+    const C argument = C(-2 * kRoot) * x * (C(1) + C(kCube) * x * x);
+    if constexpr (std::is_same_v<C, float>) {
+      e = elementary::exp_within(elementary::at_most(elementary::at_least(argument, -87), 87));
+    } else {
+      e = math::exp(argument < C(700) ? argument : C(700));
+    }
+    share = C(1) / (C(1) + e);
+  }
+  CAUSEWAY_INLINE C value() const { return x * share; }
+  CAUSEWAY_INLINE C slope() const {
+    const C steepness = C(2 * kRoot) * (C(1) + C(3 * kCube) * x * x);
+    return share * (C(1) + x * steepness * (e * share));
+  }
+
+ private:
+  static constexpr double kRoot = 0.79788456080286535588;  // of 2 / pi
+  static constexpr double kCube = 0.044715;
+};
+
+// Some rows of the result, which are one run of memory, and of what lies beside them.
+template <class T>
+struct Run {
+  std::int64_t begin, end;
+  T* out;
+  T* aux;
+};
 
 template <class T>
-void add_bias(const Operand& bias, const Operand& out) {
-  if (bias.data == nullptr) return;
+void add_bias(const Run<T>& run, const Operand& bias, std::int64_t n_columns) {
+  using C = Compute<T>;
   const T* from = static_cast<const T*>(bias.data);
-  for_each_line(out, [&](std::int64_t start, std::int64_t n_columns) {
-    T* line = static_cast<T*>(out.data) + start;
+  if (from == nullptr) return;
+  for (T* line = run.out + run.begin; line < run.out + run.end; line += n_columns) {
 #pragma omp simd
     for (std::int64_t i = 0; i < n_columns; ++i) {
-      line[i] = static_cast<T>(static_cast<Compute<T>>(line[i]) + static_cast<Compute<T>>(from[i]));
+      line[i] = static_cast<T>(static_cast<C>(line[i]) + static_cast<C>(from[i]));
     }
-  });
+  }
 }
 
 template <class T>
-void add_bias_and_gelu(const Operand& bias, const Operand& aux, const Operand& out) {
-  add_bias<T>(bias, out);
-  for_each_line(out, [&](std::int64_t start, std::int64_t n_columns) {
-    T* line = static_cast<T*>(out.data) + start;
-    T* before = static_cast<T*>(aux.data) + start;
+void apply_gelu(const Run<T>& run) {
 #pragma omp simd
-    for (std::int64_t i = 0; i < n_columns; ++i) {
-      before[i] = line[i];
-      line[i] = static_cast<T>(functors::GeluTanh()(static_cast<Compute<T>>(line[i])));
-    }
-  });
+  for (std::int64_t i = run.begin; i < run.end; ++i) {
+    run.aux[i] = run.out[i];
+    run.out[i] = static_cast<T>(Gelu(static_cast<Compute<T>>(run.aux[i])).value());
+  }
 }
 
 template <class T>
-void multiply_by_slope(const Operand& aux, const Operand& out) {
-  for_each_line(out, [&](std::int64_t start, std::int64_t n_columns) {
-    T* line = static_cast<T*>(out.data) + start;
-    const T* before = static_cast<const T*>(aux.data) + start;
+void multiply_by_slope(const Run<T>& run) {
+  using C = Compute<T>;
 #pragma omp simd
-    for (std::int64_t i = 0; i < n_columns; ++i) {
-      line[i] = static_cast<T>(derivatives::GeluTanh()(static_cast<Compute<T>>(before[i]),
-                                                       static_cast<Compute<T>>(line[i])));
-    }
-  });
+  for (std::int64_t i = run.begin; i < run.end; ++i) {
+    run.out[i] =
+        static_cast<T>(static_cast<C>(run.out[i]) * Gelu(static_cast<C>(run.aux[i])).slope());
+  }
 }
 
 }  // namespace
 
 void linear(StreamView stream, Epilogue epilogue, const Operand& a, const Operand& b,
             const Operand& bias, const Operand& aux, const Operand& out, bool allow_tf32) {
-  matmul(stream, a, b, out, allow_tf32);
+  const std::int64_t n_columns = out.shape[1];
   dispatch_floating(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    switch (epilogue) {
-      case Epilogue::none: return;
-      case Epilogue::bias: return add_bias<T>(bias, out);
-      case Epilogue::bias_gelu: return add_bias_and_gelu<T>(bias, aux, out);
-      case Epilogue::gelu_gradient: return multiply_by_slope<T>(aux, out);
+    const auto after = [&](std::int64_t first, std::int64_t last) {
+      const Run<T> run{first * n_columns, last * n_columns, static_cast<T*>(out.data),
+                       static_cast<T*>(aux.data)};
+      switch (epilogue) {
+        case Epilogue::none: return;
+        case Epilogue::bias: return add_bias(run, bias, n_columns);
+        case Epilogue::bias_gelu: add_bias(run, bias, n_columns); return apply_gelu(run);
+        case Epilogue::gelu_gradient: return multiply_by_slope(run);
+      }
+    };
+    if constexpr (std::is_same_v<T, float>) {
+      const bool done = multiply_blocks(matrix_layout(a), static_cast<const float*>(a.data),
+                                        matrix_layout(b), static_cast<const float*>(b.data), false,
+                                        static_cast<float*>(out.data), after);
+      if (done) return;
     }
+    matmul(stream, a, b, out, allow_tf32);
+    parallel_for(out.shape[0], kGrain / n_columns + 1, after);
   });
 }
 

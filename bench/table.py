@@ -1,7 +1,7 @@
-"""Writes the README's tables of speed from bench/results/*.json, between the two marks there.
+"""Writes the tables of docs/speed.md from bench/results/*.json, between the two marks there.
 
-    python3 bench/table.py            rewrites README.md
-    python3 bench/table.py --check    fails where README.md says something else
+    python3 bench/table.py            rewrites docs/speed.md
+    python3 bench/table.py --check    fails where docs/speed.md says something else
 """
 
 import json
@@ -63,8 +63,8 @@ def handoff_table(handoff):
 
 
 def main():
-    readme = ROOT / "README.md"
-    text = readme.read_text()
+    page = ROOT / "docs" / "speed.md"
+    text = page.read_text()
     before, rest = text.split(BEGIN)
     behind = rest.split(END)[1]
     lines = []
@@ -77,9 +77,9 @@ def main():
             lines += ["", *handoff_table(record["handoff"]), ""]
     wanted = before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + behind
     if "--check" in sys.argv[1:]:
-        sys.exit(0 if wanted == text else "README.md: the speed tables are not those of "
+        sys.exit(0 if wanted == text else "docs/speed.md: the tables are not those of "
                  "bench/results; run python3 bench/table.py")
-    readme.write_text(wanted)
+    page.write_text(wanted)
 
 
 if __name__ == "__main__":

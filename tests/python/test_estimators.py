@@ -18,6 +18,7 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import make_blobs  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
+WEIGHTS = pathlib.Path(cw.__file__).parent / "weights"
 SMALL = {"width": 32, "heads": 2, "hidden": 64, "layers": 2, "thinking": 2}
 
 
@@ -227,3 +228,42 @@ def test_numbers(blobs):
     assert said.shape == (80,) and abs(said.mean() - y.mean()) < 3 * y.std()
     assert np.array_equal(cw.TabularRegressor(NUMBERS, device="cpu").fit(x, np.full(80, 3.5)).predict(x_new),
                           np.full(80, 3.5))
+
+
+def halves(x, y, stratify=None):
+    from sklearn.model_selection import train_test_split
+
+    return train_test_split(x, y, test_size=0.5, random_state=0, stratify=stratify)
+
+
+@pytest.mark.parametrize("name, least", [("iris", 0.99), ("wine", 0.995), ("breast_cancer", 0.99)])
+def test_packaged_weights_tell_classes(name, least):
+    from sklearn import datasets
+    from sklearn.metrics import roc_auc_score
+
+    x, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    known, asked, known_y, asked_y = halves(x, y, stratify=y)
+    said = cw.TabularClassifier(device="cpu").fit(known, known_y).predict_proba(asked)
+    scores = said[:, 1] if said.shape[1] == 2 else said
+    assert roc_auc_score(asked_y, scores, multi_class="ovo") > least
+
+
+def test_packaged_weights_tell_numbers():
+    from sklearn.datasets import load_diabetes, make_friedman1
+    from sklearn.linear_model import LinearRegression
+    from sklearn.metrics import r2_score
+
+    tables = {"diabetes": load_diabetes(return_X_y=True),
+              "friedman": make_friedman1(600, noise=1, random_state=0)}
+    for name, (x, y) in tables.items():
+        known, asked, known_y, asked_y = halves(x, y)
+        ours = r2_score(asked_y, cw.TabularRegressor(device="cpu").fit(known, known_y).predict(asked))
+        linear = r2_score(asked_y, LinearRegression().fit(known, known_y).predict(asked))
+        assert ours > linear + {"diabetes": -0.03, "friedman": 0.1}[name]
+
+
+def test_packaged_weights_are_small_and_have_a_card():
+    assert sum(path.stat().st_size for path in WEIGHTS.iterdir()) < 20e6
+    card = (WEIGHTS / "card.md").read_text()
+    for name in ("tabular.safetensors", "tabular_regression.safetensors"):
+        assert (WEIGHTS / name).exists() and name in card

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <barrier>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -61,12 +62,13 @@ struct Made {
   std::vector<float> x, y;
 };
 
-Made made_by_one(const Recipe& recipe, std::uint64_t index) {
+// In memory that holds `before` everywhere.
+Made made_by_one(const Recipe& recipe, std::uint64_t index, float before = 0) {
   Made made;
   made.x.resize(static_cast<std::size_t>(recipe.rows.high * recipe.features.high));
   made.y.resize(static_cast<std::size_t>(recipe.rows.high));
   const auto shared = std::make_unique<Shared>();
-  std::vector<float> arena(static_cast<std::size_t>(recipe.arena_floats));
+  std::vector<float> arena(static_cast<std::size_t>(recipe.arena_floats), before);
   made.info = make_dataset(Solo{}, recipe, 3, index, 0, OtherWorld{}, *shared, arena.data(),
                            DatasetOut{made.x.data(), made.y.data(), recipe.features.high});
   return made;
@@ -101,13 +103,34 @@ TEST(PriorTeam, ManyMakeWhatOneMakes) {
       recipe.family = family;
       recipe.classes = classes;
       recipe.features = {1, family == Family::graph ? 40 : 6};
-      for (std::uint64_t index = 0; index < 4; ++index) {
+      for (std::uint64_t index = 0; index < (family == Family::graph ? 16 : 4); ++index) {
         const Made one = made_by_one(recipe, index);
         const Made many = made_by_many(recipe, index);
         ASSERT_EQ(one.info.attempts, many.info.attempts);
         ASSERT_EQ(one.info.n_features, many.info.n_features);
         ASSERT_EQ(one.x, many.x) << "family " << static_cast<int>(family) << " dataset " << index;
         ASSERT_EQ(one.y, many.y) << "family " << static_cast<int>(family) << " dataset " << index;
+      }
+    }
+  }
+}
+
+// Whether memory is enough or runs out on the way, and the dataset is drawn again.
+TEST(PriorTeam, WhatMemoryHeldDoesNotShow) {
+  Recipe recipe;
+  recipe.family = Family::graph;
+  recipe.rows = {64, 64};
+  recipe.features = {1, 60};
+  recipe.classes = {2, 6};
+  for (const int power : {17, 18, 19, 20}) {
+    recipe.arena_floats = std::int64_t{1} << power;
+    for (std::uint64_t index = 0; index < 24; ++index) {
+      const Made one = made_by_one(recipe, index);
+      for (const float before : {std::numeric_limits<float>::quiet_NaN(), 1e30f, -3.0f}) {
+        const Made other = made_by_one(recipe, index, before);
+        ASSERT_EQ(one.info.attempts, other.info.attempts) << power << ", dataset " << index;
+        ASSERT_EQ(one.x, other.x) << power << ", dataset " << index << ", " << before;
+        ASSERT_EQ(one.y, other.y) << power << ", dataset " << index << ", " << before;
       }
     }
   }

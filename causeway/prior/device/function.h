@@ -131,6 +131,128 @@ CAUSEWAY_HOST_DEVICE_CALL void random_rows(W& w, Columns x, int n_centres, float
   w.team.sync();
 }
 
+inline constexpr float kNoCentre = 3.4e38f;  // farther than any that is found
+
+// Of n numbers d, sum |d|^p is at least (sum d^2)^(p/2), for p above 2 times n^(1 - p/2). So where
+// that sum is `best`, a centre whose sum of squares is above this is farther, rounding included.
+CAUSEWAY_HOST_DEVICE float reach_of(float best, float p, int n) {
+  constexpr float kMargin = 0.01f;
+  if (!(best < 1e30f)) return elementary::from_bits(0x7f800000u);  // infinity
+  const float log_best = elementary::log_of_normal(best > 1e-30f ? best : 1e-30f) + kMargin;
+  const float log_n = p > 2.0f ? elementary::log_of_normal(static_cast<float>(n)) : 0.0f;
+  const float log_reach = 2.0f / p * log_best + (1.0f - 2.0f / p) * log_n;
+  if (log_reach > 86.0f) return elementary::from_bits(0x7f800000u);
+  return elementary::exp_within(log_reach > -86.0f ? log_reach : -86.0f);
+}
+
+// The nearest centres of kRows neighbouring rows, in L_p, where rows lie side by side in vectors: a
+// centre's powers are taken only for those rows that its sum of squares does not rule out,
+// beginning with the nearest by squares, and no longer than it may be the nearest. Of equals the
+// first is found, as by taking them all.
+template <int kRows>
+struct Screened {
+  Columns x;
+  int row;
+  const float* centres;  // (n_centres, columns)
+  int n_centres;
+  float p;
+  float squares[kMostCentres][kRows];
+  float best[kRows];
+  float reach[kRows];
+  std::int32_t found[kRows];
+
+  void find(const TurnedCentres& turned) {
+    take_squares(turned);
+    std::int32_t tried[kRows];
+    begin(tried);
+    for (int k = 0; k < n_centres; ++k) {
+      int rows[kRows + kGroup];
+      int n = 0;
+      for (int b = 0; b < kRows; ++b) {
+        rows[n] = b;
+        n += k != tried[b] && !(squares[k][b] > reach[b]) ? 1 : 0;
+      }
+      for (int j = n; j < n + kGroup && n > 0; ++j) rows[j] = rows[n - 1];
+      for (int first = 0; first < n; first += kGroup) try_centre(k, rows + first);
+    }
+  }
+
+ private:
+  static constexpr int kGroup = 8;    // rows of one vector
+  static constexpr int kColumns = 8;  // between looks whether all are farther
+
+  void take_squares(const TurnedCentres& turned) {
+    constexpr int kMany = 2;
+    for (int first = 0; first < n_centres; first += kMany) {
+      float sum[kMany][kRows] = {};
+      const float* from = turned.values + first;
+      for (int c = 0; c < x.n_columns; ++c, from += turned.room) {
+        const float* column = x.column(c) + row;
+        for (int k = 0; k < kMany; ++k) {
+          for (int b = 0; b < kRows; ++b) {
+            const float distance = column[b] - from[k];
+            sum[k][b] = elementary::fma(distance, distance, sum[k][b]);
+          }
+        }
+      }
+      for (int k = 0; k < kMany && first + k < n_centres; ++k) {
+        for (int b = 0; b < kRows; ++b) squares[first + k][b] = sum[k][b];
+      }
+    }
+  }
+
+  // With the nearest by squares, which is `tried` then.
+  void begin(std::int32_t (&tried)[kRows]) {
+    float least[kRows];
+    for (int b = 0; b < kRows; ++b) least[b] = kNoCentre, tried[b] = 0, best[b] = 0.0f;
+    for (int k = 0; k < n_centres; ++k) {
+      for (int b = 0; b < kRows; ++b) {
+        const bool nearer = squares[k][b] < least[b];
+        tried[b] = nearer ? k : tried[b];
+        least[b] = nearer ? squares[k][b] : least[b];
+      }
+    }
+    for (int c = 0; c < x.n_columns; ++c) {
+      const float* column = x.column(c) + row;
+      float to[kRows];
+      for (int b = 0; b < kRows; ++b) to[b] = centres[tried[b] * x.n_columns + c];
+      for (int b = 0; b < kRows; ++b) best[b] += distance_term(column[b] - to[b], p);
+    }
+    for (int b = 0; b < kRows; ++b) {
+      found[b] = tried[b];
+      if (!(best[b] < kNoCentre)) best[b] = kNoCentre, found[b] = 0;
+      reach[b] = reach_of(best[b], p, x.n_columns);
+    }
+  }
+
+  void try_centre(int k, const int* rows) {
+    const float* centre = centres + static_cast<std::int64_t>(k) * x.n_columns;
+    float sum[kGroup] = {};
+    float limit[kGroup];
+    for (int j = 0; j < kGroup; ++j) limit[j] = best[rows[j]];
+    for (int c = 0; c < x.n_columns;) {
+      const int end = c + kColumns < x.n_columns ? c + kColumns : x.n_columns;
+      for (; c < end; ++c) {
+        const float* column = x.column(c) + row;
+        float at[kGroup];
+        for (int j = 0; j < kGroup; ++j) at[j] = column[rows[j]];
+        for (int j = 0; j < kGroup; ++j) sum[j] += distance_term(at[j] - centre[c], p);
+      }
+      bool farther = true;
+      for (int j = 0; j < kGroup; ++j) farther = farther && sum[j] > limit[j];
+      if (farther) return;
+    }
+    for (int j = 0; j < kGroup; ++j) {
+      const int b = rows[j];
+      const bool nearer = sum[j] < best[b] || (sum[j] == best[b] && k < found[b]);
+      if (!nearer) continue;
+      best[b] = sum[j];
+      found[b] = k;
+      reach[b] = reach_of(best[b], p, x.n_columns);
+    }
+  }
+};
+
 // f(row, b, centre) with the nearest centre of each row, in L_p.
 template <class W, class F>
 CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres, int n_centres,
@@ -140,10 +262,22 @@ CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres,
   const Scratch scratch(w.arena);
   const TurnedCentres turned = TurnedCentres::of(w, centres, n_centres, x.n_columns);
   if (w.arena.failed) return;
+  if constexpr (kRows > 1) {
+    if (n_centres <= kMostCentres) {
+      Screened<kRows> screened;
+      screened.x = x, screened.centres = centres, screened.n_centres = n_centres, screened.p = p;
+      for_rows(w.team, w.n_rows, [&](int row) {
+        screened.row = row;
+        screened.find(turned);
+        for (int b = 0; b < kRows; ++b) f(row, b, screened.found[b]);
+      });
+      return;
+    }
+  }
   for_rows(w.team, w.n_rows, [&](int row) {
     float best[kRows];
     std::int32_t found[kRows] = {};
-    for (int b = 0; b < kRows; ++b) best[b] = 3.4e38f;
+    for (int b = 0; b < kRows; ++b) best[b] = kNoCentre;
     for (int first = 0; first < n_centres; first += kMany) {
       float sum[kMany][kRows] = {};
       add_distances(x, row, turned, first, p, sum);

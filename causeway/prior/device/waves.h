@@ -58,6 +58,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
   W of = with_rows(w, kFrequencies);
   multiply(of, Columns{directions, n_in, kFrequencies}, transform,
            Columns{turned, n_in, kFrequencies});
+  take_back(w, of);
+  if (w.arena.failed) return;
   for_each(w.team, kFrequencies * n_in, [&](int at) {
     const int i = at % n_in;
     frequencies[at] = turned[i * kFrequencies + at / n_in] * weights[i];

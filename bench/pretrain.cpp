@@ -2,6 +2,7 @@
 // are the batch by the time. Bound by launches for small tables, by memory and tensor cores for
 // large.
 #include "bench/harness.h"
+#include "causeway/models/predictor.h"
 #include "causeway/runtime/pool.h"
 #include "causeway/train/pretrain.h"
 
@@ -81,9 +82,32 @@ void time(const PretrainCase& of, Device device, const Report& report) {
   report(result);
 }
 
+// Telling rows by others, as cw.TabularClassifier does, host work included.
+void time_prediction(Device device, const Report& report) {
+  constexpr std::int64_t kTableRows = 1000;
+  Generator generator(1);
+  nn::Placement placement;
+  placement.generator = &generator;
+  auto model = std::make_shared<models::TabularTransformer>(models::TabularConfig(), placement);
+  if (device.is_cuda()) model->to(DType::bf16);
+  model->to(device);
+  const Tensor known = generator.normal({kTableRows, 20}, 0, 1, DType::f64);
+  const Tensor classes = generator.integers({kTableRows}, 0, 2).to(DType::f64);
+  const Tensor asked = generator.normal({kTableRows, 20}, 0, 1, DType::f64);
+  models::TabularPredictor predictor(model, {});
+  const auto both = [&] {
+    predictor.fit(known, classes, 2);
+    predictor.probabilities(asked);
+  };
+  if (device.is_cuda()) both();  // what is made once
+  report(once("fit and predict 1000 from 1000 x 20", both));
+  report(once("predict 1000 from 1000 x 20", [&] { predictor.probabilities(asked); }));
+}
+
 }  // namespace
 
 void run_pretrain(Device device, const Report& report) {
+  time_prediction(device, report);
   time({"nanotabpfn", "mlp", 32, 150, 5, 96, 3, 64}, device, report);
   if (device.is_cpu()) return;
   time({"nanotabpfn", "mlp", 32, 1000, 11, 96, 3, 64}, device, report);

@@ -230,6 +230,10 @@ class Mistakes(Folder):
         self.refused(2, "expected a whole number from 0 up", warmup=-1)
         self.refused(2, "expected a whole number from 0 up", thinking=-1)
         self.refused(2, "i64 not in {f32,bf16}", dtype="i64")
+        self.refused(2, "steep not in {constant,linear,cosine}", decay="steep")
+        code, out, err = pretrain(seconds=1, decay="linear")
+        self.assertEqual((code, out), (2, ""))
+        self.assertIn("a rate falls by steps; give --steps too", err)
 
     def test_configurations(self):
         self.refused(3, 'there is no preset "huge"', preset="huge")

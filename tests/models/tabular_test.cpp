@@ -334,5 +334,22 @@ TEST(Tabular, MistakesAreNamed) {
   EXPECT_THROW(model.tell(model.remember(good), good.x.slice(2, 1).contiguous()), Error);
 }
 
+// Counted by hand: width 8, one layer, 4 rows of one feature and the target, half of them seen.
+TEST(Tabular, OperationsOfAStep) {
+  TabularConfig config;
+  config.width = 8;
+  config.heads = 1;
+  config.hidden = 8;
+  config.layers = 1;
+  config.thinking = 0;
+  config.classes = 2;
+  const double columns = 4 * 2 * (3 * 128 + 2 * 2 * 16);            // q, k, v; scores and sums of 2
+  const double one_token = 128 + 3 * 128 + 2 * 2 * 16 + 128 + 256;  // rows' attention, the MLP
+  const double decoder = 4 * (128 + 32);
+  EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 4 * one_token + decoder));
+  config.mean_readout = true;
+  EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 8 * one_token + decoder));
+}
+
 }  // namespace
 }  // namespace causeway

@@ -74,6 +74,15 @@ def test_stages_and_regression():
     assert done.model.config["classes"] == 0 and len(done.log) == 5
 
 
+def test_rates_fall():
+    constant, linear = losses(train(warmup=0)), losses(train(warmup=0, decay="linear"))
+    assert constant[0] == linear[0] and constant[1:] != linear[1:]
+    with pytest.raises(cw.InvalidArgument, match="expected constant, linear or cosine"):
+        train(decay="steep")
+    with pytest.raises(cw.InvalidArgument, match="goes by steps; give them too"):
+        train(steps=None, seconds=1, decay="cosine")
+
+
 def test_progress_that_raises():
     class Enough(Exception):
         pass

@@ -181,8 +181,8 @@ void linear(StreamView stream, Epilogue epilogue, const Operand& given_a, const 
   data.aux = aux.data;
   problem.alignment = alignment_of({a.data, b.data, out.data});
   problem.epilogue = static_cast<std::uint8_t>(epilogue);
-  // The library's products of halves with this epilogue take longer than the plain one and a pass
-  // over it: 235 us instead of 150 for 192,000 x 384 on an H200.
+  // The library's products of halves with this epilogue take no less than the plain one and a pass
+  // over it: 27.0 us and 25.7 for 28,800 x 96 by 96 x 192 on an H200, at its base clock.
   const bool slower = epilogue == Epilogue::gelu_gradient && size_of(out.dtype) == 2;
   const bool fused = epilogue != Epilogue::none && !slower &&
                      fits_epilogue(problem, data, out.dtype) && can_multiply(problem);

@@ -28,15 +28,17 @@ struct AttentionCase {
   kernels::AttentionMask mask = kernels::AttentionMask::full;
   std::vector<std::int64_t> context;  // empty where it is left out
   Placement placement = Placement::contiguous;
+  double scale_times = 1;  // what it usually is
 
   std::string name() const {
     std::string limits;
     for (std::int64_t limit : context) limits += fmt::format(" {}", limit);
-    return fmt::format("({}, {}, {}x{}, {}) {}{}{} placement {}", batch, heads, n_queries, n_keys,
-                       head_size, to_string(mask), context.empty() ? "" : " context", limits,
-                       static_cast<int>(placement));
+    return fmt::format("({}, {}, {}x{}, {}) {}{}{} placement {} scale times {}", batch, heads,
+                       n_queries, n_keys, head_size, to_string(mask),
+                       context.empty() ? "" : " context", limits, static_cast<int>(placement),
+                       scale_times);
   }
-  double scale() const { return 1 / std::sqrt(static_cast<double>(head_size)); }
+  double scale() const { return scale_times / std::sqrt(static_cast<double>(head_size)); }
   std::int64_t seen(std::int64_t entry, std::int64_t query) const {
     std::int64_t limit = n_keys;
     if (!context.empty()) limit = std::min(limit, context[static_cast<std::size_t>(entry)]);

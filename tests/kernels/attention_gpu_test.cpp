@@ -59,6 +59,13 @@ std::vector<AttentionCase> long_cases() {
       {3, 2, 150, 150, 128, kCausal, {0, 50, 500}, Placement::contiguous},
       {2, 2, 40, 120, 112, kFull, {120, 33}, Placement::contiguous},
       {40, 5, 128, 128, 32, kFull, {}, Placement::contiguous},
+      {4, 2, 300, 300, 24, kFull, {0, 97, 128, 290}, Placement::packed},
+      {2, 2, 200, 200, 24, kCausal, {70, 200}, Placement::bordered},
+      // Scores that are large, turned around, or all the same.
+      {3, 2, 150, 150, 24, kFull, {7, 70, 130}, Placement::packed, 30},
+      {2, 2, 100, 100, 32, kFull, {60, 99}, Placement::contiguous, 30},
+      {2, 2, 150, 150, 32, kCausal, {}, Placement::packed, -1},
+      {2, 2, 90, 140, 64, kCausal, {50, 140}, Placement::contiguous, 0},
   };
   const std::int64_t head_sizes[] = {8, 16, 24, 32, 64, 72, 96, 128};
   std::size_t at = 0;

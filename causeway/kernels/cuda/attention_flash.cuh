@@ -1,9 +1,12 @@
 // The forward pass on tensor cores: tiles of 64 keys stream past a tile of 128 queries while a
 // running maximum and sum keep the softmax exact. Operations: 4 a query, key and feature; bound by
-// the tensor cores of mma.sync and the exponentials, by memory below some hundred keys.
+// the tensor cores of mma.sync and the exponentials (24 features, 1000 rows: 0.4 of what the latter
+// allow), by memory below some hundred keys.
 #pragma once
 
 #include "causeway/kernels/cuda/attention_tiles.cuh"
+
+#include <cfloat>
 
 namespace causeway::kernels::cuda {
 
@@ -23,39 +26,42 @@ struct FlashPlan {
   static constexpr int kTiles = kHead <= 64 ? 2 : 1;
   static constexpr int kWarps = kFlashQueries / 16 / kTiles;
   static constexpr int kBlock = kWarps * 32;
+  static constexpr int kBlocks = kHead <= 24 ? 4 : (kHead <= 32 ? 3 : 1);  // see GradientPlan
   static constexpr int kQueryBytes = kTileBytes<kHead, kFlashQueries>;
   static constexpr int kKeyBytes = kTileBytes<kHead, kFlashKeys>;
   static constexpr std::size_t kShared = kQueryBytes + 4 * kKeyBytes;
 };
 
+// Leaves out the keys of a tile that a query does not see.
+__device__ __forceinline__ void mask_keys(float (&score)[kFlashKeys / 8][4], const int (&seen)[2]) {
+  const int t = threadIdx.x % 4;
+#pragma unroll
+  for (int j = 0; j < kFlashKeys / 2; ++j) {
+    const int key = 8 * (j / 4) + 2 * t + j % 2;
+    if (key >= seen[j / 2 % 2]) score[j / 4][j % 4] = -INFINITY;
+  }
+}
+
 // Takes the scores of sixteen queries and kFlashKeys keys in; what came before is scaled down to
-// the new maximum. Scores become probabilities times the sum so far.
+// the new maximum. Scores become probabilities times the sum so far. The scale is positive.
 template <int kHead>
 struct RunningSoftmax {
-  float largest[2] = {-INFINITY, -INFINITY};
-  float sum[2] = {0, 0};  // of this lane's columns
+  float largest[2] = {-INFINITY, -INFINITY};  // before scaling
+  float sum[2] = {0, 0};                      // of this lane's columns
 
   __device__ __forceinline__ void take(float (&score)[kFlashKeys / 8][4],
-                                       float (&out)[kHead / 8][4], float scale, bool masked,
-                                       const int (&seen)[2]) {
-    const int t = threadIdx.x % 4;
+                                       float (&out)[kHead / 8][4], float scale) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float most = largest[half];
 #pragma unroll
       for (int tile = 0; tile < kFlashKeys / 8; ++tile) {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          float& value = score[tile][2 * half + i];
-          value *= scale;
-          if (masked && 8 * tile + 2 * t + i >= seen[half]) value = -INFINITY;
-          most = fmaxf(most, value);
-        }
+        most = fmaxf(most, fmaxf(score[tile][2 * half], score[tile][2 * half + 1]));
       }
       most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
       most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
-      const float base = most == -INFINITY ? 0.0f : most;
-      const float kept = power_of_2(largest[half] - base);
+      const float base = most == -INFINITY ? 0.0f : most * scale;
+      const float kept = power_of_2(largest[half] * scale - base);
       largest[half] = most;
       float added = 0;
 #pragma unroll
@@ -63,7 +69,7 @@ struct RunningSoftmax {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
           float& value = score[tile][2 * half + i];
-          value = power_of_2(value - base);
+          value = power_of_2(value * scale - base);
           added += value;
         }
       }
@@ -77,57 +83,8 @@ struct RunningSoftmax {
   }
 };
 
-// Scores of kTiles times sixteen queries with the keys of a tile.
-template <class T, int kHead, int kTiles>
-__device__ __forceinline__ void score_tile(float (&score)[kTiles][kFlashKeys / 8][4],
-                                           const std::uint32_t (&q)[kTiles][kHead / 16][4],
-                                           const T* keys) {
-#pragma unroll
-  for (int key = 0; key < kFlashKeys / 16; ++key) {
-#pragma unroll
-    for (int step = 0; step < kHead / 16; ++step) {
-      std::uint32_t b[4];
-      load_matrices(b, right_first<kTileStride<kHead>>(keys, 16 * key, 16 * step));
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        multiply<T>(score[tile][2 * key], q[tile][step], b[0], b[1]);
-        multiply<T>(score[tile][2 * key + 1], q[tile][step], b[2], b[3]);
-      }
-    }
-  }
-}
-
-// out += probabilities · values.
-template <class T, int kHead, int kTiles>
-__device__ __forceinline__ void weigh_tile(float (&out)[kTiles][kHead / 8][4],
-                                           const float (&score)[kTiles][kFlashKeys / 8][4],
-                                           const T* values) {
-#pragma unroll
-  for (int key = 0; key < kFlashKeys / 16; ++key) {
-    std::uint32_t a[kTiles][4];
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const float(&pair)[4] = score[tile][2 * key + i / 2];
-        a[tile][i] = pack<T>(pair[2 * (i % 2)], pair[2 * (i % 2) + 1]);
-      }
-    }
-#pragma unroll
-    for (int part = 0; part < kHead / 16; ++part) {
-      std::uint32_t b[4];
-      load_transposed(b, down_first<kTileStride<kHead>>(values, 16 * key, 16 * part));
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        multiply<T>(out[tile][2 * part], a[tile], b[0], b[1]);
-        multiply<T>(out[tile][2 * part + 1], a[tile], b[2], b[3]);
-      }
-    }
-  }
-}
-
 template <class T, int kHead>
-__global__ void __launch_bounds__(FlashPlan<kHead>::kBlock)
+__global__ void __launch_bounds__(FlashPlan<kHead>::kBlock, FlashPlan<kHead>::kBlocks)
     flash_attention_kernel(AttentionShape shape, FlashForward<T> views, int n_tiles) {
   using Plan = FlashPlan<kHead>;
   constexpr int kTiles = Plan::kTiles;
@@ -158,39 +115,42 @@ __global__ void __launch_bounds__(FlashPlan<kHead>::kBlock)
 
   const int lane = threadIdx.x % 32;
   const int warp_row = threadIdx.x / 32 * 16 * kTiles;
-  std::uint32_t q[kTiles][kHead / 16][4];
-#pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
-#pragma unroll
-    for (int step = 0; step < kHead / 16; ++step) {
-      load_matrices(q[tile][step],
-                    down_first<kTileStride<kHead>>(queries, warp_row + 16 * tile, 16 * step));
-    }
-  }
-  const float scale = static_cast<float>(shape.scale) * kLog2E;
+  RowFragments<T, kHead, kTiles, true> query_rows(queries, warp_row);
+  if (shape.scale < 0) query_rows.negate();
+  const float scale = fmaxf(fabsf(static_cast<float>(shape.scale)) * kLog2E, FLT_MIN);
   RunningSoftmax<kHead> softmax[kTiles];
   float out[kTiles][kHead / 8][4] = {};
   for (int i = 0; i < n_key_tiles; ++i) {
     const int begin = i * kFlashKeys;
+    wait_for_copies<0>();
+    __syncthreads();  // this tile is there, and the one before it is read
     if (i + 1 < n_key_tiles) {
       const int stage = (i + 1) % 2 * kKeyElements;
       copy_tile<kHead, kFlashKeys, kBlock>(keys + stage, k, begin + kFlashKeys, limit, shape);
       copy_tile<kHead, kFlashKeys, kBlock>(values + stage, v, begin + kFlashKeys, limit, shape);
     }
     end_copies();
-    wait_for_copies<1>();
-    __syncthreads();
     float score[kTiles][kFlashKeys / 8][4] = {};
-    score_tile<T, kHead, kTiles>(score, q, keys + i % 2 * kKeyElements);
-    const bool masked = shape.seen(first, limit) < begin + kFlashKeys;
 #pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-      const int query = first + warp_row + 16 * tile + lane / 4;
-      const int seen[2] = {shape.seen(query, limit) - begin, shape.seen(query + 8, limit) - begin};
-      softmax[tile].take(score[tile], out[tile], scale, masked, seen);
+    for (int row = 0; row < kFlashKeys; row += 16) {
+      multiply_rows(score, query_rows, keys + i % 2 * kKeyElements, row, row / 8);
     }
-    weigh_tile<T, kHead, kTiles>(out, score, values + i % 2 * kKeyElements);
-    __syncthreads();
+    if (shape.seen(first, limit) < begin + kFlashKeys) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        const int query = first + warp_row + 16 * tile + lane / 4;
+        mask_keys(score[tile],
+                  {shape.seen(query, limit) - begin, shape.seen(query + 8, limit) - begin});
+      }
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) softmax[tile].take(score[tile], out[tile], scale);
+#pragma unroll
+    for (int row = 0; row < kFlashKeys; row += 16) {
+      std::uint32_t a[kTiles][4];
+      as_rows<T>(a, score, row / 8);
+      add_rows<T, kHead>(out, a, values + i % 2 * kKeyElements, row);
+    }
   }
 
   const HeadRows<T> to = views.out.of(place.entry, place.head);
@@ -207,7 +167,7 @@ __global__ void __launch_bounds__(FlashPlan<kHead>::kBlock)
       factor[half] = sum == 0 ? 0.0f : 1 / sum;
       const int query = first + row + lane / 4 + 8 * half;
       if (lane % 4 == 0 && query < shape.n_queries && log_sum.data != nullptr) {
-        *log_sum[query] = (softmax[tile].largest[half] + log2f(sum)) * kLn2;
+        *log_sum[query] = (softmax[tile].largest[half] * scale + log2f(sum)) * kLn2;
       }
     }
     store_rows<T, kHead>(queries + row * kTileStride<kHead>, out[tile], factor, to, first + row,

@@ -4,7 +4,7 @@
 //
 // Registers of a product, for lane = 4 * g + t: A holds rows g, g + 8 and columns 2t, 2t + 1 (and 8
 // further); B rows 2t, 2t + 1 (and 8 further) of column g; the sums rows g, g + 8 of columns 2t,
-// 2t + 1.
+// 2t + 1. A product over eight has no further ones.
 #pragma once
 
 #include "causeway/kernels/device/half.h"
@@ -44,6 +44,27 @@ __device__ __forceinline__ void multiply(float (&sum)[4], const std::uint32_t (&
 #endif
 }
 
+// The same over eight columns of A instead of sixteen.
+template <class T>
+__device__ __forceinline__ void multiply_eight(float (&sum)[4], const std::uint32_t (&a)[4],
+                                               std::uint32_t b) {
+#if __CUDA_ARCH__ >= 800
+  if constexpr (std::is_same_v<T, bf16>) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b));
+  } else {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b));
+  }
+#endif
+}
+
 // Four 8x8 matrices of 16-bit values: lane 8 * m + r tells where row r of matrix m is, and gets of
 // each matrix row g, columns 2t and 2t + 1.
 __device__ __forceinline__ void load_matrices(std::uint32_t (&to)[4], const void* row) {
@@ -57,6 +78,21 @@ __device__ __forceinline__ void load_matrices(std::uint32_t (&to)[4], const void
 __device__ __forceinline__ void load_transposed(std::uint32_t (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+// The first two matrices of those four; what the lanes from 16 on tell is not used.
+__device__ __forceinline__ void load_two_matrices(std::uint32_t (&to)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(to[0]), "=r"(to[1])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+__device__ __forceinline__ void load_two_transposed(std::uint32_t (&to)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(to[0]), "=r"(to[1])
                : "r"(shared_address(row))
                : "memory");
 }

@@ -1,5 +1,4 @@
-// Tiles of rows in shared memory and the fragments taken from them. A row is padded by 16 bytes, so
-// that the eight rows of a matrix lie in different banks.
+// Tiles of rows in shared memory and the fragments taken from them.
 #pragma once
 
 #include "causeway/kernels/cuda/attention_mma.cuh"
@@ -7,9 +6,10 @@
 
 namespace causeway::kernels::cuda {
 
-// Elements from one row of a tile to the next.
+// Elements from one row of a tile to the next: an odd number of eights, so that the eight rows of a
+// matrix lie in different banks.
 template <int kHead>
-inline constexpr int kTileStride = kHead + 8;
+inline constexpr int kTileStride = kHead / 8 % 2 == 1 ? kHead : kHead + 8;
 
 template <int kHead, int kRows>
 inline constexpr int kTileBytes = kTileStride<kHead>* kRows * 2;
@@ -69,69 +69,120 @@ __device__ __forceinline__ const T* right_first(const T* tile, int row, int colu
   return tile + (row + lane % 8 + lane / 16 * 8) * kStride + column + lane / 8 % 2 * 8;
 }
 
-// Sixteen rows as A, held in registers or, where those are dear, fetched at each use.
-template <class T, int kHead, bool kHeld>
+// A warp's kTiles times sixteen rows as A, held in registers or, where those are dear, fetched at
+// each use. Features are sixteen a step; eight that are left over are a step of their own.
+template <class T, int kHead, int kTiles, bool kHeld>
 struct RowFragments {
+  static constexpr int kSteps = (kHead + 15) / 16;
   const T* tile;
   int row;
-  std::uint32_t held[kHeld ? kHead / 16 : 1][4];
+  std::uint32_t held[kHeld ? kTiles : 1][kHeld ? kSteps : 1][4];
 
   // The tile must have arrived.
   __device__ __forceinline__ RowFragments(const T* from, int first) : tile(from), row(first) {
     if constexpr (kHeld) {
 #pragma unroll
-      for (int step = 0; step < kHead / 16; ++step) fetch(held[step], step);
+      for (int part = 0; part < kTiles; ++part) {
+#pragma unroll
+        for (int step = 0; step < kSteps; ++step) fetch(held[part][step], part, step);
+      }
     }
   }
-  __device__ __forceinline__ void fetch(std::uint32_t (&a)[4], int step) const {
-    load_matrices(a, down_first<kTileStride<kHead>>(tile, row, 16 * step));
+  __device__ __forceinline__ void fetch(std::uint32_t (&a)[4], int part, int step) const {
+    const T* from = down_first<kTileStride<kHead>>(tile, row + 16 * part, 16 * step);
+    if (16 * step + 8 == kHead) {
+      load_two_matrices(a, from);
+    } else {
+      load_matrices(a, from);
+    }
   }
-  __device__ __forceinline__ void get(std::uint32_t (&a)[4], int step) const {
+  // Of rows that are held.
+  __device__ __forceinline__ void negate() {
+#pragma unroll
+    for (int part = 0; part < kTiles; ++part) {
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) held[part][step][i] ^= 0x80008000u;
+      }
+    }
+  }
+  __device__ __forceinline__ void get(std::uint32_t (&a)[4], int part, int step) const {
     if constexpr (kHeld) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) a[i] = held[step][i];
+      for (int i = 0; i < 4; ++i) a[i] = held[part][step][i];
     } else {
-      fetch(a, step);
+      fetch(a, part, step);
     }
   }
 };
 
-// sums += rows · rows of a tile from `row` on: sixteen by sixteen, summed over the features.
-template <class T, int kHead, bool kHeld>
-__device__ __forceinline__ void multiply_rows(float (&sums)[2][4],
-                                              const RowFragments<T, kHead, kHeld>& rows,
-                                              const T* tile, int row) {
+// sums += rows · sixteen rows of a tile from `row` on, summed over the features; of the sums, whose
+// columns are eight each, `at` and the next. What is fetched of the tile serves all kTiles.
+template <class T, int kHead, int kTiles, bool kHeld, int kWide>
+__device__ __forceinline__ void multiply_rows(float (&sums)[kTiles][kWide][4],
+                                              const RowFragments<T, kHead, kTiles, kHeld>& rows,
+                                              const T* tile, int row, int at = 0) {
+  std::uint32_t a[4];
+  std::uint32_t b[4];
 #pragma unroll
   for (int step = 0; step < kHead / 16; ++step) {
-    std::uint32_t a[4];
-    std::uint32_t b[4];
-    rows.get(a, step);
     load_matrices(b, right_first<kTileStride<kHead>>(tile, row, 16 * step));
-    multiply<T>(sums[0], a, b[0], b[1]);
-    multiply<T>(sums[1], a, b[2], b[3]);
+#pragma unroll
+    for (int part = 0; part < kTiles; ++part) {
+      rows.get(a, part, step);
+      multiply<T>(sums[part][at], a, b[0], b[1]);
+      multiply<T>(sums[part][at + 1], a, b[2], b[3]);
+    }
+  }
+  if constexpr (kHead % 16 != 0) {
+    load_two_matrices(b, down_first<kTileStride<kHead>>(tile, row, kHead - 8));
+#pragma unroll
+    for (int part = 0; part < kTiles; ++part) {
+      rows.get(a, part, kHead / 16);
+      multiply_eight<T>(sums[part][at], a, b[0]);
+      multiply_eight<T>(sums[part][at + 1], a, b[1]);
+    }
   }
 }
 
 // sums += a · sixteen rows of a tile, summed over those rows.
-template <class T, int kHead>
-__device__ __forceinline__ void add_rows(float (&sums)[kHead / 8][4], const std::uint32_t (&a)[4],
-                                         const T* tile, int row) {
+template <class T, int kHead, int kTiles>
+__device__ __forceinline__ void add_rows(float (&sums)[kTiles][kHead / 8][4],
+                                         const std::uint32_t (&a)[kTiles][4], const T* tile,
+                                         int row) {
+  std::uint32_t b[4];
 #pragma unroll
-  for (int part = 0; part < kHead / 16; ++part) {
-    std::uint32_t b[4];
-    load_transposed(b, down_first<kTileStride<kHead>>(tile, row, 16 * part));
-    multiply<T>(sums[2 * part], a, b[0], b[1]);
-    multiply<T>(sums[2 * part + 1], a, b[2], b[3]);
+  for (int step = 0; step < kHead / 16; ++step) {
+    load_transposed(b, down_first<kTileStride<kHead>>(tile, row, 16 * step));
+#pragma unroll
+    for (int part = 0; part < kTiles; ++part) {
+      multiply<T>(sums[part][2 * step], a[part], b[0], b[1]);
+      multiply<T>(sums[part][2 * step + 1], a[part], b[2], b[3]);
+    }
+  }
+  if constexpr (kHead % 16 != 0) {
+    load_two_transposed(b, down_first<kTileStride<kHead>>(tile, row, kHead - 8));
+#pragma unroll
+    for (int part = 0; part < kTiles; ++part) {
+      multiply<T>(sums[part][kHead / 8 - 1], a[part], b[0], b[1]);
+    }
   }
 }
 
-// Two sixteen-by-eight sums as the A of a product over their columns.
-template <class T>
-__device__ __forceinline__ void as_rows(std::uint32_t (&a)[4], const float (&sums)[2][4]) {
-  a[0] = pack<T>(sums[0][0], sums[0][1]);
-  a[1] = pack<T>(sums[0][2], sums[0][3]);
-  a[2] = pack<T>(sums[1][0], sums[1][1]);
-  a[3] = pack<T>(sums[1][2], sums[1][3]);
+// Sixteen columns of sums, `at` and the next, as the A of a product over them.
+template <class T, int kTiles, int kWide>
+__device__ __forceinline__ void as_rows(std::uint32_t (&a)[kTiles][4],
+                                        const float (&sums)[kTiles][kWide][4], int at = 0) {
+#pragma unroll
+  for (int part = 0; part < kTiles; ++part) {
+    const float(&left)[4] = sums[part][at];
+    const float(&right)[4] = sums[part][at + 1];
+    a[part][0] = pack<T>(left[0], left[1]);
+    a[part][1] = pack<T>(left[2], left[3]);
+    a[part][2] = pack<T>(right[0], right[1]);
+    a[part][3] = pack<T>(right[2], right[3]);
+  }
 }
 
 // Writes a warp's sixteen rows of sums, times a factor a row, by way of sixteen rows of shared
@@ -155,8 +206,9 @@ __device__ __forceinline__ void store_rows(T* stage, const float (&sums)[kHead /
   }
   __syncwarp();
 #pragma unroll
-  for (int i = 0; i < kHead / 16; ++i) {
+  for (int i = 0; i < (kHead + 15) / 16; ++i) {
     const int at = lane + 32 * i;
+    if (kHead % 16 != 0 && at >= 2 * kHead) break;
     const int row = at / (kHead / 8);
     const int column = at % (kHead / 8) * 8;
     if (first + row >= n_rows || column >= shape.head_size) continue;
@@ -215,6 +267,7 @@ struct TilePlace {
 template <class Body>
 void dispatch_head(int head_size, const Body& body) {
   if (head_size <= 16) return body(std::integral_constant<int, 16>());
+  if (head_size <= 24) return body(std::integral_constant<int, 24>());
   if (head_size <= 32) return body(std::integral_constant<int, 32>());
   if (head_size <= 64) return body(std::integral_constant<int, 64>());
   if (head_size <= 96) return body(std::integral_constant<int, 96>());

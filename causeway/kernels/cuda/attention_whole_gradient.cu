@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(WholePlan<kHead>::kBlock, 2)
       const int query = warp_row + lane / 4 + 8 * half;
       if (lane % 4 != 0) continue;
       dots[query] = dot[half];
-      logarithms[query] = query < shape.n_queries ? *log_sum[query] * kLog2E : 0.0f;
+      logarithms[query] = query_logarithm(log_sum, query, shape.n_queries);
     }
   }
   wait_for_copies<0>();
@@ -63,48 +63,46 @@ __global__ void __launch_bounds__(WholePlan<kHead>::kBlock, 2)
   const float one[2] = {1, 1};
   const float factor[2] = {static_cast<float>(shape.scale), static_cast<float>(shape.scale)};
   if (warp_row < shape.n_keys) {
-    const RowFragments<T, kHead, Plan::kHeld> key_rows(keys, warp_row);
-    const RowFragments<T, kHead, Plan::kHeld> value_rows(values, warp_row);
-    const float scale = static_cast<float>(shape.scale) * kLog2E;
-    float k_sums[kHead / 8][4] = {};
-    float v_sums[kHead / 8][4] = {};
+    const RowFragments<T, kHead, 1, Plan::kHeld> key_rows(keys, warp_row);
+    const RowFragments<T, kHead, 1, Plan::kHeld> value_rows(values, warp_row);
+    const bool masked = shape.causal || warp_row + 16 > limit;
+    float k_sums[1][kHead / 8][4] = {};
+    float v_sums[1][kHead / 8][4] = {};
 #pragma unroll 2
     for (int row = 0; row < shape.n_queries; row += 16) {
-      float score[2][4] = {};
-      float slope[2][4] = {};
-      multiply_rows(score, key_rows, queries, row);
-      multiply_rows(slope, value_rows, gradients, row);
-      soften_keys(score, slope, shape, warp_row + lane / 4, row, limit, scale, logarithms + row,
-                  dots + row);
-      std::uint32_t a[4];
+      float score[1][2][4];
+      float slope[1][2][4];
+      slopes_of_keys(score, slope, key_rows, value_rows, queries, gradients, row, shape, warp_row,
+                     row, limit, masked, logarithms + row, dots + row);
+      std::uint32_t a[1][4];
       as_rows<T>(a, score);
       add_rows<T, kHead>(v_sums, a, gradients, row);
       as_rows<T>(a, slope);
       add_rows<T, kHead>(k_sums, a, queries, row);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {  // a[i]: rows g or g + 8, columns 2t or 2t + 8
+      for (int i = 0; i < 4; ++i) {  // a[0][i]: rows g or g + 8, columns 2t or 2t + 8
         T* to = steps + (warp_row + lane / 4 + i % 2 * 8) * Plan::kStepStride + row + i / 2 * 8 +
                 2 * (lane % 4);
-        *reinterpret_cast<std::uint32_t*>(to) = a[i];
+        *reinterpret_cast<std::uint32_t*>(to) = a[0][i];
       }
     }
     // No other warp reads these rows of the values; the keys are needed below.
     T* stage = values + warp_row * kTileStride<kHead>;
-    store_rows<T, kHead>(stage, v_sums, one, views.v_gradient.of(place.entry, place.head), warp_row,
-                         shape.n_keys, shape);
-    store_rows<T, kHead>(stage, k_sums, factor, views.k_gradient.of(place.entry, place.head),
+    store_rows<T, kHead>(stage, v_sums[0], one, views.v_gradient.of(place.entry, place.head),
+                         warp_row, shape.n_keys, shape);
+    store_rows<T, kHead>(stage, k_sums[0], factor, views.k_gradient.of(place.entry, place.head),
                          warp_row, shape.n_keys, shape);
   }
   __syncthreads();
   if (warp_row >= shape.n_queries) return;
-  float q_sums[kHead / 8][4] = {};
+  float q_sums[1][kHead / 8][4] = {};
 #pragma unroll 2
   for (int row = 0; row < limit; row += 16) {
-    std::uint32_t a[4];
-    load_transposed(a, right_first<Plan::kStepStride>(steps, row, warp_row));
+    std::uint32_t a[1][4];
+    load_transposed(a[0], right_first<Plan::kStepStride>(steps, row, warp_row));
     add_rows<T, kHead>(q_sums, a, keys, row);
   }
-  store_rows<T, kHead>(queries + warp_row * kTileStride<kHead>, q_sums, factor,
+  store_rows<T, kHead>(queries + warp_row * kTileStride<kHead>, q_sums[0], factor,
                        views.q_gradient.of(place.entry, place.head), warp_row, shape.n_queries,
                        shape);
 }

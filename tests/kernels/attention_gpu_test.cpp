@@ -61,9 +61,9 @@ std::vector<AttentionCase> long_cases() {
       {40, 5, 128, 128, 32, kFull, {}, Placement::contiguous},
       {4, 2, 300, 300, 24, kFull, {0, 97, 128, 290}, Placement::packed},
       {2, 2, 200, 200, 24, kCausal, {70, 200}, Placement::bordered},
-      // Scores that are large, turned around, or all the same.
-      {3, 2, 150, 150, 24, kFull, {7, 70, 130}, Placement::packed, 30},
-      {2, 2, 100, 100, 32, kFull, {60, 99}, Placement::contiguous, 30},
+      // Scores that are larger, turned around, or all the same.
+      {3, 2, 150, 150, 24, kFull, {7, 70, 130}, Placement::packed, 3},
+      {2, 2, 100, 100, 32, kFull, {60, 99}, Placement::contiguous, 3},
       {2, 2, 150, 150, 32, kCausal, {}, Placement::packed, -1},
       {2, 2, 90, 140, 64, kCausal, {50, 140}, Placement::contiguous, 0},
   };
@@ -185,6 +185,27 @@ TEST(GpuAttention, WhatIsNotSeenDoesNotMatter) {
     }
     expect_same_results(run_attention(c, dirty, kGpu, path), run_attention(c, clean, kGpu, path),
                         fmt::format("{} beyond the context", to_string(path)));
+  }
+}
+
+// Keys past the context have scores of 0, which would be infinitely likely here.
+TEST(GpuAttention, ScoresFarBelowZero) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (std::int64_t length : {50, 100, 150}) {
+    const AttentionCase c{3, 2, length, length, 24, kFull, {7, 33, length}, Placement::contiguous};
+    AttentionInputs inputs = draw_inputs(c, DType::f64);
+    inputs.q = inputs.q * 0.1 + 8.0;
+    inputs.k = inputs.k * 0.1 - 8.0;
+    for (Tensor* x : {&inputs.q, &inputs.k, &inputs.v, &inputs.gradient}) *x = x->to(DType::bf16);
+    const AttentionPath path = length > 64 ? AttentionPath::flash : AttentionPath::small;
+    const AttentionResults got = run_attention(c, inputs, kGpu, path);
+    const AttentionResults want = reference_attention(c, inputs);
+    const double epsilon = epsilon_of(DType::bf16);
+    expect_near(got.out, want.out, epsilon, "out");
+    expect_near(got.v_gradient, want.v_gradient, epsilon, "gradient of v");
+    for (const Tensor& x : {got.q_gradient, got.k_gradient}) {
+      for (double value : x.to(DType::f64).to_vector<double>()) ASSERT_TRUE(std::isfinite(value));
+    }
   }
 }
 

@@ -82,32 +82,34 @@ void time(const PretrainCase& of, Device device, const Report& report) {
   report(result);
 }
 
-// Telling rows by others, as cw.TabularClassifier does, host work included.
-void time_prediction(Device device, const Report& report) {
-  constexpr std::int64_t kTableRows = 1000;
+// Telling a thousand rows by others, as cw.TabularClassifier does, host work included.
+void time_prediction(std::int64_t context, std::int64_t features, Device device,
+                     const Report& report) {
   Generator generator(1);
   nn::Placement placement;
   placement.generator = &generator;
   auto model = std::make_shared<models::TabularTransformer>(models::TabularConfig(), placement);
   if (device.is_cuda()) model->to(DType::bf16);
   model->to(device);
-  const Tensor known = generator.normal({kTableRows, 20}, 0, 1, DType::f64);
-  const Tensor classes = generator.integers({kTableRows}, 0, 2).to(DType::f64);
-  const Tensor asked = generator.normal({kTableRows, 20}, 0, 1, DType::f64);
+  const Tensor known = generator.normal({context, features}, 0, 1, DType::f64);
+  const Tensor classes = generator.integers({context}, 0, 2).to(DType::f64);
+  const Tensor asked = generator.normal({1000, features}, 0, 1, DType::f64);
   models::TabularPredictor predictor(model, {});
   const auto both = [&] {
     predictor.fit(known, classes, 2);
     predictor.probabilities(asked);
   };
   if (device.is_cuda()) both();  // what is made once
-  report(once("fit and predict 1000 from 1000 x 20", both));
-  report(once("predict 1000 from 1000 x 20", [&] { predictor.probabilities(asked); }));
+  const std::string name = fmt::format("predict 1000 from {} x {}", context, features);
+  report(once("fit and " + name, both));
+  report(once(name, [&] { predictor.probabilities(asked); }));
 }
 
 }  // namespace
 
 void run_pretrain(Device device, const Report& report) {
-  time_prediction(device, report);
+  time_prediction(1000, 20, device, report);
+  if (device.is_cuda()) time_prediction(10000, 100, device, report);
   time({"nanotabpfn", "mlp", 32, 150, 5, 96, 3, 64}, device, report);
   if (device.is_cpu()) return;
   time({"nanotabpfn", "mlp", 32, 1000, 11, 96, 3, 64}, device, report);

@@ -107,6 +107,12 @@ __device__ __forceinline__ void products(float (&score)[4], float (&slope)[4],
   }
 }
 
+// Whether none of eight rows is there; the first tiles are not asked, for they have some.
+template <int kRows>
+__device__ __forceinline__ bool is_empty(int tile, int n_rows) {
+  return tile > kRows && 8 * tile >= n_rows;
+}
+
 // The gradients of sixteen keys and values; rows are keys, columns queries.
 template <int kGroups, int kRows, class T, bool kPaired>
 __device__ __forceinline__ void key_gradients(const SmallSequence<T, kPaired>& sequence, int first,
@@ -125,6 +131,11 @@ __device__ __forceinline__ void key_gradients(const SmallSequence<T, kPaired>& s
     const RowTile<T, kGroups> values(sequence.v, first, sequence.limit, shape);
 #pragma unroll
     for (int tile = 0; tile < 2 * kRows; ++tile) {
+      if (is_empty<kRows>(tile, shape.n_queries)) {
+        probability[tile / 2][2 * (tile % 2)] = probability[tile / 2][2 * (tile % 2) + 1] = 0;
+        step[tile / 2][2 * (tile % 2)] = step[tile / 2][2 * (tile % 2) + 1] = 0;
+        continue;
+      }
       float score[4] = {};
       float slope[4] = {};
       products(score, slope, keys, values, sequence.q, sequence.gradient, 8 * tile + g,
@@ -194,6 +205,10 @@ __device__ __forceinline__ void query_gradients(const SmallSequence<T, kPaired>&
     const RowTile<T, kGroups> gradients(sequence.gradient, first, shape.n_queries, shape);
 #pragma unroll
     for (int tile = 0; tile < 2 * kRows; ++tile) {
+      if (is_empty<kRows>(tile, shape.n_keys)) {
+        step[tile / 2][2 * (tile % 2)] = step[tile / 2][2 * (tile % 2) + 1] = 0;
+        continue;
+      }
       float score[4] = {};
       float slope[4] = {};
       products(score, slope, queries, gradients, sequence.k, sequence.v, 8 * tile + g,

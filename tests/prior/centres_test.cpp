@@ -1,61 +1,84 @@
 // The nearest centres by screening against all sums taken, one after the other.
 #include "causeway/prior/device/centres.h"
 
+#include "tests/prior/crew.h"
+
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
-#include <memory>
 #include <random>
+#include <thread>
 #include <vector>
 
 namespace causeway::prior {
 namespace {
 
-constexpr int kRows = 32;
+constexpr int kRows = 45;
+constexpr int kStride = 64;  // a CPU's blocks of rows reach into the padding
 
 struct Case {
   int n_centres, n_columns;
   float p;
 };
 
-// Rows (columns by columns) and centres of `draw`, and what is the nearest of each row.
+struct Drawn {
+  std::vector<float> x;        // (columns, kStride)
+  std::vector<float> centres;  // (centres, columns)
+};
+
+std::vector<int> by_taking_all(const Case& of, const Drawn& drawn) {
+  std::vector<int> found(kRows);
+  for (int row = 0; row < kRows; ++row) {
+    float best = kNoCentre;
+    for (int k = 0; k < of.n_centres; ++k) {
+      float sum = 0;
+      for (int c = 0; c < of.n_columns; ++c) {
+        sum += distance_term(drawn.x[static_cast<std::size_t>(c * kStride + row)] -
+                                 drawn.centres[static_cast<std::size_t>(k * of.n_columns + c)],
+                             of.p);
+      }
+      if (sum < best) best = sum, found[static_cast<std::size_t>(row)] = k;
+    }
+  }
+  return found;
+}
+
+// As a member of a team finds them.
+template <class Team>
+void find(const Team& team, const Case& of, Drawn& drawn, std::vector<float>& arena,
+          std::vector<int>& found) {
+  Workspace<Team> w{team, {}, {}, kRows, kRows, kStride};
+  w.arena.base = arena.data();
+  w.arena.capacity = static_cast<std::int64_t>(arena.size());
+  const Columns x{drawn.x.data(), of.n_columns, kStride};
+  nearest_centres(w, x, drawn.centres.data(), of.n_centres, of.p, [&](int row, int b, int k) {
+    if (row + b < kRows) found[static_cast<std::size_t>(row + b)] = k;
+  });
+}
+
 template <class Draw>
 void expect_nearest(const Case& of, const Draw& draw, const char* what) {
-  const auto [n_centres, n_columns, p] = of;
-  std::vector<float> x(static_cast<std::size_t>(n_columns * kRows));
-  std::vector<float> centres(static_cast<std::size_t>(n_centres * n_columns));
-  for (float& value : x) value = draw();
-  for (float& value : centres) value = draw();
-  const int room = (n_centres + 3) / 4 * 4;
-  std::vector<float> turned(static_cast<std::size_t>(room * n_columns));
-  for (int c = 0; c < n_columns; ++c) {
-    for (int k = 0; k < room; ++k) {
-      turned[static_cast<std::size_t>(c * room + k)] =
-          centres[static_cast<std::size_t>(std::min(k, n_centres - 1) * n_columns + c)];
-    }
+  Drawn drawn;
+  drawn.x.resize(static_cast<std::size_t>(of.n_columns * kStride));
+  drawn.centres.resize(static_cast<std::size_t>(of.n_centres * of.n_columns));
+  for (float& value : drawn.x) value = draw();
+  for (float& value : drawn.centres) value = draw();
+  const std::vector<int> expected = by_taking_all(of, drawn);
+  std::vector<float> arena(static_cast<std::size_t>((of.n_centres + 4) * of.n_columns + 16));
+  std::vector<int> by_one(kRows, -1);
+  std::vector<int> by_many(kRows, -1);
+  find(Solo{}, of, drawn, arena, by_one);
+  Common common;
+  std::vector<std::thread> threads;
+  for (int member = 0; member < kMembers; ++member) {
+    threads.emplace_back([&, member] { find(Crew{&common, member}, of, drawn, arena, by_many); });
   }
-  const auto screened = std::make_unique<Screened<kRows>>();
-  screened->x = {x.data(), n_columns, kRows};
-  screened->row = 0;
-  screened->centres = centres.data();
-  screened->n_centres = n_centres;
-  screened->p = p;
-  screened->find({turned.data(), room});
-  for (int b = 0; b < kRows; ++b) {
-    float best = kNoCentre;
-    int found = 0;
-    for (int k = 0; k < n_centres; ++k) {
-      float sum = 0;
-      for (int c = 0; c < n_columns; ++c) {
-        sum += distance_term(x[static_cast<std::size_t>(c * kRows + b)] -
-                                 centres[static_cast<std::size_t>(k * n_columns + c)],
-                             p);
-      }
-      if (sum < best) best = sum, found = k;
-    }
-    ASSERT_EQ(screened->found[b], found)
-        << what << ": " << n_centres << " centres, " << n_columns << " columns, p " << p;
-  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_EQ(by_one, expected) << what << ": " << of.n_centres << " centres, " << of.n_columns
+                              << " columns, p " << of.p;
+  ASSERT_EQ(by_many, expected) << what << ": " << of.n_centres << " centres, " << of.n_columns
+                               << " columns, p " << of.p;
 }
 
 TEST(PriorCentres, ScreeningFindsWhatTakingAllFinds) {
@@ -68,8 +91,8 @@ TEST(PriorCentres, ScreeningFindsWhatTakingAllFinds) {
                         std::numeric_limits<float>::infinity(),
                         std::numeric_limits<float>::quiet_NaN(),
                         3.0f};
-  for (const int n_centres : {1, 2, 3, 17, 256}) {
-    for (const int n_columns : {1, 2, 9, 40}) {
+  for (const int n_centres : {1, 2, 3, 9, 17, 256}) {
+    for (const int n_columns : {1, 2, 9, 40, 100}) {
       for (const float p : {0.5f, 1.0f, 1.9f, 2.0f, 2.1f, 4.0f}) {
         const Case of{n_centres, n_columns, p};
         expect_nearest(

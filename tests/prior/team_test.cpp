@@ -1,10 +1,10 @@
 // A dataset is the same whoever makes it: one thread, or several that share its loops.
 #include "causeway/prior/device/dataset.h"
 
+#include "tests/prior/crew.h"
+
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <barrier>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -12,50 +12,6 @@
 
 namespace causeway::prior {
 namespace {
-
-constexpr int kMembers = 3;
-
-struct Common {
-  std::barrier<> barrier{kMembers};
-  std::atomic<std::uint64_t> bits{0};
-};
-
-// Threads that work as a block of the GPU does, each in place of a warp.
-struct Crew {
-  static constexpr int kRows = 1;
-  static constexpr bool kTraces = false;
-  Common* common;
-  int member;
-
-  int rank() const { return member; }
-  int size() const { return kMembers; }
-  void sync() const { common->barrier.arrive_and_wait(); }
-  int add(std::int32_t* to, std::int32_t value) const {
-    return std::atomic_ref(*to).fetch_add(value);
-  }
-  void add_wide(std::int32_t* to, std::int64_t value) const {
-    std::atomic_ref(*reinterpret_cast<std::int64_t*>(to)).fetch_add(value);
-  }
-  std::uint64_t any_bits(std::uint64_t own) const {
-    if (member == 0) common->bits = 0;
-    sync();
-    common->bits |= own;
-    sync();
-    const std::uint64_t all = common->bits;
-    sync();
-    return all;
-  }
-  bool any(bool value) const { return any_bits(value ? 1 : 0) != 0; }
-  static std::int64_t order_space(int n) { return Solo::order_space(n); }
-  void order_of(const float* values, int n, std::uint32_t* order) const {
-    if (member == 0) Solo{}.order_of(values, n, order);
-    sync();
-  }
-  template <class F>
-  void columns(int n_columns, const F& f) const {
-    for (int c = member; c < n_columns; c += kMembers) f(c, SoloLanes{});
-  }
-};
 
 struct Made {
   DatasetInfo info{};

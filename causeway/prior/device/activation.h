@@ -143,6 +143,18 @@ CAUSEWAY_HOST_DEVICE void with_activation(Activation kind, const F& f) {
 #undef CAUSEWAY_ACTIVATION
 }
 
+// Activates the first n numbers of a column in place. Nothing else stands in the choice: a GPU must
+// fetch what is chosen, and seldom finds it at hand.
+template <class Lanes>
+CAUSEWAY_HOST_DEVICE_CALL void activate_column(const Lanes lanes, Activation kind, float exponent,
+                                               float* column, int n) {
+  if (kind == Activation::identity) return;
+  of_device(column);
+  with_activation(kind, [&](const auto& act) {
+    lanes.each(n, [&](int i) { column[i] = act(column[i], exponent); });
+  });
+}
+
 // How many of `n` numbers come before the i-th in order; of equal ones the first comes first.
 template <int kRows, class Value>
 CAUSEWAY_HOST_DEVICE void ranks_of(int i, int n, const Value& value, float (&rank)[kRows]) {
@@ -253,23 +265,20 @@ CAUSEWAY_HOST_DEVICE_CALL void random_activation(W& w, Columns x) {
   const bool by_rows = looks_at_rows(drawn.kind);
   note(w.team, "scale", scale);
   note(w.team, "row_site", site);
-  with_activation(by_rows ? Activation::identity : drawn.kind, [&](const auto& act) {
-    w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
-      float* column = x.column(c);
-      const Moments moments = moments_of(lanes, column, w.n_fit);
-      const float inverse = 1.0f / (moments.deviation + 1e-4f);
-      const int row = bounded(w.draws.bits(site, static_cast<std::uint32_t>(c)).word[0], w.n_fit);
-      const float centre = (column[row] - moments.mean) * inverse;
-      lanes.meet();
-      lanes.each(w.n_rows, [&](int i) {
-        column[i] = act(scale * ((column[i] - moments.mean) * inverse - centre), drawn.exponent);
-      });
-      if (by_rows) return;
-      lanes.meet();
-      const Moments after = moments_of(lanes, column, w.n_fit);
-      const float factor = 1.0f / (after.deviation + 1e-4f);
-      lanes.each(w.n_rows, [&](int i) { column[i] = (column[i] - after.mean) * factor; });
-    });
+  w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
+    float* column = x.column(c);
+    const Moments moments = moments_of(lanes, column, w.n_fit);
+    const float inverse = 1.0f / (moments.deviation + 1e-4f);
+    const int row = bounded(w.draws.bits(site, static_cast<std::uint32_t>(c)).word[0], w.n_fit);
+    const float centre = (column[row] - moments.mean) * inverse;
+    lanes.meet();
+    lanes.each(w.n_rows,
+               [&](int i) { column[i] = scale * ((column[i] - moments.mean) * inverse - centre); });
+    if (by_rows) return;
+    activate_column(lanes, drawn.kind, drawn.exponent, column, w.n_rows);
+    const Moments after = moments_of(lanes, column, w.n_fit);  // each lane reads what it wrote
+    const float factor = 1.0f / (after.deviation + 1e-4f);
+    lanes.each(w.n_rows, [&](int i) { column[i] = (column[i] - after.mean) * factor; });
   });
   w.team.sync();
   if (!by_rows) return;

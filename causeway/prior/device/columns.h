@@ -83,18 +83,23 @@ struct PlainInputs {
 CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) / kTile * kTile; }
 
 // A thread of many takes kEach rows and kTile outputs, whose factors lie side by side in `turned`,
-// of n_in inputs that a walk over `source` gives in order.
+// of n_in inputs that a walk over `source` gives in order. Where rows are few, threads share their
+// outputs.
 template <int kEach, class W, class Source>
 CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, const float* turned,
                                          int pitch, Columns out) {
   constexpr int kAhead = 4;  // inputs that are there before the first is used
-  const int step = w.team.size();
+  const int padded = padded_rows(w.n_rows);
+  const int step = padded < w.team.size() ? padded : w.team.size();
+  const int n_parts = w.team.size() / step;
+  const int part = w.team.rank() / step;
   const int last = w.n_rows - 1;
-  for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
+  if (part >= n_parts) return;
+  for (int first = w.team.rank() - part * step; first < w.n_rows; first += kEach * step) {
     int rows[kEach];
     CAUSEWAY_UNROLL
     for (int b = 0; b < kEach; ++b) rows[b] = first + b * step < last ? first + b * step : last;
-    for (int o = 0; o < out.n_columns; o += kTile) {
+    for (int o = part * kTile; o < out.n_columns; o += n_parts * kTile) {
       float sum[kEach][kTile] = {};
       const float* from = turned + o;
       auto walk = source.template walk<kEach>();

@@ -276,10 +276,12 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
   } else if (shape.family == Family::simple) {
     evaluate_simple(w, n_features, other, out);
   } else {
-    if (w.team.rank() == 0) {
+    w.team.columns(2, [&](int part, const auto& lanes) {
+      if (part == 1) return draw_mlp_kinds(lanes, w.draws, shared.mlp);
+      if (!lanes.leads()) return;
       draw_mlp_plan(w.draws, n_features, shared.mlp);
       if (shape.family == Family::tree) draw_tree_plan(w.draws, shared.tree);
-    }
+    });
     w.team.sync();
     if (shape.family == Family::mlp)
       evaluate_mlp(w, shared.mlp, other, out);

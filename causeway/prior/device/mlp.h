@@ -92,12 +92,25 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_mlp_plan(const Draws& draws, int n_features,
   if (plan.is_causal && plan.n_hidden < 1 + 2 * n_features) plan.n_hidden = 1 + 2 * n_features;
   plan.weight_deviation = positive_normal(d, 0.01f, 10.0f);
   plan.noise = positive_normal(d, 1e-4f, 0.3f);
+}
+
+// The rest of the plan, which many draw while one draws the above.
+template <class Lanes>
+CAUSEWAY_HOST_DEVICE_CALL void draw_mlp_kinds(const Lanes lanes, const Draws& draws,
+                                              MlpPlan& plan) {
+  constexpr std::uint32_t kFirstSite = kPlanSite + 36;  // as many come before
   float total = 0.0f;
-  for (int k = 0; k < 2 * kMlpKinds; ++k) {
-    const float odd = k == 0 ? 1.0f : elementary::fma(11.0f, d.uniform(), -5.0f);
-    total += elementary::exp(odd);
-    plan.kinds[k] = total;
-  }
+  lanes.in_turn(
+      2 * kMlpKinds,
+      [&](int k) {
+        const auto site = kFirstSite + static_cast<std::uint32_t>(k) - 1;
+        return elementary::exp(k == 0 ? 1.0f
+                                      : elementary::fma(11.0f, draws.uniform(site, 0), -5.0f));
+      },
+      [&](int k, float weight) {
+        total += weight;
+        if (lanes.leads()) plan.kinds[k] = total;
+      });
 }
 
 // The causes: normal, uniform, or of a law drawn for each.
@@ -185,19 +198,24 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_layer(W& w, const MlpPlan& plan, bool first,
   const float bound = 1.0f / elementary::square_root(static_cast<float>(n_in));
   const std::uint32_t keep_site = w.next_site();
   const std::uint32_t bias_site = w.next_site();
-  for_each(w.team, n_out, [&](int o) {
-    const auto at = static_cast<std::uint32_t>(o);
-    biases[o] = bound * (2.0f * w.draws.uniform(bias_site, at) - 1.0f);
-    Bits128 bits{};
-    for (int i = 0; i < n_in; ++i) {
-      bool keep = true;
-      if (plan.blocks) {
-        keep = o < n_blocks * high && i < n_blocks * wide && o / high == i / wide;
-      } else if (left_out > 0.0f) {
-        if (i % 4 == 0) bits = w.draws.bits(keep_site, at, static_cast<std::uint32_t>(i / 4));
-        keep = open_uniform(bits.word[i % 4]) >= left_out;
-      }
-      weights[static_cast<std::int64_t>(o) * n_in + i] *= keep ? scale : 0.0f;
+  const int n_fours = (n_in + 3) / 4;
+  for_each(w.team, n_out * n_fours, [&](int at) {
+    const int o = at / n_fours;
+    const int four = at - o * n_fours;
+    const auto row = static_cast<std::uint32_t>(o);
+    if (four == 0) biases[o] = bound * (2.0f * w.draws.uniform(bias_site, row) - 1.0f);
+    const bool drops = !plan.blocks && left_out > 0.0f;
+    const Bits128 bits =
+        drops ? w.draws.bits(keep_site, row, static_cast<std::uint32_t>(four)) : Bits128{};
+    const int block = plan.blocks ? o / high : 0;
+    float* of = weights + static_cast<std::int64_t>(o) * n_in;
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const int i = 4 * four + k;
+      if (i >= n_in) continue;
+      bool keep = !drops || open_uniform(bits.word[k]) >= left_out;
+      if (plan.blocks) keep = block < n_blocks && i >= block * wide && i < (block + 1) * wide;
+      of[i] *= keep ? scale : 0.0f;
     }
   });
   w.team.sync();
@@ -212,6 +230,26 @@ CAUSEWAY_HOST_DEVICE Activation simple_activation(int k) {
       Activation::exp,    Activation::relu_power, Activation::inside_unit, Activation::sin,
       Activation::square, Activation::magnitude};
   return kSimple[k];
+}
+
+// The sum below for some numbers, whose angles all lie within the sine's reach if they are kNear.
+template <bool kNear, int kRows>
+CAUSEWAY_HOST_DEVICE void add_sines(const float* terms, const float (&x)[kRows],
+                                    float (&sum)[kRows]) {
+  for (int first = 0; first < kFourierTerms; first += kTile) {
+    float frequencies[kTile], phases[kTile], weights[kTile];
+    load_tile(terms + first, frequencies);
+    load_tile(terms + kFourierTerms + first, phases);
+    load_tile(terms + 2 * kFourierTerms + first, weights);
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < kTile; ++k) {
+      for (int b = 0; b < kRows; ++b) {
+        const float angle = elementary::fma(frequencies[k], x[b], phases[k]);
+        const float sine = kNear ? sin_within(angle) : sin_of(angle);
+        sum[b] = elementary::fma(weights[k], sine, sum[b]);
+      }
+    }
+  }
 }
 
 // sum_k weight_k sin(frequency_k x + phase_k), the weights falling with the frequency.
@@ -238,8 +276,12 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, Columns x) {
   });
   w.team.sync();
   float squares = 0.0f;
-  for (int k = 0; k < kFourierTerms; ++k)
-    squares = elementary::fma(weights[k], weights[k], squares);
+  for (int first = 0; first < kFourierTerms; first += kTile) {
+    float some[kTile];
+    load_tile(weights + first, some);
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < kTile; ++k) squares = elementary::fma(some[k], some[k], squares);
+  }
   const float factor = 1.0f / elementary::square_root(squares);
   w.team.sync();
   for_each(w.team, kFourierTerms, [&](int k) {
@@ -253,24 +295,22 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, Columns x) {
   note_array(w.team, "fourier_frequencies", frequencies, kFourierTerms);
   note_array(w.team, "fourier_phases", phases, kFourierTerms);
   note_array(w.team, "fourier_weights", weights, kFourierTerms);
-  for_rows(w.team, w.n_rows, [&](int row) {
-    for (int c = 0; c < x.n_columns; ++c) {
-      float* column = x.column(c) + row;
-      float sum[kRows] = {};
-#if defined(__CUDA_ARCH__)
-#pragma unroll 4
-#endif
-      for (int k = 0; k < kFourierTerms; ++k) {
-        const float frequency = frequencies[k];
-        const float phase = phases[k];
-        const float weight = weights[k];
-        for (int b = 0; b < kRows; ++b) {
-          sum[b] =
-              elementary::fma(weight, sin_of(elementary::fma(frequency, column[b], phase)), sum[b]);
-        }
-      }
-      for (int b = 0; b < kRows; ++b) column[b] = sum[b];
+  // Frequencies are at most kFourierTerms, phases below 10.
+  constexpr float kNear = (kFarthestAngle - 10.0f) / kFourierTerms * 0.99f;
+  for_cells<kRows>(w.team, w.n_rows, x.n_columns, [&](int row, int c) {
+    float* column = x.column(c) + row;
+    float values[kRows];
+    float sum[kRows] = {};
+    bool near = true;
+    for (int b = 0; b < kRows; ++b) {
+      values[b] = column[b];
+      near = near && elementary::magnitude(values[b]) <= kNear;
     }
+    if (near)
+      add_sines<true>(terms, values, sum);
+    else
+      add_sines<false>(terms, values, sum);
+    for (int b = 0; b < kRows; ++b) column[b] = sum[b];
   });
   w.team.sync();
 }
@@ -289,52 +329,53 @@ CAUSEWAY_HOST_DEVICE_CALL void mlp_activation(W& w, const MlpPlan& plan, Columns
   if (kind >= kMlpKinds) kind = bounded(pick.word[1], kMlpKinds);
   const bool fourier = kind >= 18;
   const Activation activation = fourier ? Activation::identity : simple_activation(kind);
+  const bool is_root = activation == Activation::relu_power;
   note(w.team, "activation", kind);
   note(w.team, "scale", scale);
   note(w.team, "shift", shift);
-  with_activation(activation, [&](const auto& act) {
-    w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
-      float* column = x.column(c);
-      const Moments moments = moments_of(lanes, column, w.n_fit);
-      const float inverse = 1.0f / (moments.deviation + 1e-6f);
-      lanes.each(w.row_end(), [&](int i) {
-        const float x_std = (column[i] - moments.mean) * inverse;
-        const float moved = scale * (x_std + shift);
-        // The root of |x| is the only power here.
-        column[i] = activation == Activation::relu_power
-                        ? elementary::square_root(elementary::magnitude(moved))
-                        : act(moved, 1.0f);
-      });
+  w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
+    float* column = x.column(c);
+    const Moments moments = moments_of(lanes, column, w.n_fit);
+    const float inverse = 1.0f / (moments.deviation + 1e-6f);
+    lanes.each(w.row_end(), [&](int i) {
+      const float x_std = (column[i] - moments.mean) * inverse;
+      const float moved = scale * (x_std + shift);
+      // The root of |x| is the only power here.
+      column[i] = is_root ? elementary::square_root(elementary::magnitude(moved)) : moved;
     });
+    if (!is_root) activate_column(lanes, activation, 1.0f, column, w.row_end());
   });
   w.team.sync();
   if (fourier) fourier_activation(w, x);
 }
 
-// + bias, and noise where it is wanted.
+// + bias, and noise where it is wanted. `deviations` is room for a number each column.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void add_noise(W& w, const MlpPlan& plan, const OtherWorld& other,
-                                         bool noisy, const float* biases, Columns x) {
+                                         bool noisy, const float* biases, float* deviations,
+                                         Columns x) {
   const std::uint32_t site = w.next_site();
   const std::uint32_t deviation_site = w.next_site();
-  for_each(w.team, w.row_end(), [&](int row) {
-    const bool here = noisy && !(other.noiseless && in_other_world(w, row));
-    for (int c = 0; c < x.n_columns; c += 4) {
-      float values[4] = {};
-      if (here) {
-        normals_of(w.draws.bits(site, w.drawn_row(row), static_cast<std::uint32_t>(c / 4)), values);
-      }
-      CAUSEWAY_UNROLL
-      for (int k = 0; k < 4; ++k) {
-        if (c + k >= x.n_columns) continue;
-        float deviation = plan.noise;
-        if (here && plan.fixed_noise) {
-          const auto at = static_cast<std::uint32_t>(c + k);
-          deviation = elementary::magnitude(plan.noise * w.draws.normal(deviation_site, at));
-        }
-        float* to = x.column(c + k) + row;
-        *to = elementary::fma(deviation, values[k], *to + biases[c + k]);
-      }
+  const bool fixed = noisy && plan.fixed_noise;
+  if (fixed) {
+    for_each(w.team, x.n_columns, [&](int c) {
+      const float drawn = w.draws.normal(deviation_site, static_cast<std::uint32_t>(c));
+      deviations[c] = elementary::magnitude(plan.noise * drawn);
+    });
+    w.team.sync();
+  }
+  for_cells<1>(w.team, w.row_end(), (x.n_columns + 3) / 4, [&](int row, int four) {
+    float values[4] = {};
+    if (noisy && !(other.noiseless && in_other_world(w, row))) {
+      normals_of(w.draws.bits(site, w.drawn_row(row), static_cast<std::uint32_t>(four)), values);
+    }
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      const int c = 4 * four + k;
+      if (c >= x.n_columns) continue;
+      float* to = x.column(c) + row;
+      const float deviation = fixed ? deviations[c] : plan.noise;
+      *to = elementary::fma(deviation, values[k], *to + biases[c]);
     }
   });
   w.team.sync();
@@ -424,7 +465,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_mlp(W& w, const MlpPlan& plan, const Oth
     }
     draw_layer(w, plan, layer == 0, input.n_columns, plan.n_hidden, weights, biases);
     multiply(w, input, weights, to);
-    add_noise(w, plan, other, layer > 0, biases, to);
+    add_noise(w, plan, other, layer > 0, biases, weights, to);  // whose weights are used up
     if (plan.is_causal && layer > 0 && forced.column >= 0) {
       const int unit = units[forced.column];
       const int first = (layer - 1) * plan.n_hidden;
@@ -442,7 +483,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_mlp(W& w, const MlpPlan& plan, const Oth
   if (w.arena.failed) return;
   draw_layer(w, plan, false, plan.n_hidden, 1, weights, biases);
   multiply(w, from, weights, out.slice(n_features, 1));
-  add_noise(w, plan, other, true, biases, out.slice(n_features, 1));
+  add_noise(w, plan, other, true, biases, weights, out.slice(n_features, 1));
 }
 
 }  // namespace causeway::prior

@@ -171,6 +171,18 @@ CAUSEWAY_HOST_DEVICE void for_rows(const Team& team, int n_rows, const F& f) {
   for (int row = team.rank() * Team::kRows; row < n_rows; row += team.size() * Team::kRows) f(row);
 }
 
+// f(first, column) for the first of every kRows neighbouring rows of every column: all threads have
+// work even where rows are few.
+template <int kRows, class Team, class F>
+CAUSEWAY_HOST_DEVICE void for_cells(const Team& team, int n_rows, int n_columns, const F& f) {
+  const int of_column = padded_rows(n_rows) / kRows;  // so that a warp stays within a column
+  for (int at = team.rank(); at < of_column * n_columns; at += team.size()) {
+    const int column = at / of_column;
+    const int row = (at - column * of_column) * kRows;
+    if (row < n_rows) f(row, column);
+  }
+}
+
 template <class Team>
 CAUSEWAY_HOST_DEVICE void note(const Team& team, const char* name, double value) {
   if constexpr (Team::kTraces) {

@@ -113,7 +113,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_tree(W& w, const TreePlan& plan, const M
       noise_forest(w, plan, from, to);
     }
     if (w.arena.failed) return;
-    if (layer > 0) add_noise(w, causes, other, true, zeros, to);
+    if (layer > 0) add_noise(w, causes, other, true, zeros, from.data, to);  // which is used up
     from = to;
   }
 }

@@ -64,7 +64,7 @@ struct Workspace {
   // A new random object's name, the same in every thread.
   CAUSEWAY_HOST_DEVICE std::uint32_t next_site() { return site++; }
   CAUSEWAY_HOST_DEVICE std::uint32_t drawn_row(int row) const {
-    return static_cast<std::uint32_t>(row % n_fit);
+    return static_cast<std::uint32_t>(row < n_fit ? row : row % n_fit);
   }
   CAUSEWAY_HOST_DEVICE Columns take_columns(int n_columns) {
     return {arena.take(static_cast<std::int64_t>(n_columns) * stride), n_columns, stride};

@@ -1,0 +1,85 @@
+// Work on columns, shared among as many threads as a block has: every cell is done once.
+#include "causeway/prior/device/columns.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace causeway::prior {
+namespace {
+
+// One of many threads; they take their turns one after the other, between what would be barriers.
+struct OneOfMany {
+  static constexpr int kRows = 1;
+  static constexpr bool kTraces = false;
+  int member;
+  int members;
+
+  int rank() const { return member; }
+  int size() const { return members; }
+  void sync() const {}
+};
+
+constexpr int kSizes[] = {0, 1, 31, 32, 33, 150, 257, 600};
+
+TEST(PriorColumns, CellsAreVisitedOnce) {
+  for (const int members : {1, 3, 128, 512}) {
+    for (const int n_rows : kSizes) {
+      for (const int n_columns : {0, 1, 7, 40}) {
+        std::vector<int> visits(static_cast<std::size_t>(n_rows * n_columns));
+        for (int member = 0; member < members; ++member) {
+          for_cells<1>(OneOfMany{member, members}, n_rows, n_columns, [&](int row, int c) {
+            ++visits[static_cast<std::size_t>(c * n_rows + row)];
+          });
+        }
+        for (const int times : visits) ASSERT_EQ(times, 1);
+      }
+    }
+  }
+}
+
+TEST(PriorColumns, ManyMultiplyAsOneDoes) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  for (const int n_rows : kSizes) {
+    if (n_rows == 0) continue;
+    for (const int n_out : {1, 8, 9, 40}) {
+      constexpr int kIn = 11;
+      const int stride = padded_rows(n_rows);
+      const auto size = [&](int n_columns) { return static_cast<std::size_t>(n_columns * stride); };
+      std::vector<float> x(size(kIn));
+      std::vector<float> m(static_cast<std::size_t>(kIn * n_out));
+      std::vector<float> by_one(size(n_out)), by_many(size(n_out)), arena(4096);
+      for (float& value : x) value = normal(random);
+      for (float& value : m) value = normal(random);
+      const Columns from{x.data(), kIn, stride};
+      Workspace<Solo> solo{{}, {}, {arena.data(), 4096}, n_rows, n_rows, stride};
+      multiply(solo, from, m.data(), {by_one.data(), n_out, stride});
+      const int pitch = tiled(n_out);
+      std::vector<float> turned(static_cast<std::size_t>(kIn * pitch));
+      for (const int members : {3, 128, 512}) {
+        const auto in_turn = [&](const auto& work) {
+          for (int member = 0; member < members; ++member) {
+            Workspace<OneOfMany> w{{member, members}, {}, {}, n_rows, n_rows, stride};
+            work(w);
+          }
+        };
+        in_turn([&](auto& w) { turn_factors(w, m.data(), kIn, n_out, pitch, turned.data()); });
+        in_turn([&](auto& w) {
+          multiply_by_many(w, kIn, PlainInputs{from}, turned.data(), pitch,
+                           {by_many.data(), n_out, stride});
+        });
+        for (int c = 0; c < n_out; ++c) {
+          for (int row = 0; row < n_rows; ++row) {
+            const auto at = static_cast<std::size_t>(c * stride + row);
+            ASSERT_EQ(by_many[at], by_one[at]) << n_rows << " rows, " << n_out << " outputs";
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace causeway::prior

@@ -1,0 +1,75 @@
+// A team of several threads of the CPU that does what a block of the GPU does.
+#pragma once
+
+#include "causeway/prior/device/team.h"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <bit>
+#include <cstdint>
+
+namespace causeway::prior {
+
+constexpr int kMembers = 3;
+
+struct Common {
+  std::barrier<> barrier{kMembers};
+  std::atomic<std::uint64_t> bits{0};
+};
+
+// The lanes of one member, with what only those of a warp are asked for.
+struct CrewLanes : SoloLanes {
+  template <class Bits, class Put>
+  int push(int n, int from, const Bits& bits, const Put& put) const {
+    for (int i = 0; i < n; ++i) {
+      for (unsigned own = bits(i); own != 0; own &= own - 1) put(i, std::countr_zero(own), from++);
+    }
+    return from;
+  }
+  void lower(std::uint64_t& to, std::uint64_t value) const { to = std::min(to, value); }
+  template <class T>
+  T& own() const {
+    static thread_local T memory;
+    return memory;
+  }
+};
+
+// Threads that work as a block of the GPU does, each in place of a warp.
+struct Crew {
+  static constexpr int kRows = 1;
+  static constexpr bool kTraces = false;
+  Common* common;
+  int member;
+
+  int rank() const { return member; }
+  int size() const { return kMembers; }
+  void sync() const { common->barrier.arrive_and_wait(); }
+  int add(std::int32_t* to, std::int32_t value) const {
+    return std::atomic_ref(*to).fetch_add(value);
+  }
+  void add_wide(std::int32_t* to, std::int64_t value) const {
+    std::atomic_ref(*reinterpret_cast<std::int64_t*>(to)).fetch_add(value);
+  }
+  std::uint64_t any_bits(std::uint64_t own) const {
+    if (member == 0) common->bits = 0;
+    sync();
+    common->bits |= own;
+    sync();
+    const std::uint64_t all = common->bits;
+    sync();
+    return all;
+  }
+  bool any(bool value) const { return any_bits(value ? 1 : 0) != 0; }
+  static std::int64_t order_space(int n) { return Solo::order_space(n); }
+  void order_of(const float* values, int n, std::uint32_t* order) const {
+    if (member == 0) Solo{}.order_of(values, n, order);
+    sync();
+  }
+  template <class F>
+  void columns(int n_columns, const F& f) const {
+    for (int c = member; c < n_columns; c += kMembers) f(c, CrewLanes{});
+  }
+};
+
+}  // namespace causeway::prior

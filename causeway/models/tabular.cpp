@@ -133,8 +133,8 @@ Tensor TabularTransformer::statistics_of(const Tables& tables) const {
   return statistics;
 }
 
-Tensor TabularTransformer::embed(const Tables& tables, const Tensor& statistics,
-                                 bool with_thinking) {
+Tensor TabularTransformer::numbers_of(const Tables& tables, const Tensor& statistics,
+                                      bool with_thinking) const {
   const kernels::TableInputs inputs = config_.inputs();
   const std::int64_t rows = tables.x.size(1) + (with_thinking ? config_.thinking : 0);
   const Tensor numbers =
@@ -144,7 +144,7 @@ Tensor TabularTransformer::embed(const Tables& tables, const Tensor& statistics,
   kernels::table_inputs(stream, inputs, operand(tables.x, stream), operand(tables.y, stream),
                         operand(tables.sizes, stream), operand(statistics, stream),
                         operand(numbers, stream));
-  return autograd::linear(numbers, encoder_);
+  return numbers;
 }
 
 TabularNorm& TabularTransformer::norm_behind(std::size_t layer, std::size_t branch) const {
@@ -153,16 +153,19 @@ TabularNorm& TabularTransformer::norm_behind(std::size_t layer, std::size_t bran
   return layer + 1 < layers_.size() ? *layers_[layer + 1]->norms[0] : *last_norm_;
 }
 
-Tensor TabularTransformer::run(const Tensor& tokens, const Tensor& sizes, const TableContext* from,
+Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const TableContext* from,
                                TableContext* into) {
-  const Tensor n_columns = count_columns(sizes, tokens.size(1));
+  const Tensor n_columns = count_columns(sizes, numbers.size(1));
   const Tensor n_known =
       (from != nullptr ? from->sizes : sizes).select(1, 2) + Scalar(config_.thinking);
+  const Tensor tokens = autograd::linear(numbers, encoder_);
   Stream stream{tokens, config_.pre_norm ? layers_[0]->norms[0]->forward(tokens) : tokens};
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     TabularLayer& layer = *layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    Tensor branch = layer.columns->among_columns(stream.read, n_columns);
+    Tensor branch = i == 0 && config_.joins_encoder()
+                        ? layer.columns->among_columns(numbers, n_columns, &encoder_)
+                        : layer.columns->among_columns(stream.read, n_columns);
     if (is_last && !config_.mean_readout) {  // nobody reads another column's token any more
       branch = target_token(branch);
       stream.x = target_token(stream.x);
@@ -203,7 +206,7 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
 }
 
 Tensor TabularTransformer::say(const Tables& tables, const Tensor& statistics) {
-  const Tensor x = run(embed(tables, statistics, true), tables.sizes, nullptr, nullptr);
+  const Tensor x = run(numbers_of(tables, statistics, true), tables.sizes, nullptr, nullptr);
   return read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
 }
 
@@ -235,7 +238,7 @@ TableContext TabularTransformer::remember(const Tables& tables) {
   check(tables);
   const autograd::NoGrad no_grad;
   TableContext context{tables.sizes, statistics_of(tables), {}};
-  run(embed(tables, context.statistics, true), tables.sizes, nullptr, &context);
+  run(numbers_of(tables, context.statistics, true), tables.sizes, nullptr, &context);
   return context;
 }
 
@@ -254,8 +257,8 @@ Tensor TabularTransformer::tell(const TableContext& context, const Tensor& x) {
   const Tables asked{x, zeros({n_tables, x.size(1)}, DType::f32, x.device()),
                      concatenate(sizes, 1)};
   check(asked);
-  const Tensor tokens = embed(asked, context.statistics, false);
-  return read_out(run(tokens, asked.sizes, &context, nullptr), asked.sizes);
+  const Tensor numbers = numbers_of(asked, context.statistics, false);
+  return read_out(run(numbers, asked.sizes, &context, nullptr), asked.sizes);
 }
 
 std::vector<double> TabularTransformer::centres() const {

@@ -31,6 +31,7 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   const double last_columns = mean_readout ? columns : 1;
   const auto n_layers = static_cast<double>(layers);
   double forward = all_rows * columns * n_layers * among_columns;
+  if (joins_encoder()) forward -= all_rows * columns * 6 * w * (w - inputs().width());
   forward += all_rows * ((n_layers - 1) * columns + last_columns) * the_rest;
   forward += all_rows * 2 * static_cast<double>(hidden * (width + outputs()));
   return 3 * forward;

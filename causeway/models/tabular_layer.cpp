@@ -1,5 +1,6 @@
 #include "causeway/models/tabular_layer.h"
 
+#include "causeway/autograd/matmul.h"
 #include "causeway/autograd/views.h"
 
 #include <fmt/format.h>
@@ -38,13 +39,17 @@ TabularAttention::TabularAttention(std::int64_t width, std::int64_t n_heads, boo
   add_module("projection", projection_);
 }
 
-Tensor TabularAttention::among_columns(const Tensor& tokens, const Tensor& n_columns) {
+Tensor TabularAttention::among_columns(const Tensor& tokens, const Tensor& n_columns,
+                                       const Tensor* encoder) {
+  const Tensor weight =
+      encoder == nullptr ? qkv_->weight : autograd::matmul(qkv_->weight, *encoder);
+  const std::int64_t width = qkv_->weight.size(1);
   const Shape& s = tokens.shape();
   autograd::AttentionOptions options;
   options.context = n_columns;
-  const Tensor heads =
-      autograd::reshape(qkv_->forward(tokens), {s[0] * s[1], s[2], n_heads_, 3, s[3] / n_heads_});
-  return autograd::reshape(autograd::attention_by_heads(heads, options), s);
+  const Tensor heads = autograd::reshape(autograd::linear(tokens, weight, *qkv_->bias),
+                                         {s[0] * s[1], s[2], n_heads_, 3, width / n_heads_});
+  return autograd::reshape(autograd::attention_by_heads(heads, options), {s[0], s[1], s[2], width});
 }
 
 Tensor TabularAttention::split(const Tensor& tokens) {

@@ -38,8 +38,10 @@ class TabularAttention : public nn::Module {
   TabularAttention(std::int64_t width, std::int64_t n_heads, bool projection,
                    const nn::Placement& placement);
 
-  // Row r of all rows sees its first n_columns[r] columns.
-  Tensor among_columns(const Tensor& tokens, const Tensor& n_columns);
+  // Row r of all rows sees its first n_columns[r] columns. Tokens may come as the numbers that an
+  // encoder (width, numbers) makes them of.
+  Tensor among_columns(const Tensor& tokens, const Tensor& n_columns,
+                       const Tensor* encoder = nullptr);
   // (tables, rows, columns * heads, 3, size) of tokens, for the two below.
   Tensor split(const Tensor& tokens);
   // Rows see the first n_known[table] of their own.

@@ -349,6 +349,15 @@ TEST(Tabular, OperationsOfAStep) {
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 4 * one_token + decoder));
   config.mean_readout = true;
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 8 * one_token + decoder));
+  // q, k and v of 8 numbers where tokens have 16.
+  config = TabularConfig::preset("nanotabpfn");
+  config.width = 16;
+  config.hidden = 8;
+  config.layers = 1;
+  const double from_numbers = 4 * 2 * (3 * 2 * 8 * 16 + 2 * 2 * 32);
+  const double wider_token = 5 * 2 * 16 * 16 + 2 * 2 * 32 + 2 * 2 * 8 * 16;
+  EXPECT_EQ(config.step_flops(1, 4, 1),
+            3 * (from_numbers + 4 * wider_token + 4 * 2 * 8 * (16 + 2)));
 }
 
 }  // namespace

@@ -163,12 +163,14 @@ Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     TabularLayer& layer = *layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    Tensor branch = i == 0 && config_.joins_encoder()
-                        ? layer.columns->among_columns(numbers, n_columns, &encoder_)
-                        : layer.columns->among_columns(stream.read, n_columns);
+    Tensor branch;
     if (is_last && !config_.mean_readout) {  // nobody reads another column's token any more
-      branch = target_token(branch);
+      branch = layer.columns->target_among_columns(stream.read, n_columns);
       stream.x = target_token(stream.x);
+    } else if (i == 0 && config_.joins_encoder()) {
+      branch = layer.columns->among_columns(numbers, n_columns, &encoder_);
+    } else {
+      branch = layer.columns->among_columns(stream.read, n_columns);
     }
     if (config_.residual_decay != 1 && i > 0) {
       stream.x =
@@ -176,11 +178,16 @@ Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const
     }
     stream = norm_behind(i, 0).take_in(layer.columns->project(branch), stream.x);
 
-    const Tensor heads = layer.rows->split(stream.read);
-    if (into != nullptr) into->layers.push_back(heads.slice(3, 1).contiguous());
-    if (is_last && into != nullptr) return stream.read;
-    branch = from != nullptr ? layer.rows->among_kept(heads, from->layers[i], n_known)
-                             : layer.rows->among_rows(heads, n_known);
+    if (from != nullptr) {
+      branch = layer.rows->among_kept(stream.read, from->layers[i], n_known);
+    } else if (is_last && into != nullptr) {
+      into->layers.push_back(layer.rows->keys_and_values(stream.read));
+      return stream.read;
+    } else {
+      const Tensor heads = layer.rows->split(stream.read);
+      if (into != nullptr) into->layers.push_back(heads.slice(3, 1).contiguous());
+      branch = layer.rows->among_rows(heads, n_known);
+    }
     stream = norm_behind(i, 1).take_in(layer.rows->project(branch), stream.x);
     stream = norm_behind(i, 2).take_in(layer.mlp->forward(stream.read), stream.x);
   }

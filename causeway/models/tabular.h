@@ -32,9 +32,9 @@ struct TabularConfig {
   bool is_regression() const { return classes == 0; }
   std::int64_t outputs() const { return is_regression() ? bins : classes; }
   kernels::TableInputs inputs() const;
-  // Whether the first layer's q, k and v are made of the inputs, with no token in between: no norm
-  // stands there, and the two products are one with fewer terms.
-  bool joins_encoder() const { return !pre_norm && inputs().width() < width; }
+  // Whether the first of several layers makes q, k and v of the inputs, with no token in between:
+  // no norm stands there, and the two products are one with fewer terms.
+  bool joins_encoder() const { return !pre_norm && inputs().width() < width && layers > 1; }
 
   // What products and attention of a training step take on tables of so many rows, half of them
   // known: forward, and twice that backward.

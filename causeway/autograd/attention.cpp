@@ -172,4 +172,30 @@ Tensor attention_by_heads(const Tensor& qkv, const AttentionOptions& options) {
   return attend_packed(qkv, qkv.shape(), 3, options);
 }
 
+Tensor attention_by_heads(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
+  if (kv.n_dims() != 5 || kv.size(3) != 2 || q.n_dims() != 4) {
+    fail(
+        ErrorKind::shape_mismatch, "attention_by_heads",
+        fmt::format("q {}, kv {}: expected (batch, n_queries, heads, size), (batch, n_keys, heads, "
+                    "2, size)",
+                    to_string(q.shape()), to_string(kv.shape())));
+  }
+  const Tensor queries = detach(q).contiguous().transpose(1, 2);
+  const Tensor packed = detach(kv).contiguous();
+  require_heads(queries, pick(packed, 3, 0), pick(packed, 3, 1));
+  const Call call = make_call(options, q.size(0), q.size(3), q.device());
+  const Tensor out = Tensor::empty(q.shape(), q.dtype(), q.device());
+  const Tensor log_sum =
+      run_forward(call, queries, pick(packed, 3, 0), pick(packed, 3, 1), out.transpose(1, 2));
+  return record("attention", out, {&q, &kv}, [call, queries, packed, out, log_sum](Backward& walk) {
+    const Tensor dq = Tensor::empty(out.shape(), out.dtype(), out.device());
+    const Tensor dkv = Tensor::empty(packed.shape(), packed.dtype(), packed.device());
+    const Tensor g = walk.gradient().contiguous();
+    run_backward(call, queries, pick(packed, 3, 0), pick(packed, 3, 1), out.transpose(1, 2),
+                 log_sum, g.transpose(1, 2), dq.transpose(1, 2), pick(dkv, 3, 0), pick(dkv, 3, 1));
+    walk.give(0, dq);
+    walk.give(1, dkv);
+  });
+}
+
 }  // namespace causeway::autograd

@@ -31,5 +31,8 @@ Tensor attention_packed(const Tensor& qkv, std::int64_t n_heads,
 // The same of a tensor (batch, length, heads, 3, head_size), to (batch, length, heads, head_size).
 // Heads may so be those of several sequences that lie side by side: the columns of a table's rows.
 Tensor attention_by_heads(const Tensor& qkv, const AttentionOptions& options = {});
+// Of queries (batch, n_queries, heads, head_size) among keys and values (batch, n_keys, heads, 2,
+// head_size).
+Tensor attention_by_heads(const Tensor& q, const Tensor& kv, const AttentionOptions& options = {});
 
 }  // namespace causeway::autograd

@@ -133,8 +133,8 @@ Tensor TabularTransformer::statistics_of(const Tables& tables) const {
   return statistics;
 }
 
-Tensor TabularTransformer::embed(const Tables& tables, const Tensor& statistics,
-                                 bool with_thinking) {
+Tensor TabularTransformer::numbers_of(const Tables& tables, const Tensor& statistics,
+                                      bool with_thinking) const {
   const kernels::TableInputs inputs = config_.inputs();
   const std::int64_t rows = tables.x.size(1) + (with_thinking ? config_.thinking : 0);
   const Tensor numbers =
@@ -144,7 +144,7 @@ Tensor TabularTransformer::embed(const Tables& tables, const Tensor& statistics,
   kernels::table_inputs(stream, inputs, operand(tables.x, stream), operand(tables.y, stream),
                         operand(tables.sizes, stream), operand(statistics, stream),
                         operand(numbers, stream));
-  return autograd::linear(numbers, encoder_);
+  return numbers;
 }
 
 TabularNorm& TabularTransformer::norm_behind(std::size_t layer, std::size_t branch) const {
@@ -153,19 +153,24 @@ TabularNorm& TabularTransformer::norm_behind(std::size_t layer, std::size_t bran
   return layer + 1 < layers_.size() ? *layers_[layer + 1]->norms[0] : *last_norm_;
 }
 
-Tensor TabularTransformer::run(const Tensor& tokens, const Tensor& sizes, const TableContext* from,
+Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const TableContext* from,
                                TableContext* into) {
-  const Tensor n_columns = count_columns(sizes, tokens.size(1));
+  const Tensor n_columns = count_columns(sizes, numbers.size(1));
   const Tensor n_known =
       (from != nullptr ? from->sizes : sizes).select(1, 2) + Scalar(config_.thinking);
+  const Tensor tokens = autograd::linear(numbers, encoder_);
   Stream stream{tokens, config_.pre_norm ? layers_[0]->norms[0]->forward(tokens) : tokens};
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     TabularLayer& layer = *layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    Tensor branch = layer.columns->among_columns(stream.read, n_columns);
+    Tensor branch;
     if (is_last && !config_.mean_readout) {  // nobody reads another column's token any more
-      branch = target_token(branch);
+      branch = layer.columns->target_among_columns(stream.read, n_columns);
       stream.x = target_token(stream.x);
+    } else if (i == 0 && config_.joins_encoder()) {
+      branch = layer.columns->among_columns(numbers, n_columns, &encoder_);
+    } else {
+      branch = layer.columns->among_columns(stream.read, n_columns);
     }
     if (config_.residual_decay != 1 && i > 0) {
       stream.x =
@@ -173,11 +178,16 @@ Tensor TabularTransformer::run(const Tensor& tokens, const Tensor& sizes, const 
     }
     stream = norm_behind(i, 0).take_in(layer.columns->project(branch), stream.x);
 
-    const Tensor heads = layer.rows->split(stream.read);
-    if (into != nullptr) into->layers.push_back(heads.slice(3, 1).contiguous());
-    if (is_last && into != nullptr) return stream.read;
-    branch = from != nullptr ? layer.rows->among_kept(heads, from->layers[i], n_known)
-                             : layer.rows->among_rows(heads, n_known);
+    if (from != nullptr) {
+      branch = layer.rows->among_kept(stream.read, from->layers[i], n_known);
+    } else if (is_last && into != nullptr) {
+      into->layers.push_back(layer.rows->keys_and_values(stream.read));
+      return stream.read;
+    } else {
+      const Tensor heads = layer.rows->split(stream.read);
+      if (into != nullptr) into->layers.push_back(heads.slice(3, 1).contiguous());
+      branch = layer.rows->among_rows(heads, n_known);
+    }
     stream = norm_behind(i, 1).take_in(layer.rows->project(branch), stream.x);
     stream = norm_behind(i, 2).take_in(layer.mlp->forward(stream.read), stream.x);
   }
@@ -203,7 +213,7 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
 }
 
 Tensor TabularTransformer::say(const Tables& tables, const Tensor& statistics) {
-  const Tensor x = run(embed(tables, statistics, true), tables.sizes, nullptr, nullptr);
+  const Tensor x = run(numbers_of(tables, statistics, true), tables.sizes, nullptr, nullptr);
   return read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
 }
 
@@ -235,7 +245,7 @@ TableContext TabularTransformer::remember(const Tables& tables) {
   check(tables);
   const autograd::NoGrad no_grad;
   TableContext context{tables.sizes, statistics_of(tables), {}};
-  run(embed(tables, context.statistics, true), tables.sizes, nullptr, &context);
+  run(numbers_of(tables, context.statistics, true), tables.sizes, nullptr, &context);
   return context;
 }
 
@@ -254,8 +264,8 @@ Tensor TabularTransformer::tell(const TableContext& context, const Tensor& x) {
   const Tables asked{x, zeros({n_tables, x.size(1)}, DType::f32, x.device()),
                      concatenate(sizes, 1)};
   check(asked);
-  const Tensor tokens = embed(asked, context.statistics, false);
-  return read_out(run(tokens, asked.sizes, &context, nullptr), asked.sizes);
+  const Tensor numbers = numbers_of(asked, context.statistics, false);
+  return read_out(run(numbers, asked.sizes, &context, nullptr), asked.sizes);
 }
 
 std::vector<double> TabularTransformer::centres() const {

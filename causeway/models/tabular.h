@@ -32,6 +32,9 @@ struct TabularConfig {
   bool is_regression() const { return classes == 0; }
   std::int64_t outputs() const { return is_regression() ? bins : classes; }
   kernels::TableInputs inputs() const;
+  // Whether the first of several layers makes q, k and v of the inputs, with no token in between:
+  // no norm stands there, and the two products are one with fewer terms.
+  bool joins_encoder() const { return !pre_norm && inputs().width() < width && layers > 1; }
 
   // What products and attention of a training step take on tables of so many rows, half of them
   // known: forward, and twice that backward.
@@ -89,10 +92,11 @@ class TabularTransformer : public nn::Module {
  private:
   void check(const Tables& tables) const;
   Tensor statistics_of(const Tables& tables) const;
-  Tensor embed(const Tables& tables, const Tensor& statistics, bool with_thinking);
+  // What the encoder makes tokens of, (tables, rows, columns, inputs).
+  Tensor numbers_of(const Tables& tables, const Tensor& statistics, bool with_thinking) const;
   // Runs the layers, over the known rows that `from` has or else their own, and puts those into
   // `into` where it is given; then what it returns is nothing.
-  Tensor run(const Tensor& tokens, const Tensor& sizes, const TableContext* from,
+  Tensor run(const Tensor& numbers, const Tensor& sizes, const TableContext* from,
              TableContext* into);
   // The norm that reads the stream behind branch 0, 1 or 2 of a layer.
   TabularNorm& norm_behind(std::size_t layer, std::size_t branch) const;

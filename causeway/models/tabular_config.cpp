@@ -27,10 +27,12 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   const double among_columns = qkv + 4 * w * columns;
   const double the_rest = behind + qkv + 4 * w * seen + behind + mlp;
   const double all_rows = static_cast<double>(tables * (rows + thinking));
-  // In the last layer only the target's token goes on, unless all are read.
+  // In the last layer only the target's token asks and goes on, unless all are read.
   const double last_columns = mean_readout ? columns : 1;
   const auto n_layers = static_cast<double>(layers);
   double forward = all_rows * columns * n_layers * among_columns;
+  forward -= all_rows * (columns - last_columns) * (2 * w * w + 4 * w * columns);
+  if (joins_encoder()) forward -= all_rows * columns * 6 * w * (w - inputs().width());
   forward += all_rows * ((n_layers - 1) * columns + last_columns) * the_rest;
   forward += all_rows * 2 * static_cast<double>(hidden * (width + outputs()));
   return 3 * forward;

@@ -1,5 +1,6 @@
 #include "causeway/models/tabular_layer.h"
 
+#include "causeway/autograd/matmul.h"
 #include "causeway/autograd/views.h"
 
 #include <fmt/format.h>
@@ -38,19 +39,52 @@ TabularAttention::TabularAttention(std::int64_t width, std::int64_t n_heads, boo
   add_module("projection", projection_);
 }
 
-Tensor TabularAttention::among_columns(const Tensor& tokens, const Tensor& n_columns) {
+Tensor TabularAttention::among_columns(const Tensor& tokens, const Tensor& n_columns,
+                                       const Tensor* encoder) {
+  const Tensor weight =
+      encoder == nullptr ? qkv_->weight : autograd::matmul(qkv_->weight, *encoder);
+  const std::int64_t width = qkv_->weight.size(1);
   const Shape& s = tokens.shape();
   autograd::AttentionOptions options;
   options.context = n_columns;
-  const Tensor heads =
-      autograd::reshape(qkv_->forward(tokens), {s[0] * s[1], s[2], n_heads_, 3, s[3] / n_heads_});
-  return autograd::reshape(autograd::attention_by_heads(heads, options), s);
+  const Tensor heads = autograd::reshape(autograd::linear(tokens, weight, *qkv_->bias),
+                                         {s[0] * s[1], s[2], n_heads_, 3, width / n_heads_});
+  return autograd::reshape(autograd::attention_by_heads(heads, options), {s[0], s[1], s[2], width});
+}
+
+Tensor TabularAttention::some_of_qkv(const Tensor& tokens, std::int64_t first, std::int64_t count) {
+  const std::int64_t width = qkv_->weight.size(1);
+  const Shape by_part{n_heads_, 3, width / n_heads_, -1};
+  const auto cut = [&](const Tensor& of) {
+    return autograd::contiguous(
+        autograd::slice(autograd::reshape(of, by_part), 1, first, first + count));
+  };
+  return autograd::linear(tokens, autograd::reshape(cut(qkv_->weight), {count * width, width}),
+                          autograd::reshape(cut(*qkv_->bias), {count * width}));
+}
+
+Tensor TabularAttention::target_among_columns(const Tensor& tokens, const Tensor& n_columns) {
+  const Shape& s = tokens.shape();
+  const std::int64_t size = s[3] / n_heads_;
+  autograd::AttentionOptions options;
+  options.context = n_columns;
+  const Tensor target = autograd::contiguous(autograd::slice(tokens, 2, 0, 1));
+  const Tensor q = autograd::reshape(some_of_qkv(target, 0, 1), {s[0] * s[1], 1, n_heads_, size});
+  const Tensor kv =
+      autograd::reshape(some_of_qkv(tokens, 1, 2), {s[0] * s[1], s[2], n_heads_, 2, size});
+  return autograd::reshape(autograd::attention_by_heads(q, kv, options), {s[0], s[1], 1, s[3]});
 }
 
 Tensor TabularAttention::split(const Tensor& tokens) {
   const Shape& s = tokens.shape();
   return autograd::reshape(qkv_->forward(tokens),
                            {s[0], s[1], s[2] * n_heads_, 3, s[3] / n_heads_});
+}
+
+Tensor TabularAttention::keys_and_values(const Tensor& tokens) {
+  const Shape& s = tokens.shape();
+  return autograd::reshape(some_of_qkv(tokens, 1, 2),
+                           {s[0], s[1], s[2] * n_heads_, 2, s[3] / n_heads_});
 }
 
 Tensor TabularAttention::among_rows(const Tensor& heads, const Tensor& n_known) const {
@@ -61,14 +95,14 @@ Tensor TabularAttention::among_rows(const Tensor& heads, const Tensor& n_known) 
                            {s[0], s[1], s[2] / n_heads_, n_heads_ * s[4]});
 }
 
-Tensor TabularAttention::among_kept(const Tensor& heads, const Tensor& kept,
-                                    const Tensor& n_known) const {
+Tensor TabularAttention::among_kept(const Tensor& tokens, const Tensor& kept,
+                                    const Tensor& n_known) {
   autograd::AttentionOptions options;
   options.context = n_known;
-  const auto part = [](const Tensor& of, int which) { return of.select(3, which).transpose(1, 2); };
-  const Shape& s = heads.shape();
-  const Tensor seen = autograd::attention(part(heads, 0), part(kept, 0), part(kept, 1), options);
-  return seen.transpose(1, 2).reshape({s[0], s[1], s[2] / n_heads_, n_heads_ * s[4]});
+  const Shape& s = tokens.shape();
+  const Tensor q =
+      autograd::reshape(some_of_qkv(tokens, 0, 1), {s[0], s[1], s[2] * n_heads_, s[3] / n_heads_});
+  return autograd::reshape(autograd::attention_by_heads(q, kept, options), s);
 }
 
 Tensor TabularAttention::project(const Tensor& x) {

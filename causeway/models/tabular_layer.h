@@ -38,18 +38,27 @@ class TabularAttention : public nn::Module {
   TabularAttention(std::int64_t width, std::int64_t n_heads, bool projection,
                    const nn::Placement& placement);
 
-  // Row r of all rows sees its first n_columns[r] columns.
-  Tensor among_columns(const Tensor& tokens, const Tensor& n_columns);
-  // (tables, rows, columns * heads, 3, size) of tokens, for the two below.
+  // Row r of all rows sees its first n_columns[r] columns. Tokens may come as the numbers that an
+  // encoder (width, numbers) makes them of.
+  Tensor among_columns(const Tensor& tokens, const Tensor& n_columns,
+                       const Tensor* encoder = nullptr);
+  // The same for the target's token alone, (tables, rows, 1, width).
+  Tensor target_among_columns(const Tensor& tokens, const Tensor& n_columns);
+  // (tables, rows, columns * heads, 3, size) of tokens: q, k and v.
   Tensor split(const Tensor& tokens);
-  // Rows see the first n_known[table] of their own.
+  // (tables, rows, columns * heads, 2, size) of tokens: k and v.
+  Tensor keys_and_values(const Tensor& tokens);
+  // Rows of what split() made see the first n_known[table] of their own.
   Tensor among_rows(const Tensor& heads, const Tensor& n_known) const;
-  // Of keys and values (tables, known rows, columns * heads, 2, size) that were kept. Untracked.
-  Tensor among_kept(const Tensor& heads, const Tensor& kept, const Tensor& n_known) const;
+  // Rows see keys and values of others, that were kept.
+  Tensor among_kept(const Tensor& tokens, const Tensor& kept, const Tensor& n_known);
   // The projection behind, where there is one.
   Tensor project(const Tensor& x);
 
  private:
+  // (…, heads * count * size) of tokens: some of q, k and v, from number `first` on.
+  Tensor some_of_qkv(const Tensor& tokens, std::int64_t first, std::int64_t count);
+
   std::int64_t n_heads_;
   std::shared_ptr<nn::Linear> qkv_;
   std::shared_ptr<nn::Linear> projection_;

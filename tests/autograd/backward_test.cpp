@@ -1,5 +1,7 @@
 // The walk back, where memory that is freed too early would be read.
+#include "causeway/autograd/attention.h"
 #include "causeway/autograd/elementwise.h"
+#include "causeway/autograd/gradcheck.h"
 #include "causeway/autograd/matmul.h"
 #include "causeway/autograd/normalize.h"
 #include "causeway/autograd/reduce.h"
@@ -129,6 +131,25 @@ TEST(Backward, HooksSeeGradientsOfLinearLayers) {
   autograd::add_hook(weight, [](const Tensor& gradient) { return gradient * Scalar(3.0); });
   autograd::backward(loss());
   expect_close(*autograd::gradient_of(weight), plain * Scalar(3.0), "by a hook");
+}
+
+// One query a sequence, as where a target alone reads its row, and one of them sees nothing.
+TEST(Backward, AttentionOfFewQueries) {
+  Generator generator(5);
+  Tensor q = generator.normal({3, 1, 2, 8}, 0, 1, DType::f64);
+  Tensor kv = generator.normal({3, 5, 2, 2, 8}, 0, 1, DType::f64);
+  autograd::AttentionOptions options;
+  options.context = Tensor::from<std::int64_t>(std::vector<std::int64_t>{5, 0, 3}, {3});
+  const auto part = [&](int which) { return kv.select(3, which).transpose(1, 2); };
+  const Tensor expected = autograd::attention(q.transpose(1, 2), part(0), part(1), options);
+  expect_close(autograd::attention_by_heads(q, kv, options), expected.transpose(1, 2), "of heads");
+  autograd::set_requires_grad(q, true);
+  autograd::set_requires_grad(kv, true);
+  autograd::gradcheck(
+      [&](const std::vector<Tensor>& in) {
+        return autograd::attention_by_heads(in[0], in[1], options);
+      },
+      {q, kv});
 }
 
 }  // namespace

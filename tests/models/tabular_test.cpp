@@ -343,12 +343,26 @@ TEST(Tabular, OperationsOfAStep) {
   config.layers = 1;
   config.thinking = 0;
   config.classes = 2;
-  const double columns = 4 * 2 * (3 * 128 + 2 * 2 * 16);            // q, k, v; scores and sums of 2
+  const double columns = 4 * 2 * (3 * 128 + 2 * 2 * 16);  // q, k, v; scores and sums of 2
+  const double target = 4 * (5 * 128 + 2 * 2 * 16);       // k, v of both, but q of the target alone
   const double one_token = 128 + 3 * 128 + 2 * 2 * 16 + 128 + 256;  // rows' attention, the MLP
   const double decoder = 4 * (128 + 32);
-  EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 4 * one_token + decoder));
+  EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (target + 4 * one_token + decoder));
+  config.layers = 2;
+  EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + target + 12 * one_token + decoder));
   config.mean_readout = true;
+  config.layers = 1;
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 8 * one_token + decoder));
+  // The first layer's q, k and v of 8 numbers where tokens have 16.
+  config = TabularConfig::preset("nanotabpfn");
+  config.width = 16;
+  config.hidden = 8;
+  config.layers = 2;
+  const double from_numbers = 4 * 2 * (3 * 256 + 2 * 2 * 32);
+  const double wider_target = 4 * (5 * 512 + 2 * 2 * 32);
+  const double wider_token = 512 + 3 * 512 + 2 * 2 * 32 + 512 + 2 * 256;
+  EXPECT_EQ(config.step_flops(1, 4, 1),
+            3 * (from_numbers + wider_target + 12 * wider_token + 4 * (256 + 32)));
 }
 
 }  // namespace

@@ -381,6 +381,7 @@ nb::dict mlp_plan_of(std::uint64_t seed, std::uint64_t index, int n_features) {
   MlpPlan plan{};
   TreePlan tree{};
   draw_mlp_plan(Draws::of(seed, index), n_features, plan);
+  draw_mlp_kinds(SoloLanes{}, Draws::of(seed, index), plan);
   draw_tree_plan(Draws::of(seed, index), tree);
   nb::dict result;
   const std::pair<const char*, bool> flags[] = {{"is_causal", plan.is_causal},
@@ -454,7 +455,8 @@ void bind_network(nb::module_& module) {
     plan.noise = deviation;
     plan.fixed_noise = fixed;
     const Columns columns = stage.load(x);
-    add_noise(stage.w, plan, OtherWorld{}, noisy, biases.data(), columns);
+    float* deviations = stage.w.arena.take(columns.n_columns);
+    add_noise(stage.w, plan, OtherWorld{}, noisy, biases.data(), deviations, columns);
     return stage.read(columns);
   });
   module.def("noise_forest",

@@ -66,21 +66,44 @@ struct PlainInputs {
 
   template <int kEach>
   struct Walk {
-    Columns x;
+    const float* column;
+    int stride;
 
-    CAUSEWAY_HOST_DEVICE void next(int i, const int (&rows)[kEach], float (&values)[kEach]) {
-      const float* column = x.column(i);
+    CAUSEWAY_HOST_DEVICE void next(const int (&rows)[kEach], float (&values)[kEach]) {
       CAUSEWAY_UNROLL
-      for (int b = 0; b < kEach; ++b) values[b] = column[rows[b]];
+      for (int b = 0; b < kEach; ++b) values[b] = of_device(column)[rows[b]];
+      column += stride;
     }
   };
   template <int kEach>
   CAUSEWAY_HOST_DEVICE Walk<kEach> walk() const {
-    return {x};
+    return {x.data, x.stride};
   }
 };
 
 CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) / kTile * kTile; }
+
+// Adds kMany inputs to the sums of multiply_tiles; all are there before the first is used.
+template <int kMany, int kEach, class Walk>
+CAUSEWAY_HOST_DEVICE void add_inputs(Walk& walk, const int (&rows)[kEach], int pitch,
+                                     const float*& from, float (&sum)[kEach][kTile]) {
+  float values[kMany][kEach];
+  CAUSEWAY_UNROLL
+  for (int u = 0; u < kMany; ++u) walk.next(rows, values[u]);
+  CAUSEWAY_UNROLL
+  for (int u = 0; u < kMany; ++u) {
+    float factors[kTile];
+    load_tile(from, factors);
+    from += pitch;
+    CAUSEWAY_UNROLL
+    for (int b = 0; b < kEach; ++b) {
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < kTile; ++k) {
+        sum[b][k] = elementary::fma(values[u][b], factors[k], sum[b][k]);
+      }
+    }
+  }
+}
 
 // A thread of many takes kEach rows and kTile outputs, whose factors lie side by side in `turned`,
 // of n_in inputs that a walk over `source` gives in order. Where rows are few, threads share their
@@ -88,7 +111,7 @@ CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) /
 template <int kEach, class W, class Source>
 CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, const float* turned,
                                          int pitch, Columns out) {
-  constexpr int kAhead = 4;  // inputs that are there before the first is used
+  constexpr int kAhead = 4;
   const int padded = padded_rows(w.n_rows);
   const int step = padded < w.team.size() ? padded : w.team.size();
   const int n_parts = w.team.size() / step;
@@ -103,27 +126,9 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, c
       float sum[kEach][kTile] = {};
       const float* from = turned + o;
       auto walk = source.template walk<kEach>();
-      for (int i = 0; i < n_in; i += kAhead) {
-        float values[kAhead][kEach] = {};
-        CAUSEWAY_UNROLL
-        for (int u = 0; u < kAhead; ++u) {
-          if (i + u < n_in) walk.next(i + u, rows, values[u]);
-        }
-        CAUSEWAY_UNROLL
-        for (int u = 0; u < kAhead; ++u) {
-          if (i + u >= n_in) continue;
-          float factors[kTile];
-          load_tile(from, factors);
-          from += pitch;
-          CAUSEWAY_UNROLL
-          for (int b = 0; b < kEach; ++b) {
-            CAUSEWAY_UNROLL
-            for (int k = 0; k < kTile; ++k) {
-              sum[b][k] = elementary::fma(values[u][b], factors[k], sum[b][k]);
-            }
-          }
-        }
-      }
+      int i = 0;
+      for (; i + kAhead <= n_in; i += kAhead) add_inputs<kAhead>(walk, rows, pitch, from, sum);
+      for (; i < n_in; ++i) add_inputs<1>(walk, rows, pitch, from, sum);
       CAUSEWAY_UNROLL
       for (int b = 0; b < kEach; ++b) {
         if (first + b * step > last) continue;

@@ -11,39 +11,37 @@ inline constexpr int kQuadraticInputs = 20;
 // multiply_tiles.
 template <int kEach>
 struct ProductWalk {
-  const float* data;
-  const std::int32_t* places;  // where the columns begin
-  int n_used;
+  Columns x;
+  const float* column;  // j's
   int i = 0;
   int j = 0;
   float first[kEach] = {};
 
-  CAUSEWAY_HOST_DEVICE void next(int, const int (&rows)[kEach], float (&values)[kEach]) {
-    if (j == i) {
-      CAUSEWAY_UNROLL
-      for (int b = 0; b < kEach; ++b) first[b] = i < n_used ? data[places[i] + rows[b]] : 1.0f;
-    }
+  CAUSEWAY_HOST_DEVICE void next(const int (&rows)[kEach], float (&values)[kEach]) {
     CAUSEWAY_UNROLL
     for (int b = 0; b < kEach; ++b) {
-      values[b] = j < n_used ? first[b] * data[places[j] + rows[b]] : first[b];
+      const float value = j < x.n_columns ? of_device(column)[rows[b]] : 1.0f;
+      if (j == i) first[b] = value;
+      values[b] = j < x.n_columns ? first[b] * value : first[b];
     }
-    if (++j > n_used) j = ++i;
+    column += x.stride;
+    if (++j <= x.n_columns) return;
+    j = ++i;
+    column = x.column(i);
   }
 };
 
 struct Products {
-  const float* data;
-  const std::int32_t* places;
-  int n_used;
+  Columns x;
 
   template <int kEach>
   CAUSEWAY_HOST_DEVICE ProductWalk<kEach> walk() const {
-    return {of_device(data), of_device(places), n_used};
+    return {x, x.data};
   }
 };
 
-// The products of quadratic_function with their factors, by many: none is stored. The
-// places of the columns lie in the memory that was taken for them all.
+// The products of quadratic_function with their factors, by many: none is stored. Columns that are
+// not side by side are copied to the memory that was taken for the products.
 template <class W, class Used>
 CAUSEWAY_HOST_DEVICE void multiply_products(W& w, Columns x, const Used& used, int n_used,
                                             const float* folded, Columns products, Columns out) {
@@ -51,10 +49,16 @@ CAUSEWAY_HOST_DEVICE void multiply_products(W& w, Columns x, const Used& used, i
   const Scratch scratch(w.arena);
   float* turned = w.arena.take(static_cast<std::int64_t>(products.n_columns) * pitch);
   if (w.arena.failed) return;
-  auto* places = reinterpret_cast<std::int32_t*>(products.data);
-  for_each(w.team, n_used, [&](int i) { places[i] = used(i) * x.stride; });
+  Columns inputs = x;
+  if (n_used < x.n_columns) {
+    inputs = products.slice(0, n_used);
+    for (int i = 0; i < n_used; ++i) {
+      const float* from = x.column(used(i));
+      for_each(w.team, w.n_rows, [&](int row) { inputs.column(i)[row] = from[row]; });
+    }
+  }
   turn_factors(w, folded, products.n_columns, out.n_columns, pitch, turned);
-  multiply_by_many(w, products.n_columns, Products{x.data, places, n_used}, turned, pitch, out);
+  multiply_by_many(w, products.n_columns, Products{inputs}, turned, pitch, out);
   w.team.sync();
 }
 

@@ -67,15 +67,50 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
   w.team.sync();
 }
 
+// Adds eight features of some rows, times their weights, to kOuts outputs.
+template <int kOuts, int kEach>
+CAUSEWAY_HOST_DEVICE void add_to_outputs(const float (&waves)[kEach][kTile], const float* weights,
+                                         int stride, float* const (&out)[kEach]) {
+  float sum[kOuts][kEach];
+  CAUSEWAY_UNROLL
+  for (int j = 0; j < kOuts; ++j) {
+    CAUSEWAY_UNROLL
+    for (int b = 0; b < kEach; ++b) {
+      sum[j][b] = of_device(out[b])[static_cast<std::int64_t>(j) * stride];
+    }
+  }
+  CAUSEWAY_UNROLL
+  for (int j = 0; j < kOuts; ++j) {
+    float factors[kTile];
+    load_tile(weights + j * kFrequencies, factors);
+    CAUSEWAY_UNROLL
+    for (int b = 0; b < kEach; ++b) {
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < kTile; ++k) {
+        sum[j][b] = elementary::fma(waves[b][k], factors[k], sum[j][b]);
+      }
+    }
+  }
+  CAUSEWAY_UNROLL
+  for (int j = 0; j < kOuts; ++j) {
+    CAUSEWAY_UNROLL
+    for (int b = 0; b < kEach; ++b) {
+      of_device(out[b])[static_cast<std::int64_t>(j) * stride] = sum[j][b];
+    }
+  }
+}
+
 // The features of process_function with their weights, by many: none is stored, but eight at a time
-// go into the sums of all outputs.
+// go into the sums of all outputs. A thread that has one row left takes it twice, which gives the
+// same.
 template <class W>
 CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, const float* phases,
                                     const float* weights, Columns out) {
   constexpr int kEach = 2;
   constexpr int kOuts = 4;
   const int n_in = x.n_columns;
-  const int pitch = tiled(out.n_columns);
+  const int n_out = out.n_columns;
+  const int pitch = tiled(n_out);
   const Scratch scratch(w.arena);
   // As much as one thread takes for its two products.
   float* turned =
@@ -84,17 +119,21 @@ CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, c
   turn_factors(w, frequencies, n_in, kFrequencies, kFrequencies, turned);
   const int step = w.team.size();
   for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
-    int rows[kEach];
-    CAUSEWAY_UNROLL
-    for (int b = 0; b < kEach; ++b) rows[b] = first + b * step < w.n_rows ? first + b * step : -1;
+    const int rows[kEach] = {first, first + step < w.n_rows ? first + step : first};
+    for (int o = 0; o < n_out; ++o) {
+      float* column = out.column(o);
+      CAUSEWAY_UNROLL
+      for (int b = 0; b < kEach; ++b) column[rows[b]] = 0.0f;
+    }
     for (int f = 0; f < kFrequencies; f += kTile) {
       float factors[kTile];
       float waves[kEach][kTile] = {};
       for (int i = 0; i < n_in; ++i) {
         load_tile(turned + i * kFrequencies + f, factors);
+        const float* column = x.column(i);
         CAUSEWAY_UNROLL
         for (int b = 0; b < kEach; ++b) {
-          const float value = x.column(i)[rows[b] < 0 ? first : rows[b]];
+          const float value = column[rows[b]];
           CAUSEWAY_UNROLL
           for (int k = 0; k < kTile; ++k) {
             waves[b][k] = elementary::fma(value, factors[k], waves[b][k]);
@@ -107,36 +146,18 @@ CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, c
         CAUSEWAY_UNROLL
         for (int k = 0; k < kTile; ++k) waves[b][k] = cos_of(waves[b][k] + factors[k]);
       }
-      for (int o = 0; o < out.n_columns; o += kOuts) {
-        float sum[kOuts][kEach] = {};
+      float* to[kEach] = {out.data + rows[0], out.data + rows[1]};
+      const float* from = weights + f;
+      int o = 0;
+      for (; o + kOuts <= n_out; o += kOuts, from += kOuts * kFrequencies) {
+        add_to_outputs<kOuts>(waves, from, out.stride, to);
         CAUSEWAY_UNROLL
-        for (int j = 0; j < kOuts; ++j) {
-          if (f == 0 || o + j >= out.n_columns) continue;
-          CAUSEWAY_UNROLL
-          for (int b = 0; b < kEach; ++b) {
-            sum[j][b] = out.column(o + j)[rows[b] < 0 ? first : rows[b]];
-          }
-        }
+        for (int b = 0; b < kEach; ++b) to[b] += static_cast<std::int64_t>(kOuts) * out.stride;
+      }
+      for (; o < n_out; ++o, from += kFrequencies) {
+        add_to_outputs<1>(waves, from, out.stride, to);
         CAUSEWAY_UNROLL
-        for (int j = 0; j < kOuts; ++j) {
-          if (o + j >= out.n_columns) continue;
-          load_tile(weights + static_cast<std::int64_t>(o + j) * kFrequencies + f, factors);
-          CAUSEWAY_UNROLL
-          for (int b = 0; b < kEach; ++b) {
-            CAUSEWAY_UNROLL
-            for (int k = 0; k < kTile; ++k) {
-              sum[j][b] = elementary::fma(waves[b][k], factors[k], sum[j][b]);
-            }
-          }
-        }
-        CAUSEWAY_UNROLL
-        for (int j = 0; j < kOuts; ++j) {
-          if (o + j >= out.n_columns) continue;
-          CAUSEWAY_UNROLL
-          for (int b = 0; b < kEach; ++b) {
-            if (rows[b] >= 0) out.column(o + j)[rows[b]] = sum[j][b];
-          }
-        }
+        for (int b = 0; b < kEach; ++b) to[b] += out.stride;
       }
     }
   }

@@ -39,7 +39,6 @@ struct CrewLanes : SoloLanes {
 struct Crew {
   static constexpr int kRows = 1;
   static constexpr bool kTraces = false;
-  static constexpr bool kGraphs = true;
   Common* common;
   int member;
 

@@ -115,24 +115,6 @@ TEST(GpuPrior, SameBytesAsTheCpu) {
   }
 }
 
-// So many of few rows that smaller blocks of threads make them.
-TEST(GpuPrior, ManySmallDatasetsAreTheSame) {
-  CAUSEWAY_REQUIRE_GPU();
-  constexpr std::int64_t kBatch = 40'000;
-  for (const char* family : {"mlp", "tree"}) {
-    PriorConfig config = config_of(family);
-    config.rows = {20, 40};
-    config.filter_trivial = true;
-    const Batch there = Prior(config, kGpu).batch(0, kBatch).to(Device::cpu());
-    for (const std::int64_t first : {std::int64_t{0}, kBatch - kCount}) {
-      const Batch here = Prior(config).batch(static_cast<std::uint64_t>(first), kCount);
-      for (std::int64_t k = 0; k < kCount; ++k) {
-        EXPECT_EQ(hash_dataset(there, first + k), hash_dataset(here, k)) << family << " " << k;
-      }
-    }
-  }
-}
-
 TEST(Prior, DatasetsDoNotDependOnTheirBatch) {
   for (const PriorConfig& config : more_configs()) {
     if (config.rows.high > 500) continue;

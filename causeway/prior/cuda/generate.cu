@@ -138,16 +138,13 @@ struct WarpLanes {
 };
 
 // A block of threads.
-template <int kThreadsOfBlock, bool kMakesGraphs>
 struct Block {
-  static constexpr int kSize = kThreadsOfBlock;
   static constexpr int kRows = 1;
   static constexpr bool kTraces = false;
-  static constexpr bool kGraphs = kMakesGraphs;
   unsigned long long* bits;  // in shared memory
 
   __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
-  __device__ __forceinline__ int size() const { return kSize; }
+  __device__ __forceinline__ int size() const { return kThreads; }
   // The barrier for threads that may have come apart within their warp: of functions that are
   // called, not inlined, __syncthreads would ask for more than they promise.
   __device__ __forceinline__ void sync() const { asm volatile("barrier.sync 0;" ::: "memory"); }
@@ -170,7 +167,7 @@ struct Block {
   template <class F>
   __device__ __forceinline__ void columns(int n_columns, const F& f) const {
     const WarpLanes lanes{static_cast<int>(threadIdx.x % kLanes)};
-    for (int c = static_cast<int>(threadIdx.x / kLanes); c < n_columns; c += kSize / kLanes) {
+    for (int c = static_cast<int>(threadIdx.x / kLanes); c < n_columns; c += kThreads / kLanes) {
       f(c, lanes);
     }
   }
@@ -183,7 +180,7 @@ struct Block {
   // Bitonic; what lies beyond the numbers comes last.
   __device__ __noinline__ void order_of(const float* values, int n, std::uint32_t* order) const {
     const int space = static_cast<int>(order_space(n));
-    for (int i = rank(); i < space; i += kSize) order[i] = static_cast<std::uint32_t>(i);
+    for (int i = rank(); i < space; i += kThreads) order[i] = static_cast<std::uint32_t>(i);
     sync();
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
       const auto limit = static_cast<std::uint32_t>(n);
@@ -194,7 +191,7 @@ struct Block {
     };
     for (int size = 2; size <= space; size *= 2) {
       for (int step = size / 2; step > 0; step /= 2) {
-        for (int i = rank(); i < space; i += kSize) {
+        for (int i = rank(); i < space; i += kThreads) {
           const int j = i ^ step;
           if (j < i) continue;
           const bool upward = (i & size) == 0;
@@ -209,14 +206,6 @@ struct Block {
     }
   }
 };
-
-// Blocks of which a processor holds two; and small ones, of which it holds eight, for datasets of
-// few rows where these are many: while one block waits, others work.
-using LargeBlock = Block<kThreads, true>;
-using SmallBlock = Block<128, false>;
-constexpr int kThreadsOfProcessor = 1024;  // that registers are left for
-constexpr int kFewRows = 512;
-constexpr int kLeastOfBlock = 16;  // datasets: one that takes long must not outlast the others
 
 constexpr int kWidths = 256;  // those of more features count as one
 constexpr std::int64_t kMostOrdered = 1 << 20;
@@ -244,14 +233,13 @@ __global__ void __launch_bounds__(1024)
 }
 
 // In the order given, if there is one.
-template <class Team>
-__global__ void __launch_bounds__(Team::kSize, kThreadsOfProcessor / Team::kSize)
+__global__ void __launch_bounds__(kThreads, 2)
     generate_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, float* arenas,
                     unsigned long long* next, const std::int32_t* order) {
   __shared__ Shared shared;
   __shared__ unsigned long long bits;
   __shared__ unsigned long long taken;
-  const Team team{&bits};
+  const Block team{&bits};
   float* arena = arenas + blockIdx.x * recipe.arena_floats;
   while (true) {
     if (threadIdx.x == 0) taken = atomicAdd(next, 1ull);
@@ -267,8 +255,8 @@ __global__ void __launch_bounds__(Team::kSize, kThreadsOfProcessor / Team::kSize
     if (out.places != nullptr) continue;
     const int unused = (out.rows - info.n_rows) * out.features;
     float* beyond = to.x + static_cast<std::int64_t>(info.n_rows) * out.features;
-    for (int i = threadIdx.x; i < unused; i += Team::kSize) beyond[i] = 0.0f;
-    for (int i = info.n_rows + static_cast<int>(threadIdx.x); i < out.rows; i += Team::kSize)
+    for (int i = threadIdx.x; i < unused; i += kThreads) beyond[i] = 0.0f;
+    for (int i = info.n_rows + static_cast<int>(threadIdx.x); i < out.rows; i += kThreads)
       to.y[i] = 0.0f;
   }
 }
@@ -315,12 +303,11 @@ __global__ void __launch_bounds__(kThreads) simple_kernel(std::uint64_t seed, Ba
 }
 
 // Blocks that run at once, as long as their arenas take no more than half of the device's memory.
-template <class Team>
 std::int64_t blocks_at_once(int device, const Recipe& recipe) {
   int per_processor = 0;
-  driver::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, generate_kernel<Team>,
-                                                              Team::kSize, 0),
-                "prior");
+  driver::check(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, generate_kernel, kThreads, 0),
+      "prior");
   int processors = 0;
   driver::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
                 "prior");
@@ -330,28 +317,6 @@ std::int64_t blocks_at_once(int device, const Recipe& recipe) {
   const auto arena_bytes = static_cast<std::size_t>(recipe.arena_floats) * sizeof(float);
   const auto most = static_cast<std::int64_t>(std::max<std::size_t>(1, total / 2 / arena_bytes));
   return std::min<std::int64_t>(std::int64_t{per_processor} * processors, most);
-}
-
-template <class Team>
-void generate_by(StreamView stream, const Recipe& recipe, std::uint64_t seed, const BatchOut& out,
-                 std::int64_t blocks) {
-  auto& pool = pool_of(stream.device());
-  const Buffer arenas =
-      pool.allocate(static_cast<std::size_t>(blocks * recipe.arena_floats) * sizeof(float), stream);
-  const Buffer next = pool.allocate(sizeof(unsigned long long), stream);
-  driver::fill_async(stream.device().index, next.data(), 0, sizeof(unsigned long long),
-                     stream.handle());
-  Buffer order;
-  const bool varied = recipe.family == Family::graph || recipe.family == Family::mix;
-  if (varied && out.count > blocks && out.count <= kMostOrdered) {
-    order = pool.allocate(static_cast<std::size_t>(out.count) * sizeof(std::int32_t), stream);
-    launch({"prior_order", stream, dim3(1), dim3(1024)}, order_kernel, recipe, seed, out,
-           reinterpret_cast<std::int32_t*>(order.data()));
-  }
-  launch({"prior", stream, dim3(static_cast<unsigned>(blocks)), dim3(Team::kSize)},
-         generate_kernel<Team>, recipe, seed, out, reinterpret_cast<float*>(arenas.data()),
-         reinterpret_cast<unsigned long long*>(next.data()),
-         reinterpret_cast<const std::int32_t*>(order.data()));
 }
 
 }  // namespace
@@ -365,17 +330,25 @@ void generate_simple(StreamView stream, std::uint64_t seed, const BatchOut& out)
 
 void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
   if (out.count == 0) return;
-  const int device = stream.device().index;
-  const driver::DeviceScope scope(device);
-  const bool graphs = recipe.family == Family::graph || recipe.family == Family::mix;
-  if (!graphs && recipe.rows.high <= kFewRows) {
-    const std::int64_t blocks = blocks_at_once<SmallBlock>(device, recipe);
-    if (out.count >= kLeastOfBlock * blocks) {
-      return generate_by<SmallBlock>(stream, recipe, seed, out, blocks);
-    }
+  const driver::DeviceScope scope(stream.device().index);
+  const std::int64_t blocks = std::min(out.count, blocks_at_once(stream.device().index, recipe));
+  auto& pool = pool_of(stream.device());
+  const Buffer arenas =
+      pool.allocate(static_cast<std::size_t>(blocks * recipe.arena_floats) * sizeof(float), stream);
+  const Buffer next = pool.allocate(sizeof(unsigned long long), stream);
+  driver::fill_async(stream.device().index, next.data(), 0, sizeof(unsigned long long),
+                     stream.handle());
+  Buffer order;
+  const bool varied = recipe.family == Family::graph || recipe.family == Family::mix;
+  if (varied && out.count > blocks && out.count <= kMostOrdered) {
+    order = pool.allocate(static_cast<std::size_t>(out.count) * sizeof(std::int32_t), stream);
+    launch({"prior_order", stream, dim3(1), dim3(1024)}, order_kernel, recipe, seed, out,
+           reinterpret_cast<std::int32_t*>(order.data()));
   }
-  const std::int64_t blocks = std::min(out.count, blocks_at_once<LargeBlock>(device, recipe));
-  generate_by<LargeBlock>(stream, recipe, seed, out, blocks);
+  launch({"prior", stream, dim3(static_cast<unsigned>(blocks)), dim3(kThreads)}, generate_kernel,
+         recipe, seed, out, reinterpret_cast<float*>(arenas.data()),
+         reinterpret_cast<unsigned long long*>(next.data()),
+         reinterpret_cast<const std::int32_t*>(order.data()));
 }
 
 }  // namespace causeway::prior::cuda

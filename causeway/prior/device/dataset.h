@@ -271,10 +271,8 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
   const int n_features = shape.n_features;
   const bool is_graph = shape.family == Family::graph;
   if (is_graph) {
-    if constexpr (W::Team::kGraphs) {
-      draw_plan(w, recipe.graph, n_features, shape.n_classes, shared.graph);
-      evaluate_plan(w, shared.graph, recipe.graph, other, out, unlikely);
-    }
+    draw_plan(w, recipe.graph, n_features, shape.n_classes, shared.graph);
+    evaluate_plan(w, shared.graph, recipe.graph, other, out, unlikely);
   } else if (shape.family == Family::simple) {
     evaluate_simple(w, n_features, other, out);
   } else {

@@ -114,7 +114,6 @@ struct SoloLanes {
 struct Solo {
   static constexpr int kRows = 32;  // rows that are worked on together, for vectors
   static constexpr bool kTraces = true;
-  static constexpr bool kGraphs = true;  // whether datasets of that family are asked of it
   Trace* trace = nullptr;
 
   int rank() const { return 0; }

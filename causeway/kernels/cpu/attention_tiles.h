@@ -1,11 +1,12 @@
 // What attention on the CPU is made of: rows of a head widened to f32 and laid out for products,
-// which keys a query sees, and the exponentials of scores.
+// and which keys a query sees. Scores are taken times log2(e), so that exponentials are powers of
+// two.
 #pragma once
 
 #include "causeway/kernels/attention.h"
+#include "causeway/kernels/cpu/power_of_two.h"
 #include "causeway/kernels/cpu/product.h"
 #include "causeway/kernels/cpu/rows.h"
-#include "causeway/kernels/device/math.h"
 #include "causeway/runtime/threads.h"
 
 #include <algorithm>
@@ -92,26 +93,5 @@ struct Sizes {
  private:
   std::int64_t context_stride_;
 };
-
-// Scores are taken times log2(e), so that exponentials are powers of two.
-inline constexpr double kLog2OfE = 1.44269504088896340736;
-inline constexpr double kLogOf2 = 0.69314718055994530942;
-
-// 2^x of what is at most about 0, to 2e-7; no less than 2^-125. With |f| <= 1/2 and x = n + f it is
-// a polynomial of f, to whose exponent n is added.
-CAUSEWAY_HOST_DEVICE float power_of_two(float x) {
-  const float place = elementary::shifted(elementary::at_least(x, -125.0f));
-  const float f = elementary::at_least(x, -125.0f) - (place - elementary::kShift);
-  float p = 1.32647273e-3f;
-  p = elementary::fma(p, f, 9.67151299e-3f);
-  p = elementary::fma(p, f, 5.55073358e-2f);
-  p = elementary::fma(p, f, 2.40222424e-1f);
-  p = elementary::fma(p, f, 6.93147004e-1f);
-  p = elementary::fma(p, f, 1.0f);
-  const float result =
-      elementary::from_bits(elementary::bits_of(p) + (elementary::bits_of(place) << 23));
-  return x != x ? x : result;
-}
-CAUSEWAY_HOST_DEVICE double power_of_two(double x) { return math::exp(x * kLogOf2); }
 
 }  // namespace causeway::kernels::cpu

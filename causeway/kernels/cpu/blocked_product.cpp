@@ -10,9 +10,11 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// Lines of a block, and how many elements of either side are packed at once: those of the right fit
-// a core's cache, those of the left the nearer one.
+// Lines of a block if there are no more, else of the blocks they are cut into, and how many
+// elements of either side are packed at once: those of the right fit a core's cache, those of the
+// left the nearer one.
 constexpr std::int64_t kLines = 512;
+constexpr std::int64_t kLinesOfMany = 256;
 constexpr std::int64_t kRight = 1 << 17;
 constexpr std::int64_t kLeft = 1 << 13;
 constexpr std::int64_t kLeastRows = 32;       // worth a thread's packing of the right
@@ -64,7 +66,7 @@ void multiply_some(const Side& a, const Side& b, std::int64_t inner, std::int64_
                    const AfterRows& after) {
   thread_local std::vector<float> left_space;
   thread_local std::vector<float> right_space;
-  const std::int64_t lines = std::min(inner, kLines);
+  const std::int64_t lines = inner > kLines ? kLinesOfMany : inner;
   const std::int64_t width = panels_in(kRight, lines);
   const std::int64_t height = panels_in(kLeft, lines);
   for (std::int64_t column = 0; column < n_columns; column += width) {

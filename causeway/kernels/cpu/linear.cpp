@@ -1,8 +1,8 @@
 // Products of linear layers on the CPU, and what follows them, over the rows that have just been
 // made. Bound by arithmetic.
 #include "causeway/kernels/cpu/blocked_product.h"
+#include "causeway/kernels/cpu/power_of_two.h"
 #include "causeway/kernels/cpu/rows.h"
-#include "causeway/kernels/device/math.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/matmul.h"
 
@@ -16,26 +16,31 @@ namespace {
 // division. The exponential is held where it is a normal number; what it is beyond does not show.
 template <class C>
 struct Gelu {
-  C x, e, share;
+  C x, squared, e, share;
 
-  CAUSEWAY_INLINE explicit Gelu(C at) : x(at) {
-    const C argument = C(-2 * kRoot) * x * (C(1) + C(kCube) * x * x);
+  CAUSEWAY_INLINE explicit Gelu(C at) : x(at), squared(at * at) {
+    const C power = x * fma(C(-kSteepness * kLog2OfE * kCube), squared, C(-kSteepness * kLog2OfE));
     if constexpr (std::is_same_v<C, float>) {
-      e = elementary::exp_within(elementary::at_most(elementary::at_least(argument, -87), 87));
+      e = power_of_two_within(elementary::at_most(elementary::at_least(power, -125), 125));
     } else {
-      e = math::exp(argument < C(700) ? argument : C(700));
+      e = power_of_two(power < C(1000) ? power : C(1000));
     }
     share = C(1) / (C(1) + e);
   }
   CAUSEWAY_INLINE C value() const { return x * share; }
   CAUSEWAY_INLINE C slope() const {
-    const C steepness = C(2 * kRoot) * (C(1) + C(3 * kCube) * x * x);
-    return share * (C(1) + x * steepness * (e * share));
+    const C steepness = fma(C(3 * kSteepness * kCube), squared, C(kSteepness));
+    return fma(x * steepness * share, e * share, share);
   }
 
  private:
-  static constexpr double kRoot = 0.79788456080286535588;  // of 2 / pi
+  static constexpr double kSteepness = 2 * 0.79788456080286535588;  // twice the root of 2 / pi
   static constexpr double kCube = 0.044715;
+
+  CAUSEWAY_INLINE static C fma(C a, C b, C c) {
+    if constexpr (std::is_same_v<C, float>) return elementary::fma(a, b, c);
+    return a * b + c;
+  }
 };
 
 // Some rows of the result, which are one run of memory, and of what lies beside them.

@@ -3,10 +3,8 @@
 
 #include "causeway/prior/device/team.h"
 
-#include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <bit>
 #include <cstdint>
 
 namespace causeway::prior {
@@ -16,23 +14,6 @@ constexpr int kMembers = 3;
 struct Common {
   std::barrier<> barrier{kMembers};
   std::atomic<std::uint64_t> bits{0};
-};
-
-// The lanes of one member, with what only those of a warp are asked for.
-struct CrewLanes : SoloLanes {
-  template <class Bits, class Put>
-  int push(int n, int from, const Bits& bits, const Put& put) const {
-    for (int i = 0; i < n; ++i) {
-      for (unsigned own = bits(i); own != 0; own &= own - 1) put(i, std::countr_zero(own), from++);
-    }
-    return from;
-  }
-  void lower(std::uint64_t& to, std::uint64_t value) const { to = std::min(to, value); }
-  template <class T>
-  T& own() const {
-    static thread_local T memory;
-    return memory;
-  }
 };
 
 // Threads that work as a block of the GPU does, each in place of a warp.
@@ -68,7 +49,7 @@ struct Crew {
   }
   template <class F>
   void columns(int n_columns, const F& f) const {
-    for (int c = member; c < n_columns; c += kMembers) f(c, CrewLanes{});
+    for (int c = member; c < n_columns; c += kMembers) f(c, SoloLanes{});
   }
 };
 

@@ -109,32 +109,6 @@ struct WarpLanes {
       sum += __shfl_sync(0xffffffffu, through, kLanes - 1);
     }
   }
-  // put(i, k, place) for each bit k of bits(i), i = 0 ... n - 1 of up to 32: the places count up
-  // from `from`; gives where they end.
-  template <class Bits, class Put>
-  __device__ __forceinline__ int push(int n, int from, const Bits& bits, const Put& put) const {
-    unsigned own = lane < n ? bits(lane) : 0u;
-    const int count = __popc(own);
-    int through = count;
-#pragma unroll
-    for (int step = 1; step < kLanes; step *= 2) {
-      const int other = __shfl_up_sync(0xffffffffu, through, step);
-      if (lane >= step) through += other;
-    }
-    for (int place = from + through - count; own != 0; own &= own - 1, ++place)
-      put(lane, __ffs(static_cast<int>(own)) - 1, place);
-    return from + __shfl_sync(0xffffffffu, through, kLanes - 1);
-  }
-  // Lanes may lower one number at the same time.
-  __device__ __forceinline__ void lower(std::uint64_t& to, std::uint64_t value) const {
-    atomicMin(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(value));
-  }
-  // Memory that the warp's lanes share.
-  template <class T>
-  __device__ __forceinline__ T& own() const {
-    __shared__ T of_warps[kThreads / kLanes];
-    return of_warps[threadIdx.x / kLanes];
-  }
 };
 
 // A block of threads.

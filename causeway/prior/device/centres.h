@@ -6,7 +6,6 @@
 namespace causeway::prior {
 
 inline constexpr int kMostCentres = 256;
-inline constexpr int kFewCentres = 8;  // of which screening would save little to many threads
 
 // |distance|^p, to be added up.
 CAUSEWAY_HOST_DEVICE float distance_term(float distance, float p) {
@@ -34,14 +33,11 @@ struct TurnedCentres {
   }
 };
 
-// sum = add(sum, x_c - centre_c) over the columns, of some neighbouring rows, to kMany centres from
-// `first` on; beyond the last, others are repeated.
-template <int kMany, int kRows, class Add>
-CAUSEWAY_HOST_DEVICE void add_differences(Columns x, int row, TurnedCentres centres, int first,
-                                          float (&sum)[kMany][kRows], const Add& add) {
+// sum_c |x_c - centre_c|^p of some neighbouring rows, to kMany centres from `first` on.
+template <int kMany, int kRows>
+CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, TurnedCentres centres, int first,
+                                        float p, float (&sum)[kMany][kRows]) {
   const float* from = of_device(centres.values + first);
-  static_assert(kMany <= 4 || kMany == 8);
-  const int next = first + 4 < centres.room ? 4 : 0;  // of eight, where the last four begin
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
@@ -49,28 +45,17 @@ CAUSEWAY_HOST_DEVICE void add_differences(Columns x, int row, TurnedCentres cent
     const float* column = x.column(c) + row;
     float to[kMany];
 #if defined(__CUDA_ARCH__)
-    CAUSEWAY_UNROLL
-    for (int k = 0; k < kMany; k += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(from + (k == 0 ? 0 : next));
-      to[k] = four.x, to[k + 1] = four.y, to[k + 2] = four.z, to[k + 3] = four.w;
-    }
+    static_assert(kMany == 4);
+    const float4 four = *reinterpret_cast<const float4*>(from);
+    to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
 #else
-    for (int k = 0; k < kMany; ++k) to[k] = from[k < 4 ? k : next + k - 4];
+    for (int k = 0; k < kMany; ++k) to[k] = from[k];
 #endif
     CAUSEWAY_UNROLL
     for (int k = 0; k < kMany; ++k) {
-      for (int b = 0; b < kRows; ++b) sum[k][b] = add(sum[k][b], column[b] - to[k]);
+      for (int b = 0; b < kRows; ++b) sum[k][b] += distance_term(column[b] - to[k], p);
     }
   }
-}
-
-// sum_c |x_c - centre_c|^p.
-template <int kMany, int kRows>
-CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, TurnedCentres centres, int first,
-                                        float p, float (&sum)[kMany][kRows]) {
-  add_differences(x, row, centres, first, sum, [&](float before, float difference) {
-    return before + distance_term(difference, p);
-  });
 }
 
 // As many centres as fit registers beside the rows.
@@ -210,142 +195,6 @@ struct Screened {
   }
 };
 
-// The same for the lanes of a warp, a row each. A centre that the squares do not rule out makes a
-// pair with its row; pairs are gathered until there is one for every lane, so that few lanes wait
-// while others take powers. The squares are taken twice, since there is no room to keep them.
-struct Gathered {
-  static constexpr int kMany = 8;  // centres whose squares are taken at once
-  Columns x;
-  int row;
-  int n_rows;  // of this group
-  TurnedCentres centres;
-  int n_centres;
-  float p;
-
-  // What the lanes share. The least of `best` is the nearest centre and of equals the first: the
-  // bits of its sum, then its number.
-  struct Memory {
-    std::uint64_t best[kLanes];
-    float limit[kLanes];  // the sum in `best` when all lanes had met
-    float reach[kLanes];
-    std::uint16_t tried[kLanes];
-    std::uint16_t pairs[kLanes + kMany * kLanes];
-  };
-
-  template <class Lanes>
-  CAUSEWAY_HOST_DEVICE void find(const Lanes& lanes, Memory& memory) const {
-    lanes.each(n_rows, [&](int b) { begin(b, memory); });
-    int n_pairs = 0;  // that wait, the last to be tried first
-    for (int first = 0; first < n_centres; first += kMany) {
-      const bool is_last = first + kMany >= n_centres;
-      n_pairs = lanes.push(
-          n_rows, n_pairs, [&](int b) { return within_reach(b, first, memory); },
-          [&](int b, int k, int place) {
-            memory.pairs[place] = static_cast<std::uint16_t>((first + k) * kLanes + b);
-          });
-      lanes.meet();
-      if (n_pairs < kLanes && !is_last) continue;
-      while (n_pairs >= kLanes || (is_last && n_pairs > 0)) {
-        const int here = n_pairs < kLanes ? n_pairs : kLanes;
-        n_pairs -= here;
-        lanes.each(here, [&](int i) { try_pair(lanes, memory.pairs[n_pairs + i], memory); });
-      }
-      lanes.meet();
-      lanes.each(n_rows, [&](int b) { look_again(b, memory); });
-    }
-  }
-
-  static CAUSEWAY_HOST_DEVICE int found(int b, const Memory& memory) {
-    return static_cast<int>(memory.best[b] & 0xffffffffu);
-  }
-
- private:
-  static CAUSEWAY_HOST_DEVICE std::uint64_t key_of(float sum, int k) {
-    return std::uint64_t{elementary::bits_of(sum)} << 32 | static_cast<std::uint32_t>(k);
-  }
-
-  CAUSEWAY_HOST_DEVICE void take_squares(int b, int first, float (&squares)[kMany][1]) const {
-    add_differences(x, row + b, centres, first, squares, [](float before, float difference) {
-      return elementary::fma(difference, difference, before);
-    });
-  }
-
-  // The sum to one centre, or, if that is beyond `limit`, a part of it that is.
-  CAUSEWAY_HOST_DEVICE float sum_to(int b, int k, float limit) const {
-    constexpr int kColumns = 4;  // between looks
-    const float* value = of_device(x.data + row + b);
-    const float* from = of_device(centres.values + k);
-    float sum = 0.0f;
-    int c = 0;
-    for (; c + kColumns <= x.n_columns && !(sum > limit); c += kColumns) {
-      CAUSEWAY_UNROLL
-      for (int i = 0; i < kColumns; ++i, value += x.stride, from += centres.room)
-        sum += distance_term(*value - *from, p);
-    }
-    for (; c < x.n_columns && !(sum > limit); ++c, value += x.stride, from += centres.room)
-      sum += distance_term(*value - *from, p);
-    return sum;
-  }
-
-  // With the nearest by squares.
-  CAUSEWAY_HOST_DEVICE void begin(int b, Memory& memory) const {
-    float least = kNoCentre;
-    int tried = 0;
-    for (int first = 0; first < n_centres; first += kMany) {
-      float squares[kMany][1] = {};
-      take_squares(b, first, squares);
-      CAUSEWAY_UNROLL
-      for (int k = 0; k < kMany; ++k) {
-        const bool nearer = squares[k][0] < least;  // never, if it is one repeated
-        tried = nearer ? first + k : tried;
-        least = nearer ? squares[k][0] : least;
-      }
-    }
-    const float sum = sum_to(b, tried, kNoCentre);
-    const bool nearer = sum < kNoCentre;
-    memory.tried[b] = static_cast<std::uint16_t>(tried);
-    memory.limit[b] = nearer ? sum : kNoCentre;
-    memory.best[b] = nearer ? key_of(sum, tried) : key_of(kNoCentre, 0);
-    memory.reach[b] = reach_of(memory.limit[b], p, x.n_columns);
-  }
-
-  // Those of kMany centres that may be the nearest, as bits.
-  CAUSEWAY_HOST_DEVICE unsigned within_reach(int b, int first, const Memory& memory) const {
-    float squares[kMany][1] = {};
-    take_squares(b, first, squares);
-    const float reach = memory.reach[b];
-    const int tried = memory.tried[b];
-    unsigned bits = 0;
-    CAUSEWAY_UNROLL
-    for (int k = 0; k < kMany; ++k) {
-      const bool in_play = first + k < n_centres && first + k != tried;
-      bits |= in_play && !(squares[k][0] > reach) ? 1u << k : 0u;
-    }
-    return bits;
-  }
-
-  template <class Lanes>
-  CAUSEWAY_HOST_DEVICE void try_pair(const Lanes& lanes, int pair, Memory& memory) const {
-    const int b = pair % kLanes;
-    const int k = pair / kLanes;
-    const float sum = sum_to(b, k, memory.limit[b]);
-    if (sum <= memory.limit[b]) lanes.lower(memory.best[b], key_of(sum, k));
-  }
-
-  CAUSEWAY_HOST_DEVICE void look_again(int b, Memory& memory) const {
-    const float sum = elementary::from_bits(static_cast<std::uint32_t>(memory.best[b] >> 32));
-    if (!(sum < memory.limit[b])) return;
-    memory.limit[b] = sum;
-    memory.reach[b] = reach_of(sum, p, x.n_columns);
-  }
-};
-
-// A copy of its own lies in registers.
-template <class Lanes>
-CAUSEWAY_HOST_DEVICE_CALL void find_gathered(const Lanes lanes, const Gathered rows) {
-  rows.find(lanes, lanes.template own<Gathered::Memory>());
-}
-
 // f(row, b, centre) with the nearest centre of each row, in L_p.
 template <class W, class F>
 CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres, int n_centres,
@@ -366,16 +215,6 @@ CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres,
       });
       return;
     }
-  } else if (n_centres > kFewCentres && n_centres <= kMostCentres) {
-    w.team.columns((w.n_rows + kLanes - 1) / kLanes, [&](int group, const auto& lanes) {
-      const int row = group * kLanes;
-      const int here = w.n_rows - row < kLanes ? w.n_rows - row : kLanes;
-      find_gathered(lanes, Gathered{x, row, here, turned, n_centres, p});
-      const auto& memory = lanes.template own<Gathered::Memory>();
-      lanes.each(here, [&](int b) { f(row + b, 0, Gathered::found(b, memory)); });
-    });
-    w.team.sync();
-    return;
   }
   for_rows(w.team, w.n_rows, [&](int row) {
     float best[kRows];

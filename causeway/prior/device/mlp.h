@@ -297,12 +297,13 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, Columns x) {
   note_array(w.team, "fourier_weights", weights, kFourierTerms);
   // Frequencies are at most kFourierTerms, phases below 10.
   constexpr float kNear = (kFarthestAngle - 10.0f) / kFourierTerms * 0.99f;
-  for_cells<kRows>(w.team, w.n_rows, x.n_columns, [&](int row, int c) {
+  constexpr int kAtOnce = kRows < 16 ? kRows : 16;  // that a CPU's registers hold beside the rest
+  for_cells<kAtOnce>(w.team, w.n_rows, x.n_columns, [&](int row, int c) {
     float* column = x.column(c) + row;
-    float values[kRows];
-    float sum[kRows] = {};
+    float values[kAtOnce];
+    float sum[kAtOnce] = {};
     bool near = true;
-    for (int b = 0; b < kRows; ++b) {
+    for (int b = 0; b < kAtOnce; ++b) {
       values[b] = column[b];
       near = near && elementary::magnitude(values[b]) <= kNear;
     }
@@ -310,7 +311,7 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, Columns x) {
       add_sines<true>(terms, values, sum);
     else
       add_sines<false>(terms, values, sum);
-    for (int b = 0; b < kRows; ++b) column[b] = sum[b];
+    for (int b = 0; b < kAtOnce; ++b) column[b] = sum[b];
   });
   w.team.sync();
 }

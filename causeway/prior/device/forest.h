@@ -16,51 +16,74 @@ struct ForestScore {
   float squared_error_of_mean;
 };
 
-// Grows the trees, `each` floats of memory apart: 32 lanes a tree, or of few features a few trees.
-template <class W>
-CAUSEWAY_HOST_DEVICE void grow_trees(const W& w, ForestData data, std::uint32_t first_site,
-                                     float* memory, std::int64_t each, int n_groups, int bits) {
-  const bool alone = W::Team::kRows > 1 || data.n_features > 16;
-  const int side_by_side = alone ? 1 : (data.n_features > 8 ? 2 : 4);
-  const int wide = kLanes / side_by_side;
-  const auto tree_at = [&](int k, int level) {
+// Where the trees lie, and their random numbers.
+struct Forest {
+  ForestData data;
+  float* memory;
+  std::int64_t each;  // floats from one tree to the next
+  std::uint32_t first_site;
+  int n_groups;
+  int bits;
+
+  CAUSEWAY_HOST_DEVICE ForestTree tree(int k, int level) const {
     return ForestTree(memory + k * each, data, n_groups, bits, level);
-  };
-  const auto site_of = [&](int k) { return first_site + 2 * static_cast<std::uint32_t>(k); };
-  w.team.columns((kForestTrees + side_by_side - 1) / side_by_side, [&](int at, const auto& lanes) {
-    const int first = at * side_by_side;
-    const int end = first + side_by_side < kForestTrees ? first + side_by_side : kForestTrees;
-    for (int k = first; k < end; ++k) sample_rows(w, lanes, data, tree_at(k, 0), site_of(k), bits);
+  }
+  CAUSEWAY_HOST_DEVICE std::uint32_t sample_site(int k) const {
+    return first_site + 2 * static_cast<std::uint32_t>(k);
+  }
+  CAUSEWAY_HOST_DEVICE std::uint32_t split_site(int k) const { return sample_site(k) + 1; }
+};
+
+// One thread grows one tree after the other.
+template <class W>
+CAUSEWAY_HOST_DEVICE void grow_trees_alone(const W& w, const Forest& forest) {
+  const ForestData data = forest.data;
+  w.team.columns(kForestTrees, [&](int k, const auto& lanes) {
+    sample_rows(w, lanes, data, forest.tree(k, 0), forest.sample_site(k), forest.bits);
     for (int level = 0; level < kForestDepth; ++level) {
-      if constexpr (W::Team::kRows > 1) {
-        const ForestTree tree = tree_at(first, level);
-        for (int node = 0; node < 1 << level; ++node) {
-          for (int feature = 0; feature < data.n_features; feature += kFeaturePadding) {
-            const int left = data.n_features - feature;
-            judge_features<kFeaturePadding>(w, data, tree, site_of(first) + 1,
-                                            (1 << level) - 1 + node, node, n_groups, bits, feature,
-                                            left < kFeaturePadding ? left : kFeaturePadding);
-          }
+      const ForestTree tree = forest.tree(k, level);
+      for (int node = 0; node < 1 << level; ++node) {
+        for (int feature = 0; feature < data.n_features; feature += kFeaturePadding) {
+          const int left = data.n_features - feature;
+          judge_features<kFeaturePadding>(
+              w, data, tree, forest.split_site(k), (1 << level) - 1 + node, node, forest.n_groups,
+              forest.bits, feature, left < kFeaturePadding ? left : kFeaturePadding);
         }
-      } else {
-        lanes.each(kLanes, [&](int lane) {
-          const int k = first + lane / wide;
-          if (k >= end) return;
-          const ForestTree tree = tree_at(k, level);
-          for (int feature = lane % wide; feature < data.n_features; feature += wide) {
-            draw_thresholds(w, data, tree, site_of(k) + 1, level, bits, feature);
-            if (data.n_classes > 0)
-              score_classes(w, data, tree, bits, feature);
-            else
-              score_numbers(w, data, tree, bits, feature);
-          }
-        });
       }
-      lanes.meet();
-      for (int k = first; k < end; ++k) split_nodes(lanes, data, tree_at(k, level), level, bits);
+      split_nodes(lanes, data, tree, level, forest.bits);
     }
-    for (int k = first; k < end; ++k)
-      fill_leaves(w, lanes, data, tree_at(k, kForestDepth), n_groups, bits);
+    fill_leaves(w, lanes, data, forest.tree(k, kForestDepth), forest.n_groups, forest.bits);
+  });
+}
+
+// Many threads grow all trees level by level: the features of all are theirs alike, so that none
+// waits; a tree's entries are moved by the same 32 lanes all along.
+template <class W>
+CAUSEWAY_HOST_DEVICE void grow_trees_together(const W& w, const Forest& forest) {
+  const ForestData data = forest.data;
+  const int bits = forest.bits;
+  w.team.columns(kForestTrees, [&](int k, const auto& lanes) {
+    sample_rows(w, lanes, data, forest.tree(k, 0), forest.sample_site(k), bits);
+  });
+  for (int level = 0; level < kForestDepth; ++level) {
+    w.team.sync();
+    for_each(w.team, kForestTrees * data.n_features, [&](int at) {
+      const int k = at / data.n_features;
+      const int feature = at - k * data.n_features;
+      const ForestTree tree = forest.tree(k, level);
+      draw_thresholds(w, data, tree, forest.split_site(k), level, bits, feature);
+      if (data.n_classes > 0)
+        score_classes(w, data, tree, bits, feature);
+      else
+        score_numbers(w, data, tree, bits, feature);
+    });
+    w.team.sync();
+    w.team.columns(kForestTrees, [&](int k, const auto& lanes) {
+      split_nodes(lanes, data, forest.tree(k, level), level, bits);
+    });
+  }
+  w.team.columns(kForestTrees, [&](int k, const auto& lanes) {
+    fill_leaves(w, lanes, data, forest.tree(k, kForestDepth), forest.n_groups, bits);
   });
 }
 
@@ -147,11 +170,15 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, ForestData data) {
   if (w.arena.failed) return {};
   for_each(w.team, data.n_rows * n_groups, [&](int i) { sums[i] = 0.0f; });
   for_each(w.team, data.n_rows, [&](int i) { counts[i] = 0.0f; });
-  grow_trees(w, data, first_site, memory, each, n_groups, bits);
+  const Forest forest{data, memory, each, first_site, n_groups, bits};
+  if constexpr (W::Team::kRows > 1)
+    grow_trees_alone(w, forest);
+  else
+    grow_trees_together(w, forest);
   w.team.sync();
   for_each(w.team, data.n_rows, [&](int row) {
     for (int k = 0; k < kForestTrees; ++k) {
-      const ForestTree tree(memory + k * each, data, n_groups, bits, kForestDepth);
+      const ForestTree tree = forest.tree(k, kForestDepth);
       if (tree.seen[row] == 0) add_prediction(data, tree, n_groups, row, sums, counts);
     }
   });

@@ -297,7 +297,7 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, Columns x) {
   note_array(w.team, "fourier_weights", weights, kFourierTerms);
   // Frequencies are at most kFourierTerms, phases below 10.
   constexpr float kNear = (kFarthestAngle - 10.0f) / kFourierTerms * 0.99f;
-  constexpr int kAtOnce = kRows < 16 ? kRows : 16;  // that a CPU's registers hold beside the rest
+  constexpr int kAtOnce = kRows < 8 ? kRows : 8;  // that a CPU's registers hold beside the rest
   for_cells<kAtOnce>(w.team, w.n_rows, x.n_columns, [&](int row, int c) {
     float* column = x.column(c) + row;
     float values[kAtOnce];

@@ -65,10 +65,22 @@ inline constexpr int kCentresAtOnce = W::Team::kRows == 1 ? 4 : 2;
 // Centres that are distinct random rows: (n_centres, columns), row by row.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void random_rows(W& w, Columns x, int n_centres, float* centres) {
+  constexpr int kColumns = 8;  // that a thread takes at once
   const Order order(w.draws, w.next_site(), w.n_fit);
-  for_each(w.team, n_centres, [&](int k) {
+  const int n_parts = (x.n_columns + kColumns - 1) / kColumns;
+  for_each(w.team, n_centres * n_parts, [&](int at) {
+    const int k = at / n_parts;
+    const int first = (at - k * n_parts) * kColumns;
     const int row = order(k);
-    for (int c = 0; c < x.n_columns; ++c) centres[k * x.n_columns + c] = x.column(c)[row];
+    float values[kColumns];
+    CAUSEWAY_UNROLL
+    for (int i = 0; i < kColumns; ++i) {
+      values[i] = first + i < x.n_columns ? x.column(first + i)[row] : 0.0f;
+    }
+    CAUSEWAY_UNROLL
+    for (int i = 0; i < kColumns; ++i) {
+      if (first + i < x.n_columns) centres[k * x.n_columns + first + i] = values[i];
+    }
   });
   w.team.sync();
 }

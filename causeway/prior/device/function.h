@@ -113,13 +113,10 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, Columns x, Columns out) {
   if (w.arena.failed) return;
   const std::uint32_t row_site = w.next_site();
   const std::uint32_t site = w.next_site();
-  for_each(w.team, n_centres, [&](int k) {
-    const auto at = static_cast<std::uint32_t>(k);
-    const int row = bounded(w.draws.bits(row_site, at).word[0], w.n_fit);
-    row_normals(w.draws, site, at, n_in + 1, [&](int i, float value) {
-      if (i < n_in) centres[k * n_in + i] = x.column(i)[row] + value;
-      if (i == n_in) log_widths[k] = spread * value;
-    });
+  normals_of_rows(w, site, n_centres, n_in + 1, [&](int k, int i, float value) {
+    const int row = bounded(w.draws.bits(row_site, static_cast<std::uint32_t>(k)).word[0], w.n_fit);
+    if (i < n_in) centres[k * n_in + i] = x.column(i)[row] + value;
+    if (i == n_in) log_widths[k] = spread * value;
   });
   w.team.sync();
   note(w.team, "p", p);

@@ -1,5 +1,5 @@
-// Random matrices of five kinds, and points of a random Gaussian mixture. A row of a matrix is one
-// thread's work.
+// Random matrices of five kinds, and points of a random Gaussian mixture. Matrices have few rows:
+// threads share their elements, by fours, but for sums along a row, which have an order.
 #pragma once
 
 #include "causeway/prior/device/activation.h"
@@ -23,11 +23,23 @@ CAUSEWAY_HOST_DEVICE void row_normals(const Draws& draws, std::uint32_t site, st
   }
 }
 
-CAUSEWAY_HOST_DEVICE void normalise_row(float* row, int n) {
-  float squares = 0.0f;
-  for (int i = 0; i < n; ++i) squares = elementary::fma(row[i], row[i], squares);
-  const float inverse = 1.0f / (1e-6f + elementary::square_root(squares));
-  for (int i = 0; i < n; ++i) row[i] *= inverse;
+// f(row, i, value) for the same numbers of some rows.
+template <class W, class F>
+CAUSEWAY_HOST_DEVICE void normals_of_rows(const W& w, std::uint32_t site, int n_rows, int n,
+                                          const F& f) {
+  const int n_fours = (n + 3) / 4;
+  for_each(w.team, n_rows * n_fours, [&](int at) {
+    const int row = at / n_fours;
+    const int four = at - row * n_fours;
+    float values[4];
+    normals_of(
+        w.draws.bits(site, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(four)),
+        values);
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      if (4 * four + k < n) f(row, 4 * four + k, values[k]);
+    }
+  });
 }
 
 // Many matrices of one kind: (batch, n, m), row-major.
@@ -42,15 +54,32 @@ struct MatrixShape {
   }
 };
 
+// f(element, value) for an element of every place and a standard normal number.
+template <class W, class F>
+CAUSEWAY_HOST_DEVICE void normals_of_matrix(const W& w, std::uint32_t site,
+                                            const MatrixShape& shape, float* out, const F& f) {
+  normals_of_rows(w, site, shape.n_rows(), shape.m, [&](int row, int i, float value) {
+    f(of_device(out)[static_cast<std::int64_t>(row) * shape.m + i], value);
+  });
+}
+
+// Makes the rows unit vectors.
+template <class W>
+CAUSEWAY_HOST_DEVICE void normalise_rows(const W& w, const MatrixShape& shape, float* out) {
+  for_each(w.team, shape.n_rows(), [&](int at) {
+    float* row = of_device(out + static_cast<std::int64_t>(at) * shape.m);
+    float squares = 0.0f;
+    for (int i = 0; i < shape.m; ++i) squares = elementary::fma(row[i], row[i], squares);
+    const float inverse = 1.0f / (1e-6f + elementary::square_root(squares));
+    for (int i = 0; i < shape.m; ++i) row[i] *= inverse;
+  });
+}
+
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void gaussian_matrix(W& w, const MatrixShape& shape, float* out) {
   const std::uint32_t site = w.next_site();
   note(w.team, "gaussian_site", site);
-  for_each(w.team, shape.n_rows(), [&](int row) {
-    float* to = out + static_cast<std::int64_t>(row) * shape.m;
-    row_normals(w.draws, site, static_cast<std::uint32_t>(row), shape.m,
-                [&](int i, float value) { to[i] = value; });
-  });
+  normals_of_matrix(w, site, shape, out, [](float& to, float value) { to = value; });
   w.team.sync();
 }
 
@@ -68,12 +97,9 @@ CAUSEWAY_HOST_DEVICE_CALL void weights_matrix(W& w, const MatrixShape& shape, fl
                  [&](int i) -> float& { return to[i]; });
   });
   w.team.sync();
-  for_each(w.team, shape.n_rows(), [&](int row) {
-    float* to = out + static_cast<std::int64_t>(row) * shape.m;
-    const auto at = static_cast<std::uint32_t>(row);
-    row_normals(w.draws, signs, at, shape.m, [&](int i, float value) { to[i] *= value; });
-    normalise_row(to, shape.m);
-  });
+  normals_of_matrix(w, signs, shape, out, [](float& to, float value) { to *= value; });
+  w.team.sync();
+  normalise_rows(w, shape, out);
   w.team.sync();
 }
 
@@ -95,6 +121,25 @@ CAUSEWAY_HOST_DEVICE_CALL void singular_values_matrix(W& w, const MatrixShape& s
   note(w.team, "u_site", u_site);
   note_array(w.team, "v", v, static_cast<std::int64_t>(shape.n_batch) * k * shape.m);
   note_array(w.team, "values", weights, static_cast<std::int64_t>(shape.n_batch) * k);
+  // Where there is room for U, threads share the elements, else the rows.
+  float* u = w.arena.spare(static_cast<std::int64_t>(shape.n_rows()) * k);
+  if (W::Team::kRows == 1 && u != nullptr) {
+    normals_of_rows(w, u_site, shape.n_rows(), k, [&](int row, int j, float value) {
+      u[static_cast<std::int64_t>(row) * k + j] = value * weights[row / shape.n * k + j];
+    });
+    w.team.sync();
+    for_each(w.team, static_cast<int>(shape.size()), [&](int at) {
+      const int row = at / shape.m;
+      const float* factors = of_device(u + static_cast<std::int64_t>(row) * k);
+      const float* from = of_device(v + static_cast<std::int64_t>(row / shape.n) * k * shape.m +
+                                    (at - row * shape.m));
+      float sum = 0.0f;
+      for (int j = 0; j < k; ++j, from += shape.m) sum = elementary::fma(factors[j], *from, sum);
+      out[at] = sum;
+    });
+    w.team.sync();
+    return;
+  }
   for_each(w.team, shape.n_rows(), [&](int row) {
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
     const int batch = row / shape.n;
@@ -125,7 +170,7 @@ CAUSEWAY_HOST_DEVICE_CALL void mixture_points(W& w, int n_points, float* out) {
   if (w.arena.failed) return;
   float log_scale, log_spread;
   normal_pair_f32(common.word[0], common.word[1], log_scale, log_spread);
-  for_each(w.team, n_centres, [&](int c) {
+  const auto draw_component = [&](int c) {
     float* centre = centres + c * kCentre;
     const auto at = static_cast<std::uint32_t>(c);
     float factor = 0.0f;
@@ -139,10 +184,12 @@ CAUSEWAY_HOST_DEVICE_CALL void mixture_points(W& w, int n_points, float* out) {
     for (int i = 0; i < kSize; ++i) {
       for (int j = 0; j < kSize; ++j) centre[kSize + i * kSize + j] *= widths[j] * factor;
     }
-    if (c != 0) return;
-    draw_weights(SoloLanes{}, w.draws, weight_site, 0, n_centres,
+  };
+  w.team.columns(2, [&](int part, const auto& lanes) {
+    if (part == 0) return lanes.each(n_centres, draw_component);
+    draw_weights(lanes, w.draws, weight_site, 0, n_centres,
                  [&](int i) -> float& { return cumulative[i]; });
-    for (int i = 1; i < n_centres; ++i) cumulative[i] += cumulative[i - 1];
+    for (int i = 1; lanes.leads() && i < n_centres; ++i) cumulative[i] += cumulative[i - 1];
   });
   w.team.sync();
   note(w.team, "point_site", point_site);
@@ -181,21 +228,23 @@ CAUSEWAY_HOST_DEVICE_CALL void kernel_matrix(W& w, const MatrixShape& shape, flo
   note(w.team, "kernel_site", site);
   note_array(w.team, "kernel_points", points,
              static_cast<std::int64_t>(shape.n_batch) * per_batch * 3);
-  for_each(w.team, shape.n_rows(), [&](int row) {
+  constexpr int kSigns = 128;                               // that one drawing gives
+  constexpr int kPiece = W::Team::kRows == 1 ? 4 : kSigns;  // of a row, to a thread
+  const int n_pieces = (shape.m + kPiece - 1) / kPiece;
+  for_each(w.team, shape.n_rows() * n_pieces, [&](int at) {
+    const int row = at / n_pieces;
+    const int first = (at - row * n_pieces) * kPiece;
     float* to = out + static_cast<std::int64_t>(row) * shape.m;
     const float* batch = points + static_cast<std::int64_t>(row / shape.n) * per_batch * 3;
     const float* own = batch + row % shape.n * 3;
-    Bits128 bits{};
-    for (int i = 0; i < shape.m; ++i) {
+    const Bits128 bits = w.draws.bits(site, static_cast<std::uint32_t>(row),
+                                      static_cast<std::uint32_t>(first / kSigns));
+    for (int i = first; i < first + kPiece && i < shape.m; ++i) {
       const float* other = batch + (shape.n + i) * 3;
       float squares = 0.0f;
       for (int j = 0; j < 3; ++j) {
         const float distance = own[j] - other[j];
         squares = elementary::fma(distance, distance, squares);
-      }
-      if (i % 128 == 0) {
-        bits = w.draws.bits(site, static_cast<std::uint32_t>(row),
-                            static_cast<std::uint32_t>(i / 128));
       }
       const float value = elementary::exp(-scale * elementary::square_root(squares));
       to[i] = (bits.word[i / 32 % 4] >> (i % 32) & 1u) != 0 ? value : -value;
@@ -210,12 +259,10 @@ CAUSEWAY_HOST_DEVICE_CALL void finish_matrix(W& w, const MatrixShape& shape, flo
                                              float* out) {
   const std::uint32_t site = w.next_site();
   note(w.team, "finish_site", site);
-  for_each(w.team, shape.n_rows(), [&](int row) {
-    float* to = out + static_cast<std::int64_t>(row) * shape.m;
-    row_normals(w.draws, site, static_cast<std::uint32_t>(row), shape.m,
-                [&](int i, float value) { to[i] = elementary::fma(noise, value, to[i]); });
-    normalise_row(to, shape.m);
-  });
+  normals_of_matrix(w, site, shape, out,
+                    [&](float& to, float value) { to = elementary::fma(noise, value, to); });
+  w.team.sync();
+  normalise_rows(w, shape, out);
   w.team.sync();
 }
 
@@ -281,11 +328,8 @@ CAUSEWAY_HOST_DEVICE_CALL void activation_matrix(W& w, const MatrixShape& shape,
   w.team.sync();
   const std::uint32_t site = w.next_site();
   note(w.team, "roughness_site", site);
-  for_each(w.team, shape.n_rows(), [&](int row) {
-    float* to = out + static_cast<std::int64_t>(row) * shape.m;
-    row_normals(w.draws, site, static_cast<std::uint32_t>(row), shape.m,
-                [&](int i, float value) { to[i] = elementary::fma(1e-3f, value, to[i]); });
-  });
+  normals_of_matrix(w, site, shape, out,
+                    [](float& to, float value) { to = elementary::fma(1e-3f, value, to); });
   w.team.sync();
 }
 

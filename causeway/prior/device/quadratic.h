@@ -82,12 +82,12 @@ CAUSEWAY_HOST_DEVICE_CALL void quadratic_function(W& w, Columns x, Columns out) 
   if (w.arena.failed) return;
   for (int i = 0; W::Team::kTraces && i < n_used; ++i) note(w.team, "used", used(i));
   note_array(w.team, "tensor", tensor, shape.size());
-  for_each(w.team, out.n_columns, [&](int o) {
-    const float* of = tensor + static_cast<std::int64_t>(o) * n * n;
-    float* to = folded + static_cast<std::int64_t>(o) * n_products;
-    for (int i = 0; i < n; ++i) {
-      for (int j = i; j < n; ++j) *to++ = i == j ? of[i * n + j] : of[i * n + j] + of[j * n + i];
-    }
+  for_each(w.team, out.n_columns * n, [&](int at) {
+    const int o = at / n;
+    const int i = at - o * n;
+    const float* of = of_device(tensor + static_cast<std::int64_t>(o) * n * n);
+    float* to = folded + static_cast<std::int64_t>(o) * n_products + i * n - i * (i - 1) / 2 - i;
+    for (int j = i; j < n; ++j) to[j] = i == j ? of[i * n + j] : of[i * n + j] + of[j * n + i];
   });
   w.team.sync();
   if constexpr (W::Team::kRows == 1)

@@ -40,15 +40,29 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
     draw_weights(lanes, w.draws, weight_site, 0, n_in, [&](int i) -> float& { return weights[i]; });
   });
   const std::uint32_t direction_site = w.next_site();
+  for_each(w.team, kFrequencies * ((n_in + 3) / 4), [&](int at) {
+    const int f = at % kFrequencies;
+    const int four = at / kFrequencies;
+    float values[4];
+    normals_of(w.draws.bits(direction_site, static_cast<std::uint32_t>(f),
+                            static_cast<std::uint32_t>(four)),
+               values);
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < 4; ++k) {
+      if (4 * four + k < n_in) directions[(4 * four + k) * kFrequencies + f] = values[k];
+    }
+  });
+  w.team.sync();
   for_each(w.team, kFrequencies, [&](int f) {
-    const auto at = static_cast<std::uint32_t>(f);
+    float* direction = of_device(directions + f);
     float squares = 0.0f;
-    row_normals(w.draws, direction_site, at, n_in, [&](int i, float value) {
-      directions[i * kFrequencies + f] = value;
+    for (int i = 0; i < n_in; ++i) {
+      const float value = direction[i * kFrequencies];
       squares = elementary::fma(value, value, squares);
-    });
-    const float factor = scale * radius(at, 1) / (elementary::square_root(squares) + 1e-30f);
-    for (int i = 0; i < n_in; ++i) directions[i * kFrequencies + f] *= factor;
+    }
+    const float factor = scale * radius(static_cast<std::uint32_t>(f), 1) /
+                         (elementary::square_root(squares) + 1e-30f);
+    for (int i = 0; i < n_in; ++i) direction[i * kFrequencies] *= factor;
   });
   w.team.sync();
   note(w.team, "gp_scale", scale);

@@ -25,6 +25,10 @@ struct Arena {
     used += rounded;
     return of_device(memory);
   }
+  // What would be taken next, for a moment's use; nullptr where there is not as much.
+  CAUSEWAY_HOST_DEVICE float* spare(std::int64_t count) const {
+    return count <= capacity - used ? base + used : nullptr;
+  }
 };
 
 // Columns of rows, one after the other.

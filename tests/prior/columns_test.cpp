@@ -67,8 +67,9 @@ TEST(PriorColumns, ManyMultiplyAsOneDoes) {
         };
         in_turn([&](auto& w) { turn_factors(w, m.data(), kIn, n_out, pitch, turned.data()); });
         in_turn([&](auto& w) {
-          multiply_by_many(w, kIn, PlainInputs{from}, turned.data(), pitch,
-                           {by_many.data(), n_out, stride});
+          sum_by_many(w, {by_many.data(), n_out, stride}, [&](const auto& rows, int o, auto& sum) {
+            add_columns(from, rows, turned.data() + o, pitch, sum);
+          });
         });
         for (int c = 0; c < n_out; ++c) {
           for (int row = 0; row < n_rows; ++row) {

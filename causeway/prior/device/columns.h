@@ -48,7 +48,7 @@ CAUSEWAY_HOST_DEVICE void load_tile(const float* from, float (&values)[kTile]) {
 #endif
 }
 
-// Factors (n_in, pitch) for multiply_tiles from m (out columns, n_in).
+// Factors (n_in, pitch), a tile side by side, from m (out columns, n_in).
 template <class W>
 CAUSEWAY_HOST_DEVICE void turn_factors(const W& w, const float* m, int n_in, int n_out, int pitch,
                                        float* turned) {
@@ -60,58 +60,53 @@ CAUSEWAY_HOST_DEVICE void turn_factors(const W& w, const float* m, int n_in, int
   w.team.sync();
 }
 
-// Columns as inputs of multiply_tiles.
-struct PlainInputs {
-  Columns x;
-
-  template <int kEach>
-  struct Walk {
-    const float* column;
-    int stride;
-
-    CAUSEWAY_HOST_DEVICE void next(const int (&rows)[kEach], float (&values)[kEach]) {
-      CAUSEWAY_UNROLL
-      for (int b = 0; b < kEach; ++b) values[b] = of_device(column)[rows[b]];
-      column += stride;
-    }
-  };
-  template <int kEach>
-  CAUSEWAY_HOST_DEVICE Walk<kEach> walk() const {
-    return {x.data, x.stride};
-  }
-};
-
 CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) / kTile * kTile; }
 
-// Adds kMany inputs to the sums of multiply_tiles; all are there before the first is used.
-template <int kMany, int kEach, class Walk>
-CAUSEWAY_HOST_DEVICE void add_inputs(Walk& walk, const int (&rows)[kEach], int pitch,
-                                     const float*& from, float (&sum)[kEach][kTile]) {
-  float values[kMany][kEach];
+// Adds what one input has in some rows, times its factors of kTile outputs.
+template <int kEach>
+CAUSEWAY_HOST_DEVICE void add_input(const float (&values)[kEach], const float* from,
+                                    float (&sum)[kEach][kTile]) {
+  float factors[kTile];
+  load_tile(from, factors);
   CAUSEWAY_UNROLL
-  for (int u = 0; u < kMany; ++u) walk.next(rows, values[u]);
-  CAUSEWAY_UNROLL
-  for (int u = 0; u < kMany; ++u) {
-    float factors[kTile];
-    load_tile(from, factors);
-    from += pitch;
+  for (int b = 0; b < kEach; ++b) {
     CAUSEWAY_UNROLL
-    for (int b = 0; b < kEach; ++b) {
-      CAUSEWAY_UNROLL
-      for (int k = 0; k < kTile; ++k) {
-        sum[b][k] = elementary::fma(values[u][b], factors[k], sum[b][k]);
-      }
-    }
+    for (int k = 0; k < kTile; ++k) sum[b][k] = elementary::fma(values[b], factors[k], sum[b][k]);
   }
 }
 
-// A thread of many takes kEach rows and kTile outputs, whose factors lie side by side in `turned`,
-// of n_in inputs that a walk over `source` gives in order. Where rows are few, threads share their
-// outputs.
-template <int kEach, class W, class Source>
-CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, const float* turned,
-                                         int pitch, Columns out) {
+template <int kEach>
+CAUSEWAY_HOST_DEVICE void load_rows(const float* column, const int (&rows)[kEach],
+                                    float (&values)[kEach]) {
+  CAUSEWAY_UNROLL
+  for (int b = 0; b < kEach; ++b) values[b] = of_device(column)[rows[b]];
+}
+
+// Adds all columns; four are there before the first is used.
+template <int kEach>
+CAUSEWAY_HOST_DEVICE void add_columns(Columns x, const int (&rows)[kEach], const float* from,
+                                      int pitch, float (&sum)[kEach][kTile]) {
   constexpr int kAhead = 4;
+  const float* column = x.data;
+  int i = 0;
+  for (; i + kAhead <= x.n_columns; i += kAhead) {
+    float values[kAhead][kEach];
+    CAUSEWAY_UNROLL
+    for (int u = 0; u < kAhead; ++u, column += x.stride) load_rows(column, rows, values[u]);
+    CAUSEWAY_UNROLL
+    for (int u = 0; u < kAhead; ++u, from += pitch) add_input(values[u], from, sum);
+  }
+  for (; i < x.n_columns; ++i, column += x.stride, from += pitch) {
+    float values[kEach];
+    load_rows(column, rows, values);
+    add_input(values, from, sum);
+  }
+}
+
+// A thread of many takes kEach rows and kTile outputs at a time, for whose sums add(rows, first
+// output, sums) cares. Where rows are few, threads share their outputs.
+template <int kEach, class W, class Add>
+CAUSEWAY_HOST_DEVICE void sum_tiles(W& w, Columns out, const Add& add) {
   const int padded = padded_rows(w.n_rows);
   const int step = padded < w.team.size() ? padded : w.team.size();
   const int n_parts = w.team.size() / step;
@@ -124,11 +119,7 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, c
     for (int b = 0; b < kEach; ++b) rows[b] = first + b * step < last ? first + b * step : last;
     for (int o = part * kTile; o < out.n_columns; o += n_parts * kTile) {
       float sum[kEach][kTile] = {};
-      const float* from = turned + o;
-      auto walk = source.template walk<kEach>();
-      int i = 0;
-      for (; i + kAhead <= n_in; i += kAhead) add_inputs<kAhead>(walk, rows, pitch, from, sum);
-      for (; i < n_in; ++i) add_inputs<1>(walk, rows, pitch, from, sum);
+      add(rows, o, sum);
       CAUSEWAY_UNROLL
       for (int b = 0; b < kEach; ++b) {
         if (first + b * step > last) continue;
@@ -142,16 +133,15 @@ CAUSEWAY_HOST_DEVICE void multiply_tiles(W& w, int n_in, const Source& source, c
 }
 
 // With as many rows a thread as there are, up to four.
-template <class W, class Source>
-CAUSEWAY_HOST_DEVICE void multiply_by_many(W& w, int n_in, const Source& source,
-                                           const float* turned, int pitch, Columns out) {
+template <class W, class Add>
+CAUSEWAY_HOST_DEVICE void sum_by_many(W& w, Columns out, const Add& add) {
   const int each = (w.n_rows + w.team.size() - 1) / w.team.size();
   if (each >= 3)
-    multiply_tiles<4>(w, n_in, source, turned, pitch, out);
+    sum_tiles<4>(w, out, add);
   else if (each == 2)
-    multiply_tiles<2>(w, n_in, source, turned, pitch, out);
+    sum_tiles<2>(w, out, add);
   else
-    multiply_tiles<1>(w, n_in, source, turned, pitch, out);
+    sum_tiles<1>(w, out, add);
 }
 
 // out = x m^T, with m of (out columns, x columns), row by row: each element one chain of fused
@@ -167,7 +157,9 @@ CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, Columns x, const float* m, Columns
     multiply_blocks(w, x, m, out);
   } else {
     turn_factors(w, m, n_in, out.n_columns, pitch, turned);
-    multiply_by_many(w, n_in, PlainInputs{x}, turned, pitch, out);
+    sum_by_many(w, out, [&](const auto& rows, int o, auto& sum) {
+      add_columns(x, rows, turned + o, pitch, sum);
+    });
   }
   w.team.sync();
 }

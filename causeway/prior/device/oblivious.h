@@ -7,6 +7,27 @@
 
 namespace causeway::prior {
 
+// Leaves of some trees, `stride` numbers apart, each (outputs, leaves), as (leaves, outputs) with
+// room for a multiple of kTile outputs: a thread of many then finds what a leaf says in one place.
+// nullptr where there is no memory for it, or where it would not help.
+template <class W>
+CAUSEWAY_HOST_DEVICE const float* turn_leaves(const W& w, const float* leaves, std::int64_t stride,
+                                              int n_trees, int n_leaves, int n_out) {
+  const int pitch = tiled(n_out);
+  const std::int64_t size = static_cast<std::int64_t>(n_trees) * n_leaves * pitch;
+  float* turned = w.arena.spare(size);
+  if (W::Team::kRows > 1 || n_out < 3 || turned == nullptr) return nullptr;
+  for_each(w.team, n_trees * pitch * n_leaves, [&](int at) {
+    const int leaf = at % n_leaves;
+    const int o = at / n_leaves % pitch;
+    const int tree = at / n_leaves / pitch;
+    turned[static_cast<std::int64_t>(tree * n_leaves + leaf) * pitch + o] =
+        o < n_out ? leaves[tree * stride + o * n_leaves + leaf] : 0.0f;
+  });
+  w.team.sync();
+  return turned;
+}
+
 // Oblivious trees: every level of a tree splits all of it by one column. Columns are chosen by how
 // far they spread, thresholds are values of random rows, leaves are normal, trees are averaged.
 template <class W>
@@ -52,6 +73,7 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, Columns x, Columns out) {
     thresholds[s] = x.column(low)[bounded(bits.word[1], w.n_fit)];
   });
   const int n_out = out.n_columns;
+  const int pitch = tiled(n_out);
   int chunk = kMostLeaves / (n_leaves * n_out);
   chunk = chunk < 1 ? 1 : (chunk > n_trees ? n_trees : chunk);
   const std::int64_t per_tree = static_cast<std::int64_t>(n_leaves) * n_out;
@@ -73,6 +95,7 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, Columns x, Columns out) {
     for (int t = 0; t < here; ++t) {
       note_array(w.team, "leaves", leaves + t * blocks_per_tree * 64, per_tree);
     }
+    const float* turned = turn_leaves(w, leaves, blocks_per_tree * 64, here, n_leaves, n_out);
     // Which leaf of each tree a row is in, then what the leaves say, a few outputs at a time.
     for_rows(w.team, w.n_rows, [&](int row) {
       for (int t = 0; t < here; ++t) {
@@ -93,10 +116,21 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, Columns x, Columns out) {
           if (k >= outs || tree == 0) continue;
           for (int b = 0; b < kRows; ++b) sum[k][b] = out.column(o + k)[row + b];
         }
+        int t = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-        for (int t = 0; t < here; ++t) {
+        for (; kRows == 1 && turned != nullptr && t < here; ++t) {
+          const int leaf = t * n_leaves + places[t * w.stride + row];
+          float values[kTile];
+          load_tile(turned + static_cast<std::int64_t>(leaf) * pitch + o, values);
+          CAUSEWAY_UNROLL
+          for (int k = 0; k < kOuts; ++k) sum[k][0] += values[k];
+        }
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+        for (; t < here; ++t) {
           const std::int32_t* leaf = places + t * w.stride + row;
           const float* of =
               leaves + t * static_cast<std::int64_t>(blocks_per_tree) * 64 + o * n_leaves;

@@ -7,38 +7,31 @@ namespace causeway::prior {
 
 inline constexpr int kQuadraticInputs = 20;
 
-// x_i x_j for all i <= j, one after the other, a constant 1 being the last x; as inputs of
-// multiply_tiles.
+// Adds x_i x_j for all i <= j, one after the other, a constant 1 being the last x.
 template <int kEach>
-struct ProductWalk {
-  Columns x;
-  const float* column;  // j's
-  int i = 0;
-  int j = 0;
-  float first[kEach] = {};
-
-  CAUSEWAY_HOST_DEVICE void next(const int (&rows)[kEach], float (&values)[kEach]) {
-    CAUSEWAY_UNROLL
-    for (int b = 0; b < kEach; ++b) {
-      const float value = j < x.n_columns ? of_device(column)[rows[b]] : 1.0f;
-      if (j == i) first[b] = value;
-      values[b] = j < x.n_columns ? first[b] * value : first[b];
+CAUSEWAY_HOST_DEVICE void add_products(Columns x, const int (&rows)[kEach], const float* from,
+                                       int pitch, float (&sum)[kEach][kTile]) {
+  float one[kEach];
+  for (int i = 0; i < x.n_columns; ++i) {
+    const float* column = x.data + static_cast<std::int64_t>(i) * x.stride;
+    load_rows(column, rows, one);
+#if defined(__CUDA_ARCH__)
+#pragma unroll 4
+#endif
+    for (int j = i; j < x.n_columns; ++j, column += x.stride, from += pitch) {
+      float values[kEach];
+      load_rows(column, rows, values);
+      CAUSEWAY_UNROLL
+      for (int b = 0; b < kEach; ++b) values[b] = one[b] * values[b];
+      add_input(values, from, sum);
     }
-    column += x.stride;
-    if (++j <= x.n_columns) return;
-    j = ++i;
-    column = x.column(i);
+    add_input(one, from, sum);
+    from += pitch;
   }
-};
-
-struct Products {
-  Columns x;
-
-  template <int kEach>
-  CAUSEWAY_HOST_DEVICE ProductWalk<kEach> walk() const {
-    return {x, x.data};
-  }
-};
+  CAUSEWAY_UNROLL
+  for (int b = 0; b < kEach; ++b) one[b] = 1.0f;
+  add_input(one, from, sum);
+}
 
 // The products of quadratic_function with their factors, by many: none is stored. Columns that are
 // not side by side are copied to the memory that was taken for the products.
@@ -58,7 +51,9 @@ CAUSEWAY_HOST_DEVICE void multiply_products(W& w, Columns x, const Used& used, i
     }
   }
   turn_factors(w, folded, products.n_columns, out.n_columns, pitch, turned);
-  multiply_by_many(w, products.n_columns, Products{inputs}, turned, pitch, out);
+  sum_by_many(w, out, [&](const auto& rows, int o, auto& sum) {
+    add_products(inputs, rows, turned + o, pitch, sum);
+  });
   w.team.sync();
 }
 

@@ -1,5 +1,5 @@
-// One tree of the forest: its sample, its entries as they are moved apart, its leaves. All of it is
-// the work of 32 lanes, which never wait for others.
+// One tree of the forest: its sample, its entries as they are moved apart, its leaves; the work of
+// 32 lanes.
 #pragma once
 
 #include "causeway/prior/device/workspace.h"

@@ -56,8 +56,11 @@ CAUSEWAY_HOST_DEVICE void grow_trees_alone(const W& w, const Forest& forest) {
   });
 }
 
-// Many threads grow all trees level by level: the features of all are theirs alike, so that none
-// waits; a tree's entries are moved by the same 32 lanes all along.
+inline constexpr int kForestThreads = 512;  // as many as a team may have to keep busy
+
+// Many threads grow all trees level by level: the features of all are theirs alike, of few features
+// parts of the nodes each, so that none waits; a tree's entries are moved by the same 32 lanes all
+// along.
 template <class W>
 CAUSEWAY_HOST_DEVICE void grow_trees_together(const W& w, const Forest& forest) {
   const ForestData data = forest.data;
@@ -67,15 +70,19 @@ CAUSEWAY_HOST_DEVICE void grow_trees_together(const W& w, const Forest& forest) 
   });
   for (int level = 0; level < kForestDepth; ++level) {
     w.team.sync();
-    for_each(w.team, kForestTrees * data.n_features, [&](int at) {
-      const int k = at / data.n_features;
-      const int feature = at - k * data.n_features;
+    const int most_parts = kForestThreads / (kForestTrees * data.n_features);
+    const int n_parts = most_parts < 1 ? 1 : (most_parts < 1 << level ? most_parts : 1 << level);
+    for_each(w.team, kForestTrees * n_parts * data.n_features, [&](int at) {
+      const int unit = at / data.n_features;
+      const int feature = at - unit * data.n_features;
+      const int k = unit / n_parts;
       const ForestTree tree = forest.tree(k, level);
-      draw_thresholds(w, data, tree, forest.split_site(k), level, bits, feature);
+      const NodeRange range = range_of(data, tree, level, bits, unit - k * n_parts, n_parts);
+      draw_thresholds(w, data, tree, forest.split_site(k), level, bits, feature, range);
       if (data.n_classes > 0)
-        score_classes(w, data, tree, bits, feature);
+        score_classes(w, data, tree, bits, feature, range);
       else
-        score_numbers(w, data, tree, bits, feature);
+        score_numbers(w, data, tree, bits, feature, range);
     });
     w.team.sync();
     w.team.columns(kForestTrees, [&](int k, const auto& lanes) {

@@ -119,17 +119,58 @@ CAUSEWAY_HOST_DEVICE void load_words(const std::int32_t* from, int (&words)[kCou
   }
 }
 
-// one(cell, row, value) for every entry in order; of many at a time, unless all(first cell, last
-// cell, values) says that it has seen to them, as it can where they are of one cell.
+// Some nodes of a level that lie side by side, and their entries: what a lane walks over.
+struct NodeRange {
+  int first_node;
+  int end_node;
+  int begin;
+  int end;
+};
+
+// Part `part` of n_parts, which have about as many entries each: a node belongs to the part in
+// which it begins.
+CAUSEWAY_HOST_DEVICE NodeRange range_of(const ForestData& data, const ForestTree& tree, int level,
+                                        int bits, int part, int n_parts) {
+  const auto first_from = [&](int entry) {
+    int low = 0;
+    int high = 1 << level;
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      if (begin_of(tree, middle << bits) < entry)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
+  };
+  NodeRange range{};
+  range.first_node = part == 0 ? 0 : first_from(part * data.n_rows / n_parts);
+  range.end_node =
+      part + 1 == n_parts ? 1 << level : first_from((part + 1) * data.n_rows / n_parts);
+  range.begin = begin_of(tree, range.first_node << bits);
+  range.end = begin_of(tree, range.end_node << bits);
+  return range;
+}
+
+// one(cell, row, value) for every entry of a range in order; of many at a time, unless all(first
+// cell, last cell, values) says that it has seen to them, as it can where they are of one cell.
 template <class All, class One>
 CAUSEWAY_HOST_DEVICE void walk_entries(ForestData data, ForestTree tree, int feature,
-                                       const All& all, const One& one) {
+                                       const NodeRange& range, const All& all, const One& one) {
   const float* x = of_device(data.x + feature);
   const auto value_of = [&](int row) {
     return x[static_cast<std::int64_t>(row) * data.row_stride];
   };
-  int first = 0;
-  for (; first + kTogether <= data.n_rows; first += kTogether) {
+  const auto walk = [&](int first, int end) {
+    for (; first < end; ++first) {
+      const int row = tree.rows[first];
+      one(tree.cell[first], row, value_of(row));
+    }
+  };
+  const int aligned = (range.begin + kFew - 1) / kFew * kFew;
+  int first = aligned < range.end ? aligned : range.end;
+  walk(range.begin, first);
+  for (; first + kTogether <= range.end; first += kTogether) {
     const int first_cell = tree.cell[first];
     const int last_cell = tree.cell[first + kTogether - 1];
     {
@@ -152,20 +193,19 @@ CAUSEWAY_HOST_DEVICE void walk_entries(ForestData data, ForestTree tree, int fea
       for (int k = 0; k < kFew; ++k) one(cells[k], rows[k], values[k]);
     }
   }
-  for (; first < data.n_rows; ++first) {
-    const int row = tree.rows[first];
-    one(tree.cell[first], row, value_of(row));
-  }
+  walk(first, range.end);
 }
 
-// Candidates of one feature for every node of a level; the scores of nodes without one stay -1.
+// Candidates of one feature for some nodes of a level; the scores of nodes without one stay -1.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, ForestTree tree,
-                                               std::uint32_t site, int level, int bits,
-                                               int feature) {
+                                               std::uint32_t site, int level, int bits, int feature,
+                                               NodeRange range) {
   tree.promise();
   const int n_nodes = 1 << level;
-  for (int node = 0; node < n_nodes; ++node) tree.best[node * data.n_features + feature] = -1.0f;
+  for (int node = range.first_node; node < range.end_node; ++node) {
+    tree.best[node * data.n_features + feature] = -1.0f;
+  }
   int node = -1;
   float low = 3.4e38f;
   float high = -3.4e38f;
@@ -188,7 +228,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, Fore
     for (int k = 0; k < kTogether; ++k) see(values[k]);
     return true;
   };
-  walk_entries(data, tree, feature, all, [&](int cell, int, float value) {
+  walk_entries(data, tree, feature, range, all, [&](int cell, int, float value) {
     if (cell >> bits != node) {
       end_node();
       node = cell >> bits;
@@ -203,7 +243,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, Fore
 // The scores of the candidates of classes.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTree tree, int bits,
-                                             int feature) {
+                                             int feature, NodeRange range) {
   tree.promise();
   int cell = -1;
   int at = 0;
@@ -236,7 +276,7 @@ CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTr
     here += kTogether;
     return true;
   };
-  walk_entries(data, tree, feature, all, [&](int next, int, float value) {
+  walk_entries(data, tree, feature, range, all, [&](int next, int, float value) {
     if (next != cell) {
       end_cell();
       if (cell < 0 || next >> bits != cell >> bits) {
@@ -261,7 +301,7 @@ CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTr
 // The same of numbers.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void score_numbers(const W&, ForestData data, ForestTree tree, int bits,
-                                             int feature) {
+                                             int feature, NodeRange range) {
   tree.promise();
   int node = -1;
   int at = 0;
@@ -279,7 +319,7 @@ CAUSEWAY_HOST_DEVICE_CALL void score_numbers(const W&, ForestData data, ForestTr
         n_left > 0 && n_left < n ? split_score(l * l, r * r, n_left, n - n_left) : -1.0f;
   };
   const auto none = [](int, int, const auto&) { return false; };
-  walk_entries(data, tree, feature, none, [&](int cell, int row, float value) {
+  walk_entries(data, tree, feature, range, none, [&](int cell, int row, float value) {
     if (cell >> bits != node) {
       end_node();
       node = cell >> bits;

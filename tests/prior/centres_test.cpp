@@ -65,20 +65,23 @@ void expect_nearest(const Case& of, const Draw& draw, const char* what) {
   for (float& value : drawn.x) value = draw();
   for (float& value : drawn.centres) value = draw();
   const std::vector<int> expected = by_taking_all(of, drawn);
-  std::vector<float> arena(static_cast<std::size_t>((of.n_centres + 4) * of.n_columns + 16));
-  std::vector<int> by_one(kRows, -1);
-  std::vector<int> by_many(kRows, -1);
-  find(Solo{}, of, drawn, arena, by_one);
-  Common common;
-  std::vector<std::thread> threads;
-  for (int member = 0; member < kMembers; ++member) {
-    threads.emplace_back([&, member] { find(Crew{&common, member}, of, drawn, arena, by_many); });
+  for (const int to_spare : {0, of.n_centres * kStride}) {
+    std::vector<float> arena(
+        static_cast<std::size_t>((of.n_centres + 4) * of.n_columns + 16 + to_spare));
+    std::vector<int> by_one(kRows, -1);
+    std::vector<int> by_many(kRows, -1);
+    find(Solo{}, of, drawn, arena, by_one);
+    Common common;
+    std::vector<std::thread> threads;
+    for (int member = 0; member < kMembers; ++member) {
+      threads.emplace_back([&, member] { find(Crew{&common, member}, of, drawn, arena, by_many); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_EQ(by_one, expected) << what << ": " << of.n_centres << " centres, " << of.n_columns
+                                << " columns, p " << of.p;
+    ASSERT_EQ(by_many, expected) << what << ": " << of.n_centres << " centres, " << of.n_columns
+                                 << " columns, p " << of.p << ", " << to_spare << " to spare";
   }
-  for (std::thread& thread : threads) thread.join();
-  ASSERT_EQ(by_one, expected) << what << ": " << of.n_centres << " centres, " << of.n_columns
-                              << " columns, p " << of.p;
-  ASSERT_EQ(by_many, expected) << what << ": " << of.n_centres << " centres, " << of.n_columns
-                               << " columns, p " << of.p;
 }
 
 TEST(PriorCentres, ScreeningFindsWhatTakingAllFinds) {

@@ -1,8 +1,8 @@
 // The parts a prior is made of, each alone, for tests: what a mechanism makes of given rows, and
 // what it drew for that. Not part of the package's interface.
+#include "python/prior_parts.h"
+
 #include "causeway/prior/device/dataset.h"
-#include "python/bind.h"
-#include "python/casters.h"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -20,10 +20,6 @@ namespace {
 using namespace prior;  // NOLINT: this file is about nothing else
 
 using Choices = std::map<int, int>;  // by the number of a Choice: the category it must take
-
-Tensor tensor_of(const std::vector<float>& values, const Shape& shape) {
-  return Tensor::from<float>(values, shape);
-}
 
 // Keeps what a run tells, in order: (name, number) and (name, tensor).
 class Recorder : public Trace {
@@ -90,6 +86,12 @@ class Stage {
 int rows_of(const Tensor& x) { return static_cast<int>(x.shape()[0]); }
 
 void bind_mechanisms(nb::module_& module) {
+  module.def("bulk_normals", [](std::uint64_t seed, std::uint32_t site, int count) {
+    Stage stage(seed, 32);
+    float* out = take_normals(stage.w, count);
+    fill_normals(stage.w, site, out, count);
+    return tensor_of(std::vector<float>(out, out + count), {count});
+  });
   module.def("function",
              [](const Tensor& x, int n_out, std::uint64_t seed, const Choices& choices) {
                Stage stage(seed, rows_of(x), choices);
@@ -232,191 +234,10 @@ void bind_columns(nb::module_& module) {
   });
 }
 
-// The first `count` numbers of f(draws of dataset i, i).
-template <class F>
-Tensor over_datasets(std::uint64_t seed, int count, const F& f) {
-  std::vector<float> values;
-  for (int i = 0; i < count; ++i) {
-    values.push_back(f(Draws::of(seed, static_cast<std::uint64_t>(i))));
-  }
-  return tensor_of(values, {count});
-}
-
-void bind_draws(nb::module_& module) {
-  // Words of Philox of one site: (count, 4), as numbers of 64 bits.
-  module.def("bits", [](std::uint64_t seed, std::uint32_t site, int count, std::uint32_t b) {
-    const Draws draws = Draws::of(seed, 0);
-    std::vector<std::int64_t> words;
-    for (int a = 0; a < count; ++a) {
-      const Bits128 bits = draws.bits(site, static_cast<std::uint32_t>(a), b);
-      words.insert(words.end(), bits.word, bits.word + 4);
-    }
-    return Tensor::from<std::int64_t>(words, {count, 4});
-  });
-  // (rows, n): element i of a row from counter (row, i / 4) of a site.
-  module.def("row_normals", [](std::uint64_t seed, std::uint32_t site, int rows, int n) {
-    const Draws draws = Draws::of(seed, 0);
-    std::vector<float> values;
-    for (int row = 0; row < rows; ++row) {
-      row_normals(draws, site, static_cast<std::uint32_t>(row), n,
-                  [&](int, float value) { values.push_back(value); });
-    }
-    return tensor_of(values, {rows, n});
-  });
-  module.def("bulk_normals", [](std::uint64_t seed, std::uint32_t site, int count) {
-    Stage stage(seed, 32);
-    float* out = take_normals(stage.w, count);
-    fill_normals(stage.w, site, out, count);
-    return tensor_of(std::vector<float>(out, out + count), {count});
-  });
-  module.def("log_gammas", [](float shape, std::uint64_t seed, int count) {
-    return over_datasets(seed, count, [&](const Draws& d) { return d.log_gamma(shape, 0, 0); });
-  });
-  module.def("betas", [](float a, float b, std::uint64_t seed, int count) {
-    return over_datasets(seed, count, [&](const Draws& d) { return d.beta(a, b, 0, 0); });
-  });
-  module.def("cauchys", [](std::uint64_t seed, int count) {
-    return over_datasets(seed, count, [](const Draws& d) {
-      return PlanDraws{d, 0, nullptr}.cauchy();
-    });
-  });
-  // Of every dataset one.
-  module.def("integers", [](int name, int low, int high, bool logarithmic, bool correlated,
-                            bool mass_at_ends, std::uint64_t seed, int count) {
-    return over_datasets(seed, count, [&](const Draws& draws) {
-      PlanDraws d{draws, 0, nullptr};
-      return static_cast<float>(integer(d, static_cast<prior::Number>(name), low, high, logarithmic,
-                                        correlated ? Mode::correlated : Mode::independent,
-                                        mass_at_ends));
-    });
-  });
-  // `count` of one dataset, or of its law.
-  module.def("numbers", [](int name, float low, float high, bool logarithmic, bool mass_at_ends,
-                           bool correlated, std::uint64_t seed, std::uint32_t site, int count) {
-    const Draws draws = Draws::of(seed, 0);
-    std::vector<float> values;
-    for (int at = 0; at < count; ++at) {
-      values.push_back(number_at(
-          draws, static_cast<prior::Number>(name), {low, high, logarithmic, mass_at_ends},
-          correlated ? Mode::correlated : Mode::independent, site, static_cast<std::uint32_t>(at)));
-    }
-    return tensor_of(values, {count});
-  });
-  module.def("law", [](int name, std::uint64_t seed, std::uint64_t index) {
-    const Law law = law_of(Draws::of(seed, index), static_cast<prior::Number>(name));
-    return nb::make_tuple(law.a, law.b);
-  });
-  module.def("weights", [](std::uint64_t seed, std::uint32_t site, int rows, int n) {
-    const Draws draws = Draws::of(seed, 0);
-    std::vector<float> values(static_cast<std::size_t>(rows) * n);
-    for (int row = 0; row < rows; ++row) {
-      draw_weights(SoloLanes{}, draws, site, static_cast<std::uint32_t>(row), n,
-                   [&](int i) -> float& { return values[static_cast<std::size_t>(row * n + i)]; });
-    }
-    return tensor_of(values, {rows, n});
-  });
-  // The weights of a choice's categories, added up, of each dataset: (count, categories).
-  module.def("choice_weights", [](int choice, std::uint64_t seed, int count) {
-    const int n = categories_of(static_cast<Choice>(choice));
-    std::vector<float> values;
-    for (int i = 0; i < count; ++i) {
-      Workspace<Solo> w{Solo{}, Draws::of(seed, static_cast<std::uint64_t>(i)), {}};
-      ChoiceTable table{};
-      draw_choices(w, false, table);
-      const float* row = table.cumulative[choice];
-      values.insert(values.end(), row, row + n);
-    }
-    return tensor_of(values, {count, n});
-  });
-  module.def("order", [](std::uint64_t seed, std::uint32_t site, int n) {
-    const Order order(Draws::of(seed, 0), site, n);
-    std::vector<int> places;
-    for (int i = 0; i < n; ++i) places.push_back(order(i));
-    return places;
-  });
-}
-
-nb::dict plan_of(std::uint64_t seed, std::uint64_t index, int n_features, int n_classes,
-                 int min_nodes, int max_nodes, float edge_offset, int max_categories, bool even,
-                 bool few_categories, bool connected) {
-  GraphOptions options;
-  options.min_nodes = min_nodes;
-  options.max_nodes = max_nodes;
-  options.edge_offset = edge_offset;
-  options.max_categories = max_categories;
-  options.even_choices = even;
-  options.few_categories = few_categories;
-  options.connected = connected;
-  const auto plan = std::make_unique<GraphPlan>();
-  Workspace<Solo> w{Solo{}, Draws::of(seed, index), {}};
-  draw_plan(w, options, n_features, n_classes, *plan);
-  nb::dict result;
-  nb::list parents;
-  nb::list widths;
-  for (int node = 0; node < plan->n_nodes; ++node) {
-    parents.append(plan->parents[node]);
-    widths.append(static_cast<int>(plan->latent_width[node]));
-  }
-  nb::list columns;
-  for (int c = 0; c <= n_features; ++c) {
-    const ColumnPlan& column = plan->columns[c];
-    columns.append(
-        nb::make_tuple(static_cast<int>(column.node), static_cast<int>(column.n_categories),
-                       static_cast<int>(column.width), static_cast<int>(column.converter)));
-  }
-  result["parents"] = parents;
-  result["latent_widths"] = widths;
-  result["columns"] = columns;
-  result["needed"] = plan->needed;
-  return result;
-}
-
 MlpPlan plan_with_kind(int kind) {
   MlpPlan plan{};
   for (int k = 0; k < 2 * kMlpKinds; ++k) plan.kinds[k] = k < kind ? 0.0f : 1.0f;
   return plan;
-}
-
-nb::dict mlp_plan_of(std::uint64_t seed, std::uint64_t index, int n_features) {
-  MlpPlan plan{};
-  TreePlan tree{};
-  draw_mlp_plan(Draws::of(seed, index), n_features, plan);
-  draw_mlp_kinds(SoloLanes{}, Draws::of(seed, index), plan);
-  draw_tree_plan(Draws::of(seed, index), tree);
-  nb::dict result;
-  const std::pair<const char*, bool> flags[] = {{"is_causal", plan.is_causal},
-                                                {"y_is_effect", plan.y_is_effect},
-                                                {"in_clique", plan.in_clique},
-                                                {"sort_features", plan.sort_features},
-                                                {"fixed_causes", plan.fixed_causes},
-                                                {"fixed_noise", plan.fixed_noise},
-                                                {"blocks", plan.blocks},
-                                                {"by_rank", plan.by_rank},
-                                                {"oblivious", tree.oblivious}};
-  for (const auto& [name, value] : flags) result[name] = value;
-  const std::pair<const char*, int> counts[] = {
-      {"law", static_cast<int>(plan.law)}, {"n_causes", plan.n_causes},
-      {"n_layers", plan.n_layers},         {"n_hidden", plan.n_hidden},
-      {"tree_layers", tree.n_layers},      {"tree_hidden", tree.n_hidden},
-      {"tree_depth", tree.depth},          {"n_trees", tree.n_trees}};
-  for (const auto& [name, value] : counts) result[name] = value;
-  result["dropout"] = plan.dropout;
-  result["weight_deviation"] = plan.weight_deviation;
-  result["noise"] = plan.noise;
-  result["kinds"] = tensor_of({plan.kinds, plan.kinds + 2 * kMlpKinds}, {2 * kMlpKinds});
-  return result;
-}
-
-void bind_plans(nb::module_& module) {
-  module.def("plan", &plan_of, "seed"_a, "index"_a, "n_features"_a, "n_classes"_a,
-             "min_nodes"_a = 2, "max_nodes"_a = kMostNodes, "edge_offset"_a = 0.0f,
-             "max_categories"_a = 200, "even"_a = false, "few_categories"_a = false,
-             "connected"_a = true);
-  module.def("mlp_plan", &mlp_plan_of);
-  module.def("simple_term", [](std::uint64_t seed, std::uint64_t index, int feature) {
-    const SimpleTerm term = simple_term(Draws::of(seed, index), feature);
-    return nb::make_tuple(term.weight, term.scale, term.shift, static_cast<int>(term.kind));
-  });
 }
 
 void bind_network(nb::module_& module) {
@@ -478,8 +299,7 @@ void bind_prior_parts(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("_prior_parts", "The parts of priors, for tests.");
   bind_mechanisms(module);
   bind_columns(module);
-  bind_draws(module);
-  bind_plans(module);
+  bind_prior_draws(module);
   bind_network(module);
 }
 

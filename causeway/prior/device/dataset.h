@@ -4,116 +4,12 @@
 #include "causeway/prior/device/forest.h"
 #include "causeway/prior/device/graph.h"
 #include "causeway/prior/device/mlp.h"
+#include "causeway/prior/device/shape.h"
 #include "causeway/prior/device/simple.h"
 #include "causeway/prior/device/tidy.h"
 #include "causeway/prior/device/tree.h"
 
 namespace causeway::prior {
-
-enum class Family : std::uint8_t { simple, mlp, tree, graph, mix };
-inline constexpr int kFamilies = 4;  // that make datasets; mix takes one of them
-
-enum class MissingBy : std::uint8_t { none, chance, value, other_column };
-
-// A whole number between two ends, both included.
-struct Span {
-  int low = 1;
-  int high = 1;
-  bool logarithmic = false;
-};
-
-// Everything a dataset depends on besides seed and number.
-struct Recipe {
-  Family family = Family::graph;
-  float mix[kFamilies] = {};  // weights of the families
-  Span rows;
-  Span features;
-  Span classes;  // low 0: a numeric target
-  float train_low = 0.3f;
-  float train_high = 0.9f;
-  float missing_low = 0.0f;  // the share of cells that are missing
-  float missing_high = 0.0f;
-  bool balanced = false;  // classes cut at even quantiles
-  bool drop_constant = true;
-  bool check_classes = true;
-  bool predictable = true;
-  bool remove_trivial = false;
-  float trivial_share = 0.05f;
-  int max_attempts = 1000;
-  std::int64_t arena_floats = 0;
-  GraphOptions graph;
-};
-
-enum class Verdict : std::int32_t {
-  accepted,
-  not_finite,
-  too_wide,
-  no_features,
-  bad_classes,
-  unpredictable,
-  trivial,
-  n_verdicts
-};
-
-// What is known of a dataset before any attempt.
-struct DatasetShape {
-  Family family;
-  int n_rows;
-  int n_features;
-  int n_classes;  // 0 for a numeric target
-  int n_train;
-};
-
-// And after the one that passed.
-struct DatasetInfo {
-  std::int32_t n_rows;
-  std::int32_t n_features;  // without constant columns
-  std::int32_t n_classes;   // asked for; 0 for a numeric target
-  std::int32_t n_train;
-  std::int32_t family;
-  std::int32_t attempts;  // as many failed before
-  std::int32_t verdict;
-  std::int32_t rejected[static_cast<int>(Verdict::n_verdicts)];
-  float bayes_error;  // of sampled classes, else 0
-};
-
-CAUSEWAY_HOST_DEVICE_CALL int draw_span(const Draws& draws, std::uint32_t site, const Span& span) {
-  const float u = draws.uniform(site, 0);
-  const int width = span.high - span.low + 1;
-  int value = span.low;
-  if (span.logarithmic) {
-    value = static_cast<int>(floor_of(
-        stretch(u, {static_cast<float>(span.low), static_cast<float>(span.high + 1), true})));
-  } else {
-    value += static_cast<int>(static_cast<float>(width) * u);
-  }
-  return value < span.low ? span.low : (value > span.high ? span.high : value);
-}
-
-// Does not depend on the attempt.
-CAUSEWAY_HOST_DEVICE_CALL DatasetShape shape_of(const Recipe& recipe, const Draws& dataset) {
-  constexpr std::uint32_t kShapeSite = 0x10000000u;
-  Draws draws = dataset;
-  draws.attempt = 0;
-  DatasetShape shape{};
-  shape.family = recipe.family;
-  if (recipe.family == Family::mix) {
-    float total = 0.0f;
-    for (float weight : recipe.mix) total += weight;
-    float place = draws.uniform(kShapeSite, 1) * total;
-    int k = 0;
-    while (k < kFamilies - 1 && place >= recipe.mix[k]) place -= recipe.mix[k++];
-    shape.family = static_cast<Family>(k);
-  }
-  shape.n_rows = draw_span(draws, kShapeSite + 2, recipe.rows);
-  shape.n_features = draw_span(draws, kShapeSite + 3, recipe.features);
-  shape.n_classes = recipe.classes.low == 0 ? 0 : draw_span(draws, kShapeSite + 4, recipe.classes);
-  const float share = elementary::fma(recipe.train_high - recipe.train_low,
-                                      draws.uniform(kShapeSite + 5, 0), recipe.train_low);
-  const int n_train = static_cast<int>(share * static_cast<float>(shape.n_rows));
-  shape.n_train = n_train < 1 ? 1 : (n_train > shape.n_rows ? shape.n_rows : n_train);
-  return shape;
-}
 
 // What the team shares besides its arena.
 struct Shared {

@@ -56,7 +56,7 @@ CAUSEWAY_HOST_DEVICE void grow_trees_alone(const W& w, const Forest& forest) {
   });
 }
 
-inline constexpr int kForestThreads = 512;  // as many as a team may have to keep busy
+inline constexpr int kForestThreads = 512;  // of a GPU's team, to be kept busy
 
 // Many threads grow all trees level by level: the features of all are theirs alike, of few features
 // parts of the nodes each, so that none waits; a tree's entries are moved by the same 32 lanes all

@@ -1,8 +1,8 @@
 // How the trees look for splits: for every node and feature a random threshold, and how far apart
 // it takes the target's halves. One thread of the CPU takes a node and 16 features at a time; on a
-// GPU a lane takes a feature, and walks the entries in one stretch whatever their nodes, so that a
-// node of most rows costs no more than many of few. There it is bound by the latency of loads, of
-// which eight are in flight at a time.
+// GPU a lane takes a feature, and walks the entries of all nodes, or of some where features are
+// few, in one stretch, so that a node of most rows costs no more than many of few. There it is
+// bound by the latency of loads, of which sixteen are in flight at a time.
 #pragma once
 
 #include "causeway/prior/device/tree_growth.h"

@@ -27,3 +27,10 @@ CAUSEWAY_HOST_DEVICE T* of_device(T* pointer) {
 #else
 #define CAUSEWAY_UNROLL
 #endif
+
+// Before a loop of a few steps that is not worth its copies.
+#if defined(__CUDA_ARCH__)
+#define CAUSEWAY_NO_UNROLL _Pragma("unroll 1")
+#else
+#define CAUSEWAY_NO_UNROLL
+#endif

@@ -60,12 +60,14 @@ struct Remade {
   DatasetShape shape{};
   DatasetInfo info{};
   std::unique_ptr<Shared> shared = std::make_unique<Shared>();
+  std::vector<Affine> spreads = std::vector<Affine>(kMostColumns);
   Tensor x, y, other_x, other_y;
 };
 
 Remade remake(const Recipe& recipe, std::uint64_t seed, std::uint64_t index, int attempt,
               const OtherWorld& other, Trace* trace) {
   Remade made;
+  made.shared->spreads = made.spreads.data();
   made.shape = shape_of(recipe, Draws::of(seed, index));
   Recipe of = recipe;
   if (other.wanted) of.arena_floats *= 3;  // two worlds, and as many parameters as one has

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 #include <random>
-#include <thread>
 #include <vector>
 
 namespace causeway::prior {
@@ -71,12 +70,7 @@ void expect_nearest(const Case& of, const Draw& draw, const char* what) {
     std::vector<int> by_one(kRows, -1);
     std::vector<int> by_many(kRows, -1);
     find(Solo{}, of, drawn, arena, by_one);
-    Common common;
-    std::vector<std::thread> threads;
-    for (int member = 0; member < kMembers; ++member) {
-      threads.emplace_back([&, member] { find(Crew{&common, member}, of, drawn, arena, by_many); });
-    }
-    for (std::thread& thread : threads) thread.join();
+    run_crew(3, [&](const Crew& crew) { find(crew, of, drawn, arena, by_many); });
     ASSERT_EQ(by_one, expected) << what << ": " << of.n_centres << " centres, " << of.n_columns
                                 << " columns, p " << of.p;
     ASSERT_EQ(by_many, expected) << what << ": " << of.n_centres << " centres, " << of.n_columns

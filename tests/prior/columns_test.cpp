@@ -1,9 +1,12 @@
 // Work on columns, shared among as many threads as a block has: every cell is done once.
 #include "causeway/prior/device/columns.h"
 
+#include "tests/prior/crew.h"
+
 #include <gtest/gtest.h>
 
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace causeway::prior {
@@ -44,32 +47,22 @@ TEST(PriorColumns, ManyMultiplyAsOneDoes) {
   std::normal_distribution<float> normal;
   for (const int n_rows : kSizes) {
     if (n_rows == 0) continue;
-    for (const int n_out : {1, 8, 9, 40}) {
-      constexpr int kIn = 11;
+    for (const auto& [n_in, n_out] : {std::pair(11, 1), {11, 8}, {3, 9}, {4, 40}, {700, 30}}) {
       const int stride = padded_rows(n_rows);
       const auto size = [&](int n_columns) { return static_cast<std::size_t>(n_columns * stride); };
-      std::vector<float> x(size(kIn));
-      std::vector<float> m(static_cast<std::size_t>(kIn * n_out));
-      std::vector<float> by_one(size(n_out)), by_many(size(n_out)), arena(4096);
+      std::vector<float> x(size(n_in));
+      std::vector<float> m(static_cast<std::size_t>(n_in * n_out));
+      std::vector<float> by_one(size(n_out)), by_many(size(n_out)), arena(32768);
       for (float& value : x) value = normal(random);
       for (float& value : m) value = normal(random);
-      const Columns from{x.data(), kIn, stride};
-      Workspace<Solo> solo{{}, {}, {arena.data(), 4096}, n_rows, n_rows, stride};
+      const Columns from{x.data(), n_in, stride};
+      const Arena memory{arena.data(), static_cast<std::int64_t>(arena.size())};
+      Workspace<Solo> solo{{}, {}, memory, n_rows, n_rows, stride};
       multiply(solo, from, m.data(), {by_one.data(), n_out, stride});
-      const int pitch = tiled(n_out);
-      std::vector<float> turned(static_cast<std::size_t>(kIn * pitch));
-      for (const int members : {3, 128, 512}) {
-        const auto in_turn = [&](const auto& work) {
-          for (int member = 0; member < members; ++member) {
-            Workspace<OneOfMany> w{{member, members}, {}, {}, n_rows, n_rows, stride};
-            work(w);
-          }
-        };
-        in_turn([&](auto& w) { turn_factors(w, m.data(), kIn, n_out, pitch, turned.data()); });
-        in_turn([&](auto& w) {
-          sum_by_many(w, {by_many.data(), n_out, stride}, [&](const auto& rows, int o, auto& sum) {
-            add_columns(from, rows, turned.data() + o, pitch, sum);
-          });
+      for (const int members : {3, 70}) {
+        run_crew(members, [&](const Crew& crew) {
+          Workspace<Crew> w{crew, {}, memory, n_rows, n_rows, stride};
+          multiply(w, from, m.data(), {by_many.data(), n_out, stride});
         });
         for (int c = 0; c < n_out; ++c) {
           for (int row = 0; row < n_rows; ++row) {

@@ -6,14 +6,16 @@
 #include <atomic>
 #include <barrier>
 #include <cstdint>
+#include <thread>
+#include <vector>
 
 namespace causeway::prior {
 
-constexpr int kMembers = 3;
-
 struct Common {
-  std::barrier<> barrier{kMembers};
+  int members;
+  std::barrier<> barrier{members};
   std::atomic<std::uint64_t> bits{0};
+  float memory[640] = {};
 };
 
 // Threads that work as a block of the GPU does, each in place of a warp.
@@ -23,12 +25,16 @@ struct Crew {
   Common* common;
   int member;
 
+  static constexpr int kStage = 640;
+  float* stage() const { return common->memory; }
   int rank() const { return member; }
-  int size() const { return kMembers; }
+  int size() const { return common->members; }
   void sync() const { common->barrier.arrive_and_wait(); }
-  int add(std::int32_t* to, std::int32_t value) const {
-    return std::atomic_ref(*to).fetch_add(value);
+  template <class F>
+  float for_all(const F& f) const {
+    return f();
   }
+  int count(std::int32_t* counter) const { return std::atomic_ref(*counter).fetch_add(1); }
   void add_wide(std::int32_t* to, std::int64_t value) const {
     std::atomic_ref(*reinterpret_cast<std::int64_t*>(to)).fetch_add(value);
   }
@@ -49,8 +55,19 @@ struct Crew {
   }
   template <class F>
   void columns(int n_columns, const F& f) const {
-    for (int c = member; c < n_columns; c += kMembers) f(c, SoloLanes{});
+    for (int c = member; c < n_columns; c += common->members) f(c, SoloLanes{});
   }
 };
+
+// work(member) for each of a crew.
+template <class Work>
+void run_crew(int members, const Work& work) {
+  Common common{members};
+  std::vector<std::thread> threads;
+  for (int member = 0; member < members; ++member) {
+    threads.emplace_back([&, member] { work(Crew{&common, member}); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
 
 }  // namespace causeway::prior

@@ -7,7 +7,6 @@
 
 #include <limits>
 #include <memory>
-#include <thread>
 #include <vector>
 
 namespace causeway::prior {
@@ -36,17 +35,12 @@ Made made_by_many(const Recipe& recipe, std::uint64_t index) {
   made.y.resize(static_cast<std::size_t>(recipe.rows.high));
   const auto shared = std::make_unique<Shared>();
   std::vector<float> arena(static_cast<std::size_t>(recipe.arena_floats));
-  Common common;
-  std::vector<std::thread> threads;
-  for (int member = 0; member < kMembers; ++member) {
-    threads.emplace_back([&, member] {
-      const DatasetInfo info = make_dataset(
-          Crew{&common, member}, recipe, 3, index, 0, OtherWorld{}, *shared, arena.data(),
-          DatasetOut{made.x.data(), made.y.data(), recipe.features.high});
-      if (member == 0) made.info = info;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  run_crew(3, [&](const Crew& crew) {
+    const DatasetInfo info =
+        make_dataset(crew, recipe, 3, index, 0, OtherWorld{}, *shared, arena.data(),
+                     DatasetOut{made.x.data(), made.y.data(), recipe.features.high});
+    if (crew.member == 0) made.info = info;
+  });
   return made;
 }
 

@@ -1,6 +1,8 @@
 // Datasets on the GPU: a block of threads each, from a counter that all blocks share, until none is
-// left; a rejected attempt is made again by the same block, without the host. Bound by arithmetic
-// and latency, not by memory; compiled without contraction, so that the bits are the CPU's.
+// left; a rejected attempt is made again by the same block, without the host. Bound by the latency
+// of loads: a processor issues about two instructions a cycle of the four it could, and memory is
+// at an eighth of its bandwidth. Compiled without contraction, so that the bits are the CPU's.
+#include "causeway/prior/cuda/block.cuh"
 #include "causeway/prior/generate.h"
 
 #include "causeway/runtime/driver.h"
@@ -13,197 +15,43 @@ namespace causeway::prior::cuda {
 
 namespace {
 
-constexpr int kThreads = 512;
-
-// A warp.
-struct WarpLanes {
-  int lane;
-
-  __device__ __forceinline__ void meet() const { __syncwarp(); }
-  template <class F>
-  __device__ __forceinline__ float sum(int n, const F& f) const {
-    float total = 0.0f;
-    for (int i = lane; i < n; i += kLanes) total += f(i);
-#pragma unroll
-    for (int mask = kLanes / 2; mask > 0; mask /= 2)
-      total += __shfl_xor_sync(0xffffffffu, total, mask);
-    return total;
-  }
-  template <class F>
-  __device__ __forceinline__ float greatest(int n, float first, const F& f) const {
-    float result = first;
-    for (int i = lane; i < n; i += kLanes) {
-      const float value = f(i);
-      result = value > result ? value : result;
-    }
-#pragma unroll
-    for (int mask = kLanes / 2; mask > 0; mask /= 2) {
-      const float other = __shfl_xor_sync(0xffffffffu, result, mask);
-      result = other > result ? other : result;
-    }
-    return result;
-  }
-  template <class F>
-  __device__ __forceinline__ int place_of_greatest(int n, const F& f) const {
-    float best = -1.0f;
-    int place = -1;
-    for (int i = lane; i < n; i += kLanes) {
-      const float value = f(i);
-      place = value > best ? i : place;
-      best = value > best ? value : best;
-    }
-#pragma unroll
-    for (int mask = kLanes / 2; mask > 0; mask /= 2) {
-      const float other = __shfl_xor_sync(0xffffffffu, best, mask);
-      const int there = __shfl_xor_sync(0xffffffffu, place, mask);
-      const bool takes = other > best || (other == best && there >= 0 && there < place);
-      place = takes ? there : place;
-      best = takes ? other : best;
-    }
-    return place;
-  }
-  template <class F>
-  __device__ __forceinline__ void each(int n, const F& f) const {
-    for (int i = lane; i < n; i += kLanes) f(i);
-  }
-  __device__ __forceinline__ bool leads() const { return lane == 0; }
-  template <class Make, class Take>
-  __device__ __forceinline__ void in_turn(int n, const Make& make, const Take& take) const {
-    for (int first = 0; first < n; first += kLanes) {
-      decltype(make(0)) own{};
-      if (first + lane < n) own = make(first + lane);
-      const int here = n - first < kLanes ? n - first : kLanes;
-      for (int i = 0; i < here; ++i) take(first + i, __shfl_sync(0xffffffffu, own, i));
-    }
-  }
-  // The lanes of the same c take places in their order; the first of them moves `next` on.
-  template <class Which, class Put>
-  __device__ __forceinline__ void places(std::int32_t* next, int n, const Which& which,
-                                         const Put& put) const {
-    for (int first = 0; first < n; first += kLanes) {
-      const int i = first + lane;
-      const int c = i < n ? which(i) : -1;
-      const unsigned same = __match_any_sync(0xffffffffu, c);
-      const int leader = __ffs(static_cast<int>(same)) - 1;
-      int place = 0;
-      if (lane == leader && c >= 0) {
-        place = next[c];
-        next[c] = place + __popc(same);
-      }
-      place = __shfl_sync(0xffffffffu, place, leader);
-      if (i < n) put(i, c, place + __popc(same & ((1u << lane) - 1)));
-      __syncwarp();
-    }
-  }
-  __device__ __forceinline__ void add_before(std::int32_t* values, int n) const {
-    std::int32_t sum = 0;
-    for (int first = 0; first < n; first += kLanes) {
-      const std::int32_t own = first + lane < n ? values[first + lane] : 0;
-      std::int32_t through = own;
-#pragma unroll
-      for (int step = 1; step < kLanes; step *= 2) {
-        const std::int32_t other = __shfl_up_sync(0xffffffffu, through, step);
-        if (lane >= step) through += other;
-      }
-      if (first + lane < n) values[first + lane] = sum + through - own;
-      sum += __shfl_sync(0xffffffffu, through, kLanes - 1);
-    }
-  }
-};
-
-// A block of threads.
-struct Block {
-  static constexpr int kRows = 1;
-  static constexpr bool kTraces = false;
-  unsigned long long* bits;  // in shared memory
-
-  __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
-  __device__ __forceinline__ int size() const { return kThreads; }
-  // The barrier for threads that may have come apart within their warp: of functions that are
-  // called, not inlined, __syncthreads would ask for more than they promise.
-  __device__ __forceinline__ void sync() const { asm volatile("barrier.sync 0;" ::: "memory"); }
-  __device__ __forceinline__ int add(std::int32_t* to, std::int32_t value) const {
-    return atomicAdd(to, value);
-  }
-  __device__ __forceinline__ void add_wide(std::int32_t* to, std::int64_t value) const {
-    atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
-  }
-  __device__ __forceinline__ bool any(bool value) const { return any_bits(value ? 1 : 0) != 0; }
-  __device__ __forceinline__ std::uint64_t any_bits(std::uint64_t own) const {
-    if (threadIdx.x == 0) *bits = 0;
-    sync();
-    atomicOr(bits, static_cast<unsigned long long>(own));
-    sync();
-    const std::uint64_t all = *bits;
-    sync();
-    return all;
-  }
-  template <class F>
-  __device__ __forceinline__ void columns(int n_columns, const F& f) const {
-    const WarpLanes lanes{static_cast<int>(threadIdx.x % kLanes)};
-    for (int c = static_cast<int>(threadIdx.x / kLanes); c < n_columns; c += kThreads / kLanes) {
-      f(c, lanes);
-    }
-  }
-
-  static __device__ __forceinline__ std::int64_t order_space(int n) {
-    std::int64_t space = 1;
-    while (space < n) space *= 2;
-    return space;
-  }
-  // Bitonic; what lies beyond the numbers comes last.
-  __device__ __noinline__ void order_of(const float* values, int n, std::uint32_t* order) const {
-    const int space = static_cast<int>(order_space(n));
-    for (int i = rank(); i < space; i += kThreads) order[i] = static_cast<std::uint32_t>(i);
-    sync();
-    const auto before = [&](std::uint32_t a, std::uint32_t b) {
-      const auto limit = static_cast<std::uint32_t>(n);
-      if (a >= limit || b >= limit) return a < b;
-      const std::uint32_t key_a = order_key(values[a]);
-      const std::uint32_t key_b = order_key(values[b]);
-      return key_a < key_b || (key_a == key_b && a < b);
-    };
-    for (int size = 2; size <= space; size *= 2) {
-      for (int step = size / 2; step > 0; step /= 2) {
-        for (int i = rank(); i < space; i += kThreads) {
-          const int j = i ^ step;
-          if (j < i) continue;
-          const bool upward = (i & size) == 0;
-          if (before(order[j], order[i]) == upward) {
-            const std::uint32_t moved = order[i];
-            order[i] = order[j];
-            order[j] = moved;
-          }
-        }
-        sync();
-      }
-    }
-  }
-};
-
-constexpr int kWidths = 256;  // those of more features count as one
+constexpr int kCosts = 256;  // that are told apart, eight to a factor of two
 constexpr std::int64_t kMostOrdered = 1 << 20;
+constexpr int kPlanners = 128;  // threads of a block that draws plans
 
-// Puts the datasets of most features first: among them are those that take longest by far, and
-// blocks should not begin one of them when others are about to end. Any order gives the same
-// datasets.
+// How costly datasets will be, the costliest 0; `plans` has room for one of every thread.
+__global__ void __launch_bounds__(kPlanners)
+    cost_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, GraphPlan* plans,
+                std::int32_t* costs) {
+  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  for (std::int64_t k = thread; k < out.count; k += std::int64_t{gridDim.x} * blockDim.x) {
+    const Draws draws = Draws::of(seed, out.index_of(k));
+    const DatasetShape shape = shape_of(recipe, draws);
+    Workspace<Alone> w{Alone{}, draws, {}, shape.n_rows, shape.n_rows, shape.n_rows};
+    float cost = static_cast<float>(shape.n_rows);
+    if (shape.family == Family::graph) {
+      draw_plan(w, recipe.graph, shape.n_features, shape.n_classes, plans[thread]);
+      cost *= 1.0f + cost_of(plans[thread]);
+    }
+    constexpr std::uint32_t kLeast = 0x43800000u >> 20;  // 256
+    const std::uint32_t step = elementary::bits_of(cost < 256.0f ? 256.0f : cost) >> 20;
+    costs[k] = step - kLeast < kCosts ? static_cast<int>(kCosts - 1 - (step - kLeast)) : 0;
+  }
+}
+
+// Puts the costliest datasets first: some take longer than many others together, and blocks should
+// not begin one of them when the others are about to end. Any order gives the same datasets.
 __global__ void __launch_bounds__(1024)
-    order_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, std::int32_t* order) {
-  __shared__ int places[kWidths + 1];
-  const auto width_of = [&](std::int64_t k) {
-    const DatasetShape shape = shape_of(recipe, Draws::of(seed, out.index_of(k)));
-    return shape.n_features < kWidths ? kWidths - shape.n_features : 0;
-  };
-  for (int i = threadIdx.x; i <= kWidths; i += blockDim.x) places[i] = 0;
+    order_kernel(const std::int32_t* costs, std::int64_t count, std::int32_t* order) {
+  __shared__ int places[kCosts];
+  for (int i = threadIdx.x; i < kCosts; i += blockDim.x) places[i] = 0;
   __syncthreads();
-  for (std::int64_t k = threadIdx.x; k < out.count; k += blockDim.x)
-    atomicAdd(places + width_of(k), 1);
+  for (std::int64_t k = threadIdx.x; k < count; k += blockDim.x) atomicAdd(places + costs[k], 1);
   __syncthreads();
-  if (threadIdx.x < kLanes)
-    WarpLanes{static_cast<int>(threadIdx.x)}.add_before(places, kWidths + 1);
+  if (threadIdx.x < kLanes) WarpLanes{static_cast<int>(threadIdx.x)}.add_before(places, kCosts);
   __syncthreads();
-  for (std::int64_t k = threadIdx.x; k < out.count; k += blockDim.x)
-    order[atomicAdd(places + width_of(k), 1)] = static_cast<std::int32_t>(k);
+  for (std::int64_t k = threadIdx.x; k < count; k += blockDim.x)
+    order[atomicAdd(places + costs[k], 1)] = static_cast<std::int32_t>(k);
 }
 
 // In the order given, if there is one.
@@ -215,6 +63,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   __shared__ unsigned long long taken;
   const Block team{&bits};
   float* arena = arenas + blockIdx.x * recipe.arena_floats;
+  if (threadIdx.x == 0) shared.spreads = nullptr;
   while (true) {
     if (threadIdx.x == 0) taken = atomicAdd(next, 1ull);
     team.sync();
@@ -277,7 +126,14 @@ __global__ void __launch_bounds__(kThreads) simple_kernel(std::uint64_t seed, Ba
 }
 
 // Blocks that run at once, as long as their arenas take no more than half of the device's memory.
+// The kernel is short of L1 cache: of the memory that is that or shared, it asks for no more than
+// two blocks' 32 KiB.
 std::int64_t blocks_at_once(int device, const Recipe& recipe) {
+  constexpr int kSharedPercent = 14;
+  driver::check(
+      cudaFuncSetAttribute(generate_kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                           kSharedPercent),
+      "prior");
   int per_processor = 0;
   driver::check(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, generate_kernel, kThreads, 0),
@@ -314,10 +170,16 @@ void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const
                      stream.handle());
   Buffer order;
   const bool varied = recipe.family == Family::graph || recipe.family == Family::mix;
-  if (varied && out.count > blocks && out.count <= kMostOrdered) {
-    order = pool.allocate(static_cast<std::size_t>(out.count) * sizeof(std::int32_t), stream);
-    launch({"prior_order", stream, dim3(1), dim3(1024)}, order_kernel, recipe, seed, out,
-           reinterpret_cast<std::int32_t*>(order.data()));
+  const auto room = static_cast<std::int64_t>(arenas.size() / (kPlanners * sizeof(GraphPlan)));
+  if (varied && out.count > blocks && out.count <= kMostOrdered && room > 0) {
+    order = pool.allocate(2 * static_cast<std::size_t>(out.count) * sizeof(std::int32_t), stream);
+    auto* first = reinterpret_cast<std::int32_t*>(order.data());
+    const std::int64_t planners = std::min(room, (out.count + kPlanners - 1) / kPlanners);
+    launch({"prior_cost", stream, dim3(static_cast<unsigned>(planners)), dim3(kPlanners)},
+           cost_kernel, recipe, seed, out, reinterpret_cast<GraphPlan*>(arenas.data()),
+           first + out.count);
+    launch({"prior_order", stream, dim3(1), dim3(1024)}, order_kernel, first + out.count, out.count,
+           first);
   }
   launch({"prior", stream, dim3(static_cast<unsigned>(blocks)), dim3(kThreads)}, generate_kernel,
          recipe, seed, out, reinterpret_cast<float*>(arenas.data()),

@@ -155,21 +155,35 @@ CAUSEWAY_HOST_DEVICE_CALL void activate_column(const Lanes lanes, Activation kin
   });
 }
 
-// How many of `n` numbers come before the i-th in order; of equal ones the first comes first.
-template <int kRows, class Value>
-CAUSEWAY_HOST_DEVICE void ranks_of(int i, int n, const Value& value, float (&rank)[kRows]) {
-  float own[kRows];
-  for (int b = 0; b < kRows; ++b) {
-    own[b] = value(i, b);
-    rank[b] = 0.0f;
-  }
-  for (int j = 0; j < n; ++j) {
+// How many of n numbers come before each of kMany in order, from the i-th on; of equal ones the
+// first comes first. Beyond the last that one is taken.
+template <int kMany, int kRows, class Value>
+CAUSEWAY_HOST_DEVICE void ranks_of(int i, int n, const Value& value, float (&rank)[kMany][kRows]) {
+  float own[kMany][kRows];
+  CAUSEWAY_UNROLL
+  for (int k = 0; k < kMany; ++k) {
     for (int b = 0; b < kRows; ++b) {
-      const float other = value(j, b);
-      const bool before = j < i ? other <= own[b] : other < own[b];
-      rank[b] += before ? 1.0f : 0.0f;
+      own[k][b] = value(i + k < n ? i + k : n - 1, b);
+      rank[k][b] = 0.0f;
     }
   }
+  const auto compare = [&](int from, int to, const auto& comes_before) {
+    for (int j = from; j < to; ++j) {
+      for (int b = 0; b < kRows; ++b) {
+        const float other = value(j, b);
+        CAUSEWAY_UNROLL
+        for (int k = 0; k < kMany; ++k) {
+          rank[k][b] += comes_before(j, other, k, own[k][b]) ? 1.0f : 0.0f;
+        }
+      }
+    }
+  };
+  const int end = i + kMany < n ? i + kMany : n;
+  compare(0, i, [](int, float other, int, float self) { return other <= self; });
+  compare(i, end, [&](int j, float other, int k, float self) {
+    return j < i + k ? other <= self : other < self;
+  });
+  compare(end, n, [](int, float other, int, float self) { return other < self; });
 }
 
 // A kind that looks at rows, on the rows of some columns.
@@ -186,14 +200,19 @@ CAUSEWAY_HOST_DEVICE_CALL void activate_rows(W& w, Activation kind, Columns x) {
       for (int c = 0; c < n; ++c) {  // with a NaN in the row not every place is found
         for (int b = 0; b < kRows; ++b) out.column(c)[row + b] = 0.0f;
       }
-      for (int c = 0; c < n; ++c) {
-        float rank[kRows];
+      constexpr int kMany = kRows == 1 ? 8 : 1;
+      for (int c = 0; c < n; c += kMany) {
+        float rank[kMany][kRows];
         ranks_of(c, n, value, rank);
-        for (int b = 0; b < kRows; ++b) {
-          if (kind == Activation::rank) {
-            out.column(c)[row + b] = rank[b];
-          } else {
-            out.column(static_cast<int>(rank[b]))[row + b] = static_cast<float>(c);
+        CAUSEWAY_UNROLL
+        for (int k = 0; k < kMany; ++k) {
+          if (c + k >= n) continue;
+          for (int b = 0; b < kRows; ++b) {
+            if (kind == Activation::rank) {
+              out.column(c + k)[row + b] = rank[k][b];
+            } else {
+              out.column(static_cast<int>(rank[k][b]))[row + b] = static_cast<float>(c + k);
+            }
           }
         }
       }

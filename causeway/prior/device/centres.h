@@ -33,39 +33,47 @@ struct TurnedCentres {
   }
 };
 
-// sum = add(sum, x_c - centre_c) over the columns, of some neighbouring rows, to kMany centres from
-// `first` on.
-template <int kMany, int kRows, class Add>
-CAUSEWAY_HOST_DEVICE void add_differences(Columns x, int row, TurnedCentres centres, int first,
-                                          float (&sum)[kMany][kRows], const Add& add) {
-  const float* from = of_device(centres.values + first);
+// Adds |x_c - centre_c|^p of one column, of some neighbouring rows, to kMany centres.
+template <int kMany, int kRows>
+CAUSEWAY_HOST_DEVICE void add_powers(const float (&values)[kRows], const float* centres, float p,
+                                     float (&sum)[kMany][kRows]) {
+  float to[kMany];
 #if defined(__CUDA_ARCH__)
-#pragma unroll 4
-#endif
-  for (int c = 0; c < x.n_columns; ++c, from += centres.room) {
-    const float* column = x.column(c) + row;
-    float to[kMany];
-#if defined(__CUDA_ARCH__)
-    static_assert(kMany == 4);
-    const float4 four = *reinterpret_cast<const float4*>(from);
-    to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+  static_assert(kMany == 4);
+  const float4 four = *reinterpret_cast<const float4*>(of_device(centres));
+  to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
 #else
-    for (int k = 0; k < kMany; ++k) to[k] = from[k];
+  for (int k = 0; k < kMany; ++k) to[k] = centres[k];
 #endif
-    CAUSEWAY_UNROLL
-    for (int k = 0; k < kMany; ++k) {
-      for (int b = 0; b < kRows; ++b) sum[k][b] = add(sum[k][b], column[b] - to[k]);
-    }
+  CAUSEWAY_UNROLL
+  for (int k = 0; k < kMany; ++k) {
+    for (int b = 0; b < kRows; ++b) sum[k][b] += distance_term(values[b] - to[k], p);
   }
 }
 
-// sum_c |x_c - centre_c|^p.
+// sum_c |x_c - centre_c|^p to kMany centres from `first` on; where a thread has a row, four of its
+// numbers are there before the first is used.
 template <int kMany, int kRows>
 CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, TurnedCentres centres, int first,
                                         float p, float (&sum)[kMany][kRows]) {
-  add_differences(x, row, centres, first, sum, [&](float before, float difference) {
-    return before + distance_term(difference, p);
-  });
+  constexpr int kAhead = kRows == 1 ? 4 : 1;
+  const float* column = x.data + row;
+  const float* from = centres.values + first;
+  int c = 0;
+  for (; c + kAhead <= x.n_columns; c += kAhead) {
+    float values[kAhead][kRows];
+    CAUSEWAY_UNROLL
+    for (int u = 0; u < kAhead; ++u, column += x.stride) {
+      for (int b = 0; b < kRows; ++b) values[u][b] = of_device(column)[b];
+    }
+    CAUSEWAY_UNROLL
+    for (int u = 0; u < kAhead; ++u, from += centres.room) add_powers(values[u], from, p, sum);
+  }
+  for (; c < x.n_columns; ++c, column += x.stride, from += centres.room) {
+    float values[kRows];
+    for (int b = 0; b < kRows; ++b) values[b] = of_device(column)[b];
+    add_powers(values, from, p, sum);
+  }
 }
 
 // As many centres as fit registers beside the rows.
@@ -217,77 +225,6 @@ struct Screened {
   }
 };
 
-// The same for a thread of many, which has a row: it keeps the squares, in memory of its own, and
-// goes from one centre that they do not rule out to the next, at its own pace, so that those beside
-// it take powers meanwhile.
-struct ScreenedRow {
-  static constexpr int kMany = 4;
-  Columns x;
-  int row;
-  TurnedCentres centres;
-  int n_centres;
-  float p;
-  float* squares;  // of the centres, `stride` apart
-  int stride;
-
-  CAUSEWAY_HOST_DEVICE int find() const {
-    const int tried = nearest_by_squares();
-    const float first_sum = sum_to(tried, kNoCentre);
-    const bool is_near = first_sum < kNoCentre;
-    float best = is_near ? first_sum : kNoCentre;
-    int found = is_near ? tried : 0;
-    float reach = reach_of(best, p, x.n_columns);
-    for (int k = 0;; ++k) {
-      while (k < n_centres && (k == tried || of_device(squares)[k * stride] > reach)) ++k;
-      if (k >= n_centres) return found;
-      const float sum = sum_to(k, best);
-      if (!(sum < best || (sum == best && k < found))) continue;
-      best = sum;
-      found = k;
-      reach = reach_of(best, p, x.n_columns);
-    }
-  }
-
- private:
-  CAUSEWAY_HOST_DEVICE int nearest_by_squares() const {
-    float least = kNoCentre;
-    int nearest = 0;
-    for (int first = 0; first < n_centres; first += kMany) {
-      float sum[kMany][1] = {};
-      add_differences(x, row, centres, first, sum, [](float before, float difference) {
-        return elementary::fma(difference, difference, before);
-      });
-      CAUSEWAY_UNROLL
-      for (int k = 0; k < kMany; ++k) {
-        if (first + k >= n_centres) continue;
-        of_device(squares)[(first + k) * stride] = sum[k][0];
-        nearest = sum[k][0] < least ? first + k : nearest;
-        least = sum[k][0] < least ? sum[k][0] : least;
-      }
-    }
-    return nearest;
-  }
-
-  // The sum to one centre, or, if that is beyond `limit`, a part of it that is.
-  CAUSEWAY_HOST_DEVICE float sum_to(int k, float limit) const {
-    constexpr int kColumns = 4;  // between looks
-    const float* value = x.data + row;
-    const float* from = centres.values + k;
-    float sum = 0.0f;
-    int c = 0;
-    for (; c + kColumns <= x.n_columns && !(sum > limit); c += kColumns) {
-      CAUSEWAY_UNROLL
-      for (int i = 0; i < kColumns; ++i, value += x.stride, from += centres.room) {
-        sum += distance_term(*of_device(value) - *of_device(from), p);
-      }
-    }
-    for (; c < x.n_columns && !(sum > limit); ++c, value += x.stride, from += centres.room) {
-      sum += distance_term(*of_device(value) - *of_device(from), p);
-    }
-    return sum;
-  }
-};
-
 // f(row, b, centre) with the nearest centre of each row, in L_p.
 template <class W, class F>
 CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres, int n_centres,
@@ -306,15 +243,6 @@ CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres,
         screened.find(turned);
         for (int b = 0; b < kRows; ++b) f(row, b, screened.found[b]);
       });
-      return;
-    }
-  } else {
-    float* squares = w.arena.spare(static_cast<std::int64_t>(n_centres) * w.stride);
-    if (n_centres > kMany && squares != nullptr) {
-      for_rows(w.team, w.n_rows, [&](int row) {
-        f(row, 0, ScreenedRow{x, row, turned, n_centres, p, squares + row, w.stride}.find());
-      });
-      w.team.sync();
       return;
     }
   }

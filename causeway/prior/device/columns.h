@@ -34,17 +34,18 @@ CAUSEWAY_HOST_DEVICE void multiply_blocks(W& w, Columns x, const float* m, Colum
   });
 }
 
-inline constexpr int kTile = 8;  // outputs that a thread of many keeps at a time
+inline constexpr int kTile = 8;  // outputs that a thread of many keeps at a time, or twice as many
 
-CAUSEWAY_HOST_DEVICE void load_tile(const float* from, float (&values)[kTile]) {
-  of_device(from);
+template <int kWide>
+CAUSEWAY_HOST_DEVICE void load_tile(const float* from, float (&values)[kWide]) {
 #if defined(__CUDA_ARCH__)
-  const float4 low = *reinterpret_cast<const float4*>(from);
-  const float4 high = *reinterpret_cast<const float4*>(from + 4);
-  values[0] = low.x, values[1] = low.y, values[2] = low.z, values[3] = low.w;
-  values[4] = high.x, values[5] = high.y, values[6] = high.z, values[7] = high.w;
+  CAUSEWAY_UNROLL
+  for (int k = 0; k < kWide; k += 4) {
+    const float4 four = *reinterpret_cast<const float4*>(from + k);
+    values[k] = four.x, values[k + 1] = four.y, values[k + 2] = four.z, values[k + 3] = four.w;
+  }
 #else
-  for (int k = 0; k < kTile; ++k) values[k] = from[k];
+  for (int k = 0; k < kWide; ++k) values[k] = from[k];
 #endif
 }
 
@@ -62,86 +63,137 @@ CAUSEWAY_HOST_DEVICE void turn_factors(const W& w, const float* m, int n_in, int
 
 CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) / kTile * kTile; }
 
-// Adds what one input has in some rows, times its factors of kTile outputs.
-template <int kEach>
-CAUSEWAY_HOST_DEVICE void add_input(const float (&values)[kEach], const float* from,
-                                    float (&sum)[kEach][kTile]) {
-  float factors[kTile];
+// Adds an input, times its factors of kWide outputs.
+template <int kWide>
+CAUSEWAY_HOST_DEVICE void add_input(float value, const float* from, float (&sum)[kWide]) {
+  float factors[kWide];
   load_tile(from, factors);
   CAUSEWAY_UNROLL
-  for (int b = 0; b < kEach; ++b) {
-    CAUSEWAY_UNROLL
-    for (int k = 0; k < kTile; ++k) sum[b][k] = elementary::fma(values[b], factors[k], sum[b][k]);
-  }
+  for (int k = 0; k < kWide; ++k) sum[k] = elementary::fma(value, factors[k], sum[k]);
 }
 
-template <int kEach>
-CAUSEWAY_HOST_DEVICE void load_rows(const float* column, const int (&rows)[kEach],
-                                    float (&values)[kEach]) {
-  CAUSEWAY_UNROLL
-  for (int b = 0; b < kEach; ++b) values[b] = of_device(column)[rows[b]];
+// What is loaded above is under way before anything below: to save registers a compiler would ask
+// for a number where it is used, and wait for each in turn.
+CAUSEWAY_HOST_DEVICE void after_loads() {
+#if defined(__CUDA_ARCH__)
+  __syncwarp(__activemask());
+#endif
 }
 
-// Adds all columns; four are there before the first is used.
-template <int kEach>
-CAUSEWAY_HOST_DEVICE void add_columns(Columns x, const int (&rows)[kEach], const float* from,
-                                      int pitch, float (&sum)[kEach][kTile]) {
-  constexpr int kAhead = 4;
-  const float* column = x.data;
+// Adds what a row has in some columns, kAhead at a time, as input(value) makes it; says how many.
+template <int kAhead, int kWide, class Input>
+CAUSEWAY_HOST_DEVICE int add_groups(Columns x, int row, const float* from, int pitch,
+                                    float (&sum)[kWide], const Input& input) {
+  const float* column = x.data + row;
   int i = 0;
+  CAUSEWAY_NO_UNROLL
   for (; i + kAhead <= x.n_columns; i += kAhead) {
-    float values[kAhead][kEach];
+    float values[kAhead];
     CAUSEWAY_UNROLL
-    for (int u = 0; u < kAhead; ++u, column += x.stride) load_rows(column, rows, values[u]);
+    for (int u = 0; u < kAhead; ++u, column += x.stride) values[u] = *of_device(column);
+    if (kAhead > 1) after_loads();
     CAUSEWAY_UNROLL
-    for (int u = 0; u < kAhead; ++u, from += pitch) add_input(values[u], from, sum);
+    for (int u = 0; u < kAhead; ++u, from += pitch) add_input(input(values[u]), from, sum);
   }
-  for (; i < x.n_columns; ++i, column += x.stride, from += pitch) {
-    float values[kEach];
-    load_rows(column, rows, values);
-    add_input(values, from, sum);
+  return i;
+}
+
+// Adds all columns.
+template <int kWide, class Input>
+CAUSEWAY_HOST_DEVICE void add_columns(Columns x, int row, const float* from, int pitch,
+                                      float (&sum)[kWide], const Input& input) {
+  const int n = add_groups<8>(x, row, from, pitch, sum, input);
+  x = x.slice(n, x.n_columns - n);
+  from += n * pitch;
+  const int m = add_groups<4>(x, row, from, pitch, sum, input);
+  add_groups<1>(x.slice(m, x.n_columns - m), row, from + m * pitch, pitch, sum, input);
+}
+
+template <int kWide>
+CAUSEWAY_HOST_DEVICE void add_columns(Columns x, int row, const float* from, int pitch,
+                                      float (&sum)[kWide]) {
+  add_columns(x, row, from, pitch, sum, [](float value) { return value; });
+}
+
+template <int kWide>
+CAUSEWAY_HOST_DEVICE void store_tile(const float (&sum)[kWide], Columns out, int first, int row) {
+  CAUSEWAY_UNROLL
+  for (int k = 0; k < kWide; ++k) {
+    if (first + k < out.n_columns) out.column(first + k)[row] = sum[k];
   }
 }
 
-// A thread of many takes kEach rows and kTile outputs at a time, for whose sums add(rows, first
-// output, sums) cares. Where rows are few, threads share their outputs.
-template <int kEach, class W, class Add>
-CAUSEWAY_HOST_DEVICE void sum_tiles(W& w, Columns out, const Add& add) {
-  const int padded = padded_rows(w.n_rows);
-  const int step = padded < w.team.size() ? padded : w.team.size();
+// A thread of many takes a row and kTile outputs at a time, for whose sums add(row, first input,
+// end of inputs, their factors, pitch, sums) cares. Threads share the outputs of few rows.
+template <class W, class Add>
+CAUSEWAY_HOST_DEVICE void sum_few_rows(W& w, const float* turned, int n_in, int pitch, Columns out,
+                                       const Add& add) {
+  const int step = padded_rows(w.n_rows);
   const int n_parts = w.team.size() / step;
   const int part = w.team.rank() / step;
+  const int row = w.team.rank() - part * step;
+  if (part >= n_parts || row >= w.n_rows) return;
+  for (int o = part * kTile; o < out.n_columns; o += n_parts * kTile) {
+    float sum[kTile] = {};
+    add(row, 0, n_in, of_device(turned + o), pitch, sum);
+    store_tile(sum, out, o, row);
+  }
+}
+
+// Memory next to the team, for what all of it reads: the L1 cache it takes from is short, so there
+// is little.
+struct Stage {
+  float* memory;
+  int size;
+};
+
+// use(begin, end, staged) for 0 ... n in pieces, with a tile of kWide of each, `pitch` apart, on
+// stage. `stays`: they are there already, if they fit.
+template <int kWide, class W, class Use>
+CAUSEWAY_HOST_DEVICE void with_staged(W& w, Stage stage, const float* from, int pitch, int n,
+                                      bool stays, const Use& use) {
+  const int piece = stage.size / kWide;
+  for (int begin = 0; begin < n; begin += piece) {
+    const int end = begin + piece < n ? begin + piece : n;
+    if (!stays || n > piece) {
+      w.team.sync();
+      for_each(w.team, (end - begin) * kWide, [&](int at) {
+        stage.memory[at] = of_device(from)[(begin + at / kWide) * pitch + at % kWide];
+      });
+      w.team.sync();
+    }
+    use(begin, end, stage.memory);
+  }
+}
+
+// kWide outputs of all rows at a time, of outputs begin ... end.
+template <int kWide, class W, class Add>
+CAUSEWAY_HOST_DEVICE void sum_tiles(W& w, const float* turned, int n_in, int pitch, Columns out,
+                                    int begin, int end, const Add& add) {
+  const Stage stage{w.team.stage(), W::Team::kStage};
   const int last = w.n_rows - 1;
-  if (part >= n_parts) return;
-  for (int first = w.team.rank() - part * step; first < w.n_rows; first += kEach * step) {
-    int rows[kEach];
-    CAUSEWAY_UNROLL
-    for (int b = 0; b < kEach; ++b) rows[b] = first + b * step < last ? first + b * step : last;
-    for (int o = part * kTile; o < out.n_columns; o += n_parts * kTile) {
-      float sum[kEach][kTile] = {};
-      add(rows, o, sum);
-      CAUSEWAY_UNROLL
-      for (int b = 0; b < kEach; ++b) {
-        if (first + b * step > last) continue;
-        CAUSEWAY_UNROLL
-        for (int k = 0; k < kTile; ++k) {
-          if (o + k < out.n_columns) out.column(o + k)[rows[b]] = sum[b][k];
-        }
-      }
+  for (int o = begin; o < end; o += kWide) {
+    for (int batch = 0; batch < w.n_rows; batch += w.team.size()) {
+      const int own = batch + w.team.rank();
+      const int row = own < last ? own : last;
+      float sum[kWide] = {};
+      with_staged<kWide>(
+          w, stage, turned + o, pitch, n_in, batch > 0,
+          [&](int from, int to, const float* factors) { add(row, from, to, factors, kWide, sum); });
+      if (own <= last) store_tile(sum, out, o, row);
     }
   }
 }
 
-// With as many rows a thread as there are, up to four.
 template <class W, class Add>
-CAUSEWAY_HOST_DEVICE void sum_by_many(W& w, Columns out, const Add& add) {
-  const int each = (w.n_rows + w.team.size() - 1) / w.team.size();
-  if (each >= 3)
-    sum_tiles<4>(w, out, add);
-  else if (each == 2)
-    sum_tiles<2>(w, out, add);
-  else
-    sum_tiles<1>(w, out, add);
+CAUSEWAY_HOST_DEVICE void sum_by_many(W& w, const float* turned, int n_in, int pitch, Columns out,
+                                      const Add& add) {
+  if (padded_rows(w.n_rows) <= w.team.size()) {
+    return sum_few_rows(w, turned, n_in, pitch, out, add);
+  }
+  const int n_wide = tiled(out.n_columns) / (2 * kTile) * (2 * kTile);
+  sum_tiles<2 * kTile>(w, turned, n_in, pitch, out, 0, n_wide, add);
+  sum_tiles<kTile>(w, turned, n_in, pitch, out, n_wide, out.n_columns, add);
 }
 
 // out = x m^T, with m of (out columns, x columns), row by row: each element one chain of fused
@@ -157,19 +209,20 @@ CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, Columns x, const float* m, Columns
     multiply_blocks(w, x, m, out);
   } else {
     turn_factors(w, m, n_in, out.n_columns, pitch, turned);
-    sum_by_many(w, out, [&](const auto& rows, int o, auto& sum) {
-      add_columns(x, rows, turned + o, pitch, sum);
-    });
+    sum_by_many(w, turned, n_in, pitch, out,
+                [&](int row, int from, int to, const float* factors, int step, auto& sum) {
+                  add_columns(x.slice(from, to - from), row, factors, step, sum);
+                });
   }
   w.team.sync();
 }
 
-// put(c, row, value(c, row)) for every row of n_columns columns; a few values are there before the
+// put(c, row, value(c, row)) for every row of n_columns columns; kMost values are there before the
 // first of them is put, since a compiler cannot know that they lie apart.
-template <class W, class Value, class Put>
+template <int kMost = 8, class W, class Value, class Put>
 CAUSEWAY_HOST_DEVICE void map_cells(W& w, int n_columns, const Value& value, const Put& put) {
   constexpr int kRows = W::Team::kRows;
-  constexpr int kAhead = kRows == 1 ? 4 : 1;
+  constexpr int kAhead = kRows == 1 ? kMost : 1;
   for_rows(w.team, w.n_rows, [&](int row) {
     for (int c = 0; c < n_columns; c += kAhead) {
       float values[kAhead][kRows] = {};

@@ -19,7 +19,7 @@ struct Shared {
   std::int16_t feature_order[kMostFeatures];  // the columns that stay, as they are handed out
   std::int16_t label_order[64];
   float boundaries[64];
-  Affine spreads[kMostColumns];  // of the columns before they were standardised
+  Affine* spreads;  // of the columns before they were standardised, or nullptr
   int n_features;
   float bayes_error;
 };
@@ -196,7 +196,7 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
   w.team.columns(n_features + (numeric_target ? 1 : 0), [&](int c, const auto& lanes) {
     if (shape.family == Family::simple && c < n_features) return;
     const Affine spread = tidy_column(w, lanes, out.column(c));
-    lanes.each(1, [&](int) { shared.spreads[c] = spread; });
+    if (shared.spreads != nullptr) lanes.each(1, [&](int) { shared.spreads[c] = spread; });
   });
   w.team.sync();
   if (numeric_target && shape.n_classes > 0) {

@@ -80,8 +80,8 @@ CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, Columns x, Columns out) {
   random_matrix(w, shape, matrix);
   if (w.arena.failed) return;
   for_each(w.team, n_centres * out.n_columns, [&](int at) {
-    const float* centre = centres + static_cast<std::int64_t>(at % n_centres) * x.n_columns;
-    const float* row = matrix + static_cast<std::int64_t>(at / n_centres) * x.n_columns;
+    const float* centre = of_device(centres + at % n_centres * x.n_columns);
+    const float* row = of_device(matrix + at / n_centres * x.n_columns);
     float sum = 0.0f;
     for (int c = 0; c < x.n_columns; ++c) sum = elementary::fma(centre[c], row[c], sum);
     targets[at] = sum;
@@ -113,7 +113,7 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, Columns x, Columns out) {
   if (w.arena.failed) return;
   const std::uint32_t row_site = w.next_site();
   const std::uint32_t site = w.next_site();
-  normals_of_rows(w, site, n_centres, n_in + 1, [&](int k, int i, float value) {
+  normals_of_rows(w, site, 0, n_centres, n_in + 1, [&](int k, int i, float value) {
     const int row = bounded(w.draws.bits(row_site, static_cast<std::uint32_t>(k)).word[0], w.n_fit);
     if (i < n_in) centres[k * n_in + i] = x.column(i)[row] + value;
     if (i == n_in) log_widths[k] = spread * value;

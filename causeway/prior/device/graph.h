@@ -45,6 +45,22 @@ CAUSEWAY_HOST_DEVICE_CALL int width_of(const GraphPlan& plan, int node) {
   return width;
 }
 
+// About how much work the functions of a plan are, a row.
+CAUSEWAY_HOST_DEVICE float cost_of(const GraphPlan& plan) {
+  constexpr int kAlways = 100;  // columns' worth, whatever there is on the other side
+  float cost = 0.0f;
+  for (int node = 0; node < plan.n_nodes; ++node) {
+    if ((plan.needed >> node & 1u) == 0) continue;
+    int n_in = 0;
+    for (int parent = 0; parent < node; ++parent) {
+      if ((plan.parents[node] >> parent & 1u) != 0) n_in += width_of(plan, parent);
+    }
+    const int n_out = width_of(plan, node);
+    cost += static_cast<float>(n_in + kAlways) * static_cast<float>(n_out + kAlways);
+  }
+  return cost;
+}
+
 // The columns of a plan, the target last, as they are read from the nodes; `unlikely` may be
 // nullptr.
 template <class W>

@@ -4,6 +4,7 @@
 
 #include "causeway/prior/device/activation.h"
 #include "causeway/prior/device/bulk.h"
+#include "causeway/prior/device/columns.h"
 
 namespace causeway::prior {
 
@@ -23,14 +24,14 @@ CAUSEWAY_HOST_DEVICE void row_normals(const Draws& draws, std::uint32_t site, st
   }
 }
 
-// f(row, i, value) for the same numbers of some rows.
+// f(row, i, value) for the same numbers of n_rows rows from the first.
 template <class W, class F>
-CAUSEWAY_HOST_DEVICE void normals_of_rows(const W& w, std::uint32_t site, int n_rows, int n,
-                                          const F& f) {
+CAUSEWAY_HOST_DEVICE void normals_of_rows(const W& w, std::uint32_t site, int first, int n_rows,
+                                          int n, const F& f) {
   const int n_fours = (n + 3) / 4;
   for_each(w.team, n_rows * n_fours, [&](int at) {
-    const int row = at / n_fours;
-    const int four = at - row * n_fours;
+    const int row = first + at / n_fours;
+    const int four = at % n_fours;
     float values[4];
     normals_of(
         w.draws.bits(site, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(four)),
@@ -58,7 +59,7 @@ struct MatrixShape {
 template <class W, class F>
 CAUSEWAY_HOST_DEVICE void normals_of_matrix(const W& w, std::uint32_t site,
                                             const MatrixShape& shape, float* out, const F& f) {
-  normals_of_rows(w, site, shape.n_rows(), shape.m, [&](int row, int i, float value) {
+  normals_of_rows(w, site, 0, shape.n_rows(), shape.m, [&](int row, int i, float value) {
     f(of_device(out)[static_cast<std::int64_t>(row) * shape.m + i], value);
   });
 }
@@ -87,20 +88,61 @@ template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void weights_matrix(W& w, const MatrixShape& shape, float* out) {
   const std::uint32_t site = w.next_site();
   const std::uint32_t signs = w.next_site();
-  const Law decay = law_of(w.draws, Number::weights_decay);
-  const Law spread = law_of(w.draws, Number::weights_spread);
+  const WeightLaws laws = weight_laws(w.draws);
   note(w.team, "weights_site", site);
   note(w.team, "signs_site", signs);
-  w.team.columns(shape.n_rows(), [&](int row, const auto& lanes) {
-    float* to = out + static_cast<std::int64_t>(row) * shape.m;
-    draw_weights(lanes, w.draws, site, static_cast<std::uint32_t>(row), shape.m, decay, spread,
-                 [&](int i) -> float& { return to[i]; });
+  // Where there is room, threads share the gamma numbers of all rows.
+  const int n_rows = shape.n_rows();
+  float* logs = W::Team::kRows == 1 ? w.arena.spare(4 * std::int64_t{n_rows}) : nullptr;
+  if (logs != nullptr) {
+    for_each(w.team, 4 * n_rows, [&](int at) {
+      logs[at] = laws.log_gamma(w.draws, site, static_cast<std::uint32_t>(at / 4), at % 4);
+    });
+    w.team.sync();
+  }
+  w.team.columns(n_rows, [&](int at, const auto& lanes) {
+    float* to = of_device(out + static_cast<std::int64_t>(at) * shape.m);
+    const auto row = static_cast<std::uint32_t>(at);
+    draw_weights_by(
+        lanes, w.draws, site, row, shape.m,
+        [&](int k) {
+          return logs != nullptr ? logs[4 * at + k] : laws.log_gamma(w.draws, site, row, k);
+        },
+        [&](int i) -> float& { return to[i]; });
   });
   w.team.sync();
   normals_of_matrix(w, signs, shape, out, [](float& to, float value) { to *= value; });
   w.team.sync();
   normalise_rows(w, shape, out);
   w.team.sync();
+}
+
+// U diag(weights) V of one matrix by many, with as much of U at a time as there is room for;
+// nothing where there is next to none.
+template <class W>
+CAUSEWAY_HOST_DEVICE bool multiply_parts(W& w, const MatrixShape& shape, std::uint32_t u_site,
+                                         const float* weights, const float* v, float* out) {
+  const int k = shape.n < shape.m ? shape.n : shape.m;
+  const std::int64_t room = (w.arena.capacity - w.arena.used) / k / kTile * kTile;
+  if (room < kTile) return false;
+  const int part = room < tiled(shape.n) ? static_cast<int>(room) : tiled(shape.n);
+  float* u = w.arena.spare(static_cast<std::int64_t>(part) * k);  // turned, a tile side by side
+  W of = with_rows(w, shape.m);
+  for (int first = 0; first < shape.n; first += part) {
+    const int here = shape.n - first < part ? shape.n - first : part;
+    normals_of_rows(w, u_site, first, here, k, [&](int row, int j, float value) {
+      u[static_cast<std::int64_t>(j) * part + row - first] = value * weights[j];
+    });
+    w.team.sync();
+    const Columns to{out + static_cast<std::int64_t>(first) * shape.m, here, shape.m};
+    const Columns from{const_cast<float*>(v), k, shape.m};
+    sum_by_many(of, u, k, part, to,
+                [&](int row, int i, int end, const float* factors, int step, auto& sum) {
+                  add_columns(from.slice(i, end - i), row, factors, step, sum);
+                });
+    w.team.sync();
+  }
+  return true;
 }
 
 // U diag(weights) V with Gaussian U and V.
@@ -121,10 +163,13 @@ CAUSEWAY_HOST_DEVICE_CALL void singular_values_matrix(W& w, const MatrixShape& s
   note(w.team, "u_site", u_site);
   note_array(w.team, "v", v, static_cast<std::int64_t>(shape.n_batch) * k * shape.m);
   note_array(w.team, "values", weights, static_cast<std::int64_t>(shape.n_batch) * k);
+  if constexpr (W::Team::kRows == 1) {
+    if (shape.n_batch == 1 && multiply_parts(w, shape, u_site, weights, v, out)) return;
+  }
   // Where there is room for U, threads share the elements, else the rows.
   float* u = w.arena.spare(static_cast<std::int64_t>(shape.n_rows()) * k);
   if (W::Team::kRows == 1 && u != nullptr) {
-    normals_of_rows(w, u_site, shape.n_rows(), k, [&](int row, int j, float value) {
+    normals_of_rows(w, u_site, 0, shape.n_rows(), k, [&](int row, int j, float value) {
       u[static_cast<std::int64_t>(row) * k + j] = value * weights[row / shape.n * k + j];
     });
     w.team.sync();

@@ -292,8 +292,8 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan,
     }
     return value * importance;
   };
-  map_cells(w, values.n_columns, weighed,
-            [&](int c, int row, float value) { values.column(c)[row] = value; });
+  map_cells<2>(w, values.n_columns, weighed,
+               [&](int c, int row, float value) { values.column(c)[row] = value; });
 }
 
 }  // namespace causeway::prior

@@ -28,6 +28,33 @@ CAUSEWAY_HOST_DEVICE const float* turn_leaves(const W& w, const float* leaves, s
   return turned;
 }
 
+// What those say of a row, of which `places` tells the leaf in every tree.
+struct TurnedLeaves {
+  const float* turned;
+  const std::int32_t* places;
+  int stride;
+  int n_leaves;
+  int pitch;
+
+  // Adds what kMany trees say to the sums of a tile, one after the other; all of it is there before
+  // the first.
+  template <int kMany>
+  CAUSEWAY_HOST_DEVICE void add(int tree, float (&sum)[kTile][1]) const {
+    float values[kMany][kTile];
+    CAUSEWAY_UNROLL
+    for (int u = 0; u < kMany; ++u) {
+      const int leaf = (tree + u) * n_leaves + of_device(places)[(tree + u) * stride];
+      load_tile(of_device(turned + static_cast<std::int64_t>(leaf) * pitch), values[u]);
+    }
+    after_loads();
+    CAUSEWAY_UNROLL
+    for (int u = 0; u < kMany; ++u) {
+      CAUSEWAY_UNROLL
+      for (int k = 0; k < kTile; ++k) sum[k][0] += values[u][k];
+    }
+  }
+};
+
 // Oblivious trees: every level of a tree splits all of it by one column. Columns are chosen by how
 // far they spread, thresholds are values of random rows, leaves are normal, trees are averaged.
 template <class W>
@@ -117,15 +144,13 @@ CAUSEWAY_HOST_DEVICE_CALL void trees_function(W& w, Columns x, Columns out) {
           for (int b = 0; b < kRows; ++b) sum[k][b] = out.column(o + k)[row + b];
         }
         int t = 0;
-#if defined(__CUDA_ARCH__)
-#pragma unroll 4
-#endif
-        for (; kRows == 1 && turned != nullptr && t < here; ++t) {
-          const int leaf = t * n_leaves + places[t * w.stride + row];
-          float values[kTile];
-          load_tile(turned + static_cast<std::int64_t>(leaf) * pitch + o, values);
-          CAUSEWAY_UNROLL
-          for (int k = 0; k < kOuts; ++k) sum[k][0] += values[k];
+        if constexpr (kRows == 1) {
+          if (turned != nullptr) {
+            const TurnedLeaves of{turned + o, places + row, w.stride, n_leaves, pitch};
+            for (; t + 4 <= here; t += 4) of.add<4>(t, sum);
+            CAUSEWAY_NO_UNROLL
+            for (; t < here; ++t) of.add<1>(t, sum);
+          }
         }
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4

@@ -7,30 +7,29 @@ namespace causeway::prior {
 
 inline constexpr int kQuadraticInputs = 20;
 
-// Adds x_i x_j for all i <= j, one after the other, a constant 1 being the last x.
-template <int kEach>
-CAUSEWAY_HOST_DEVICE void add_products(Columns x, const int (&rows)[kEach], const float* from,
-                                       int pitch, float (&sum)[kEach][kTile]) {
-  float one[kEach];
-  for (int i = 0; i < x.n_columns; ++i) {
-    const float* column = x.data + static_cast<std::int64_t>(i) * x.stride;
-    load_rows(column, rows, one);
-#if defined(__CUDA_ARCH__)
-#pragma unroll 4
-#endif
-    for (int j = i; j < x.n_columns; ++j, column += x.stride, from += pitch) {
-      float values[kEach];
-      load_rows(column, rows, values);
-      CAUSEWAY_UNROLL
-      for (int b = 0; b < kEach; ++b) values[b] = one[b] * values[b];
-      add_input(values, from, sum);
+// Adds products begin ... end of x_i x_j for all i <= j, one after the other, a constant 1 being
+// the last x.
+template <int kWide>
+CAUSEWAY_HOST_DEVICE void add_products(Columns x, int row, int begin, int end, const float* from,
+                                       int pitch, float (&sum)[kWide]) {
+  for (int i = 0, first = 0; i < x.n_columns && first < end; ++i) {
+    const int n = x.n_columns - i;  // and one more, with the constant
+    const int low = begin > first ? begin - first : 0;
+    const int high = end - first < n ? end - first : n;
+    const float one = x.column(i)[row];
+    if (low < high) {
+      add_columns(x.slice(i + low, high - low), row, from, pitch, sum,
+                  [&](float value) { return one * value; });
+      from += (high - low) * pitch;
     }
-    add_input(one, from, sum);
-    from += pitch;
+    if (low <= n && n < end - first) {
+      add_input(one, from, sum);
+      from += pitch;
+    }
+    first += n + 1;
   }
-  CAUSEWAY_UNROLL
-  for (int b = 0; b < kEach; ++b) one[b] = 1.0f;
-  add_input(one, from, sum);
+  const int last = (x.n_columns + 1) * (x.n_columns + 2) / 2 - 1;
+  if (begin <= last && last < end) add_input(1.0f, from, sum);
 }
 
 // The products of quadratic_function with their factors, by many: none is stored. Columns that are
@@ -51,9 +50,10 @@ CAUSEWAY_HOST_DEVICE void multiply_products(W& w, Columns x, const Used& used, i
     }
   }
   turn_factors(w, folded, products.n_columns, out.n_columns, pitch, turned);
-  sum_by_many(w, out, [&](const auto& rows, int o, auto& sum) {
-    add_products(inputs, rows, turned + o, pitch, sum);
-  });
+  sum_by_many(w, turned, products.n_columns, pitch, out,
+              [&](int row, int begin, int end, const float* factors, int step, auto& sum) {
+                add_products(inputs, row, begin, end, factors, step, sum);
+              });
   w.team.sync();
 }
 

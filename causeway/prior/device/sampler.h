@@ -128,7 +128,13 @@ CAUSEWAY_HOST_DEVICE float number(W& w, Number name, const Range& range,
                                   Mode mode = Mode::correlated) {
   const std::uint32_t site = w.next_site();
   if (mode == Mode::independent) return number_at(w.draws, name, range, mode, site, 0);
-  return stretch(common_beta(w.draws, law_of(w.draws, name), site), range);
+  const auto draw = [&] {
+    return stretch(common_beta(w.draws, law_of(w.draws, name), site), range);
+  };
+  if constexpr (requires { w.team; })
+    return w.team.for_all(draw);
+  else
+    return draw();
 }
 
 // [low, high).
@@ -140,24 +146,32 @@ CAUSEWAY_HOST_DEVICE int integer(W& w, Number name, int low, int high, bool loga
   return drawn < low ? low : (drawn > high - 1 ? high - 1 : drawn);
 }
 
+// Of the decay and the spread of the weights below: beta numbers, of two gamma numbers each.
+struct WeightLaws {
+  Law decay;
+  Law spread;
+
+  // The logarithm of the k-th of those four.
+  CAUSEWAY_HOST_DEVICE float log_gamma(const Draws& draws, std::uint32_t site, std::uint32_t row,
+                                       int k) const {
+    const Law law = k < 2 ? decay : spread;
+    return draws.log_gamma(at_least(k % 2 == 0 ? law.a : law.b, 1e-6f), site,
+                           8 * row + static_cast<std::uint32_t>(k));
+  }
+};
+
 // log w_i = -decay ln(i) + spread N(0, 1) for i = 1 ... n, in random order; then positive weights
-// of Euclidean length sqrt(n). The rows of a site have their own decay and spread; lanes do a row.
-template <class Lanes, class F>
-CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Lanes& lanes, const Draws& draws,
-                                            std::uint32_t site, std::uint32_t row, int n,
-                                            Law decay_law, Law spread_law, const F& weight) {
-  float logs[4];  // of the gamma numbers behind two beta numbers
-  lanes.in_turn(
-      4,
-      [&](int k) {
-        const Law law = k < 2 ? decay_law : spread_law;
-        return draws.log_gamma(at_least(k % 2 == 0 ? law.a : law.b, 1e-6f), site,
-                               8 * row + static_cast<std::uint32_t>(k));
-      },
-      [&](int k, float value) {
-        CAUSEWAY_UNROLL
-        for (int j = 0; j < 4; ++j) logs[j] = j == k ? value : logs[j];
-      });
+// of Euclidean length sqrt(n). The rows of a site have their own decay and spread, of which
+// log_gamma(k) tells; lanes do a row.
+template <class Lanes, class LogGamma, class F>
+CAUSEWAY_HOST_DEVICE_CALL void draw_weights_by(const Lanes& lanes, const Draws& draws,
+                                               std::uint32_t site, std::uint32_t row, int n,
+                                               const LogGamma& log_gamma, const F& weight) {
+  float logs[4];
+  lanes.in_turn(4, log_gamma, [&](int k, float value) {
+    CAUSEWAY_UNROLL
+    for (int j = 0; j < 4; ++j) logs[j] = j == k ? value : logs[j];
+  });
   const Range decays{0.1f / elementary::log(1.0f + static_cast<float>(n)), 6.0f, true, true};
   const float decay = stretch(beta_of(logs[0], logs[1]), decays);
   const float spread = stretch(beta_of(logs[2], logs[3]), {1e-4f, 10.0f, true});
@@ -176,18 +190,12 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Lanes& lanes, const Draws& dra
   const float greatest = lanes.greatest(n, -3.4e38f, [&](int i) { return weight(i); });
   lanes.meet();
   const std::uint32_t shuffle = site ^ 0xc0000000u;
-  lanes.in_turn(
-      n - 1,
-      [&](int k) {
-        const int i = n - 1 - k;
+  lanes.swap_downward(
+      n,
+      [&](int i) {
         return bounded(draws.bits(shuffle, row, static_cast<std::uint32_t>(i)).word[0], i + 1);
       },
-      [&](int k, int other) {
-        if (!lanes.leads()) return;
-        const float moved = weight(n - 1 - k);
-        weight(n - 1 - k) = weight(other);
-        weight(other) = moved;
-      });
+      weight);
   lanes.meet();
   float squares = 0.0f;
   lanes.in_turn(
@@ -204,12 +212,24 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_weights(const Lanes& lanes, const Draws& dra
   lanes.meet();
 }
 
+template <class Lanes, class F>
+CAUSEWAY_HOST_DEVICE void draw_weights(const Lanes& lanes, const Draws& draws, std::uint32_t site,
+                                       std::uint32_t row, int n, const WeightLaws& laws,
+                                       const F& weight) {
+  draw_weights_by(
+      lanes, draws, site, row, n, [&](int k) { return laws.log_gamma(draws, site, row, k); },
+      weight);
+}
+
 // Of this dataset's laws.
+CAUSEWAY_HOST_DEVICE WeightLaws weight_laws(const Draws& draws) {
+  return {law_of(draws, Number::weights_decay), law_of(draws, Number::weights_spread)};
+}
+
 template <class Lanes, class F>
 CAUSEWAY_HOST_DEVICE void draw_weights(const Lanes& lanes, const Draws& draws, std::uint32_t site,
                                        std::uint32_t row, int n, const F& weight) {
-  draw_weights(lanes, draws, site, row, n, law_of(draws, Number::weights_decay),
-               law_of(draws, Number::weights_spread), weight);
+  draw_weights(lanes, draws, site, row, n, weight_laws(draws), weight);
 }
 
 // How likely the categories of each choice are, added up; shared by the team.
@@ -244,9 +264,9 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_choices(W& w, bool even, ChoiceTable& table)
       lanes.meet();
     } else {
       const auto at = static_cast<std::uint32_t>(name);
-      const Law decay = law_from(w.draws.bits(kMetaSite + 1, at));
-      const Law spread = law_from(w.draws.bits(kMetaSite + 2, at));
-      draw_weights(lanes, w.draws, kMetaSite + 3, at, n, decay, spread,
+      const WeightLaws laws{law_from(w.draws.bits(kMetaSite + 1, at)),
+                            law_from(w.draws.bits(kMetaSite + 2, at))};
+      draw_weights(lanes, w.draws, kMetaSite + 3, at, n, laws,
                    [&](int i) -> float& { return weights[i]; });
     }
     if (!lanes.leads()) return;

@@ -41,6 +41,23 @@ CAUSEWAY_HOST_DEVICE float from_order_key(std::uint32_t key) {
   return elementary::from_bits((key & 0x80000000u) != 0 ? key & 0x7fffffffu : ~key);
 }
 
+// Of finite numbers; of 0 and -0 either.
+CAUSEWAY_HOST_DEVICE float lesser(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fminf(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+
+CAUSEWAY_HOST_DEVICE float greater(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fmaxf(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
 // The lanes of one thread.
 struct SoloLanes {
   // Whether this lane does what only one shall.
@@ -70,19 +87,6 @@ struct SoloLanes {
     }
     return result;
   }
-  // The place of the greatest of n numbers above -1, the first of equal ones; -1 where there is
-  // none.
-  template <class F>
-  int place_of_greatest(int n, const F& f) const {
-    float best = -1.0f;
-    int place = -1;
-    for (int i = 0; i < n; ++i) {
-      const float value = f(i);
-      place = value > best ? i : place;
-      best = value > best ? value : best;
-    }
-    return place;
-  }
   template <class F>
   CAUSEWAY_HOST_DEVICE void each(int n, const F& f) const {
     for (int i = 0; i < n; ++i) f(i);
@@ -92,7 +96,18 @@ struct SoloLanes {
   CAUSEWAY_HOST_DEVICE void in_turn(int n, const Make& make, const Take& take) const {
     for (int i = 0; i < n; ++i) take(i, make(i));
   }
-  // put(i, c, place) for c = which(i) of n entries: the next place of c, which moves on.
+  // Swaps value(i) and value(other(i)) for i = n - 1 ... 1.
+  template <class Other, class Value>
+  CAUSEWAY_HOST_DEVICE void swap_downward(int n, const Other& other, const Value& value) const {
+    for (int i = n - 1; i > 0; --i) {
+      const int j = other(i);
+      const float moved = value(i);
+      value(i) = value(j);
+      value(j) = moved;
+    }
+  }
+  // put(i, c, place) for c = which(i) of n entries: the next place of c, which moves on. Entries
+  // come in any order.
   template <class Which, class Put>
   void places(std::int32_t* next, int n, const Which& which, const Put& put) const {
     for (int i = 0; i < n; ++i) {
@@ -119,13 +134,14 @@ struct Solo {
   int rank() const { return 0; }
   int size() const { return 1; }
   void sync() const {}
-  // Adds and gives what was there before; only for integers, whose order does not matter.
-  int add(std::int32_t* to, std::int32_t value) const {
-    const std::int32_t before = *to;
-    *to += value;
-    return before;
+  // What f() gives in every thread.
+  template <class F>
+  float for_all(const F& f) const {
+    return f();
   }
-  // The same of 64 bits.
+  // Adds one and gives what was there before.
+  int count(std::int32_t* counter) const { return (*counter)++; }
+  // Adds to an integer of 64 bits.
   void add_wide(std::int32_t* to, std::int64_t value) const {
     std::int64_t sum;
     std::memcpy(&sum, to, sizeof(sum));

@@ -72,7 +72,7 @@ CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, Columns 
     }
     for_each(w.team, n_leaves, [&](int leaf) { counts[leaf] = 0; });
     w.team.sync();
-    for_each(w.team, w.n_fit, [&](int row) { w.team.add(&counts[place[row]], 1); });
+    for_each(w.team, w.n_fit, [&](int row) { w.team.count(&counts[place[row]]); });
     w.team.sync();
     for_each(w.team, w.row_end(), [&](int row) {
       const auto leaf = static_cast<std::uint32_t>(place[row]);

@@ -124,31 +124,42 @@ CAUSEWAY_HOST_DEVICE void sample_rows(const W& w, const Lanes& lanes, ForestData
   lanes.meet();
 }
 
+// The best candidate of a node, the first of equal ones; -1 where there is none.
+CAUSEWAY_HOST_DEVICE int best_feature(const float* scores, int n_features) {
+  of_device(scores);
+  float best = -1.0f;
+  int found = -1;
+  for (int f = 0; f < n_features; ++f) {
+    const float score = scores[f];
+    found = score > best ? f : found;
+    best = score > best ? score : best;
+  }
+  return found;
+}
+
 // Splits the nodes of a level at their best candidates and moves their rows apart.
 template <class Lanes>
 CAUSEWAY_HOST_DEVICE void split_nodes(const Lanes& lanes, ForestData data, const ForestTree& tree,
                                       int level, int bits) {
   const int n_nodes = 1 << level;
   const int first_node = n_nodes - 1;
-  for (int node = 0; node < n_nodes; ++node) {
-    const float* scores = tree.best + node * data.n_features;
-    const int feature = lanes.place_of_greatest(data.n_features, [&](int f) { return scores[f]; });
-    lanes.each(1, [&](int) {
-      tree.split[first_node + node] = feature;
-      tree.threshold[first_node + node] =
-          feature >= 0 ? tree.candidate[node * data.n_features + feature] : 0.0f;
-    });
-  }
+  lanes.each(n_nodes, [&](int node) {
+    const int feature = best_feature(tree.best + node * data.n_features, data.n_features);
+    tree.split[first_node + node] = feature;
+    tree.threshold[first_node + node] =
+        feature >= 0 ? tree.candidate[node * data.n_features + feature] : 0.0f;
+  });
   const int n_cells = (2 * n_nodes) << bits;
   lanes.each(n_cells, [&](int i) { tree.cursor[i] = 0; });
   lanes.meet();
   const auto cell_at = [&](int i) {
-    const int node = tree.cell[i] >> bits;
+    const int cell = tree.cell[i];
+    const int node = cell >> bits;
     const int feature = tree.split[first_node + node];
-    const std::int64_t at = static_cast<std::int64_t>(tree.rows[i]) * data.row_stride;
-    const bool above = feature >= 0 && !(data.x[at + feature] <= tree.threshold[first_node + node]);
-    const int group = tree.cell[i] - (node << bits);
-    return ((2 * node + (above ? 1 : 0)) << bits) + group;
+    const float* row = data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride;
+    const float value = of_device(row)[feature < 0 ? 0 : feature];
+    const bool below = value <= tree.threshold[first_node + node];
+    return cell + ((node + (below || feature < 0 ? 0 : 1)) << bits);
   };
   lanes.places(tree.cursor, data.n_rows, cell_at,
                [&](int i, int cell, int) { tree.cell[i] = cell; });

@@ -81,47 +81,47 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
   w.team.sync();
 }
 
-// Adds eight features of some rows, times their weights, to kOuts outputs.
-template <int kOuts, int kEach>
-CAUSEWAY_HOST_DEVICE void add_to_outputs(const float (&waves)[kEach][kTile], const float* weights,
-                                         int stride, float* const (&out)[kEach]) {
-  float sum[kOuts][kEach];
+inline constexpr int kWaves = 16;  // features that a thread of many has at a time
+
+// Adds features of a row, times their weights, to kOuts outputs.
+template <int kOuts>
+CAUSEWAY_HOST_DEVICE void add_to_tile(const float (&waves)[kWaves], const float* weights,
+                                      int stride, float* out) {
+  of_device(out);
+  float sum[kOuts];
+  CAUSEWAY_UNROLL
+  for (int j = 0; j < kOuts; ++j) sum[j] = out[static_cast<std::int64_t>(j) * stride];
   CAUSEWAY_UNROLL
   for (int j = 0; j < kOuts; ++j) {
+    float factors[kWaves];
+    load_tile(weights + j * kWaves, factors);
     CAUSEWAY_UNROLL
-    for (int b = 0; b < kEach; ++b) {
-      sum[j][b] = of_device(out[b])[static_cast<std::int64_t>(j) * stride];
-    }
+    for (int k = 0; k < kWaves; ++k) sum[j] = elementary::fma(waves[k], factors[k], sum[j]);
   }
   CAUSEWAY_UNROLL
-  for (int j = 0; j < kOuts; ++j) {
-    float factors[kTile];
-    load_tile(weights + j * kFrequencies, factors);
-    CAUSEWAY_UNROLL
-    for (int b = 0; b < kEach; ++b) {
-      CAUSEWAY_UNROLL
-      for (int k = 0; k < kTile; ++k) {
-        sum[j][b] = elementary::fma(waves[b][k], factors[k], sum[j][b]);
-      }
-    }
+  for (int j = 0; j < kOuts; ++j) out[static_cast<std::int64_t>(j) * stride] = sum[j];
+}
+
+CAUSEWAY_HOST_DEVICE void add_to_outputs(const float (&waves)[kWaves], const float* weights,
+                                         Columns out, int row) {
+  constexpr int kOuts = 4;
+  float* to = out.data + row;
+  int o = 0;
+  for (; o + kOuts <= out.n_columns; o += kOuts, weights += kOuts * kWaves) {
+    add_to_tile<kOuts>(waves, weights, out.stride, to);
+    to += static_cast<std::int64_t>(kOuts) * out.stride;
   }
-  CAUSEWAY_UNROLL
-  for (int j = 0; j < kOuts; ++j) {
-    CAUSEWAY_UNROLL
-    for (int b = 0; b < kEach; ++b) {
-      of_device(out[b])[static_cast<std::int64_t>(j) * stride] = sum[j][b];
-    }
+  CAUSEWAY_NO_UNROLL
+  for (; o < out.n_columns; ++o, weights += kWaves, to += out.stride) {
+    add_to_tile<1>(waves, weights, out.stride, to);
   }
 }
 
-// The features of process_function with their weights, by many: none is stored, but eight at a time
-// go into the sums of all outputs. A thread that has one row left takes it twice, which gives the
-// same.
+// The features of process_function with their weights, by many: none is stored, but some at a time
+// go into the sums of all outputs.
 template <class W>
 CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, const float* phases,
                                     const float* weights, Columns out) {
-  constexpr int kEach = 2;
-  constexpr int kOuts = 4;
   const int n_in = x.n_columns;
   const int n_out = out.n_columns;
   const int pitch = tiled(n_out);
@@ -131,48 +131,32 @@ CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, c
       w.arena.take(static_cast<std::int64_t>(kFrequencies) * (n_in > pitch ? n_in : pitch));
   if (w.arena.failed) return;
   turn_factors(w, frequencies, n_in, kFrequencies, kFrequencies, turned);
-  const int step = w.team.size();
-  for (int first = w.team.rank(); first < w.n_rows; first += kEach * step) {
-    const int rows[kEach] = {first, first + step < w.n_rows ? first + step : first};
-    for (int o = 0; o < n_out; ++o) {
-      float* column = out.column(o);
+  constexpr int kHalf = W::Team::kStage / 2;
+  const Stage of_inputs{w.team.stage(), kHalf};
+  const Stage of_outputs{w.team.stage() + kHalf, kHalf};
+  const int last = w.n_rows - 1;
+  for (int o = 0; o < n_out; ++o) {
+    for_each(w.team, w.n_rows, [&](int row) { out.column(o)[row] = 0.0f; });
+  }
+  for (int f = 0; f < kFrequencies; f += kWaves) {
+    for (int batch = 0; batch < w.n_rows; batch += w.team.size()) {
+      const int own = batch + w.team.rank();
+      const int row = own < last ? own : last;
+      float waves[kWaves] = {};
+      with_staged<kWaves>(w, of_inputs, turned + f, kFrequencies, n_in, batch > 0,
+                          [&](int begin, int end, const float* factors) {
+                            add_columns(x.slice(begin, end - begin), row, factors, kWaves, waves);
+                          });
+      float shifts[kWaves];
+      load_tile(of_device(phases + f), shifts);
       CAUSEWAY_UNROLL
-      for (int b = 0; b < kEach; ++b) column[rows[b]] = 0.0f;
-    }
-    for (int f = 0; f < kFrequencies; f += kTile) {
-      float factors[kTile];
-      float waves[kEach][kTile] = {};
-      for (int i = 0; i < n_in; ++i) {
-        load_tile(turned + i * kFrequencies + f, factors);
-        const float* column = x.column(i);
-        CAUSEWAY_UNROLL
-        for (int b = 0; b < kEach; ++b) {
-          const float value = column[rows[b]];
-          CAUSEWAY_UNROLL
-          for (int k = 0; k < kTile; ++k) {
-            waves[b][k] = elementary::fma(value, factors[k], waves[b][k]);
-          }
-        }
-      }
-      load_tile(phases + f, factors);
-      CAUSEWAY_UNROLL
-      for (int b = 0; b < kEach; ++b) {
-        CAUSEWAY_UNROLL
-        for (int k = 0; k < kTile; ++k) waves[b][k] = cos_of(waves[b][k] + factors[k]);
-      }
-      float* to[kEach] = {out.data + rows[0], out.data + rows[1]};
-      const float* from = weights + f;
-      int o = 0;
-      for (; o + kOuts <= n_out; o += kOuts, from += kOuts * kFrequencies) {
-        add_to_outputs<kOuts>(waves, from, out.stride, to);
-        CAUSEWAY_UNROLL
-        for (int b = 0; b < kEach; ++b) to[b] += static_cast<std::int64_t>(kOuts) * out.stride;
-      }
-      for (; o < n_out; ++o, from += kFrequencies) {
-        add_to_outputs<1>(waves, from, out.stride, to);
-        CAUSEWAY_UNROLL
-        for (int b = 0; b < kEach; ++b) to[b] += out.stride;
-      }
+      for (int k = 0; k < kWaves; ++k) waves[k] = cos_of(waves[k] + shifts[k]);
+      with_staged<kWaves>(w, of_outputs, weights + f, kFrequencies, n_out, batch > 0,
+                          [&](int begin, int end, const float* factors) {
+                            if (own <= last) {
+                              add_to_outputs(waves, factors, out.slice(begin, end - begin), row);
+                            }
+                          });
     }
   }
   w.team.sync();

@@ -98,6 +98,23 @@ std::vector<PriorConfig> more_configs() {
   return configs;
 }
 
+// More than a GPU begins at once, and so the costliest first.
+TEST(GpuPrior, ManyAtOnce) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (const char* family : {"graph", "mix"}) {
+    PriorConfig config = config_of(family);
+    config.rows = {40, 40};
+    config.features = {1, 6};
+    config.classes = {2, 3};
+    const Batch here = Prior(config).batch(0, 1500);
+    const Batch there = Prior(config, kGpu).batch(0, 1500);
+    EXPECT_EQ(hashes_of(here), hashes_of(there)) << family;
+    for (std::size_t k = 0; k < 1500; ++k) {
+      EXPECT_EQ(here.facts()[k].rejected, there.facts()[k].rejected);
+    }
+  }
+}
+
 TEST(GpuPrior, SameBytesAsTheCpu) {
   CAUSEWAY_REQUIRE_GPU();
   for (const PriorConfig& config : more_configs()) {

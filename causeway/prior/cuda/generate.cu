@@ -125,22 +125,27 @@ __global__ void __launch_bounds__(kThreads) simple_kernel(std::uint64_t seed, Ba
   }
 }
 
+int attribute(int device, cudaDeviceAttr name) {
+  int value = 0;
+  driver::check(cudaDeviceGetAttribute(&value, name, device), "prior");
+  return value;
+}
+
 // Blocks that run at once, as long as their arenas take no more than half of the device's memory.
 // The kernel is short of L1 cache: of the memory that is that or shared, it asks for no more than
-// two blocks' 32 KiB.
+// two blocks' 32 KiB to be shared.
 std::int64_t blocks_at_once(int device, const Recipe& recipe) {
-  constexpr int kSharedPercent = 14;
+  constexpr int kShared = 32 * 1024;
+  const int most_shared = attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
   driver::check(
       cudaFuncSetAttribute(generate_kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                           kSharedPercent),
+                           100 * kShared / most_shared),
       "prior");
   int per_processor = 0;
   driver::check(
       cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, generate_kernel, kThreads, 0),
       "prior");
-  int processors = 0;
-  driver::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
-                "prior");
+  const int processors = attribute(device, cudaDevAttrMultiProcessorCount);
   std::size_t free = 0;
   std::size_t total = 0;
   driver::check(cudaMemGetInfo(&free, &total), "prior");

@@ -186,6 +186,31 @@ CAUSEWAY_HOST_DEVICE void ranks_of(int i, int n, const Value& value, float (&ran
   compare(end, n, [](int, float other, int, float self) { return other < self; });
 }
 
+// The ranks of the numbers of some rows, or the places of the ranks.
+template <int kRows, class Value>
+CAUSEWAY_HOST_DEVICE void rank_rows(Activation kind, int row, int n, const Value& value,
+                                    Columns out) {
+  constexpr int kMany = kRows == 1 ? 8 : 1;
+  for (int c = 0; c < n; ++c) {  // with a NaN in the row not every place is found
+    for (int b = 0; b < kRows; ++b) out.column(c)[row + b] = 0.0f;
+  }
+  for (int c = 0; c < n; c += kMany) {
+    float rank[kMany][kRows];
+    ranks_of(c, n, value, rank);
+    CAUSEWAY_UNROLL
+    for (int k = 0; k < kMany; ++k) {
+      if (c + k >= n) continue;
+      for (int b = 0; b < kRows; ++b) {
+        if (kind == Activation::rank) {
+          out.column(c + k)[row + b] = rank[k][b];
+        } else {
+          out.column(static_cast<int>(rank[k][b]))[row + b] = static_cast<float>(c + k);
+        }
+      }
+    }
+  }
+}
+
 // A kind that looks at rows, on the rows of some columns.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void activate_rows(W& w, Activation kind, Columns x) {
@@ -197,26 +222,7 @@ CAUSEWAY_HOST_DEVICE_CALL void activate_rows(W& w, Activation kind, Columns x) {
   for_rows(w.team, w.n_rows, [&](int row) {
     const auto value = [&](int c, int b) { return x.column(c)[row + b]; };
     if (kind == Activation::rank || kind == Activation::argsort) {
-      for (int c = 0; c < n; ++c) {  // with a NaN in the row not every place is found
-        for (int b = 0; b < kRows; ++b) out.column(c)[row + b] = 0.0f;
-      }
-      constexpr int kMany = kRows == 1 ? 8 : 1;
-      for (int c = 0; c < n; c += kMany) {
-        float rank[kMany][kRows];
-        ranks_of(c, n, value, rank);
-        CAUSEWAY_UNROLL
-        for (int k = 0; k < kMany; ++k) {
-          if (c + k >= n) continue;
-          for (int b = 0; b < kRows; ++b) {
-            if (kind == Activation::rank) {
-              out.column(c + k)[row + b] = rank[k][b];
-            } else {
-              out.column(static_cast<int>(rank[k][b]))[row + b] = static_cast<float>(c + k);
-            }
-          }
-        }
-      }
-      return;
+      return rank_rows<kRows>(kind, row, n, value, out);
     }
     float greatest[kRows];
     float sum[kRows];

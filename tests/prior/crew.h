@@ -12,10 +12,11 @@
 namespace causeway::prior {
 
 struct Common {
+  static constexpr int kStage = 640;  // floats: a few, so that much is staged in pieces
   int members;
   std::barrier<> barrier{members};
   std::atomic<std::uint64_t> bits{0};
-  float memory[640] = {};
+  float memory[kStage] = {};
 };
 
 // Threads that work as a block of the GPU does, each in place of a warp.
@@ -25,7 +26,7 @@ struct Crew {
   Common* common;
   int member;
 
-  static constexpr int kStage = 640;
+  static constexpr int kStage = Common::kStage;
   float* stage() const { return common->memory; }
   int rank() const { return member; }
   int size() const { return common->members; }

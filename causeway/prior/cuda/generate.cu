@@ -1,7 +1,8 @@
 // Datasets on the GPU: a block of threads each, from a counter that all blocks share, until none is
 // left; a rejected attempt is made again by the same block, without the host. Bound by the latency
-// of loads: a processor issues about two instructions a cycle of the four it could, and memory is
-// at an eighth of its bandwidth. Compiled without contraction, so that the bits are the CPU's.
+// of loads: by ncu an H200's processor issues about two instructions a cycle of the four it could,
+// and memory is at an eighth of its bandwidth. Compiled without contraction, so that the bits are
+// the CPU's.
 #include "causeway/prior/cuda/block.cuh"
 #include "causeway/prior/generate.h"
 
@@ -39,7 +40,7 @@ __global__ void __launch_bounds__(kPlanners)
   }
 }
 
-// Puts the costliest datasets first: some take longer than many others together, and blocks should
+// Puts the costliest datasets first: some take tens of times as long as most, and blocks should
 // not begin one of them when the others are about to end. Any order gives the same datasets.
 __global__ void __launch_bounds__(1024)
     order_kernel(const std::int32_t* costs, std::int64_t count, std::int32_t* order) {

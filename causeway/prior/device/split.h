@@ -119,6 +119,24 @@ CAUSEWAY_HOST_DEVICE void load_words(const std::int32_t* from, int (&words)[kCou
   }
 }
 
+// Of finite numbers; of 0 and -0 either, which a GPU's one instruction leaves open and at_most does
+// not: thresholds made of them part the same rows.
+CAUSEWAY_HOST_DEVICE float lesser(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fminf(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+
+CAUSEWAY_HOST_DEVICE float greater(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return fmaxf(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
 // Some nodes of a level that lie side by side, and their entries: what a lane walks over.
 struct NodeRange {
   int first_node;

@@ -41,23 +41,6 @@ CAUSEWAY_HOST_DEVICE float from_order_key(std::uint32_t key) {
   return elementary::from_bits((key & 0x80000000u) != 0 ? key & 0x7fffffffu : ~key);
 }
 
-// Of finite numbers; of 0 and -0 either.
-CAUSEWAY_HOST_DEVICE float lesser(float a, float b) {
-#if defined(__CUDA_ARCH__)
-  return fminf(a, b);
-#else
-  return a < b ? a : b;
-#endif
-}
-
-CAUSEWAY_HOST_DEVICE float greater(float a, float b) {
-#if defined(__CUDA_ARCH__)
-  return fmaxf(a, b);
-#else
-  return a > b ? a : b;
-#endif
-}
-
 // The lanes of one thread.
 struct SoloLanes {
   // Whether this lane does what only one shall.

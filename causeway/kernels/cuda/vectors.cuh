@@ -65,6 +65,15 @@ __device__ __forceinline__ Vector<T, kVec> load_vector(const T* from) {
   return vector;
 }
 
+// Of memory that the kernel does not write: the load may move past stores and barriers.
+template <int kVec, class T>
+__device__ __forceinline__ Vector<T, kVec> load_constant(const T* from) {
+  Vector<T, kVec> vector;
+  const auto word = __ldg(reinterpret_cast<const typename WordOf<sizeof(vector)>::type*>(from));
+  memcpy(&vector, &word, sizeof(vector));
+  return vector;
+}
+
 template <int kVec, class T>
 __device__ __forceinline__ void store_vector(T* to, const Vector<T, kVec>& vector) {
   if constexpr (kVec == 1) {

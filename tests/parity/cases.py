@@ -318,6 +318,8 @@ def image_cases():
         ((1, 4, 8, 8), (6, 2, 3, 2), dict(stride=2, groups=2)),
         ((2, 2, 9, 9), (3, 2, 3, 3), dict(dilation=2, padding=(1, 2))),
         ((2, 4, 5, 5), (4, 1, 1, 1), dict(groups=4)),
+        ((2, 80, 11, 9), (72, 40, 3, 3), dict(stride=(1, 2), padding=(2, 1), groups=2)),
+        ((1, 2, 3, 3), (40, 2, 2, 2), dict(stride=3, padding=4)),
     ]
     for x, w, options in settings:
         yield Case(f"conv2d {x} {w} {options}", [normal(*x), normal(*w), normal(w[0])],

@@ -1,7 +1,9 @@
 // Convolution on the CPU: tiles of output positions, each gathered into a matrix of what its
-// windows cover (small enough for the cache) and multiplied by OpenBLAS. Bound by arithmetic.
+// windows cover (small enough for the cache) and multiplied as linear layers are. Bound by
+// arithmetic.
 #include "causeway/kernels/convolution.h"
 
+#include "causeway/kernels/cpu/blocked_product.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/runtime/threads.h"
 
@@ -18,7 +20,7 @@ namespace {
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// c (rows, columns) = a (rows, inner) b (inner, columns) [+ c], either transposed.
+// c (rows, columns) = a (rows, inner) b (inner, columns) [+ c]; a and b may be transposed.
 struct Gemm {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -27,23 +29,38 @@ struct Gemm {
   std::int64_t inner;
   std::int64_t leading_a;
   std::int64_t leading_b;
-  std::int64_t leading_c;
   bool adds = false;
 
   void operator()(const float* a, const float* b, float* c) const {
+    if (multiply_blocks({rows, inner, leading_a, transpose_a}, a,
+                        {inner, columns, leading_b, transpose_b}, b, adds, c)) {
+      return;
+    }
     cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, static_cast<blasint>(rows),
                 static_cast<blasint>(columns), static_cast<blasint>(inner), 1.0f, a,
                 static_cast<blasint>(leading_a), b, static_cast<blasint>(leading_b),
-                adds ? 1.0f : 0.0f, c, static_cast<blasint>(leading_c));
+                adds ? 1.0f : 0.0f, c, static_cast<blasint>(columns));
   }
   void operator()(const double* a, const double* b, double* c) const {
     cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, static_cast<blasint>(rows),
                 static_cast<blasint>(columns), static_cast<blasint>(inner), 1.0, a,
                 static_cast<blasint>(leading_a), b, static_cast<blasint>(leading_b),
-                adds ? 1.0 : 0.0, c, static_cast<blasint>(leading_c));
+                adds ? 1.0 : 0.0, c, static_cast<blasint>(columns));
   }
+};
+
+// Neighbouring positions of a tile and what one tap sees there: position begin + i, for i in
+// [first, last), sees image[from + (i - first) * step], the others nothing.
+struct Run {
+  std::int64_t tap;
+  std::int64_t begin;
+  std::int64_t count;
+  std::int64_t first;
+  std::int64_t last;
+  std::int64_t from;
+  std::int64_t step;
 };
 
 // The sizes of one call. Images are cut into groups of channels, outputs into tiles of positions.
@@ -83,26 +100,27 @@ struct Geometry {
     return std::min(tile, n_positions - index * tile);
   }
 
-  // Calls body(row of the matrix, first position in the tile, count, input offset or -1, step) for
-  // runs of one tap along one output row: input offset + i * step belongs to position first + i.
+  // Calls body(run) for all runs of `count` positions.
   template <class Body>
-  void for_each_run(std::int64_t first, std::int64_t count, const Body& body) const {
+  void for_each_run(std::int64_t position, std::int64_t count, const Body& body) const {
+    const std::int64_t step = how.stride[1];
     for (std::int64_t tap = 0; tap < n_taps; ++tap) {
       const std::int64_t tap_x = tap % window_width * how.dilation[1] - how.padding[1];
       const std::int64_t tap_y =
           tap / window_width % window_height * how.dilation[0] - how.padding[0];
       const std::int64_t plane = tap / (window_width * window_height) * height * width;
       for (std::int64_t done = 0; done < count;) {
-        const std::int64_t position = first + done;
-        const std::int64_t out_y = position / out_width;
-        const std::int64_t out_x = position % out_width;
+        const std::int64_t out_x = (position + done) % out_width;
         const std::int64_t run = std::min(out_width - out_x, count - done);
-        const std::int64_t y = out_y * how.stride[0] + tap_y;
-        if (y < 0 || y >= height) {
-          body(tap, done, run, std::int64_t{-1}, std::int64_t{0}, std::int64_t{0});
-        } else {
-          body(tap, done, run, plane + y * width, out_x * how.stride[1] + tap_x, how.stride[1]);
-        }
+        const std::int64_t y = (position + done) / out_width * how.stride[0] + tap_y;
+        const std::int64_t x = out_x * step + tap_x;
+        const auto before = [&](std::int64_t column) {  // how many of the run lie before it
+          return std::clamp<std::int64_t>((column - x + step - 1) / step, 0, run);
+        };
+        const bool in_image = y >= 0 && y < height;
+        const std::int64_t first = in_image ? before(0) : run;
+        const std::int64_t last = in_image ? before(width) : run;
+        body(Run{tap, done, run, first, last, plane + y * width + x + first * step, step});
         done += run;
       }
     }
@@ -111,34 +129,28 @@ struct Geometry {
 
 // matrix (n_taps, count) of what the windows of `count` positions cover; zeros outside the image.
 template <class T>
-void gather_windows(const Geometry& g, const T* image, std::int64_t first, std::int64_t count,
+void gather_windows(const Geometry& g, const T* image, std::int64_t position, std::int64_t count,
                     Wide<T>* matrix) {
-  g.for_each_run(first, count,
-                 [&](std::int64_t tap, std::int64_t at, std::int64_t run, std::int64_t line,
-                     std::int64_t x, std::int64_t step) {
-                   Wide<T>* to = matrix + tap * count + at;
-                   for (std::int64_t i = 0; i < run; ++i) {
-                     const std::int64_t column = x + i * step;
-                     const bool inside = line >= 0 && column >= 0 && column < g.width;
-                     to[i] = inside ? static_cast<Wide<T>>(image[line + column]) : Wide<T>(0);
-                   }
-                 });
+  g.for_each_run(position, count, [&](const Run& run) {
+    Wide<T>* to = matrix + run.tap * count + run.begin;
+    std::fill(to, to + run.first, Wide<T>(0));
+    for (std::int64_t i = 0; i < run.last - run.first; ++i) {
+      to[run.first + i] = static_cast<Wide<T>>(image[run.from + i * run.step]);
+    }
+    std::fill(to + run.last, to + run.count, Wide<T>(0));
+  });
 }
 
 // Adds a matrix of the same form back to where it was gathered from.
 template <class W>
-void scatter_windows(const Geometry& g, const W* matrix, std::int64_t first, std::int64_t count,
+void scatter_windows(const Geometry& g, const W* matrix, std::int64_t position, std::int64_t count,
                      W* image) {
-  g.for_each_run(first, count,
-                 [&](std::int64_t tap, std::int64_t at, std::int64_t run, std::int64_t line,
-                     std::int64_t x, std::int64_t step) {
-                   if (line < 0) return;
-                   const W* from = matrix + tap * count + at;
-                   for (std::int64_t i = 0; i < run; ++i) {
-                     const std::int64_t column = x + i * step;
-                     if (column >= 0 && column < g.width) image[line + column] += from[i];
-                   }
-                 });
+  g.for_each_run(position, count, [&](const Run& run) {
+    const W* from = matrix + run.tap * count + run.begin + run.first;
+    for (std::int64_t i = 0; i < run.last - run.first; ++i) {
+      image[run.from + i * run.step] += from[i];
+    }
+  });
 }
 
 // The operand in the type sums happen in: itself, or a converted copy.
@@ -184,8 +196,8 @@ void convolution(StreamView, const Convolution& how, const Operand& in, const Op
         const T* image = static_cast<const T*>(in.data) + plane * g.in_group();
         gather_windows(g, image, first, count, matrix.data());
         const W* filters = filter.data() + plane % how.groups * g.weight_group();
-        Gemm{false, false, g.out_channels, count, g.n_taps, g.n_taps, count, count, false}(
-            filters, matrix.data(), result.data());
+        Gemm{false, false, g.out_channels, count, g.n_taps, g.n_taps, count}(filters, matrix.data(),
+                                                                             result.data());
         T* to = static_cast<T*>(out.data) + plane * g.out_group() + first;
         for (std::int64_t channel = 0; channel < g.out_channels; ++channel) {
           store<T>(result.data() + channel * count, count, to + channel * g.n_positions);
@@ -218,8 +230,8 @@ void convolution_input_gradient(StreamView, const Convolution& how, const Operan
             const T* line = from + channel * g.n_positions + first;
             std::copy(line, line + count, piece.data() + channel * count);
           }
-          Gemm{true, false, g.n_taps, count, g.out_channels, g.n_taps, count, count, false}(
-              filters, piece.data(), matrix.data());
+          Gemm{true, false, g.n_taps, count, g.out_channels, g.n_taps, count}(filters, piece.data(),
+                                                                              matrix.data());
           scatter_windows(g, matrix.data(), first, count, sums.data());
         }
         store<T>(sums.data(), g.in_group(),
@@ -259,7 +271,7 @@ void convolution_weight_gradient(StreamView, const Convolution& how, const Opera
               const T* line = from + channel * g.n_positions + first;
               std::copy(line, line + count, piece.data() + channel * count);
             }
-            Gemm{false, true, g.out_channels, g.n_taps, count, count, count, g.n_taps, adds}(
+            Gemm{false, true, g.out_channels, g.n_taps, count, count, count, adds}(
                 piece.data(), matrix.data(), sums);
             adds = true;
           }

@@ -1,4 +1,5 @@
-// Pooling on the CPU, a plane at a time. Bytes: the input and the output once; bound by memory.
+// Pooling on the CPU, a window after the other, threads sharing the planes. Bytes: the input and
+// the output once; bound by instructions.
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/pool_geometry.h"
 #include "causeway/runtime/threads.h"

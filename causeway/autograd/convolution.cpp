@@ -43,6 +43,7 @@ Shape convolution_shape(const Tensor& x, const Tensor& weight, const Tensor* bia
                      "(out_channels,)",
                      to_string(x.shape()), to_string(weight.shape()), how.groups));
   }
+  require_positive("conv2d", "window", {weight.size(2), weight.size(3)}, 1);
   if (!is_floating(x.dtype()) || x.dtype() != weight.dtype()) {
     fail(ErrorKind::invalid_argument, "conv2d",
          fmt::format("x is {}, the weight {}; both must be of one floating type",

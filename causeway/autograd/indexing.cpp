@@ -159,11 +159,11 @@ Tensor embedding(const Tensor& table, const Tensor& index) {
   shape.push_back(table.size(1));
   const Tensor flat = index.to(DType::i64).contiguous().flatten();
   const Tensor out = causeway::index_select(table, 0, flat).reshape(shape);
-  return record(
-      "embedding", out, {&table},
-      [flat, n_entries = table.size(0), width = table.size(1)](Backward& walk) {
-        walk.give(0, table_gradient(walk.gradient().reshape({-1, width}), flat, n_entries));
-      });
+  return record("embedding", out, {&table},
+                [flat, n_entries = table.size(0), width = table.size(1)](Backward& walk) {
+                  walk.give(0, table_gradient(walk.gradient().reshape({flat.numel(), width}), flat,
+                                              n_entries));
+                });
 }
 
 }  // namespace causeway::autograd

@@ -37,6 +37,10 @@ bool are_classes(const Tensor& logits, const Tensor& targets) {
                      to_string(logits.shape()), to_string(logits.dtype()),
                      to_string(targets.shape()), to_string(targets.dtype())));
   }
+  if (logits.size(-1) == 0) {
+    fail(ErrorKind::shape_mismatch, "cross_entropy",
+         fmt::format("logits {}: there are no classes", to_string(logits.shape())));
+  }
   require_same_device("cross_entropy", logits, targets);
   return integers;
 }
@@ -50,7 +54,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   const Tensor goal = dense(targets.to(classes ? DType::i64 : logits.dtype()));
   kernels::CrossEntropy how;
   how.n_columns = logits.size(-1);
-  how.n_rows = how.n_columns == 0 ? 0 : logits.numel() / how.n_columns;
+  how.n_rows = logits.numel() / how.n_columns;
   how.ignore_index = options.ignore_index;
   how.smoothing = options.label_smoothing;
   const DType wide = logits.dtype() == DType::f64 ? DType::f64 : DType::f32;

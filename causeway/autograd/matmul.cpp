@@ -21,7 +21,11 @@ namespace {
 
 using kernels::Epilogue;
 
-Tensor rows_of(const Tensor& x) { return x.reshape({-1, x.size(-1)}); }
+Tensor rows_of(const Tensor& x) {
+  std::int64_t n_rows = 1;
+  for (int dim = 0; dim + 1 < x.n_dims(); ++dim) n_rows *= x.size(dim);
+  return x.reshape({n_rows, x.size(-1)});
+}
 
 Tensor matrix_gradient_a(const Tensor& g, const Tensor& b, const Shape& shape) {
   return sum_to(causeway::matmul(g, b.transpose()), shape);
@@ -86,23 +90,21 @@ class ParameterGradients {
   ParameterGradients(Backward& walk, int at, bool has_bias, const Tensor& g, const Tensor& rows)
       : walk_(walk), at_(at), g_(g), rows_(rows), stream_(current_stream(g.device())) {
     const bool bias = has_bias && walk.needs(at + 1);
-    const bool empty = g.numel() == 0 || rows.numel() == 0;
-    const auto make = empty ? zeros : Tensor::empty;
+    const auto make = g.numel() == 0 ? zeros : Tensor::empty;
     if (walk.needs(at)) weight_ = make({g.size(1), rows.size(1)}, g.dtype(), g.device());
     if (bias) bias_ = make({g.size(1)}, g.dtype(), g.device());
-    if (empty || (!weight_.has_value() && !bias)) return;
+    if (g.numel() == 0 || (!weight_.has_value() && !bias)) return;
     stream_ = bias ? walk.aside({at, at + 1}, {g, rows}) : walk.aside({at}, {g, rows});
   }
 
   void give() {
     // The walk keeps what is read and written from reuse, whatever stream that happens on.
     const auto of = [](const Tensor& x) { return operand(x, current_stream(x.device())); };
-    const bool empty = g_.numel() == 0 || rows_.numel() == 0;
-    if (weight_.has_value() && !empty) {
+    if (weight_.has_value() && g_.numel() > 0 && rows_.numel() > 0) {
       kernels::linear(stream_, Epilogue::none, of(g_.transpose()), of(rows_), {}, {}, of(*weight_),
                       allow_tf32());
     }
-    if (bias_.has_value() && !empty) {
+    if (bias_.has_value() && g_.numel() > 0) {
       kernels::reduce(stream_, kernels::ReduceOp::sum, of(g_), of(*bias_),
                       {1, g_.size(0), g_.size(1)});
     }

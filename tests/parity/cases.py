@@ -335,6 +335,58 @@ def image_cases():
                    lambda t, TF, x, o=options: TF.avg_pool2d(x, **o), scale=4)
 
 
+def empty_cases():
+    """Operations of nothing: no rows, no columns, nothing to sum."""
+    def case(name, shapes, ours, theirs=None):
+        return Case(f"{name} of {', '.join(str(shape) for shape in shapes)}",
+                    [normal(*shape) for shape in shapes], ours, theirs or ours, scale=40)
+
+    def with_bias(lib, F, x, w, b):
+        return F.linear(x, w, b)
+
+    for x, w in (((3, 0), (5, 0)), ((0, 4), (5, 4)), ((2, 0, 4), (5, 4)), ((40, 4), (0, 4)), ((0,), (5, 0))):
+        yield case("linear", [x, w, w[:1]], with_bias)
+    for rows, width, hidden in ((0, 8, 16), (40, 0, 16), (40, 8, 0)):
+        yield case("mlp", [(rows, width), (hidden, width), (hidden,), (8, hidden), (8,)],
+                   lambda cw, F, *a: F.mlp(*a),
+                   lambda t, TF, x, wi, bi, wo, bo: TF.linear(
+                       TF.gelu(TF.linear(x, wi, bi), approximate="tanh"), wo, bo))
+    for a, b in (((40, 0), (0, 5)), ((0, 3), (3, 4)), ((3, 4), (4, 0)), ((0, 2, 3), (0, 3, 4)),
+                 ((2, 40, 0), (0, 5)), ((0,), (0, 3)), ((0,), (0,))):
+        yield case("matmul", [a, b], lambda lib, F, x, y: lib.matmul(x, y))
+    for a, b in (((0, 3), (1, 3)), ((2, 0), (1,)), ((0,), ())):
+        yield case("multiply", [a, b], lambda lib, F, x, y: lib.multiply(x, y))
+    for shape in ((0, 4), (3, 0)):
+        yield case("relu", [shape], lambda lib, F, x: lib.relu(x))
+        yield case("sum", [shape], lambda cw, F, x: cw.sum(x, axis=0), lambda t, TF, x: t.sum(x, dim=0))
+        yield case("prod", [shape], lambda cw, F, x: cw.prod(x, axis=1), lambda t, TF, x: t.prod(x, dim=1))
+        yield case("cumsum", [shape], lambda cw, F, x: cw.cumsum(x, axis=1),
+                   lambda t, TF, x: t.cumsum(x, dim=1))
+        yield case("sort", [shape], lambda cw, F, x: cw.sort(x, axis=0), lambda t, TF, x: t.sort(x, dim=0).values)
+        yield case("softmax", [shape], lambda lib, F, x: F.softmax(x, -1))
+        yield case("log_softmax", [shape], lambda lib, F, x: F.log_softmax(x, 0))
+    yield case("concatenate", [(2, 0), (2, 3)], lambda cw, F, a, b: cw.concatenate([a, b], axis=1),
+               lambda t, TF, a, b: t.cat([a, b], dim=1))
+    for table, places in (((6, 4), (0,)), ((6, 0), (3,)), ((6, 4), (2, 0))):
+        yield Case(f"embedding of {table}, {places}", [normal(*table), index(6, *places)],
+                   lambda cw, F, w, i: F.embedding(i, w), lambda t, TF, w, i: TF.embedding(i, w))
+    yield case("layer_norm", [(0, 9), (9,), (9,)], lambda cw, F, x, w, b: F.layer_norm(x, w, b),
+               lambda t, TF, x, w, b: TF.layer_norm(x, (9,), w, b))
+    yield case("rms_norm", [(2, 0, 9), (9,)], lambda cw, F, x, w: F.rms_norm(x, w),
+               lambda t, TF, x, w: TF.rms_norm(x, (9,), w, 1e-5))
+    yield Case("cross_entropy of (0, 5)", [normal(0, 5), index(5, 0)],
+               lambda cw, F, x, y: F.cross_entropy(x, y, reduction="sum"),
+               lambda t, TF, x, y: TF.cross_entropy(x, y, reduction="sum"))
+    yield case("mse_loss", [(0, 5), (0, 5)], lambda lib, F, x, y: F.mse_loss(x, y, reduction="sum"))
+    for q, k in (((0, 2, 5, 8), (0, 2, 5, 8)), ((2, 2, 0, 8), (2, 2, 5, 8))):
+        yield case("attention", [q, k, k],
+                   lambda lib, F, q, k, v: F.scaled_dot_product_attention(q, k, v))
+    yield case("conv2d", [(0, 3, 4, 4), (2, 3, 3, 3), (2,)], lambda lib, F, x, w, b: F.conv2d(x, w, b))
+    yield case("max_pool2d", [(0, 2, 4, 4)], lambda lib, F, x: F.max_pool2d(x, 2))
+    yield case("avg_pool2d", [(0, 2, 4, 4)], lambda lib, F, x: F.avg_pool2d(x, 2))
+
+
 def all_cases():
     return [*unary_cases(), *binary_cases(), *reduce_cases(), *view_cases(), *product_cases(),
-            *norm_cases(), *loss_cases(), *attention_cases(), *image_cases()]
+            *norm_cases(), *loss_cases(), *attention_cases(), *image_cases(),
+            *empty_cases()]

@@ -250,10 +250,14 @@ def test_mistakes_name_shapes_and_fix(device):
         F.layer_norm(x, cw.ones((4,), device=device))
     with pytest.raises(cw.ShapeMismatch, match="classes"):
         F.cross_entropy(x, cw.ones((3,), dtype="i64", device=device))
+    with pytest.raises(cw.ShapeMismatch, match=r"\(2, 0\): there are no classes"):
+        F.cross_entropy(cw.ones((2, 0), device=device), cw.array([0, 0], device=device))
     with pytest.raises(cw.Error, match="7"):
         F.cross_entropy(x, cw.array([0, 7], device=device)).item()
     with pytest.raises(cw.ShapeMismatch, match="does not fit"):
         F.conv2d(cw.ones((1, 1, 2, 2), device=device), cw.ones((1, 1, 3, 3), device=device))
+    with pytest.raises(cw.InvalidArgument, match=r"window \(0, 3\) must be at least 1"):
+        F.conv2d(cw.ones((1, 1, 2, 2), device=device), cw.ones((1, 1, 0, 3), device=device))
     with pytest.raises(cw.InvalidArgument, match="half the window"):
         F.max_pool2d(cw.ones((1, 1, 4, 4), device=device), 2, padding=2)
     with pytest.raises(cw.InvalidArgument, match="heads"):

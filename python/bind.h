@@ -50,6 +50,8 @@ auto without_gil(Body&& body) {
 
 // Throws where an operation in place would change what the tape still needs.
 void require_untracked(const char* operation, const Tensor& x);
+// Throws where it would write a tracked tensor into memory that the tape does not know.
+void require_untracked_source(const char* operation, const Tensor& source);
 
 // Throws InvalidIndex, which is an IndexError.
 [[noreturn]] void throw_index_error(const char* message);

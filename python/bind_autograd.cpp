@@ -33,14 +33,26 @@ class Callable {
   std::shared_ptr<void> alive_;
 };
 
+// What a Python function returned.
+Tensor read_tensor(nb::handle result) {
+  if (nb::isinstance<Tensor>(result)) return nb::cast<Tensor>(result);
+  throw nb::type_error(("the function returned a " +
+                        nb::cast<std::string>(result.type().attr("__name__")) +
+                        " where a tensor is wanted")
+                           .c_str());
+}
+
 std::vector<Tensor> read_tensors(const nb::object& result) {
-  if (nb::isinstance<Tensor>(result)) return {nb::cast<Tensor>(result)};
-  return nb::cast<std::vector<Tensor>>(result);
+  const bool several = nb::isinstance<nb::list>(result) || nb::isinstance<nb::tuple>(result);
+  if (!several) return {read_tensor(result)};
+  std::vector<Tensor> tensors;
+  for (nb::handle entry : result) tensors.push_back(read_tensor(entry));
+  return tensors;
 }
 
 std::optional<Tensor> read_optional(const nb::object& result) {
   if (result.is_none()) return std::nullopt;
-  return nb::cast<Tensor>(result);
+  return read_tensor(result);
 }
 
 // Notes an operation whose way back is the Python function `rule`: gradients of the results in,
@@ -56,6 +68,8 @@ std::vector<Tensor> record_function(const std::string& name, const std::vector<T
   const char* kept = names->emplace(name, name).first->second.c_str();
   const int n_results = static_cast<int>(results.size());
   const std::size_t n_inputs = inputs.size();
+  std::vector<Shape> shapes;
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
   const auto rule = std::make_shared<Callable>(std::move(function));
   return autograd::record_all(kept, std::move(plain), from, [=](autograd::Backward& walk) {
     std::vector<Tensor> gradients;
@@ -75,7 +89,13 @@ std::vector<Tensor> record_function(const std::string& name, const std::vector<T
                std::to_string(n_inputs) + " inputs; give None where there is none");
     }
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i].has_value()) walk.give(static_cast<int>(i), *given[i]);
+      if (!given[i].has_value()) continue;
+      if (given[i]->shape() != shapes[i]) {
+        fail(ErrorKind::shape_mismatch, kept,
+             "backward gave a gradient " + to_string(given[i]->shape()) + " for input " +
+                 std::to_string(i) + " of shape " + to_string(shapes[i]));
+      }
+      walk.give(static_cast<int>(i), *given[i]);
     }
   });
 }
@@ -162,6 +182,13 @@ void require_untracked(const char* operation, const Tensor& x) {
   fail(ErrorKind::invalid_argument, operation,
        "the tensor is tracked, and writing over it would break its gradient; do so inside "
        "no_grad(), or write x = x … instead");
+}
+
+void require_untracked_source(const char* operation, const Tensor& source) {
+  if (!autograd::recording() || !autograd::requires_grad(source)) return;
+  fail(ErrorKind::invalid_argument, operation,
+       "what is written is tracked, and its gradient would be lost on the way; write x = x … "
+       "instead, or detach() it");
 }
 
 void bind_autograd(nb::module_& module, TensorClass& tensor) {

@@ -64,7 +64,7 @@ void bind_module(nb::module_& module) {
       .def(nb::init<>())
       .def("forward", &call<Module>, "x"_a)
       .def("named_parameters", &Module::named_parameters,
-           "Pairs of name and tensor, in order; names are \"layers.0.weight\".")
+           "Pairs of name and tensor, in order, each tensor once; names are \"layers.0.weight\".")
       .def("named_buffers", &Module::named_buffers, "As named_parameters, for what is not trained.")
       .def("parameters", &Module::parameters, "All parameters, in order.")
       .def("named_children", &Module::children, "Pairs of name and module, one level down.")
@@ -105,7 +105,8 @@ void bind_module(nb::module_& module) {
             return nb::borrow(self);
           },
           nb::sig("def to(self, *targets: str | DType | type) -> _Module"),
-          "Moves parameters and buffers, before an optimizer is made.")
+          "Moves parameters and buffers, before an optimizer is made. In a half, floating buffers "
+          "are f32.")
       .def("zero_grad", &Module::zero_grad, "Lets go of all gradients.")
       .def("__repr__",
            [](nb::handle_t<Module> self) {
@@ -130,7 +131,9 @@ void bind_module(nb::module_& module) {
           },
           "name"_a, "values"_a, "Keeps a tensor that is saved but not trained.")
       .def("register_module", &Module::add_module, "name"_a, "module"_a,
-           "Makes a module a part of this one.");
+           "Makes a module a part of this one.")
+      .def("_find", &Module::find, "name"_a)
+      .def("_remove", &Module::remove, "name"_a);
 }
 
 void bind_layers(nb::module_& module) {

@@ -86,6 +86,7 @@ Tensor with(CompareOp op, const Tensor& a, const Operand& b) {
 nb::object in_place(BinaryOp op, nb::handle_t<Tensor> self, const Operand& b) {
   const Tensor& a = nb::cast<const Tensor&>(self);
   require_untracked(kernels::to_string(op).data(), a);
+  if (b.is_tensor()) require_untracked_source(kernels::to_string(op).data(), b.tensor());
   const Tensor result = with(op, a, b);
   const std::string name(kernels::to_string(op));
   if (is_floating(result.dtype()) && !is_floating(a.dtype())) {

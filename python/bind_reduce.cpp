@@ -40,10 +40,7 @@ constexpr ReduceName kReductions[] = {
 };
 
 Tensor deviation(const Tensor& x, const Axes& axis, double correction, bool keepdims) {
-  return without_gil([&] {
-    return autograd::unary(UnaryOp::square_root,
-                           autograd::variance(x, axis.list, correction, keepdims));
-  });
+  return without_gil([&] { return autograd::deviation(x, axis.list, correction, keepdims); });
 }
 
 Tensor running_sum(const Tensor& x, std::optional<int> axis) {

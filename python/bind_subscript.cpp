@@ -209,6 +209,7 @@ void set(const Tensor& x, nb::handle key, const Operand& value) {
   }
   const Tensor target = get(autograd::detach(x), key);
   if (!value.is_tensor()) require_fits(kName, value.number(), x.dtype());
+  if (value.is_tensor()) require_untracked_source(kName, value.tensor());
   without_gil([&] {
     if (!value.is_tensor()) {
       return target.copy_from(full({}, value.number(), x.dtype(), x.device()));

@@ -159,6 +159,7 @@ void bind_copies(TensorClass& tensor) {
           "copy_from",
           [](const Tensor& x, const Tensor& source) {
             require_untracked("copy_from", x);
+            require_untracked_source("copy_from", source);
             without_gil([&] { x.copy_from(source); });
           },
           "source"_a, "Overwrites the elements with those of source, broadcast and converted.");

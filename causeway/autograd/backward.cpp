@@ -59,7 +59,9 @@ struct Pending {
 class Walk {
  public:
   Walk(const Tensor& root, Tensor seed, bool seed_is_one, bool retain)
-      : retain_(retain), seed_is_one_(seed_is_one), seed_(std::move(seed)) {
+      : retain_(retain),
+        seed_is_one_(seed_is_one && root.record()->hooks.empty()),
+        seed_(std::move(seed)) {
     const std::shared_ptr<Record>& record = root.record();
     collect(record);
     Pending& pending = pending_[record.get()];
@@ -144,7 +146,8 @@ class Walk {
       for (const auto& [id, hook] : std::vector(record.hooks)) {
         std::optional<Tensor> other = hook(*pending.sum);
         if (!other.has_value()) continue;
-        pending.sum = std::move(other);
+        internal::require_gradient("register_hook", *other, record);
+        pending.sum = detach(*other);
         pending.owned = false;
       }
     }

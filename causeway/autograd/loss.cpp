@@ -50,6 +50,14 @@ bool are_classes(const Tensor& logits, const Tensor& targets) {
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options) {
   const bool classes = are_classes(logits, targets);
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
+    fail(ErrorKind::invalid_argument, "cross_entropy",
+         fmt::format("a label smoothing of {} is not within 0 and 1", options.label_smoothing));
+  }
+  if (recording() && requires_grad(targets)) {
+    fail(ErrorKind::invalid_argument, "cross_entropy",
+         "the targets are tracked, and have no gradient here; detach() them");
+  }
   const Tensor rows = dense(detach(logits));
   const Tensor goal = dense(targets.to(classes ? DType::i64 : logits.dtype()));
   kernels::CrossEntropy how;
@@ -79,18 +87,22 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
     const bool in_place = options.overwrite_logits && rows.storage() == logits.storage();
     gradient = in_place ? rows : Tensor::empty(rows.shape(), rows.dtype(), rows.device());
   }
+  // The share of one row in a mean may be too small for f16, which a scaled loss makes up for only
+  // if they meet before the gradient is rounded.
+  const bool later = weight.has_value() && logits.dtype() == DType::f16;
   if (how.n_rows > 0) {
-    kernels::cross_entropy(stream, how, operand(rows, stream), operand(goal, stream),
-                           weight.has_value() ? operand(*weight, stream) : kernels::Operand(),
-                           operand(losses, stream),
-                           wanted ? operand(*gradient, stream) : kernels::Operand());
+    kernels::cross_entropy(
+        stream, how, operand(rows, stream), operand(goal, stream),
+        weight.has_value() && !later ? operand(*weight, stream) : kernels::Operand(),
+        operand(losses, stream), wanted ? operand(*gradient, stream) : kernels::Operand());
   }
   Tensor out = losses;
   if (options.reduction != Reduction::none) out = causeway::sum(losses);
   if (weight.has_value()) out = out * *weight;
-  return record("cross_entropy", out, {&logits}, [gradient, options](Backward& walk) {
-    if (walk.begins()) return walk.give(0, *gradient);
-    const Tensor g = walk.gradient();
+  if (!later) weight.reset();
+  return record("cross_entropy", out, {&logits}, [gradient, options, weight](Backward& walk) {
+    if (walk.begins() && !weight.has_value()) return walk.give(0, *gradient);
+    const Tensor g = weight.has_value() ? walk.gradient() * *weight : walk.gradient();
     // In the wider type: a rounded factor would tilt the whole gradient.
     walk.give(0, *gradient * (options.reduction == Reduction::none ? g.unsqueeze(-1) : g));
   });
@@ -99,6 +111,13 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
 Tensor elementwise_loss(LossOp op, double parameter, const Tensor& prediction, const Tensor& target,
                         Reduction reduction) {
   const char* name = kernels::to_string(op).data();
+  const bool is_quantile = op == LossOp::pinball;
+  if ((op == LossOp::huber && !(parameter > 0)) ||
+      (is_quantile && !(parameter >= 0 && parameter <= 1))) {
+    fail(ErrorKind::invalid_argument, name,
+         is_quantile ? fmt::format("a quantile of {} is not within 0 and 1", parameter)
+                     : fmt::format("a delta of {} is not above 0", parameter));
+  }
   require_same_device(name, prediction, target);
   const Shape shape = broadcast(name, prediction.shape(), target.shape());
   const DType dtype = to_floating(promote(prediction.dtype(), target.dtype()));

@@ -27,6 +27,8 @@ struct Node {
 };
 
 namespace internal {
+// Throws where a gradient that a user gave does not suit the tensor it is for.
+void require_gradient(const char* name, const Tensor& gradient, const Record& record);
 // Whether this thread is in the scope of a DetectAnomaly.
 bool watching();
 // Throws in the scope of a DetectAnomaly where `values` are not all finite.

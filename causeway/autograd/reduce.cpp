@@ -32,11 +32,19 @@ Tensor product_gradient(const Tensor& x, const std::vector<int>& axes, const Ten
   return gradient * where(is_zero, at_zero, elsewhere);
 }
 
+// A count is beyond what halves hold, and its inverse below: gradients are divided in f32.
+Tensor widened(const Tensor& x) { return x.dtype() == DType::f64 ? x : x.to(DType::f32); }
+
 Tensor extreme_gradient(const Tensor& x, const Tensor& extreme, const std::vector<int>& axes,
                         const Tensor& gradient) {
   const Tensor mask = compare(CompareOp::equal, x, extreme).to(x.dtype());
-  const Tensor count = causeway::sum(mask, axes, true);
+  const Tensor count = causeway::sum(widened(mask), axes, true);
   return mask * (gradient / count);
+}
+
+// How many elements of x go into one of g.
+double summands(const Tensor& x, const Tensor& g) {
+  return static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(g.numel(), 1));
 }
 
 }  // namespace
@@ -51,10 +59,8 @@ Tensor reduce(ReduceOp op, const Tensor& x, const std::vector<int>& axes, bool k
                   switch (op) {
                     case ReduceOp::sum: return walk.give(0, g.expand(x.shape()));
                     case ReduceOp::mean: {
-                      const double count =
-                          static_cast<double>(x.numel()) /
-                          static_cast<double>(std::max<std::int64_t>(g.numel(), 1));
-                      return walk.give(0, (g / Scalar(count)).expand(x.shape()));
+                      const Tensor share = widened(g) / Scalar(summands(x, g));
+                      return walk.give(0, share.to(x.dtype()).expand(x.shape()));
                     }
                     case ReduceOp::prod: return walk.give(0, product_gradient(x, axes, g));
                     default: return walk.give(0, extreme_gradient(x, out.reshape(kept), axes, g));
@@ -67,11 +73,24 @@ Tensor variance(const Tensor& x, const std::vector<int>& axes, double correction
   return record("var", causeway::variance(x, axes, correction, keep_dims), {&x},
                 [axes, correction, kept, x = detach(x)](Backward& walk) {
                   const Tensor g = walk.gradient().reshape(kept);
-                  const double count = static_cast<double>(x.numel()) /
-                                       static_cast<double>(std::max<std::int64_t>(g.numel(), 1));
                   const Tensor centred = x - causeway::mean(x, axes, true);
-                  walk.give(0, centred * (g * Scalar(2 / (count - correction))));
+                  const double factor = 2 / (summands(x, g) - correction);
+                  walk.give(0, centred * (widened(g) * Scalar(factor)));
                 });
+}
+
+Tensor deviation(const Tensor& x, const std::vector<int>& axes, double correction, bool keep_dims) {
+  const Shape kept = kept_shape(x, axes);
+  const Tensor out =
+      causeway::unary(UnaryOp::square_root, causeway::variance(x, axes, correction, keep_dims));
+  return record("std", out, {&x}, [axes, correction, kept, x = detach(x), out](Backward& walk) {
+    const Tensor g = widened(walk.gradient().reshape(kept));
+    const Tensor spread = widened(out.reshape(kept));
+    const Tensor centred = x - causeway::mean(x, axes, true);
+    const Tensor factor = g / (spread * Scalar(summands(x, g) - correction));
+    const Tensor flat = compare(CompareOp::equal, spread, Scalar(0.0));
+    walk.give(0, centred * causeway::where(flat, zeros({}, g.dtype(), g.device()), factor));
+  });
 }
 
 Tensor cumulative_sum(const Tensor& x, int axis) {

@@ -19,6 +19,9 @@ inline Tensor mean(const Tensor& x, const std::vector<int>& axes = {}, bool keep
 }
 Tensor variance(const Tensor& x, const std::vector<int>& axes = {}, double correction = 0,
                 bool keep_dims = false);
+// The square root of the variance; its gradient is 0 where all elements are the same.
+Tensor deviation(const Tensor& x, const std::vector<int>& axes = {}, double correction = 0,
+                 bool keep_dims = false);
 Tensor cumulative_sum(const Tensor& x, int axis);
 // The values are tracked, the indices have no gradient.
 Sorted sort(const Tensor& x, int axis = -1, bool descending = false);

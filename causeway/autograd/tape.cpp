@@ -57,7 +57,7 @@ Node::~Node() {
 
 std::int64_t live_nodes() { return n_live_nodes; }
 
-bool requires_grad(const Tensor& x) { return x.record() != nullptr; }
+bool requires_grad(const Tensor& x) { return x.record() != nullptr && x.record()->wanted; }
 
 bool is_leaf(const Tensor& x) { return x.record() == nullptr || x.record()->node == nullptr; }
 
@@ -67,9 +67,13 @@ void set_requires_grad(Tensor& x, bool wanted) {
       fail(ErrorKind::invalid_argument, "requires_grad",
            "the tensor is the result of tracked operations; use detach()");
     }
-    return x.set_record(nullptr);
+    if (x.record() != nullptr) x.record()->wanted = false;
+    return;
   }
-  if (requires_grad(x)) return;
+  if (x.record() != nullptr) {
+    x.record()->wanted = true;
+    return;
+  }
   if (!is_floating(x.dtype())) {
     fail(ErrorKind::invalid_argument, "requires_grad",
          fmt::format("{} tensors have no gradients; convert it, as with .to(\"f32\")",
@@ -85,18 +89,18 @@ Tensor detach(const Tensor& x) {
 }
 
 std::optional<Tensor> gradient_of(const Tensor& x) {
-  if (!requires_grad(x)) return std::nullopt;
-  return x.record()->gradient;
+  return x.record() == nullptr ? std::nullopt : x.record()->gradient;
 }
 
 void set_gradient(const Tensor& x, std::optional<Tensor> gradient) {
-  Record& record = tracked("grad", x);
-  if (gradient.has_value() && gradient->shape() != x.shape()) {
-    fail(ErrorKind::shape_mismatch, "grad",
-         fmt::format("a gradient of shape {} for a tensor of shape {}",
-                     to_string(gradient->shape()), to_string(x.shape())));
+  if (!gradient.has_value()) {
+    if (x.record() != nullptr) x.record()->gradient.reset();
+    return;
   }
-  record.gradient = std::move(gradient);
+  Record& record = tracked("grad", x);
+  internal::require_gradient("grad", *gradient, record);
+  // Backward adds to it in place: every element needs a place of its own.
+  record.gradient = detach(*gradient).contiguous();
 }
 
 std::uint64_t add_hook(const Tensor& x, Hook hook) {
@@ -106,7 +110,7 @@ std::uint64_t add_hook(const Tensor& x, Hook hook) {
 }
 
 void remove_hook(const Tensor& x, std::uint64_t id) {
-  if (!requires_grad(x)) return;
+  if (x.record() == nullptr) return;
   std::erase_if(x.record()->hooks, [&](const auto& entry) { return entry.first == id; });
 }
 
@@ -123,6 +127,19 @@ DetectAnomaly::~DetectAnomaly() {
 
 namespace internal {
 
+void require_gradient(const char* name, const Tensor& gradient, const Record& record) {
+  if (gradient.shape() == record.shape && gradient.dtype() == record.dtype &&
+      gradient.device() == record.device) {
+    return;
+  }
+  fail(gradient.shape() == record.shape ? ErrorKind::invalid_argument : ErrorKind::shape_mismatch,
+       name,
+       fmt::format("a gradient {} of {} on {} for a tensor {} of {} on {}",
+                   to_string(gradient.shape()), to_string(gradient.dtype()),
+                   to_string(gradient.device()), to_string(record.shape), to_string(record.dtype),
+                   to_string(record.device)));
+}
+
 bool wanted(std::span<const Tensor* const> inputs) {
   if (!recording_on) return false;
   return std::any_of(inputs.begin(), inputs.end(),
@@ -134,7 +151,9 @@ void note(const char* name, std::span<Tensor> results, std::span<const Tensor* c
   auto node = std::make_shared<Node>();
   node->name = name;
   node->rule = std::move(rule);
-  for (const Tensor* input : inputs) node->inputs.push_back(input->record());
+  for (const Tensor* input : inputs) {
+    node->inputs.push_back(requires_grad(*input) ? input->record() : nullptr);
+  }
   int output = 0;
   for (Tensor& result : results) {
     node->results.push_back({result.shape(), result.dtype(), result.device()});
@@ -165,7 +184,7 @@ std::string describe_inputs(std::span<const Tensor* const> inputs) {
   std::string text = "made from";
   const char* separator = " ";
   for (const Tensor* input : inputs) {
-    const bool named = requires_grad(*input) && !input->record()->name.empty();
+    const bool named = input->record() != nullptr && !input->record()->name.empty();
     text += fmt::format("{}{}{}", separator, named ? "\"" + input->record()->name + "\" " : "",
                         to_string(input->shape()));
     separator = ", ";

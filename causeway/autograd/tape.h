@@ -28,6 +28,7 @@ struct Record {
   DType dtype = DType::f32;
   Device device;
   std::string name;                // of a parameter, for messages
+  bool wanted = true;              // whether its gradient is; a frozen leaf's is not
   std::shared_ptr<Node> node;      // what made it; none for a leaf
   int output = 0;                  // which of the node's results it is
   std::optional<Tensor> gradient;  // of a leaf, summed over backward calls
@@ -61,12 +62,14 @@ using Rule = std::function<void(Backward&)>;
 // Leaves.
 bool requires_grad(const Tensor& x);
 bool is_leaf(const Tensor& x);
-// Makes a tensor a leaf whose gradient is wanted, or one that is not tracked. Floating types only.
+// Makes a tensor a leaf whose gradient is wanted, or freezes it, for all handles of it that were
+// taken since. Floating types only.
 void set_requires_grad(Tensor& x, bool wanted);
 // A handle of the same memory that is not tracked.
 Tensor detach(const Tensor& x);
 // The gradient a leaf holds; nothing before the first backward.
 std::optional<Tensor> gradient_of(const Tensor& x);
+// Of the leaf's shape, dtype and device.
 void set_gradient(const Tensor& x, std::optional<Tensor> gradient);
 
 // Walks back from `root`, adding to the gradient of every leaf it came from. Without a gradient of

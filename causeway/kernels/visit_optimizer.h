@@ -67,7 +67,8 @@ CAUSEWAY_HOST_DEVICE void begin_step(float* control, std::int64_t growth_interva
     if (skips) {
       at(Control::loss_scale) *= 0.5f;
     } else if (at(Control::good_steps) >= static_cast<float>(growth_interval)) {
-      at(Control::loss_scale) *= 2.0f;
+      const float doubled = at(Control::loss_scale) * 2.0f;
+      if (doubled - doubled == 0.0f) at(Control::loss_scale) = doubled;  // finite
       at(Control::good_steps) = 0.0f;
     }
   }

@@ -24,10 +24,13 @@ Tensor blank(const Shape& shape, const Placement& placement) {
 }
 
 // Uniform within 1 / sqrt(fan_in).
-Tensor drawn(const Shape& shape, double fan_in, const Placement& placement) {
-  const Tensor values = blank(shape, placement);
+void draw_(const Tensor& values, double fan_in, const Placement& placement) {
   const double bound = fan_in > 0 ? 1 / std::sqrt(fan_in) : 0;
   uniform_(values, -bound, bound, generator_of(placement));
+}
+Tensor drawn(const Shape& shape, double fan_in, const Placement& placement) {
+  const Tensor values = blank(shape, placement);
+  draw_(values, fan_in, placement);
   return values;
 }
 
@@ -40,9 +43,19 @@ std::optional<Tensor> maybe(const Tensor* x) {
   return *x;
 }
 
-double fan_of(std::int64_t channels, const std::array<std::int64_t, 2>& window,
-              std::int64_t groups) {
-  return static_cast<double>(channels / groups * window[0] * window[1]);
+double fan_of(const Shape& filters) {
+  return static_cast<double>(filters[1] * filters[2] * filters[3]);
+}
+
+// Of a convolution's weight.
+Shape filters_of(std::int64_t in_channels, std::int64_t out_channels,
+                 const std::array<std::int64_t, 2>& window, std::int64_t groups) {
+  if (groups < 1 || in_channels % groups != 0 || out_channels % groups != 0) {
+    fail(ErrorKind::invalid_argument, "conv2d",
+         fmt::format("{} groups do not divide {} and {} channels", groups, in_channels,
+                     out_channels));
+  }
+  return {out_channels, in_channels / groups, window[0], window[1]};
 }
 
 }  // namespace
@@ -119,18 +132,12 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels,
                std::array<std::int64_t, 2> window, const autograd::Convolution& how_,
                bool with_bias, const Placement& placement)
     : how(how_),
-      weight(add_parameter("weight",
-                           drawn({out_channels, in_channels / how.groups, window[0], window[1]},
-                                 fan_of(in_channels, window, how.groups), placement))),
-      bias(with_bias
-               ? &add_parameter("bias", drawn({out_channels},
-                                              fan_of(in_channels, window, how.groups), placement))
-               : nullptr) {
-  if (in_channels % how.groups != 0 || out_channels % how.groups != 0) {
-    fail(ErrorKind::invalid_argument, "conv2d",
-         fmt::format("{} groups do not divide {} and {} channels", how.groups, in_channels,
-                     out_channels));
-  }
+      weight(add_parameter(
+          "weight", blank(filters_of(in_channels, out_channels, window, how.groups), placement))),
+      bias(with_bias ? &add_parameter("bias", blank({out_channels}, placement)) : nullptr) {
+  const double fan = fan_of(weight.shape());
+  draw_(autograd::detach(weight), fan, placement);
+  if (bias != nullptr) draw_(autograd::detach(*bias), fan, placement);
 }
 
 Tensor Conv2d::forward(const Tensor& x) { return autograd::conv2d(x, weight, maybe(bias), how); }

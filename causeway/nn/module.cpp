@@ -3,6 +3,7 @@
 #include "causeway/core/error.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -21,8 +22,11 @@ void Module::visit(const std::string& prefix, const Body& body) const {
 
 std::vector<NamedTensor> Module::named_parameters() const {
   std::vector<NamedTensor> found;
+  std::set<const autograd::Record*> seen;
   visit("", [&](const Module& module, const std::string& prefix) {
-    for (const auto& [name, tensor] : module.parameters_) found.emplace_back(prefix + name, tensor);
+    for (const auto& [name, tensor] : module.parameters_) {
+      if (seen.insert(tensor.record().get()).second) found.emplace_back(prefix + name, tensor);
+    }
   });
   return found;
 }
@@ -53,8 +57,12 @@ std::int64_t Module::n_parameters() const {
 
 std::map<std::string, Tensor> Module::state() const {
   std::map<std::string, Tensor> state;
-  for (auto& [name, tensor] : named_parameters()) state[name] = autograd::detach(tensor);
-  for (auto& [name, tensor] : named_buffers()) state[name] = tensor;
+  visit("", [&](const Module& module, const std::string& prefix) {
+    for (const auto& [name, tensor] : module.parameters_) {
+      state[prefix + name] = autograd::detach(tensor);
+    }
+    for (const auto& [name, tensor] : module.buffers_) state[prefix + name] = tensor;
+  });
   return state;
 }
 
@@ -84,27 +92,38 @@ void Module::train(bool training) {
   for (const auto& [name, part] : children_) part->train(training);
 }
 
-template <class Convert>
-void Module::convert(bool buffers, const Convert& convert) {
+template <class Parameter, class Buffer>
+void Module::convert(const Parameter& parameter, const Buffer& buffer, Moved& moved) {
   for (auto& [name, tensor] : parameters_) {
-    Tensor moved = convert(autograd::detach(tensor));
-    const std::string full_name = tensor.record()->name;
-    autograd::set_requires_grad(moved, true);
-    moved.record()->name = full_name;
-    tensor = moved;
+    const autograd::Record& before = *tensor.record();
+    const auto [found, is_new] = moved.try_emplace(tensor.record(), tensor);
+    if (is_new) {
+      Tensor values = parameter(autograd::detach(tensor));
+      if (values.dtype() != before.dtype || values.device() != before.device) {
+        autograd::set_requires_grad(values, true);
+        autograd::set_requires_grad(values, before.wanted);
+        values.record()->name = before.name;
+        found->second = values;
+        moved.emplace(values.record(), values);
+      }
+    }
+    tensor = found->second;
   }
-  if (buffers) {
-    for (auto& [name, tensor] : buffers_) tensor = convert(tensor);
-  }
-  for (const auto& [name, part] : children_) part->convert(buffers, convert);
+  for (auto& [name, tensor] : buffers_) tensor = buffer(tensor);
+  for (const auto& [name, part] : children_) part->convert(parameter, buffer, moved);
 }
 
 void Module::to(Device device) {
-  convert(true, [device](const Tensor& x) { return x.to(device); });
+  Moved moved;
+  const auto move = [device](const Tensor& x) { return x.to(device); };
+  convert(move, move, moved);
 }
 
 void Module::to(DType dtype) {
-  convert(false, [dtype](const Tensor& x) { return x.to(dtype); });
+  Moved moved;
+  const DType wide = dtype == DType::f64 ? DType::f64 : DType::f32;
+  convert([dtype](const Tensor& x) { return x.to(dtype); },
+          [wide](const Tensor& x) { return is_floating(x.dtype()) ? x.to(wide) : x; }, moved);
 }
 
 void Module::zero_grad() {
@@ -128,7 +147,29 @@ Tensor& Module::add_buffer(const std::string& name, const Tensor& values) {
   return buffers_.emplace_back(name, values).second;
 }
 
+void Module::remove(const std::string& name) {
+  const auto named = [&](const auto& entry) { return entry.first == name; };
+  std::erase_if(parameters_, named);
+  std::erase_if(buffers_, named);
+  std::erase_if(children_, named);
+}
+
+std::optional<Tensor> Module::find(const std::string& name) const {
+  for (const auto* list : {&parameters_, &buffers_}) {
+    for (const auto& [own, tensor] : *list) {
+      if (own == name) return tensor;
+    }
+  }
+  return std::nullopt;
+}
+
 void Module::add_module(const std::string& name, std::shared_ptr<Module> part) {
+  part->visit("", [&](const Module& module, const std::string&) {
+    if (&module == this) {
+      fail(ErrorKind::invalid_argument, "register_module",
+           fmt::format("\"{}\" holds this module; it cannot be a part of itself", name));
+    }
+  });
   part->visit(name + ".", [](const Module& module, const std::string& prefix) {
     for (const auto& [own, tensor] : module.parameters_) tensor.record()->name = prefix + own;
   });

@@ -26,14 +26,15 @@ class Module {
   virtual Tensor forward(const Tensor& x);
   Tensor operator()(const Tensor& x) { return forward(x); }
 
-  // In the order they were added, parts after parameters; names are "layers.0.weight".
+  // In the order they were added, parts after parameters; names are "layers.0.weight". What is
+  // there under several names comes once, under the first.
   std::vector<NamedTensor> named_parameters() const;
   std::vector<NamedTensor> named_buffers() const;
   std::vector<Tensor> parameters() const;
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children() const;
   std::int64_t n_parameters() const;
 
-  // Parameters and buffers by name.
+  // Parameters and buffers by all their names.
   std::map<std::string, Tensor> state() const;
   // Copies values in; throws where a name is missing or unknown, or a shape differs.
   void load_state(const std::map<std::string, Tensor>& state);
@@ -43,8 +44,8 @@ class Module {
   void eval() { train(false); }
   bool training() const { return training_; }
 
-  // Moves parameters and buffers (floating ones, for a dtype; the statistics of batch norm stay).
-  // Handles taken before are no longer the module's.
+  // Moves parameters and buffers. For a dtype those are the floating ones, and buffers are f64 in
+  // f64, else f32. Handles taken before are no longer the module's, unless nothing changed.
   void to(Device device);
   void to(DType dtype);
   void zero_grad();
@@ -53,12 +54,18 @@ class Module {
   Tensor& add_parameter(const std::string& name, const Tensor& values);
   Tensor& add_buffer(const std::string& name, const Tensor& values);
   void add_module(const std::string& name, std::shared_ptr<Module> part);
+  // Takes a parameter, buffer or part of this name off.
+  void remove(const std::string& name);
+  // A parameter or buffer of this module itself.
+  std::optional<Tensor> find(const std::string& name) const;
 
  private:
   template <class Body>
   void visit(const std::string& prefix, const Body& body) const;
-  template <class Convert>
-  void convert(bool buffers, const Convert& convert);
+  // What became of parameters, so that what was one tensor stays one.
+  using Moved = std::map<std::shared_ptr<autograd::Record>, Tensor>;
+  template <class Parameter, class Buffer>
+  void convert(const Parameter& parameter, const Buffer& buffer, Moved& moved);
 
   // Lists, since layers hold references to what is in them.
   std::list<NamedTensor> parameters_;

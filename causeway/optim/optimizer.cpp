@@ -8,6 +8,9 @@
 #include "causeway/tensor/operand.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -60,7 +63,7 @@ Tensor usable_gradient(const Tensor& parameter) {
 }
 
 void require_parameter(const Tensor& parameter, const Tensor& control, bool first) {
-  if (!autograd::requires_grad(parameter) || !autograd::is_leaf(parameter)) {
+  if (parameter.record() == nullptr || !autograd::is_leaf(parameter)) {
     fail(ErrorKind::invalid_argument, "optimizer",
          "a parameter must be a leaf that wants a gradient; call requires_grad_() on it");
   }
@@ -82,8 +85,51 @@ std::string_view to_string(Algorithm algorithm) {
   return kernels::to_string(static_cast<OptimizerOp>(algorithm));
 }
 
+namespace {
+
+void require(bool holds, const char* what, double value, const char* wanted) {
+  if (holds) return;
+  fail(ErrorKind::invalid_argument, "optimizer", fmt::format("{} is {}; {}", what, value, wanted));
+}
+
+void require_rate(double rate) {
+  require(rate >= 0 && std::isfinite(rate), "the learning rate", rate, "it must not be negative");
+}
+
+void require_norm(double norm) {
+  require(norm >= 0, "max_norm", norm, "it must be above 0, or 0 for no clipping");
+}
+
+void require_options(const GroupOptions& options) {
+  const auto share = [](const char* what, double beta) {
+    require(beta >= 0 && beta < 1, what, beta, "it must be at least 0 and below 1");
+  };
+  const auto positive = [](const char* what, double value) {
+    require(value >= 0 && std::isfinite(value), what, value, "it must not be negative");
+  };
+  share("beta1", options.beta1);
+  share("beta2", options.beta2);
+  positive("momentum", options.momentum);
+  positive("epsilon", options.epsilon);
+  positive("weight_decay", options.weight_decay);
+  positive("a group's factor of the learning rate", options.rate_factor);
+  if (options.algorithm == Algorithm::schedule_free) {
+    require(options.beta1 > 0, "beta1", options.beta1, "schedule-free averages want it above 0");
+  }
+  if (options.nesterov) {
+    require(options.momentum > 0, "momentum", options.momentum, "nesterov wants it above 0");
+  }
+}
+
+}  // namespace
+
 Optimizer::Optimizer(const OptimizerOptions& options)
-    : options_(options), scales_(options.loss_scale != 1 || options.growth_interval > 0) {}
+    : options_(options), scales_(options.loss_scale != 1 || options.growth_interval > 0) {
+  require_rate(options.learning_rate);
+  require_norm(options.max_norm);
+  require(options.loss_scale > 0 && std::isfinite(options.loss_scale), "the loss scale",
+          options.loss_scale, "it must be above 0");
+}
 
 Tensor Optimizer::control(Control which) const {
   return control_.slice(0, static_cast<int>(which), static_cast<int>(which) + 1).reshape({});
@@ -96,7 +142,12 @@ void Optimizer::set_control(Control which, double value) const {
 }
 
 void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOptions& options) {
+  require_options(options);
   Group group{options, {}};
+  std::set<const autograd::Record*> known;
+  for (const Group& other : groups_) {
+    for (const Entry& entry : other.entries) known.insert(entry.parameter.record().get());
+  }
   for (const Tensor& parameter : parameters) {
     const bool first = groups_.empty() && group.entries.empty();
     require_parameter(parameter, control_, first);
@@ -104,6 +155,10 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
       fail(ErrorKind::shape_mismatch, "optimizer",
            fmt::format("muon steps matrices, not {}; give such parameters another algorithm",
                        to_string(parameter.shape())));
+    }
+    if (!known.insert(parameter.record().get()).second) {
+      fail(ErrorKind::invalid_argument, "optimizer",
+           fmt::format("a parameter of shape {} is given twice", to_string(parameter.shape())));
     }
     if (first) {
       control_ = zeros({static_cast<int>(Control::count)}, DType::f32, parameter.device());
@@ -157,7 +212,13 @@ void Optimizer::stack_matrices(Group& group) {
   }
 }
 
+void Optimizer::set_max_norm(double norm) {
+  require_norm(norm);
+  options_.max_norm = norm;
+}
+
 void Optimizer::set_learning_rate(double rate) {
+  require_rate(rate);
   options_.learning_rate = rate;
   if (!groups_.empty()) set_control(Control::learning_rate, rate);
 }
@@ -197,7 +258,6 @@ void Optimizer::measure_gradients(StreamView stream) {
       batch.gradients.push_back(gradient);
     }
   }
-  if (batches.empty()) return;
   const auto count = static_cast<std::int64_t>(batches.size());
   const Tensor squares = Tensor::empty({count}, DType::f64, control_.device());
   std::int64_t at = 0;
@@ -266,15 +326,35 @@ void Optimizer::step_muon(const Group& group) const {
   }
 }
 
+bool Optimizer::has_gradients() const {
+  for (const Group& group : groups_) {
+    for (const Entry& entry : group.entries) {
+      if (autograd::gradient_of(entry.parameter).has_value()) return true;
+    }
+  }
+  return false;
+}
+
+void Optimizer::forget_norm() {
+  if (!std::exchange(measured_, false)) return;
+  set_control(Control::gradient_scale, 1);
+  set_control(Control::skip, 0);
+}
+
 void Optimizer::step() {
-  if (groups_.empty()) return;
   if (averaged_) {
     fail(ErrorKind::invalid_argument, "optimizer.step",
          "the parameters are averaged for use; call train() first");
   }
+  if (!has_gradients()) return;
   const autograd::NoGrad plain;
   const StreamView stream = current_stream(control_.device());
-  if (watches_norm()) measure_gradients(stream);
+  if (watches_norm()) {
+    measure_gradients(stream);
+    measured_ = true;
+  } else {
+    forget_norm();
+  }
   kernels::begin_optimizer_step(stream, operand(control_, stream), options_.growth_interval);
   for (const Group& group : groups_) {
     if (group.options.algorithm == Algorithm::muon) {
@@ -332,6 +412,11 @@ std::map<std::string, Tensor> Optimizer::state() const {
 
 void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
   const std::map<std::string, Tensor> own = state();
+  for (const auto& [name, tensor] : given) {
+    if (own.contains(name)) continue;
+    fail(ErrorKind::format, "optimizer.load_state",
+         fmt::format("there is no \"{}\" here; the state is of other groups or parameters", name));
+  }
   for (const auto& [name, tensor] : own) {
     const auto found = given.find(name);
     if (found == given.end()) {
@@ -347,7 +432,12 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
   }
   for (const auto& [name, tensor] : own) tensor.copy_from(given.at(name));
   if (has_averages()) averaged_ = given.at("averaged").item() != 0;
-  if (!groups_.empty()) options_.learning_rate = control(Control::learning_rate).item();
+  if (groups_.empty()) return;
+  measured_ = true;
+  if (!scales_) set_control(Control::loss_scale, 1);
+  const double rate = control(Control::learning_rate).item();
+  // The block holds it in f32.
+  if (static_cast<float>(options_.learning_rate) != rate) options_.learning_rate = rate;
 }
 
 }  // namespace causeway::optim

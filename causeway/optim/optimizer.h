@@ -49,11 +49,12 @@ class Optimizer {
  public:
   explicit Optimizer(const OptimizerOptions& options = {});
 
-  // Tracked, contiguous leaves, all of one device; each once. Halves get a master copy in f32.
+  // Tracked, contiguous leaves, all of one device; each once. Halves get a master copy in f32,
+  // which is what is stepped: values that are written to such a parameter later are lost.
   void add_group(const std::vector<Tensor>& parameters, const GroupOptions& options);
 
-  // One step for every parameter that has a gradient. Where a gradient is not finite and the norm
-  // or the loss scale is looked at, the step changes nothing.
+  // One step for every parameter that has a gradient; none if none has. Where a gradient is not
+  // finite and the norm or the loss scale is looked at, the step changes nothing.
   void step();
   // Lets go of all gradients.
   void zero_grad();
@@ -61,7 +62,7 @@ class Optimizer {
   double learning_rate() const { return options_.learning_rate; }
   void set_learning_rate(double rate);
   double max_norm() const { return options_.max_norm; }
-  void set_max_norm(double norm) { options_.max_norm = norm; }
+  void set_max_norm(double norm);
 
   // One number each, on the device: of the last step, the norm of its gradients before clipping;
   // the present loss scale.
@@ -101,7 +102,10 @@ class Optimizer {
   Tensor control(kernels::Control which) const;
   void set_control(kernels::Control which, double value) const;
   bool watches_norm() const { return options_.max_norm > 0 || scales_; }
+  bool has_gradients() const;
   void measure_gradients(StreamView stream);
+  // Undoes what measuring left in the control block, where nothing is measured any more.
+  void forget_norm();
   void step_fused(const Group& group, StreamView stream) const;
   static void stack_matrices(Group& group);
   void step_muon(const Group& group) const;
@@ -111,7 +115,8 @@ class Optimizer {
   OptimizerOptions options_;
   bool scales_ = false;  // whether there is a loss scale
   bool averaged_ = false;
-  Tensor control_;  // f32, see kernels::Control
+  bool measured_ = false;  // whether the control block may hold a norm's clipping
+  Tensor control_;         // f32, see kernels::Control
   std::vector<Group> groups_;
 };
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -28,20 +29,42 @@ class _Guarded:
     def __call__(self, function: Callable) -> Callable:
         @functools.wraps(function)
         def guarded(*args: Any, **kwargs: Any) -> Any:
-            with type(self)():
+            with self._again():
                 return function(*args, **kwargs)
 
-        return guarded
+        @functools.wraps(function)
+        def generating(*args: Any, **kwargs: Any) -> Any:
+            values = function(*args, **kwargs)
+            while True:  # inside while the generator runs, not while its user does
+                with self._again():
+                    try:
+                        value = next(values)
+                    except StopIteration as end:
+                        return end.value
+                yield value
+
+        return generating if inspect.isgeneratorfunction(function) else guarded
+
+    def _again(self) -> _Guarded:
+        return type(self)()
 
 
-class no_grad(_Guarded):
+class _Switch(_Guarded):
+    """A guard without options, which decorates without parentheses too."""
+
+    def __new__(cls, function: Callable | None = None) -> Any:
+        guard = super().__new__(cls)
+        return guard if function is None else guard(function)
+
+
+class no_grad(_Switch):
     """Inside, operations are not tracked."""
 
     def _guard(self) -> Any:
         return _core._RecordingGuard(False)
 
 
-class enable_grad(_Guarded):
+class enable_grad(_Switch):
     """Inside, operations are tracked, also within no_grad()."""
 
     def _guard(self) -> Any:
@@ -55,6 +78,9 @@ class detect_anomaly(_Guarded):
 
     def __init__(self, step: int = -1) -> None:
         self.step = step
+
+    def _again(self) -> detect_anomaly:
+        return detect_anomaly(self.step)
 
     def _guard(self) -> Any:
         return _core._DetectAnomaly(self.step)
@@ -86,11 +112,11 @@ class Context:
     """What a Function keeps between its way forward and its way back."""
 
     def __init__(self) -> None:
-        self.saved_tensors: tuple[Tensor, ...] = ()
+        self.saved_tensors: tuple[Tensor | None, ...] = ()
 
-    def save_for_backward(self, *tensors: Tensor) -> None:
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps tensors for backward(), as saved_tensors."""
-        self.saved_tensors = tuple(tensor.detach() for tensor in tensors)
+        self.saved_tensors = tuple(None if tensor is None else tensor.detach() for tensor in tensors)
 
 
 class Function:

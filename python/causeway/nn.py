@@ -50,29 +50,60 @@ def Parameter(values: Tensor) -> Tensor:  # noqa: N802
 
 class Module(_Module):
     """A part of a network, to derive from: tracked tensors and modules that are assigned to its
-    attributes become its parameters and parts.
+    attributes become its parameters and parts, and cease to be when something else is.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
+        kind = self._tensors().get(name)
         if isinstance(value, Tensor) and value.requires_grad and value.is_leaf:
             self.register_parameter(name, value)
-            self.__dict__.setdefault("_tensors", {})[name] = "parameter"
             return
+        if isinstance(value, Tensor) and kind == "parameter":
+            raise TypeError(f"{name!r} is a parameter; assign an nn.Parameter, or None to take it off")
+        if isinstance(value, Tensor) and kind == "buffer":
+            self.register_buffer(name, value)
+            return
+        self._forget(name)
         if isinstance(value, _Module):
             self.register_module(name, value)
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
         # Tensors live in the compiled part, which may replace them, as to() does.
-        if name in self.__dict__.get("_tensors", {}):
-            for own, tensor in [*self.named_parameters(), *self.named_buffers()]:
-                if own == name:
-                    return tensor
+        if name in self.__dict__.get("_names_of_tensors", {}):
+            return self._find(name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        if not self._forget(name):
+            super().__delattr__(name)
+
+    def _tensors(self) -> dict[str, str]:
+        return self.__dict__.setdefault("_names_of_tensors", {})
+
+    def _forget(self, name: str) -> bool:
+        """Takes a tensor or a part of this name off; whether there was one."""
+        known = self._tensors().pop(name, None) is not None
+        known = known or isinstance(self.__dict__.get(name), _Module)
+        if known:
+            self._remove(name)
+            self.__dict__.pop(name, None)
+        return known
+
+    def register_parameter(self, name: str, values: Tensor) -> Tensor:
+        """Makes a tensor a parameter of this module, as an attribute, and returns it."""
+        if self._tensors().get(name) != "parameter":
+            self._forget(name)
+            self.__dict__.pop(name, None)
+        self._tensors()[name] = "parameter"
+        return super().register_parameter(name, values)
 
     def register_buffer(self, name: str, values: Tensor) -> Tensor:
         """Keeps a tensor that is saved but not trained, as an attribute."""
-        self.__dict__.setdefault("_tensors", {})[name] = "buffer"
+        if self._tensors().get(name) != "buffer":
+            self._forget(name)
+            self.__dict__.pop(name, None)
+        self._tensors()[name] = "buffer"
         return super().register_buffer(name, values)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -72,7 +72,10 @@ class Optimizer(_Optimizer):
             if word == "betas":
                 settings["beta1"], settings["beta2"] = value
             elif word == "lr":
-                settings["rate_factor"] = value / self.lr
+                if self.lr == 0 and value != 0:
+                    raise ValueError("a group's lr is kept as a factor of the optimizer's, which is 0; "
+                                     "give lr_factor instead")
+                settings["rate_factor"] = value / self.lr if self.lr != 0 else 1.0
             else:
                 settings[_WORDS.get(word, word)] = value
         algorithm = settings.pop("algorithm", "adamw")

@@ -86,6 +86,10 @@ Tokenizer fit_whole(const FitOptions& given, const Options& options) {
     }
     if (!given.weights.empty()) {
       data.weights = beside(table, given.weights, "weights");
+      if (table.column(table.find(given.weights)).type != ValueType::number) {
+        fail(ErrorKind::invalid_argument, "tokenizer.fit",
+             fmt::format("the weights column \"{}\" does not hold numbers", given.weights));
+      }
       input.drop.push_back(given.weights);
     }
     table = read_table(input, device);

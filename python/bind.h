@@ -62,8 +62,9 @@ Tensor from_array(nb::handle array);
 Tensor from_dlpack(nb::handle source);
 // A tensor that shares the memory of an object with __cuda_array_interface__.
 Tensor from_cuda_array(nb::handle source);
-// Any of these, or a copy of nested lists and numbers.
-Tensor as_tensor(nb::handle source);
+// Any of these, or a copy of nested lists and numbers: with f32 for Python's floats, unless they
+// are to be converted.
+Tensor as_tensor(nb::handle source, bool converted = false);
 
 // Keeps a Python object alive; may be dropped by a thread that does not hold the GIL.
 std::shared_ptr<void> keep_alive(nb::object object);

@@ -65,11 +65,12 @@ nb::object to_list(const Tensor& x) {
   return to_numpy(wide).attr("tolist")();
 }
 
-// Nested lists and numbers; Python's floats become f32, as everywhere here.
-Tensor from_values(nb::handle source) {
+// Nested lists and numbers; Python's floats become f32, as everywhere here, unless they are on
+// their way to another type.
+Tensor from_values(nb::handle source, bool converted) {
   const nb::object array = numpy().attr("asarray")(source);
   Tensor tensor = from_array(array);
-  const bool typed = nb::hasattr(source, "dtype") || nb::hasattr(source, "__array__");
+  const bool typed = converted || nb::hasattr(source, "dtype") || nb::hasattr(source, "__array__");
   if (typed || tensor.dtype() != DType::f64) return tensor;
   return without_gil([&] { return tensor.to(DType::f32); });
 }
@@ -80,13 +81,13 @@ Tensor finish(const Tensor& x, const Maybe<DTypeArg>& dtype, const Maybe<Device>
 }
 
 Tensor array(nb::handle source, Maybe<DTypeArg> dtype, Maybe<Device> device) {
-  const Tensor shared = as_tensor(source);
+  const Tensor shared = as_tensor(source, dtype.value.has_value());
   const Tensor made = finish(shared, dtype, device);
   return made.storage() == shared.storage() ? without_gil([&] { return made.clone(); }) : made;
 }
 
 Tensor asarray(nb::handle source, Maybe<DTypeArg> dtype, Maybe<Device> device) {
-  return finish(as_tensor(source), dtype, device);
+  return finish(as_tensor(source, dtype.value.has_value()), dtype, device);
 }
 
 }  // namespace
@@ -111,12 +112,12 @@ Tensor from_array(nb::handle source) {
                       memory->read_only);
 }
 
-Tensor as_tensor(nb::handle source) {
+Tensor as_tensor(nb::handle source, bool converted) {
   if (nb::isinstance<Tensor>(source)) return nb::cast<Tensor>(source);
   if (nb::hasattr(source, "__array_interface__")) return from_array(source);
   if (nb::hasattr(source, "__dlpack__")) return from_dlpack(source);
   if (nb::hasattr(source, "__cuda_array_interface__")) return from_cuda_array(source);
-  return from_values(source);
+  return from_values(source, converted);
 }
 
 void bind_numpy(nb::module_& module, TensorClass& tensor) {

@@ -1,5 +1,6 @@
 // The operators of Tensor: +, -, *, /, **, %, comparisons, and & | ^ ~ on bool tensors.
 #include "causeway/autograd/elementwise.h"
+#include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
 #include "causeway/tensor/create.h"
 #include "python/arithmetic.h"
@@ -169,7 +170,8 @@ void bind_operators(TensorClass& tensor) {
            [](const Tensor& x) {
              return without_gil([&] { return autograd::unary(UnaryOp::negate, x); });
            })
-      .def("__pos__", [](const Tensor& x) { return x; })
+      .def("__pos__",
+           [](const Tensor& x) { return without_gil([&] { return autograd::clone(x); }); })
       .def("__abs__", [](const Tensor& x) {
         return without_gil([&] { return autograd::unary(UnaryOp::absolute, x); });
       });

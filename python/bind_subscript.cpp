@@ -113,6 +113,7 @@ Tensor take_slice(const Tensor& x, int axis, nb::handle source) {
   if (PySlice_Unpack(source.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
   PySlice_AdjustIndices(x.shape()[axis], &start, &stop, step);
   // What lies before the first entry has no index of its own in Tensor::slice.
+  if (start < 0) return autograd::slice(x, axis, 0, 0, 1);
   return autograd::slice(x, axis, start, stop < 0 ? Tensor::kEnd : stop, step);
 }
 
@@ -214,11 +215,8 @@ void set(const Tensor& x, nb::handle key, const Operand& value) {
     if (!value.is_tensor()) {
       return target.copy_from(full({}, value.number(), x.dtype(), x.device()));
     }
-    const Tensor& source = value.tensor();
-    // As in x[1:] = x[:-1]: what is still to be read must not be overwritten.
-    const bool overlaps = source.storage() == target.storage();
     with_context("assigning to a view of shape " + to_string(target.shape()),
-                 [&] { target.copy_from(overlaps ? source.clone() : source); });
+                 [&] { target.copy_from(value.tensor()); });
   });
 }
 

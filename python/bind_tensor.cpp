@@ -7,6 +7,7 @@
 #include "python/casters.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace causeway::python {
 
@@ -173,7 +174,13 @@ void bind_values(TensorClass& tensor) {
       .def("__iter__", iterator, nb::sig("def __iter__(self) -> collections.abc.Iterator[Tensor]"))
       .def("__bool__", truth)
       .def("__float__", [](const Tensor& x) { return without_gil([&] { return x.item(); }); })
-      .def("__int__", [](const Tensor& x) { return without_gil([&] { return x.item_integer(); }); })
+      .def("__int__",
+           [](const Tensor& x) {
+             if (is_floating(x.dtype()) && !std::isfinite(without_gil([&] { return x.item(); }))) {
+               throw nb::value_error("NaN and infinity are not integers");
+             }
+             return without_gil([&] { return x.item_integer(); });
+           })
       .def("__hash__",
            [](nb::handle_t<Tensor> self) {
              return static_cast<Py_hash_t>(reinterpret_cast<std::uintptr_t>(self.ptr()) >> 4);

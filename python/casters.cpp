@@ -2,6 +2,8 @@
 
 #include "causeway/core/error.h"
 
+#include <algorithm>
+#include <climits>
 #include <span>
 #include <string>
 
@@ -57,7 +59,11 @@ bool read_axes(nb::handle source, std::vector<int>& axes) {
   if (values.empty()) {
     fail(ErrorKind::invalid_argument, "axis", "() names no axis; pass None for all of them");
   }
-  axes.assign(values.begin(), values.end());
+  axes.clear();
+  for (const std::int64_t value : values) {
+    const int axis = static_cast<int>(std::clamp<std::int64_t>(value, INT_MIN, INT_MAX));
+    axes.push_back(axis);  // what is cut is out of range either way
+  }
   return true;
 }
 

@@ -27,9 +27,26 @@ Tensor ones(const Shape& shape, DType dtype, Device device) {
   return full(shape, 1, dtype, device);
 }
 
+namespace {
+
+// How many numbers from `start` on, `step` apart, lie before `stop`.
+std::uint64_t count_of(std::int64_t start, std::int64_t stop, std::int64_t step) {
+  if (step > 0 ? start >= stop : start <= stop) return 0;
+  const auto apart = [](std::int64_t low, std::int64_t high) {
+    return static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  };
+  const std::uint64_t distance = step > 0 ? apart(start, stop) : apart(stop, start);
+  return (distance - 1) / (step > 0 ? apart(0, step) : apart(step, 0)) + 1;
+}
+
+}  // namespace
+
 Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device) {
   if (step.real == 0) fail(ErrorKind::invalid_argument, "arange", "the step is 0");
-  const double length = std::ceil((stop.real - start.real) / step.real);
+  const bool whole = start.is_integer && stop.is_integer && step.is_integer;
+  const double length =
+      whole ? static_cast<double>(count_of(start.integer, stop.integer, step.integer))
+            : std::ceil((stop.real - start.real) / step.real);
   if (!(length < 9e15)) {
     fail(ErrorKind::invalid_argument, "arange",
          fmt::format("{} to {} by {} has no end", start.real, stop.real, step.real));
@@ -99,6 +116,8 @@ Tensor Generator::integers(const Shape& shape, std::int64_t low, std::int64_t hi
   if (low >= high) {
     fail(ErrorKind::invalid_argument, "integers", fmt::format("[{}, {}) is empty", low, high));
   }
+  require_fits("integers", low, dtype);
+  require_fits("integers", high - 1, dtype);
   Tensor tensor = Tensor::empty(shape, dtype, device);
   const kernels::RandomKey key = take();
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);

@@ -69,7 +69,7 @@ Tensor unary(UnaryOp op, const Tensor& x) {
   }
   const bool stays_integer =
       op == UnaryOp::floor || op == UnaryOp::ceil || op == UnaryOp::round || op == UnaryOp::trunc;
-  if (stays_integer && !is_floating(x.dtype())) return x;
+  if (stays_integer && !is_floating(x.dtype())) return x.clone();
   const Tensor typed = kernels::needs_floating(op) ? x.to(to_floating(x.dtype())) : x;
   Tensor out = Tensor::empty(x.shape(), typed.dtype(), x.device());
   const StreamView stream = current_stream(x.device());

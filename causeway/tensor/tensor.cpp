@@ -5,6 +5,7 @@
 #include "causeway/tensor/operand.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -94,6 +95,29 @@ Tensor Tensor::to(DType dtype) const {
   return converted;
 }
 
+namespace {
+
+// Whether two tensors of one device, neither of them empty, may share elements: by their addresses,
+// for memory of others may have been wrapped more than once.
+bool overlap(const Tensor& a, const Tensor& b) {
+  const auto reach = [](const Tensor& x) {
+    std::int64_t low = 0, high = 1;
+    for (int dim = 0; dim < x.n_dims(); ++dim) {
+      const std::int64_t span = (x.shape()[dim] - 1) * x.strides()[dim];
+      (span < 0 ? low : high) += span;
+    }
+    const auto begin = reinterpret_cast<std::uintptr_t>(x.data());
+    const auto bytes = static_cast<std::int64_t>(size_of(x.dtype()));
+    return std::pair(begin + static_cast<std::uintptr_t>(low * bytes),
+                     begin + static_cast<std::uintptr_t>(high * bytes));
+  };
+  const auto [a_begin, a_end] = reach(a);
+  const auto [b_begin, b_end] = reach(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+
+}  // namespace
+
 void Tensor::copy_from(const Tensor& source) const {
   if (storage_->read_only) {
     fail(ErrorKind::invalid_argument, "copy_from",
@@ -102,8 +126,8 @@ void Tensor::copy_from(const Tensor& source) const {
   Tensor typed = source.to(dtype_).to(device()).expand(shape_);
   if (numel() == 0) return;
   // Views of one memory may overlap: what is read must not have been written meanwhile.
-  if (typed.storage_ == storage_ && !(typed.data() == data() && typed.strides_ == strides_))
-    typed = typed.clone();
+  const bool same = typed.data() == data() && typed.strides_ == strides_;
+  if (!same && overlap(typed, *this)) typed = typed.clone();
   const StreamView stream = current_stream(device());
   kernels::copy(stream, operand(typed, stream), operand(*this, stream));
 }

@@ -23,11 +23,15 @@ Tensor Tensor::slice(int axis, std::int64_t start, std::int64_t stop, std::int64
   // A backward slice to the very beginning has no index that says so: kEnd does.
   const std::int64_t last = stop == kEnd ? (step > 0 ? size : -1) : clamped(stop);
   const std::int64_t distance = step > 0 ? last - first : first - last;
-  const std::int64_t stride = std::abs(step);
+  const std::uint64_t length = step > 0 ? static_cast<std::uint64_t>(step)
+                                        : std::uint64_t{0} - static_cast<std::uint64_t>(step);
   Shape shape = shape_;
   Strides strides = strides_;
-  shape[axis] = distance > 0 ? (distance + stride - 1) / stride : 0;
-  strides[axis] *= step;
+  shape[axis] =
+      distance > 0
+          ? static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / length) + 1
+          : 0;
+  if (shape[axis] > 1) strides[axis] *= step;  // else a large step might overflow
   return view(shape, strides, shape[axis] > 0 ? first * strides_[axis] : 0);
 }
 
@@ -60,13 +64,15 @@ Tensor Tensor::permute(std::span<const int> axes) const {
   Shape shape;
   Strides strides;
   std::array<bool, kMaxDims> seen{};
+  const auto refuse = [&] {
+    fail(ErrorKind::invalid_argument, "permute",
+         fmt::format("({}) does not name each of the {} axes of shape {} once",
+                     fmt::join(axes, ", "), n_dims(), causeway::to_string(shape_)));
+  };
+  if (static_cast<int>(axes.size()) != n_dims()) refuse();
   for (int axis : axes) {
     const int from = normalize_axis("permute", axis, n_dims());
-    if (seen[static_cast<std::size_t>(from)] || static_cast<int>(axes.size()) != n_dims()) {
-      fail(ErrorKind::invalid_argument, "permute",
-           fmt::format("({}) does not name each of the {} axes of shape {} once",
-                       fmt::join(axes, ", "), n_dims(), causeway::to_string(shape_)));
-    }
+    if (seen[static_cast<std::size_t>(from)]) refuse();
     seen[static_cast<std::size_t>(from)] = true;
     shape.push_back(shape_[from]);
     strides.push_back(strides_[from]);

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._core import Tensor, _Table, asarray, from_dlpack
 from ._estimator import _check_feature_names, _check_n_features, validate_data
+from .columns import is_absent, without_zone
 
 _TIME_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -45,23 +46,28 @@ def _series_column(name: str, values: Any) -> tuple[str, Any, Any, int]:
     """One column without Arrow: NumPy values, dates, or objects that are text or None."""
     array = np.asarray(values)
     if array.dtype.kind == "M":
-        unit = np.datetime_data(array.dtype)[0]
+        unit, multiple = np.datetime_data(array.dtype)
         if unit not in _TIME_UNITS:
             array, unit = array.astype("datetime64[s]"), "s"
+        elif multiple != 1:
+            array = array.astype(f"datetime64[{unit}]")
         return name, asarray(np.ascontiguousarray(array).view("int64")), None, _TIME_UNITS[unit]
     if array.dtype.kind in "biuf":
-        if array.dtype.kind == "u" and array.dtype.itemsize > 2:
-            array = array.astype("int64")
-        return name, asarray(array), None, 0
-    items = [None if _is_absent(item) else item for item in array.tolist()]
+        return name, asarray(_signed(array)), None, 0
+    items = [None if is_absent(item) else item for item in array.tolist()]
     if all(item is None or isinstance(item, (bool, int, float)) for item in items):
         numbers = np.array([np.nan if item is None else float(item) for item in items])
         return name, asarray(numbers), None, 0
     return name, [None if item is None else str(item) for item in items], None, 0
 
 
-def _is_absent(item: Any) -> bool:
-    return item is None or item != item  # NaN, NaT, pandas.NA compare unlike themselves
+def _signed(array: np.ndarray) -> np.ndarray:
+    """Unsigned integers of more than two bytes as i64, which holds all but the largest."""
+    if array.dtype.kind != "u" or array.dtype.itemsize <= 2:
+        return array
+    if array.dtype.itemsize == 8 and array.size and array.max() >= 2**63:
+        raise ValueError(f"{array.max()} is above 2^63 - 1; convert the column to floats")
+    return array.astype("int64")
 
 
 def _frame_table(frame: Any, names: list[str]) -> _Table:
@@ -81,7 +87,7 @@ def _frame_table(frame: Any, names: list[str]) -> _Table:
             columns.append((name, values, asarray(mask) if mask.any() else None, 0))
             continue
         if not isinstance(dtype, np.dtype) and dtype.kind == "M":
-            series = series.dt.tz_convert(None)
+            series = without_zone(series)
         columns.append(_series_column(name, series.to_numpy(dtype=None if dtype.kind != "O" else object)))
     return _Table.of_columns(columns, len(frame))
 
@@ -135,10 +141,9 @@ def _read_array(estimator: Any, X: Any, reset: bool, least_rows: int) -> Input:
         names = [str(i) for i in range(X.shape[1])]
         columns = [_series_column(name, X[:, i]) for i, name in enumerate(names)]
         return Input(_Table.of_columns(columns, len(X)), None, lambda tokens: tokens.numpy())
-    if X.dtype.kind == "u" and X.dtype.itemsize > 2:
-        X = X.astype("int64")
-    elif X.dtype.kind == "f" and X.dtype.itemsize > 8:
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:
         X = X.astype("float64")
+    X = _signed(X)
     return Input(_Table.of_matrix(asarray(X), []), None, lambda tokens: tokens.numpy())
 
 

@@ -26,6 +26,11 @@ def is_absent(value: Any) -> bool:
         return True
 
 
+def without_zone(times: Any) -> Any:
+    """pandas' times in UTC; those without a zone as they are."""
+    return times if times.dt.tz is None else times.dt.tz_convert(None)
+
+
 def column_of(frame: Any, place: int) -> Any:
     """One column as NumPy has it, objects for what it has not; categories apart from their codes."""
     series = frame.iloc[:, place] if hasattr(frame, "iloc") else frame[:, place]
@@ -36,7 +41,7 @@ def column_of(frame: Any, place: int) -> Any:
         if getattr(dtype, "kind", "O") in "iufb":
             return series.to_numpy(dtype=np.float64, na_value=np.nan)
         if getattr(dtype, "kind", "O") == "M":
-            return series.dt.tz_convert(None).to_numpy()
+            return without_zone(series).to_numpy()
         return series.to_numpy(dtype=object)
     return series.to_numpy()
 
@@ -140,6 +145,8 @@ class Columns:
                 raise ValueError(f"the table has no column {', '.join(map(repr, absent))}; fit saw "
                                  f"{len(self.names)} columns, and all are needed")
             places = [have[name] for name in self.names]
+        elif table.shape[1] != len(self.names):
+            raise ValueError(f"the table has {table.shape[1]} columns; fit saw {len(self.names)}")
         out = np.empty((table.shape[0], len(self.names)))
         for i, (column, place) in enumerate(zip(self.columns, places, strict=True)):
             out[:, i] = column.numbers(self._values(table, place))

@@ -134,6 +134,7 @@ class Parts(unittest.TestCase):
         less = self.write("less.csv", ["1,2"], "id,v")
         self.bad_input(["fit", less, "--against", plan, "--partial", out], '"same"', "not there")
         self.bad_input(["fit", tables[0], "--partial", out, "--strategy", "tree"], "whole column")
+        self.bad_input(["fit", tables[0], "--out", out, "--weights", "city"], "does not hold numbers")
         self.bad_input(["fit", tables[0], "--partial", out, "--weights", "v"], "whole table")
         others = self.folder / "other.cwp"
         self.run_well("fit", less, "--partial", others)

@@ -97,6 +97,14 @@ def blobs():
     return x[:80], y[:80], x[80:], y[80:]
 
 
+def test_counts_the_columns_of_frames_too(blobs):
+    pd = pytest.importorskip("pandas")
+    clf = classifier(n_estimators=1).fit(blobs[0], blobs[1])
+    for width in (2, 5):
+        with pytest.raises(ValueError, match=f"has {width} columns; fit saw 3"):
+            clf.predict_proba(pd.DataFrame(np.ones((2, width))))
+
+
 def test_tells_clouds(blobs):
     x, y, x_new, y_new = blobs
     clf = classifier().fit(x, np.array(["red", "green", "blue"])[y])

@@ -1,6 +1,7 @@
 """Tables of other libraries, where those are installed: polars, Arrow device arrays, CuPy."""
 
 import datetime
+import importlib.util
 
 import causeway as cw
 import numpy as np
@@ -107,3 +108,26 @@ def test_cupy_arrays(rng):
     part = cw.Tokenizer(32).partial(there)
     part.plan()
     assert part.partial(there).finish().to_json() == want.to_json()
+
+
+def test_pandas_text_and_times_with_gaps():
+    pd = pytest.importorskip("pandas")
+    values = ["x", pd.NA, "y"]
+    want = cw.Tokenizer().fit_transform(pd.DataFrame({"a": ["x", None, "y"]}))
+    for dtype in ("string", "object"):
+        frame = pd.DataFrame({"a": pd.Series(values, dtype=dtype)})
+        assert np.array_equal(cw.Tokenizer().fit_transform(frame), want)
+    times = pd.Series(pd.date_range("2020-01-01", periods=3, freq="D"))
+    plain = cw.Tokenizer(fields=["day"]).fit_transform(pd.DataFrame({"t": times}))
+    zoned = pd.DataFrame({"t": times.dt.tz_localize("UTC")})
+    assert np.array_equal(cw.Tokenizer(fields=["day"]).fit_transform(zoned), plain)
+    if importlib.util.find_spec("pyarrow") is not None:
+        arrow = pd.DataFrame({"t": times.astype("timestamp[ns][pyarrow]")})
+        assert np.array_equal(cw.Tokenizer(fields=["day"]).fit_transform(arrow), plain)
+
+
+def test_numbers_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="above 2\\^63"):
+        cw.Tokenizer(bins=2).fit(np.array([[2**63], [1]], dtype=np.uint64))
+    tens = np.array([[0], [150], [250]], dtype="M8[10ms]")
+    assert cw.Tokenizer(fields=["second"]).fit_transform(tens).ravel().tolist() == [0, 1, 2]

@@ -166,7 +166,7 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
       set_control(Control::loss_scale, options_.loss_scale);
       set_control(Control::learning_rate, options_.learning_rate);
     }
-    Entry entry{parameter, {}, {}};
+    Entry entry{parameter, {}, {}, parameter.storage()->n_writes};
     const MemoryScope scope("optimizer");
     const DType wide = parameter.dtype() == DType::f64 ? DType::f64 : DType::f32;
     const Tensor plain = autograd::detach(parameter);
@@ -341,6 +341,21 @@ void Optimizer::forget_norm() {
   set_control(Control::skip, 0);
 }
 
+// Has master copies take what was written to their parameters. Where a parameter still is what its
+// master rounds to, as after weights were put back, the master stays.
+void Optimizer::follow_writes() {
+  for (Group& group : groups_) {
+    for (Entry& entry : group.entries) {
+      const std::uint64_t now = entry.parameter.storage()->n_writes;
+      if (std::exchange(entry.n_writes, now) == now || !entry.master.has_value()) continue;
+      const Tensor values = autograd::detach(entry.parameter);
+      const Tensor rounded = entry.master->to(values.dtype());
+      const Tensor same = compare(CompareOp::equal, values, rounded);
+      entry.master->copy_from(where(same, *entry.master, values.to(entry.master->dtype())));
+    }
+  }
+}
+
 void Optimizer::step() {
   if (averaged_) {
     fail(ErrorKind::invalid_argument, "optimizer.step",
@@ -348,6 +363,7 @@ void Optimizer::step() {
   }
   if (!has_gradients()) return;
   const autograd::NoGrad plain;
+  follow_writes();
   const StreamView stream = current_stream(control_.device());
   if (watches_norm()) {
     measure_gradients(stream);

@@ -50,7 +50,7 @@ class Optimizer {
   explicit Optimizer(const OptimizerOptions& options = {});
 
   // Tracked, contiguous leaves, all of one device; each once. Halves get a master copy in f32,
-  // which is what is stepped: values that are written to such a parameter later are lost.
+  // which takes over what copy_from() writes to the parameter later.
   void add_group(const std::vector<Tensor>& parameters, const GroupOptions& options);
 
   // One step for every parameter that has a gradient; none if none has. Where a gradient is not
@@ -86,6 +86,7 @@ class Optimizer {
     Tensor parameter;
     std::vector<Tensor> states;
     std::optional<Tensor> master;
+    std::uint64_t n_writes = 0;  // to the parameter, that the master knows of
   };
   // Matrices of one shape that muon steps together; their entries' states are parts of these.
   struct Stack {
@@ -104,6 +105,7 @@ class Optimizer {
   bool watches_norm() const { return options_.max_norm > 0 || scales_; }
   bool has_gradients() const;
   void measure_gradients(StreamView stream);
+  void follow_writes();
   // Undoes what measuring left in the control block, where nothing is measured any more.
   void forget_norm();
   void step_fused(const Group& group, StreamView stream) const;

@@ -130,6 +130,7 @@ void Tensor::copy_from(const Tensor& source) const {
   if (!same && overlap(typed, *this)) typed = typed.clone();
   const StreamView stream = current_stream(device());
   kernels::copy(stream, operand(typed, stream), operand(*this, stream));
+  ++storage_->n_writes;
 }
 
 namespace {

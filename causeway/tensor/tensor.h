@@ -7,6 +7,7 @@
 #include "causeway/runtime/device.h"
 #include "causeway/runtime/pool.h"
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -28,6 +29,7 @@ struct Storage {
   std::byte* data = nullptr;
   Device device;
   bool read_only = false;
+  std::atomic<std::uint64_t> n_writes = 0;  // copy_from() calls into it
 };
 
 class Tensor {

@@ -276,3 +276,31 @@ def test_functions_may_keep_nothing(device):
 
     with pytest.raises(cw.ShapeMismatch, match=r"gradient \(7,\) for input 0 of shape \(1,\)"):
         Same.apply(leaf([1], device)).sum().backward()
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+@pytest.mark.parametrize("kind", ["SGD", "AdamW", "Muon"])
+def test_master_copies_follow_what_is_written(device, dtype, kind):
+    layer = nn.Linear(3, 2, bias=False, dtype=dtype, device=device)
+    optimizer = getattr(cw.optim, kind)(layer.parameters(), lr=0.0, weight_decay=0.0)
+
+    def step():
+        layer.weight.grad = cw.ones((2, 3), dtype=dtype, device=device)
+        optimizer.step()
+
+    step()
+    layer.load_state_dict({"weight": cw.full((2, 3), 7.0, device=device)})
+    step()
+    assert layer.weight.tolist() == [[7, 7, 7]] * 2
+    # What rounds to the weights is kept: putting them back changes nothing.
+    optimizer.lr = 2.0**-12
+    step()
+    before = {name: x.clone() for name, x in optimizer.state_dict().items() if "master" in name}
+    weights = layer.weight.detach().clone()
+    with cw.no_grad():
+        layer.weight.copy_from(cw.zeros((2, 3), device=device))
+        layer.weight.copy_from(weights)
+    optimizer.lr = 0.0
+    step()
+    after = optimizer.state_dict()
+    assert before and all(np.array_equal(after[name].numpy(), x.numpy()) for name, x in before.items())

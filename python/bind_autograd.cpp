@@ -213,7 +213,10 @@ void bind_autograd(nb::module_& module, TensorClass& tensor) {
       "seed"_a, "Restarts the randomness of dropout and of the layers' first values at a seed.");
   module.def(
       "begin_step", [](Device device) { without_gil([&] { autograd::begin_step(device); }); },
-      "device"_a, "The next step of dropout's randomness: its calls count from 0 again.");
+      "device"_a,
+      "The next step of dropout's randomness: its calls count from 0 again. Between a forward pass "
+      "and "
+      "its backward() it would change what was dropped.");
   nb::class_<PyStepGraph>(module, "_StepGraph")
       .def(nb::init<Device, nb::callable>(), "device"_a, "body"_a)
       .def("__call__", &PyStepGraph::run, "inputs"_a)

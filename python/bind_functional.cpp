@@ -168,7 +168,9 @@ void bind_losses(nb::module_& module) {
       },
       "logits"_a, "targets"_a, "ignore_index"_a = -100, "reduction"_a = "mean",
       "label_smoothing"_a = 0.0, "overwrite_logits"_a = false,
-      "Of logits (..., classes) and integer classes (...), or probabilities of the logits' shape.");
+      "Of logits (..., classes) and integer classes (...), or probabilities of the logits' shape. "
+      "The "
+      "mean is over the targets that are not ignored, and 0 where there are none.");
   struct Name {
     const char* name;
     autograd::LossOp op;
@@ -239,8 +241,11 @@ void bind_products(nb::module_& module) {
       },
       "q"_a, "k"_a, "v"_a, "is_causal"_a = false, "scale"_a = nb::none(), "context"_a = nb::none(),
       "path"_a = "automatic", "deterministic"_a = true,
-      "softmax(q k^T * scale) v for (batch, heads, length, size). With a context (batch,), entry b "
-      "sees its first context[b] keys only.");
+      "softmax(q k^T * scale) v for (batch, heads, length, size). With is_causal the last query "
+      "sees "
+      "all keys, each before it one less. With a context (batch,), entry b sees its first "
+      "context[b] "
+      "keys only.");
   module.def(
       "attention_packed",
       [](const Tensor& qkv, std::int64_t heads, bool is_causal, std::optional<double> scale,

@@ -4,6 +4,8 @@
 NB_MODULE(_core, module) {
   using namespace causeway::python;
   module.doc() = "The compiled part of causeway.";
+  // Functions that the tape still holds when Python ends are no mistake of the user's.
+  nb::set_leak_warnings(false);
   module.attr("_version") = CAUSEWAY_VERSION;
   bind_errors(module);
   bind_dtype(module);

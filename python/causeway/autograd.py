@@ -169,6 +169,8 @@ class Function:
 
 
 def checkpoint(block: Callable[..., Any], *inputs: Tensor) -> Any:
-    """block(*inputs), whose inner results are not kept but computed again during backward()."""
+    """block(*inputs), whose inner results are not kept but computed again during backward(). Of what
+    else it uses, only leaves may want gradients: pass the rest as inputs.
+    """
     results = _core._checkpoint(lambda given: block(*given), list(inputs))
     return results[0] if len(results) == 1 else tuple(results)

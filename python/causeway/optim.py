@@ -7,7 +7,8 @@
 
 Parameters are tensors, or groups: {"params": [...], "weight_decay": 0.0, "lr_factor": 0.1}. With
 max_norm, gradients are clipped to that norm as a part of the step, without waiting for the device.
-Parameters of f16 and bf16 get a master copy in f32.
+Parameters of f16 and bf16 get a master copy in f32. Steps are counted for all parameters together:
+Adam takes the averages of one whose gradients begin late for as old as the others'.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace causeway::cli {
@@ -29,28 +30,29 @@ struct UseOptions {
   bool json = false;
 };
 
-// A column that the file lacks is the tokenizer's to complain about, not the reader's.
-void forget_absent(const InputOptions& given, InputOptions& input) {
+// Throws where a file lacks a column that the tokenizer knows; of what is not asked for, it may
+// have more.
+void require_columns(const InputOptions& given, const std::vector<std::string>& names) {
   if (!is_csv(given.path)) return;
   CsvOptions plain;
   plain.header = !given.no_header;
-  plain.delimiter = given.path.ends_with(".tsv") ? '\t'
-                    : given.delimiter.empty()    ? ','
-                                                 : given.delimiter[0];
-  if (given.delimiter == "\\t" || given.delimiter == "tab") plain.delimiter = '\t';
+  plain.delimiter = delimiter_of(given);
   const CsvReader reader(std::filesystem::path(given.path), plain);
-  const auto absent = [&](const std::string& name) {
-    return std::find(reader.names().begin(), reader.names().end(), name) == reader.names().end();
-  };
-  for (auto* list : {&input.numeric, &input.datetime, &input.categorical})
-    std::erase_if(*list, absent);
+  const auto& all = reader.names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::find(all.begin(), all.end(), names[i]) != all.end()) continue;
+    fail(ErrorKind::invalid_argument, "tokenizer",
+         fmt::format("column {} \"{}\" is not in the table, which has \"{}\"; add it, or fit "
+                     "without it",
+                     i, names[i], fmt::join(all, "\", \"")));
+  }
 }
 
 void run_encode(const UseOptions& given) {
   const Tokenizer tok = Tokenizer::load(given.tokenizer);
   InputOptions input = given.input;
   const std::vector<std::string> names = declare_columns(tok.columns(), input);
-  forget_absent(given.input, input);
+  require_columns(given.input, names);
   const Device device = given.device_given ? given.device : parse_device("auto");
   EncodeOptions options;
   options.column_major = false;
@@ -111,7 +113,7 @@ void run_inspect(const UseOptions& given) {
   if (!given.input.path.empty()) {
     InputOptions input = given.input;
     const std::vector<std::string> names = declare_columns(tok.columns(), input);
-    forget_absent(given.input, input);
+    require_columns(given.input, names);
     comparison = compare(tok, read_table(input, Device::cpu(), names));
   }
   if (!given.html.empty()) write_page(given.html, tok, comparison);

@@ -18,12 +18,7 @@ using tokenizer::TableColumn;
 
 CsvOptions csv_options(const InputOptions& options) {
   CsvOptions csv;
-  csv.delimiter = options.path.ends_with(".tsv") ? '\t' : ',';
-  if (options.delimiter == "\\t" || options.delimiter == "tab") {
-    csv.delimiter = '\t';
-  } else if (!options.delimiter.empty()) {
-    csv.delimiter = options.delimiter[0];
-  }
+  csv.delimiter = delimiter_of(options);
   csv.header = !options.no_header;
   for (const std::string& word : options.missing) csv.missing.push_back(word);
   const auto declare = [&](const std::vector<std::string>& names, CsvType type) {
@@ -53,6 +48,14 @@ Table chosen(const CsvBatch& batch, const InputOptions& options,
 }
 
 }  // namespace
+
+char delimiter_of(const InputOptions& options) {
+  const std::string& given = options.delimiter;
+  if (given.empty()) return options.path.ends_with(".tsv") ? '\t' : ',';
+  if (given == "\\t" || given == "tab") return '\t';
+  if (given.size() == 1) return given[0];
+  throw CLI::ValidationError("--delimiter", "expected one character, got \"" + given + "\"");
+}
 
 void add_input(CLI::App& command, InputOptions& options, bool required) {
   CLI::Option* data = command.add_option("data", options.path, "A .csv, .tsv or .npy file");

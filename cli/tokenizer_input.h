@@ -24,6 +24,9 @@ struct InputOptions {
   bool quiet = false;
 };
 
+// What separates the fields of a CSV file.
+char delimiter_of(const InputOptions& options);
+
 // Adds the data file and the flags that say how it is read.
 void add_input(CLI::App& command, InputOptions& options, bool required);
 

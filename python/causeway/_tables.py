@@ -55,7 +55,7 @@ def _series_column(name: str, values: Any) -> tuple[str, Any, Any, int]:
     if array.dtype.kind in "biuf":
         return name, asarray(_signed(array)), None, 0
     items = [None if is_absent(item) else item for item in array.tolist()]
-    if all(item is None or isinstance(item, (bool, int, float)) for item in items):
+    if all(item is None or isinstance(item, (bool, int, float, np.number)) for item in items):
         numbers = np.array([np.nan if item is None else float(item) for item in items])
         return name, asarray(numbers), None, 0
     return name, [None if item is None else str(item) for item in items], None, 0

@@ -50,6 +50,7 @@ class Usage(unittest.TestCase):
         self.mistake(["info", "--device"], "--device")
         self.mistake(["info", "--device", "gpu"], '"gpu" is not auto, cpu, cuda or cuda:<i>')
         self.mistake(["info", "--device", "cuda:x"], '"cuda:x" is not')
+        self.mistake(["tokenizer", "fit", "x.csv", "--delimiter", "ab", "--out", "y"], "expected one character")
         self.mistake(["completion"], "shell is required")
         self.mistake(["completion", "tcsh"], "tcsh not in {bash,zsh,fish}")
 
@@ -194,7 +195,8 @@ class Tokenizer(unittest.TestCase):
         self.bad_input(["fit", self.path("nowhere.csv"), "--out", tok], "nowhere.csv")
         self.assertEqual(causeway("tokenizer", "fit", number, "--missing", "n/a", "--out", tok)[0], 0)
         less = self.path("less.csv", "a\n1\n")
-        self.bad_input(["encode", tok, less, "--out", out], 'column 1 "b" is not in the table')
+        self.bad_input(["encode", tok, less, "--out", out],
+                       'column 1 "b" is not in the table, which has "a"')
         with open(tok, encoding="utf-8") as file:
             text = file.read()
         for name, changed, words in (

@@ -46,19 +46,22 @@ Options options_of(const FitOptions& given) {
 
 namespace {
 
-// The column that is not to be tokenized, as numbers.
-Tensor beside(const Table& table, const std::string& name, const char* what) {
+// A column that is not to be tokenized.
+const TableColumn& beside(const Table& table, const std::string& name, const char* what) {
   const std::int64_t place = table.find(name);
   if (place < 0) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",
          fmt::format("the {} column \"{}\" is not in the table", what, name));
   }
-  const TableColumn& column = table.column(place);
+  return table.column(place);
+}
+
+// Classes given as text are numbered as they come.
+Tensor numbered(const TableColumn& column, std::int64_t n_rows) {
   if (column.type != ValueType::text) return column.numbers;
-  // Classes given as text are numbered as they come.
   std::map<std::string_view, std::int64_t> numbers;
-  Tensor classes = Tensor::empty({table.n_rows()}, DType::i64);
-  for (std::int64_t row = 0; row < table.n_rows(); ++row) {
+  Tensor classes = Tensor::empty({n_rows}, DType::i64);
+  for (std::int64_t row = 0; row < n_rows; ++row) {
     const auto next = static_cast<std::int64_t>(numbers.size());
     classes.data_as<std::int64_t>()[row] = numbers.emplace(column.text.at(row), next).first->second;
   }
@@ -81,15 +84,16 @@ Tokenizer fit_whole(const FitOptions& given, const Options& options) {
   Table table = read_table(input, device);
   if (!given.target.empty() || !given.weights.empty()) {
     if (!given.target.empty()) {
-      data.target = as_target(beside(table, given.target, "target"));
+      data.target = as_target(numbered(beside(table, given.target, "target"), table.n_rows()));
       input.drop.push_back(given.target);
     }
     if (!given.weights.empty()) {
-      data.weights = beside(table, given.weights, "weights");
-      if (table.column(table.find(given.weights)).type != ValueType::number) {
+      const TableColumn& weights = beside(table, given.weights, "weights");
+      if (weights.type != ValueType::number) {
         fail(ErrorKind::invalid_argument, "tokenizer.fit",
              fmt::format("the weights column \"{}\" does not hold numbers", given.weights));
       }
+      data.weights = weights.numbers;
       input.drop.push_back(given.weights);
     }
     table = read_table(input, device);

@@ -2,13 +2,13 @@
 
 #include "causeway/core/error.h"
 #include "causeway/optim/muon.h"
+#include "causeway/optim/requirements.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/indexing.h"
 #include "causeway/tensor/operand.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
@@ -62,22 +62,6 @@ Tensor usable_gradient(const Tensor& parameter) {
                                                           : gradient.to(parameter.dtype()).clone();
 }
 
-void require_parameter(const Tensor& parameter, const Tensor& control, bool first) {
-  if (parameter.record() == nullptr || !autograd::is_leaf(parameter)) {
-    fail(ErrorKind::invalid_argument, "optimizer",
-         "a parameter must be a leaf that wants a gradient; call requires_grad_() on it");
-  }
-  if (!parameter.is_contiguous()) {
-    fail(ErrorKind::invalid_argument, "optimizer",
-         fmt::format("a parameter of shape {} is not contiguous", to_string(parameter.shape())));
-  }
-  if (!first && parameter.device() != control.device()) {
-    fail(ErrorKind::device, "optimizer",
-         fmt::format("parameters on {} and on {}; one optimizer serves one device",
-                     to_string(control.device()), to_string(parameter.device())));
-  }
-}
-
 }  // namespace
 
 std::string_view to_string(Algorithm algorithm) {
@@ -85,50 +69,11 @@ std::string_view to_string(Algorithm algorithm) {
   return kernels::to_string(static_cast<OptimizerOp>(algorithm));
 }
 
-namespace {
-
-void require(bool holds, const char* what, double value, const char* wanted) {
-  if (holds) return;
-  fail(ErrorKind::invalid_argument, "optimizer", fmt::format("{} is {}; {}", what, value, wanted));
-}
-
-void require_rate(double rate) {
-  require(rate >= 0 && std::isfinite(rate), "the learning rate", rate, "it must not be negative");
-}
-
-void require_norm(double norm) {
-  require(norm >= 0, "max_norm", norm, "it must be above 0, or 0 for no clipping");
-}
-
-void require_options(const GroupOptions& options) {
-  const auto share = [](const char* what, double beta) {
-    require(beta >= 0 && beta < 1, what, beta, "it must be at least 0 and below 1");
-  };
-  const auto positive = [](const char* what, double value) {
-    require(value >= 0 && std::isfinite(value), what, value, "it must not be negative");
-  };
-  share("beta1", options.beta1);
-  share("beta2", options.beta2);
-  positive("momentum", options.momentum);
-  positive("epsilon", options.epsilon);
-  positive("weight_decay", options.weight_decay);
-  positive("a group's factor of the learning rate", options.rate_factor);
-  if (options.algorithm == Algorithm::schedule_free) {
-    require(options.beta1 > 0, "beta1", options.beta1, "schedule-free averages want it above 0");
-  }
-  if (options.nesterov) {
-    require(options.momentum > 0, "momentum", options.momentum, "nesterov wants it above 0");
-  }
-}
-
-}  // namespace
-
 Optimizer::Optimizer(const OptimizerOptions& options)
     : options_(options), scales_(options.loss_scale != 1 || options.growth_interval > 0) {
   require_rate(options.learning_rate);
   require_norm(options.max_norm);
-  require(options.loss_scale > 0 && std::isfinite(options.loss_scale), "the loss scale",
-          options.loss_scale, "it must be above 0");
+  require_scale(options.loss_scale);
 }
 
 Tensor Optimizer::control(Control which) const {

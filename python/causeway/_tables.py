@@ -181,6 +181,4 @@ def read_tokens(tokens: Any) -> np.ndarray:
     if is_device_array(tokens):
         return from_dlpack(tokens).to("cpu").numpy()
     array = np.asarray(tokens)
-    if array.dtype.kind == "u" and array.dtype.itemsize > 2:
-        return array.astype("int64")
-    return array if array.dtype.kind in "iu" else array.astype("int64")
+    return _signed(array) if array.dtype.kind in "iu" else array.astype("int64")

@@ -90,20 +90,21 @@ class Module(_Module):
             self.__dict__.pop(name, None)
         return known
 
-    def register_parameter(self, name: str, values: Tensor) -> Tensor:
-        """Makes a tensor a parameter of this module, as an attribute, and returns it."""
-        if self._tensors().get(name) != "parameter":
+    def _claim(self, name: str, kind: str) -> None:
+        """Makes a name that of a tensor; one of the same kind keeps its place."""
+        if self._tensors().get(name) != kind:
             self._forget(name)
             self.__dict__.pop(name, None)
-        self._tensors()[name] = "parameter"
+        self._tensors()[name] = kind
+
+    def register_parameter(self, name: str, values: Tensor) -> Tensor:
+        """Makes a tensor a parameter of this module, as an attribute, and returns it."""
+        self._claim(name, "parameter")
         return super().register_parameter(name, values)
 
     def register_buffer(self, name: str, values: Tensor) -> Tensor:
         """Keeps a tensor that is saved but not trained, as an attribute."""
-        if self._tensors().get(name) != "buffer":
-            self._forget(name)
-            self.__dict__.pop(name, None)
-        self._tensors()[name] = "buffer"
+        self._claim(name, "buffer")
         return super().register_buffer(name, values)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

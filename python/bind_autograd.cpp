@@ -58,7 +58,8 @@ std::optional<Tensor> read_optional(const nb::object& result) {
 // Notes an operation whose way back is the Python function `rule`: gradients of the results in,
 // gradients (or None) of the inputs out.
 std::vector<Tensor> record_function(const std::string& name, const std::vector<Tensor>& results,
-                                    const std::vector<Tensor>& inputs, nb::callable function) {
+                                    const std::vector<Tensor>& inputs,
+                                    const std::vector<Tensor>& saved, nb::callable function) {
   std::vector<const Tensor*> from;
   for (const Tensor& input : inputs) from.push_back(&input);
   std::vector<Tensor> plain;
@@ -71,7 +72,9 @@ std::vector<Tensor> record_function(const std::string& name, const std::vector<T
   std::vector<Shape> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   const auto rule = std::make_shared<Callable>(std::move(function));
-  return autograd::record_all(kept, std::move(plain), from, [=](autograd::Backward& walk) {
+  autograd::Reads reads;
+  for (const Tensor& tensor : saved) reads.push_back(&tensor);
+  return autograd::record_all(kept, std::move(plain), from, reads, [=](autograd::Backward& walk) {
     std::vector<Tensor> gradients;
     for (int i = 0; i < n_results; ++i) gradients.push_back(walk.gradient(i));
     const auto given = (*rule)(
@@ -197,7 +200,7 @@ void bind_autograd(nb::module_& module, TensorClass& tensor) {
   nb::class_<autograd::RecordingGuard>(module, "_RecordingGuard").def(nb::init<bool>(), "on"_a);
   nb::class_<autograd::DetectAnomaly>(module, "_DetectAnomaly")
       .def(nb::init<std::int64_t>(), "step"_a);
-  module.def("_record", record_function, "name"_a, "results"_a, "inputs"_a, "rule"_a);
+  module.def("_record", record_function, "name"_a, "results"_a, "inputs"_a, "saved"_a, "rule"_a);
   module.def("_checkpoint", run_checkpoint, "block"_a, "inputs"_a);
   module.def("_live_nodes", &autograd::live_nodes);
   module.def("gradcheck", check_gradients, "function"_a, "inputs"_a, "eps"_a = 1e-6,

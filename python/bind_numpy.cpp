@@ -1,4 +1,5 @@
 // Tensors from NumPy arrays and back, by the array interface: without a copy on the CPU.
+#include "causeway/autograd/tape.h"
 #include "causeway/core/error.h"
 #include "python/array_interface.h"
 #include "python/bind.h"
@@ -38,7 +39,8 @@ struct ArrayView {
 };
 
 nb::object to_numpy(const Tensor& x) {
-  const Tensor host = without_gil([&] { return x.to(Device::cpu()); });
+  // The array keeps the memory, not what it was computed from.
+  const Tensor host = without_gil([&] { return autograd::detach(x).to(Device::cpu()); });
   nb::object array;
   if (host.numel() == 0) {  // NumPy takes no null address
     const nb::dict described = write_interface(host, shown(host));

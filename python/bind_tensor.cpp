@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
 namespace causeway::python {
 
 namespace {
@@ -32,6 +35,37 @@ Tensor reversed(const Tensor& x) {
   std::vector<int> axes;
   for (int axis = x.n_dims() - 1; axis >= 0; --axis) axes.push_back(axis);
   return autograd::permute(x, axes);
+}
+
+// A leaf's copy is a leaf.
+Tensor deep_copy(const Tensor& x, nb::handle) {
+  return without_gil([&] {
+    if (!autograd::is_leaf(x)) return autograd::clone(x);
+    Tensor copy = autograd::detach(x).clone();
+    if (autograd::requires_grad(x)) autograd::set_requires_grad(copy, true);
+    return copy;
+  });
+}
+
+// What pickle keeps: the elements' bytes, dtype, shape, device, and whether it is tracked.
+using Pickled = std::tuple<nb::bytes, std::string, Dims, Device, bool>;
+
+Pickled pickled(const Tensor& x) {
+  const Tensor host =
+      without_gil([&] { return autograd::detach(x).to(Device::cpu()).contiguous(); });
+  return {nb::bytes(host.data(), host.n_bytes()), std::string(to_string(x.dtype())), x.shape(),
+          x.device(), autograd::requires_grad(x)};
+}
+
+void unpickle(Tensor& self, const Pickled& state) {
+  const auto& [bytes, dtype, dims, device, tracked] = state;
+  const Tensor host = Tensor::empty(dims, parse_dtype(dtype));
+  if (host.n_bytes() != bytes.size()) {
+    throw nb::value_error("the pickled tensor is damaged: its bytes do not fit its shape");
+  }
+  std::copy_n(static_cast<const std::byte*>(bytes.data()), bytes.size(), host.data());
+  new (&self) Tensor(host.to(device));
+  if (tracked) autograd::set_requires_grad(self, true);
 }
 
 Tensor to(const Tensor& x, nb::args targets) {
@@ -144,8 +178,9 @@ void bind_copies(TensorClass& tensor) {
       .def("clone", clone, "A contiguous copy.")
       .def("copy", clone, "A contiguous copy.")
       .def("__copy__", clone)
-      .def(
-          "__deepcopy__", [clone](const Tensor& x, nb::handle) { return clone(x); }, "memo"_a)
+      .def("__deepcopy__", deep_copy, "memo"_a)
+      .def("__getstate__", pickled)
+      .def("__setstate__", unpickle)
       .def(
           "to", to, nb::sig("def to(self, *targets: str | DType | type) -> Tensor"),
           "On another device, in another dtype, or both, as in x.to(\"cuda\", \"f16\"); the tensor "

@@ -12,6 +12,7 @@
 #include <map>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,10 +59,12 @@ struct Pending {
 
 class Walk {
  public:
-  Walk(const Tensor& root, Tensor seed, bool seed_is_one, bool retain)
+  // The walk does not go beyond `ends`.
+  Walk(const Tensor& root, Tensor seed, bool seed_is_one, bool retain, std::span<const Tensor> ends)
       : retain_(retain),
         seed_is_one_(seed_is_one && root.record()->hooks.empty()),
         seed_(std::move(seed)) {
+    for (const Tensor& end : ends) ends_.insert(end.record().get());
     const std::shared_ptr<Record>& record = root.record();
     collect(record);
     Pending& pending = pending_[record.get()];
@@ -88,6 +91,11 @@ class Walk {
     join(0);
   }
 
+  // The gradient of one of the ends.
+  std::optional<Tensor> gradient_at(const Tensor& end) {
+    return std::move(pending_[end.record().get()].sum);
+  }
+
  private:
   // So much runs beside the walk at most: what it reads cannot be freed meanwhile.
   static constexpr std::size_t kMostAside = 3;
@@ -111,6 +119,7 @@ class Walk {
     std::vector<std::shared_ptr<Node>> stack;
     const auto reach = [&](const std::shared_ptr<Record>& record) {
       if (!pending_.try_emplace(record.get()).second || record->node == nullptr) return;
+      if (ends_.contains(record.get())) return;
       NodeState& state = nodes_[record->node.get()];
       if (state.results.empty()) stack.push_back(record->node);
       state.results.push_back(record);
@@ -129,6 +138,7 @@ class Walk {
   }
 
   void visit(Node& node);
+  static void require_unchanged(const Node& node);
 
   // Has the walk wait for what runs beside it, but for the latest `most`.
   void join(std::size_t most) {
@@ -141,6 +151,7 @@ class Walk {
 
   // All uses of a tensor have given: its hooks run, a leaf keeps the sum, a node comes nearer.
   void complete(Record& record) {
+    if (ends_.contains(&record)) return;  // hooks and all are another walk's
     Pending& pending = pending_[&record];
     if (pending.sum.has_value()) {
       for (const auto& [id, hook] : std::vector(record.hooks)) {
@@ -200,6 +211,7 @@ class Walk {
   bool retain_;
   bool seed_is_one_;
   Tensor seed_;
+  std::unordered_set<const Record*> ends_;
   std::unordered_map<Record*, Pending> pending_;
   std::unordered_map<Node*, NodeState> nodes_;
   std::priority_queue<Entry> ready_;
@@ -278,6 +290,16 @@ class Walk::Pass : public Backward {
   std::vector<std::optional<Tensor>> gradients_;
 };
 
+void Walk::require_unchanged(const Node& node) {
+  for (const KnownMemory& known : node.reads) {
+    if (known.storage->n_writes == known.n_writes) continue;
+    fail(ErrorKind::invalid_argument, "backward",
+         fmt::format("{} needs its operands and result on the way back, and one was written to "
+                     "since; write to a clone(), or after backward()",
+                     node.name));
+  }
+}
+
 void Walk::visit(Node& node) {
   const std::vector<std::shared_ptr<Record>> results = std::move(nodes_[&node].results);
   std::vector<std::optional<Tensor>> gradients(node.results.size());
@@ -294,6 +316,7 @@ void Walk::visit(Node& node) {
                      node.name));
   }
   if (any) {
+    require_unchanged(node);
     Pass pass(*this, node, std::move(gradients));
     with_context(fmt::format("going back through {}", node.name), [&] { node.rule(pass); });
   }
@@ -303,6 +326,7 @@ void Walk::visit(Node& node) {
   std::vector<std::shared_ptr<Record>> inputs = node.inputs;
   if (!retain_) {
     node.rule = nullptr;
+    node.reads.clear();
     node.inputs.clear();
   }
   for (const auto& input : inputs) {
@@ -332,8 +356,19 @@ void backward(const Tensor& root, const std::optional<Tensor>& gradient, bool re
   const NoGrad plain;
   Tensor seed = gradient.has_value() ? detach(gradient->to(root.dtype()).to(root.device()))
                                      : ones(root.shape(), root.dtype(), root.device());
-  Walk walk(root, std::move(seed), !gradient.has_value(), retain);
+  Walk walk(root, std::move(seed), !gradient.has_value(), retain, {});
   walk.run();
+}
+
+std::vector<std::optional<Tensor>> internal::backward_until(const Tensor& root,
+                                                            const Tensor& gradient, bool retain,
+                                                            std::span<const Tensor> ends) {
+  const NoGrad plain;
+  Walk walk(root, gradient, false, retain, ends);
+  walk.run();
+  std::vector<std::optional<Tensor>> gradients;
+  for (const Tensor& end : ends) gradients.push_back(walk.gradient_at(end));
+  return gradients;
 }
 
 }  // namespace causeway::autograd

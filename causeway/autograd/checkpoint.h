@@ -9,7 +9,7 @@ namespace causeway::autograd {
 using Block = std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
 
 // block(inputs), its results tracked; the block runs a second time during backward, with the same
-// dropout. Parameters it uses receive their gradients as usual.
+// dropout. What it uses besides its inputs receives gradients as usual.
 std::vector<Tensor> checkpoint(const Block& block, const std::vector<Tensor>& inputs);
 
 }  // namespace causeway::autograd

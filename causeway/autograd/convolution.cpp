@@ -81,31 +81,32 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
                            operand(out, stream));
     }
   }
-  const Tensor recorded = record("conv2d", out, {&x, &weight}, [how, in, filter](Backward& walk) {
-    const Tensor g = dense(walk.gradient());
-    const StreamView on = current_stream(in.device());
-    const bool nothing = g.numel() == 0 || filter.numel() == 0;
-    if (walk.needs(0)) {
-      const Tensor result = Tensor::empty(in.shape(), in.dtype(), in.device());
-      if (nothing) {
-        result.copy_from(zeros({}, in.dtype(), in.device()));
-      } else {
-        kernels::convolution_input_gradient(on, how, operand(g, on), operand(filter, on),
-                                            operand(result, on));
-      }
-      walk.give(0, result);
-    }
-    if (walk.needs(1)) {
-      const Tensor result = Tensor::empty(filter.shape(), in.dtype(), in.device());
-      if (nothing) {
-        result.copy_from(zeros({}, in.dtype(), in.device()));
-      } else {
-        kernels::convolution_weight_gradient(on, how, operand(in, on), operand(g, on),
-                                             operand(result, on));
-      }
-      walk.give(1, result);
-    }
-  });
+  const Tensor recorded =
+      record("conv2d", out, {&x, &weight}, Reads{&in, &filter}, [how, in, filter](Backward& walk) {
+        const Tensor g = dense(walk.gradient());
+        const StreamView on = current_stream(in.device());
+        const bool nothing = g.numel() == 0 || filter.numel() == 0;
+        if (walk.needs(0)) {
+          const Tensor result = Tensor::empty(in.shape(), in.dtype(), in.device());
+          if (nothing) {
+            result.copy_from(zeros({}, in.dtype(), in.device()));
+          } else {
+            kernels::convolution_input_gradient(on, how, operand(g, on), operand(filter, on),
+                                                operand(result, on));
+          }
+          walk.give(0, result);
+        }
+        if (walk.needs(1)) {
+          const Tensor result = Tensor::empty(filter.shape(), in.dtype(), in.device());
+          if (nothing) {
+            result.copy_from(zeros({}, in.dtype(), in.device()));
+          } else {
+            kernels::convolution_weight_gradient(on, how, operand(in, on), operand(g, on),
+                                                 operand(result, on));
+          }
+          walk.give(1, result);
+        }
+      });
   if (!bias.has_value()) return recorded;
   return autograd::add(recorded, autograd::reshape(*bias, {1, shape[1], 1, 1}));
 }
@@ -145,16 +146,17 @@ Tensor pool2d(const Tensor& x, const Pooling& how) {
     kernels::pool(stream, how, operand(in, stream), operand(out, stream),
                   places_operand(indices, stream));
   }
-  return record(name, out, {&x}, [how, indices, places_operand, from = in.shape()](Backward& walk) {
-    const Tensor g = dense(walk.gradient());
-    const Tensor result = Tensor::empty(from, g.dtype(), g.device());
-    const StreamView on = current_stream(g.device());
-    if (result.numel() > 0) {
-      kernels::pool_gradient(on, how, operand(g, on), places_operand(indices, on),
-                             operand(result, on));
-    }
-    walk.give(0, result);
-  });
+  return record(name, out, {&x}, Reads{},
+                [how, indices, places_operand, from = in.shape()](Backward& walk) {
+                  const Tensor g = dense(walk.gradient());
+                  const Tensor result = Tensor::empty(from, g.dtype(), g.device());
+                  const StreamView on = current_stream(g.device());
+                  if (result.numel() > 0) {
+                    kernels::pool_gradient(on, how, operand(g, on), places_operand(indices, on),
+                                           operand(result, on));
+                  }
+                  walk.give(0, result);
+                });
 }
 
 }  // namespace causeway::autograd

@@ -57,9 +57,10 @@ Tensor dropout(const Tensor& x, double probability, bool training) {
   }
   if (!training || probability == 0) return x;
   const kernels::RandomKey key{randomness().seed, randomness().calls++};
-  return record("dropout", apply(x, probability, key), {&x}, [probability, key](Backward& walk) {
-    walk.give(0, apply(walk.gradient(), probability, key));
-  });
+  return record("dropout", apply(x, probability, key), {&x}, Reads{},
+                [probability, key](Backward& walk) {
+                  walk.give(0, apply(walk.gradient(), probability, key));
+                });
 }
 
 void manual_seed(std::uint64_t seed) {

@@ -88,14 +88,26 @@ Sides sides_of(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out)
 Tensor unary(UnaryOp op, const Tensor& x) {
   const Tensor out = causeway::unary(op, x);
   const Tensor saved = detach(kernels::derives_from_result(op) ? out : x);
-  return record(kernels::to_string(op).data(), detach(out), {&x}, [op, saved](Backward& walk) {
-    walk.give(0, unary_gradient(op, saved, walk.gradient()));
-  });
+  return record(
+      kernels::to_string(op).data(), detach(out), {&x}, Reads{&saved},
+      [op, saved](Backward& walk) { walk.give(0, unary_gradient(op, saved, walk.gradient())); });
 }
 
 Tensor binary(BinaryOp op, const Tensor& a, const Tensor& b) {
   const Tensor out = causeway::binary(op, a, b);
-  return record(kernels::to_string(op).data(), out, {&a, &b},
+  const char* name = kernels::to_string(op).data();
+  if (op == BinaryOp::add || op == BinaryOp::subtract) {  // whose rule keeps no memory
+    return record(name, out, {&a, &b}, Reads{},
+                  [op, to_a = a.shape(), to_b = b.shape()](Backward& walk) {
+                    const Tensor g = walk.gradient();
+                    if (walk.needs(0)) walk.give(0, sum_to(g, to_a));
+                    if (!walk.needs(1)) return;
+                    const Tensor second = sum_to(g, to_b);
+                    walk.give(1, op == BinaryOp::add ? second : negative(second));
+                  });
+  }
+  const bool reads_result = op == BinaryOp::divide || op == BinaryOp::power;
+  return record(name, out, {&a, &b}, Reads{&a, &b, reads_result ? &out : nullptr},
                 [op, a = detach(a), b = detach(b), out](Backward& walk) {
                   const Sides sides = sides_of(op, a, b, out);
                   const Tensor g = walk.gradient();
@@ -106,18 +118,19 @@ Tensor binary(BinaryOp op, const Tensor& a, const Tensor& b) {
 
 Tensor binary(BinaryOp op, const Tensor& a, Scalar b) {
   const Tensor out = causeway::binary(op, a, b);
-  return record(kernels::to_string(op).data(), out, {&a}, [op, a = detach(a), b](Backward& walk) {
+  const char* name = kernels::to_string(op).data();
+  if (op != BinaryOp::power && op != BinaryOp::minimum && op != BinaryOp::maximum) {
+    return record(name, out, {&a}, Reads{}, [op, b](Backward& walk) {
+      const Tensor g = walk.gradient();
+      if (op == BinaryOp::multiply) return walk.give(0, g * b);
+      walk.give(0, op == BinaryOp::divide ? g / b : g);
+    });
+  }
+  return record(name, out, {&a}, Reads{&a}, [op, a = detach(a), b](Backward& walk) {
     const Tensor g = walk.gradient();
-    switch (op) {
-      case BinaryOp::multiply: return walk.give(0, g * b);
-      case BinaryOp::divide: return walk.give(0, g / b);
-      case BinaryOp::power: return walk.give(0, g * power_slope(a, b));
-      case BinaryOp::minimum:
-        return walk.give(0, g * share(CompareOp::less, a, full({}, b, a.dtype(), a.device())));
-      case BinaryOp::maximum:
-        return walk.give(0, g * share(CompareOp::greater, a, full({}, b, a.dtype(), a.device())));
-      default: return walk.give(0, g);
-    }
+    if (op == BinaryOp::power) return walk.give(0, g * power_slope(a, b));
+    const CompareOp wins = op == BinaryOp::minimum ? CompareOp::less : CompareOp::greater;
+    walk.give(0, g * share(wins, a, full({}, b, a.dtype(), a.device())));
   });
 }
 
@@ -126,7 +139,9 @@ Tensor binary(BinaryOp op, Scalar a, const Tensor& b) {
                          op == BinaryOp::minimum || op == BinaryOp::maximum;
   if (symmetric) return autograd::binary(op, b, a);
   const Tensor out = causeway::binary(op, a, b);
+  const bool reads = op != BinaryOp::subtract;
   return record(kernels::to_string(op).data(), out, {&b},
+                Reads{reads ? &b : nullptr, reads ? &out : nullptr},
                 [op, a, b = detach(b), out](Backward& walk) {
                   const Tensor number = full({}, a.real, b.dtype(), b.device());
                   walk.give(0, sides_of(op, number, b, out).second(walk.gradient()));
@@ -134,7 +149,7 @@ Tensor binary(BinaryOp op, Scalar a, const Tensor& b) {
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-  return record("where", causeway::where(condition, a, b), {&a, &b},
+  return record("where", causeway::where(condition, a, b), {&a, &b}, Reads{&condition},
                 [condition, to_a = a.shape(), to_b = b.shape()](Backward& walk) {
                   const Tensor g = walk.gradient();
                   const Tensor zero = zeros({}, g.dtype(), g.device());
@@ -146,7 +161,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }
 
 Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
-  return record("clamp", causeway::clamp(x, low, high), {&x},
+  return record("clamp", causeway::clamp(x, low, high), {&x}, Reads{&x},
                 [x = detach(x), low, high](Backward& walk) {
                   const Tensor above = compare(CompareOp::greater_equal, x, low);
                   const Tensor below = compare(CompareOp::less_equal, x, high);
@@ -167,16 +182,17 @@ Tensor activation(const Activation& how, const Tensor& x) {
   if (out.numel() > 0) {
     kernels::activation(stream, how, operand(from, stream), operand(out, stream));
   }
-  return record(kernels::to_string(how.op).data(), out, {&x}, [how, from](Backward& walk) {
-    const Tensor incoming = dense(walk.gradient());
-    Tensor result = Tensor::empty(from.shape(), from.dtype(), from.device());
-    const StreamView on = current_stream(from.device());
-    if (result.numel() > 0) {
-      kernels::activation_gradient(on, how, operand(from, on), operand(incoming, on),
-                                   operand(result, on));
-    }
-    walk.give(0, result);
-  });
+  return record(kernels::to_string(how.op).data(), out, {&x}, Reads{&from},
+                [how, from](Backward& walk) {
+                  const Tensor incoming = dense(walk.gradient());
+                  Tensor result = Tensor::empty(from.shape(), from.dtype(), from.device());
+                  const StreamView on = current_stream(from.device());
+                  if (result.numel() > 0) {
+                    kernels::activation_gradient(on, how, operand(from, on), operand(incoming, on),
+                                                 operand(result, on));
+                  }
+                  walk.give(0, result);
+                });
 }
 
 }  // namespace causeway::autograd

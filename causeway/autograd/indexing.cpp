@@ -38,7 +38,7 @@ Tensor table_gradient(const Tensor& gradient, const Tensor& index, std::int64_t 
 std::vector<Tensor> record_split(const Tensor& x, std::vector<Tensor> pieces, int axis) {
   const Tensor* input = &x;
   const int n_pieces = static_cast<int>(pieces.size());
-  return record_all("split", std::move(pieces), std::span(&input, 1),
+  return record_all("split", std::move(pieces), std::span(&input, 1), Reads{},
                     [axis, n_pieces](Backward& walk) {
                       std::vector<Tensor> gradients;
                       for (int i = 0; i < n_pieces; ++i) gradients.push_back(walk.gradient(i));
@@ -52,7 +52,7 @@ Tensor concatenate(std::span<const Tensor> tensors, int axis) {
   std::vector<std::int64_t> sizes;
   const Tensor out = causeway::concatenate(tensors, axis);
   for (const Tensor& tensor : tensors) sizes.push_back(tensor.size(axis));
-  return record("concatenate", out, addresses(tensors), [axis, sizes](Backward& walk) {
+  return record("concatenate", out, addresses(tensors), Reads{}, [axis, sizes](Backward& walk) {
     const std::vector<Tensor> pieces = causeway::split(walk.gradient(), sizes, axis);
     for (std::size_t i = 0; i < pieces.size(); ++i) walk.give(static_cast<int>(i), pieces[i]);
   });
@@ -62,7 +62,7 @@ Tensor stack(std::span<const Tensor> tensors, int axis) {
   const Tensor out = causeway::stack(tensors, axis);
   const int along = normalize_axis("stack", axis, out.n_dims());
   const int count = static_cast<int>(tensors.size());
-  return record("stack", out, addresses(tensors), [along, count](Backward& walk) {
+  return record("stack", out, addresses(tensors), Reads{}, [along, count](Backward& walk) {
     const Tensor g = walk.gradient();
     for (int i = 0; i < count; ++i) walk.give(i, g.select(along, i));
   });
@@ -79,7 +79,7 @@ std::vector<Tensor> split(const Tensor& x, std::span<const std::int64_t> sizes, 
 Tensor pad(const Tensor& x, std::span<const std::pair<std::int64_t, std::int64_t>> widths,
            Scalar value) {
   return record(
-      "pad", causeway::pad(x, widths, value), {&x},
+      "pad", causeway::pad(x, widths, value), {&x}, Reads{},
       [before = std::vector(widths.begin(), widths.end()), shape = x.shape()](Backward& walk) {
         Tensor g = walk.gradient();
         for (int axis = 0; axis < shape.size(); ++axis) {
@@ -92,7 +92,7 @@ Tensor pad(const Tensor& x, std::span<const std::pair<std::int64_t, std::int64_t
 
 Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
   const int along = normalize_axis("index_select", axis, x.n_dims());
-  return record("index_select", causeway::index_select(x, axis, index), {&x},
+  return record("index_select", causeway::index_select(x, axis, index), {&x}, Reads{&index},
                 [along, index, shape = x.shape()](Backward& walk) {
                   // The axis goes first, the rest becomes one row.
                   const Tensor g = walk.gradient().transpose(0, along).contiguous();
@@ -106,7 +106,7 @@ Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
 }
 
 Tensor gather(const Tensor& x, int axis, const Tensor& index) {
-  return record("gather", causeway::gather(x, axis, index), {&x},
+  return record("gather", causeway::gather(x, axis, index), {&x}, Reads{&index},
                 [axis, index, shape = x.shape()](Backward& walk) {
                   const Tensor g = walk.gradient();
                   const Tensor nothing = zeros(shape, g.dtype(), g.device());
@@ -115,7 +115,7 @@ Tensor gather(const Tensor& x, int axis, const Tensor& index) {
 }
 
 Tensor scatter(const Tensor& x, int axis, const Tensor& index, const Tensor& source) {
-  return record("scatter", causeway::scatter(x, axis, index, source), {&x, &source},
+  return record("scatter", causeway::scatter(x, axis, index, source), {&x, &source}, Reads{&index},
                 [axis, index, shape = x.shape()](Backward& walk) {
                   const Tensor g = walk.gradient();
                   if (walk.needs(0)) {
@@ -142,7 +142,7 @@ Tensor scatter(const Tensor& x, int axis, const Tensor& index, const Tensor& sou
 
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source) {
   return record("scatter_add", causeway::scatter_add(x, axis, index, source), {&x, &source},
-                [axis, index](Backward& walk) {
+                Reads{&index}, [axis, index](Backward& walk) {
                   const Tensor g = walk.gradient();
                   walk.give(0, g);
                   if (walk.needs(1)) walk.give(1, causeway::gather(g, axis, index));
@@ -159,7 +159,7 @@ Tensor embedding(const Tensor& table, const Tensor& index) {
   shape.push_back(table.size(1));
   const Tensor flat = index.to(DType::i64).contiguous().flatten();
   const Tensor out = causeway::index_select(table, 0, flat).reshape(shape);
-  return record("embedding", out, {&table},
+  return record("embedding", out, {&table}, Reads{&flat},
                 [flat, n_entries = table.size(0), width = table.size(1)](Backward& walk) {
                   walk.give(0, table_gradient(walk.gradient().reshape({flat.numel(), width}), flat,
                                               n_entries));

@@ -90,6 +90,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   // The share of one row in a mean may be too small for f16, which a scaled loss makes up for only
   // if they meet before the gradient is rounded.
   const bool later = weight.has_value() && logits.dtype() == DType::f16;
+  if (gradient.has_value() && gradient->storage() == logits.storage()) {
+    ++logits.storage()->n_writes;
+  }
   if (how.n_rows > 0) {
     kernels::cross_entropy(
         stream, how, operand(rows, stream), operand(goal, stream),
@@ -100,12 +103,13 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   if (options.reduction != Reduction::none) out = causeway::sum(losses);
   if (weight.has_value()) out = out * *weight;
   if (!later) weight.reset();
-  return record("cross_entropy", out, {&logits}, [gradient, options, weight](Backward& walk) {
-    if (walk.begins() && !weight.has_value()) return walk.give(0, *gradient);
-    const Tensor g = weight.has_value() ? walk.gradient() * *weight : walk.gradient();
-    // In the wider type: a rounded factor would tilt the whole gradient.
-    walk.give(0, *gradient * (options.reduction == Reduction::none ? g.unsqueeze(-1) : g));
-  });
+  return record(
+      "cross_entropy", out, {&logits}, Reads{}, [gradient, options, weight](Backward& walk) {
+        if (walk.begins() && !weight.has_value()) return walk.give(0, *gradient);
+        const Tensor g = weight.has_value() ? walk.gradient() * *weight : walk.gradient();
+        // In the wider type: a rounded factor would tilt the whole gradient.
+        walk.give(0, *gradient * (options.reduction == Reduction::none ? g.unsqueeze(-1) : g));
+      });
 }
 
 Tensor elementwise_loss(LossOp op, double parameter, const Tensor& prediction, const Tensor& target,
@@ -132,20 +136,21 @@ Tensor elementwise_loss(LossOp op, double parameter, const Tensor& prediction, c
     kernels::loss(stream, how, operand(dense_a, stream), operand(dense_b, stream),
                   operand(losses, stream));
   }
-  const Tensor recorded = record(name, losses, {&a, &b}, [how, dense_a, dense_b](Backward& walk) {
-    // A mean's or sum's gradient is one number for all: it is not spread out in memory.
-    const Tensor g = walk.gradient();
-    const bool repeats = bytes_of(operand(g, current_stream(g.device()))) == size_of(g.dtype());
-    const Tensor incoming = repeats ? g : dense(g);
-    const Tensor out = Tensor::empty(dense_a.shape(), dense_a.dtype(), dense_a.device());
-    const StreamView on = current_stream(out.device());
-    if (out.numel() > 0) {
-      kernels::loss_gradient(on, how, operand(dense_a, on), operand(dense_b, on),
-                             operand(incoming, on), operand(out, on));
-    }
-    walk.give(0, out);
-    if (walk.needs(1)) walk.give(1, causeway::unary(UnaryOp::negate, out));
-  });
+  const Tensor recorded = record(
+      name, losses, {&a, &b}, Reads{&dense_a, &dense_b}, [how, dense_a, dense_b](Backward& walk) {
+        // A mean's or sum's gradient is one number for all: it is not spread out in memory.
+        const Tensor g = walk.gradient();
+        const bool repeats = bytes_of(operand(g, current_stream(g.device()))) == size_of(g.dtype());
+        const Tensor incoming = repeats ? g : dense(g);
+        const Tensor out = Tensor::empty(dense_a.shape(), dense_a.dtype(), dense_a.device());
+        const StreamView on = current_stream(out.device());
+        if (out.numel() > 0) {
+          kernels::loss_gradient(on, how, operand(dense_a, on), operand(dense_b, on),
+                                 operand(incoming, on), operand(out, on));
+        }
+        walk.give(0, out);
+        if (walk.needs(1)) walk.give(1, causeway::unary(UnaryOp::negate, out));
+      });
   return reduced(recorded, reduction);
 }
 

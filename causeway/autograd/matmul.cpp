@@ -157,7 +157,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (b.n_dims() == 1 && a.n_dims() >= 1) {
     return autograd::squeeze(autograd::matmul(a, autograd::unsqueeze(b, 1)), -1);
   }
-  return record("matmul", causeway::matmul(a, b), {&a, &b},
+  return record("matmul", causeway::matmul(a, b), {&a, &b}, Reads{&a, &b},
                 [a = detach(a), b = detach(b)](Backward& walk) {
                   const Tensor g = walk.gradient();
                   if (walk.needs(0)) walk.give(0, matrix_gradient_a(g, b, a.shape()));
@@ -185,8 +185,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
     if (walk.needs(0)) give_product(walk, g, weight, shape);
     parameters.give();
   };
-  if (!has_bias) return record("linear", out, {&x, &weight}, rule);
-  return record("linear", out, {&x, &weight, added}, rule);
+  if (!has_bias) return record("linear", out, {&x, &weight}, Reads{&rows, &weight}, rule);
+  return record("linear", out, {&x, &weight, added}, Reads{&rows, &weight}, rule);
 }
 
 Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
@@ -208,6 +208,7 @@ Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
   if (hidden.n_bytes() < kLarge) kept = hidden;
   return record(
       "mlp", out, {&x, &weight_in, &bias_in, &weight_out, &bias_out},
+      Reads{&rows, &weight_in, &weight_out},
       [rows, before, kept, weight_in = detach(weight_in), weight_out = detach(weight_out),
        shape = x.shape()](Backward& walk) {
         const Tensor g = rows_of(walk.gradient().contiguous());

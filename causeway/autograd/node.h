@@ -13,6 +13,12 @@ struct ResultInfo {
   Device device;
 };
 
+// Memory that a rule reads, and how often it had been written to.
+struct KnownMemory {
+  std::shared_ptr<Storage> storage;
+  std::uint64_t n_writes;
+};
+
 struct Node {
   Node();
   ~Node();
@@ -24,6 +30,7 @@ struct Node {
   std::vector<std::shared_ptr<Record>> inputs;  // none where no gradient is wanted
   std::vector<ResultInfo> results;
   Rule rule;  // empty once the walk back has passed
+  std::vector<KnownMemory> reads;
 };
 
 namespace internal {
@@ -31,6 +38,24 @@ namespace internal {
 void require_gradient(const char* name, const Tensor& gradient, const Record& record);
 // Whether this thread is in the scope of a DetectAnomaly.
 bool watching();
+// Collects the tracked tensors that are no leaves and that operations use which are not noted, each
+// once.
+class Witness {
+ public:
+  Witness();
+  ~Witness();
+  Witness(const Witness&) = delete;
+  Witness& operator=(const Witness&) = delete;
+
+  void look_at(const Tensor& x);
+  std::vector<Tensor> seen;
+
+ private:
+  Witness* before_;
+};
+// backward() that takes `ends` for where the tape begins: the gradients they would hold.
+std::vector<std::optional<Tensor>> backward_until(const Tensor& root, const Tensor& gradient,
+                                                  bool retain, std::span<const Tensor> ends);
 // Throws in the scope of a DetectAnomaly where `values` are not all finite.
 void check_finite(std::string_view what, const Tensor& values, const std::string& from);
 }  // namespace internal

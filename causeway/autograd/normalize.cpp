@@ -43,16 +43,17 @@ Tensor softmax_rows(SoftmaxOp op, const Tensor& x) {
     kernels::softmax(stream, op, operand(rows, stream), operand(out, stream),
                      out.numel() / n_columns, n_columns);
   }
-  return record(kernels::to_string(op).data(), out, {&x}, [op, out, n_columns](Backward& walk) {
-    const Tensor incoming = dense(walk.gradient());
-    Tensor result = Tensor::empty(out.shape(), out.dtype(), out.device());
-    const StreamView on = current_stream(out.device());
-    if (result.numel() > 0) {
-      kernels::softmax_gradient(on, op, operand(out, on), operand(incoming, on),
-                                operand(result, on), out.numel() / n_columns, n_columns);
-    }
-    walk.give(0, result);
-  });
+  return record(
+      kernels::to_string(op).data(), out, {&x}, Reads{&out}, [op, out, n_columns](Backward& walk) {
+        const Tensor incoming = dense(walk.gradient());
+        Tensor result = Tensor::empty(out.shape(), out.dtype(), out.device());
+        const StreamView on = current_stream(out.device());
+        if (result.numel() > 0) {
+          kernels::softmax_gradient(on, op, operand(out, on), operand(incoming, on),
+                                    operand(result, on), out.numel() / n_columns, n_columns);
+        }
+        walk.give(0, result);
+      });
 }
 
 Tensor softmax_along(SoftmaxOp op, const Tensor& x, int axis) {
@@ -150,7 +151,8 @@ AddNorm run_norm(const char* name, NormCall call) {
     if (at_weight >= 0) walk.give(at_weight, *weight_gradient);
     if (at_bias >= 0) walk.give(at_bias, *bias_gradient);
   };
-  std::vector<Tensor> recorded = record_all(name, std::move(results), inputs, rule);
+  std::vector<Tensor> recorded = record_all(
+      name, std::move(results), inputs, Reads{&sum, weight.has_value() ? &*weight : nullptr}, rule);
   return {two ? recorded[1] : call.x, recorded[0]};
 }
 
@@ -224,7 +226,8 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& weight,
   if (weight.has_value()) inputs.push_back(&*weight);
   if (bias.has_value()) inputs.push_back(&*bias);
   const bool has_bias = bias.has_value();
-  return record("batch_norm", out, inputs, [=](Backward& walk) {
+  const Reads reads{&in, scale.has_value() ? &*scale : nullptr};
+  return record("batch_norm", out, inputs, reads, [=](Backward& walk) {
     const Tensor g = dense(walk.gradient());
     const Tensor in_gradient = Tensor::empty(in.shape(), in.dtype(), in.device());
     std::optional<Tensor> weight_gradient;

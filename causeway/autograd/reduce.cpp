@@ -42,9 +42,10 @@ Tensor extreme_gradient(const Tensor& x, const Tensor& extreme, const std::vecto
   return mask * (gradient / count);
 }
 
-// How many elements of x go into one of g.
-double summands(const Tensor& x, const Tensor& g) {
-  return static_cast<double>(x.numel()) / static_cast<double>(std::max<std::int64_t>(g.numel(), 1));
+// How many elements of a tensor of `shape` go into one of g.
+double summands(const Shape& shape, const Tensor& g) {
+  return static_cast<double>(numel(shape)) /
+         static_cast<double>(std::max<std::int64_t>(g.numel(), 1));
 }
 
 }  // namespace
@@ -53,28 +54,31 @@ Tensor reduce(ReduceOp op, const Tensor& x, const std::vector<int>& axes, bool k
   const Tensor out = causeway::reduce(op, x, axes, keep_dims);
   if (op == ReduceOp::argmin || op == ReduceOp::argmax) return out;
   const Shape kept = kept_shape(x, axes);
-  return record(kernels::to_string(op).data(), out, {&x},
+  const char* name = kernels::to_string(op).data();
+  if (op == ReduceOp::sum || op == ReduceOp::mean) {  // whose rule keeps no memory
+    return record(name, out, {&x}, Reads{},
+                  [op, kept, shape = x.shape(), dtype = x.dtype()](Backward& walk) {
+                    const Tensor g = walk.gradient().reshape(kept);
+                    if (op == ReduceOp::sum) return walk.give(0, g.expand(shape));
+                    const Tensor share = widened(g) / Scalar(summands(shape, g));
+                    walk.give(0, share.to(dtype).expand(shape));
+                  });
+  }
+  return record(name, out, {&x}, Reads{&x, &out},
                 [op, axes, kept, x = detach(x), out](Backward& walk) {
                   const Tensor g = walk.gradient().reshape(kept);
-                  switch (op) {
-                    case ReduceOp::sum: return walk.give(0, g.expand(x.shape()));
-                    case ReduceOp::mean: {
-                      const Tensor share = widened(g) / Scalar(summands(x, g));
-                      return walk.give(0, share.to(x.dtype()).expand(x.shape()));
-                    }
-                    case ReduceOp::prod: return walk.give(0, product_gradient(x, axes, g));
-                    default: return walk.give(0, extreme_gradient(x, out.reshape(kept), axes, g));
-                  }
+                  if (op == ReduceOp::prod) return walk.give(0, product_gradient(x, axes, g));
+                  walk.give(0, extreme_gradient(x, out.reshape(kept), axes, g));
                 });
 }
 
 Tensor variance(const Tensor& x, const std::vector<int>& axes, double correction, bool keep_dims) {
   const Shape kept = kept_shape(x, axes);
-  return record("var", causeway::variance(x, axes, correction, keep_dims), {&x},
+  return record("var", causeway::variance(x, axes, correction, keep_dims), {&x}, Reads{&x},
                 [axes, correction, kept, x = detach(x)](Backward& walk) {
                   const Tensor g = walk.gradient().reshape(kept);
                   const Tensor centred = x - causeway::mean(x, axes, true);
-                  const double factor = 2 / (summands(x, g) - correction);
+                  const double factor = 2 / (summands(x.shape(), g) - correction);
                   walk.give(0, centred * (widened(g) * Scalar(factor)));
                 });
 }
@@ -83,18 +87,20 @@ Tensor deviation(const Tensor& x, const std::vector<int>& axes, double correctio
   const Shape kept = kept_shape(x, axes);
   const Tensor out =
       causeway::unary(UnaryOp::square_root, causeway::variance(x, axes, correction, keep_dims));
-  return record("std", out, {&x}, [axes, correction, kept, x = detach(x), out](Backward& walk) {
-    const Tensor g = widened(walk.gradient().reshape(kept));
-    const Tensor spread = widened(out.reshape(kept));
-    const Tensor centred = x - causeway::mean(x, axes, true);
-    const Tensor factor = g / (spread * Scalar(summands(x, g) - correction));
-    const Tensor flat = compare(CompareOp::equal, spread, Scalar(0.0));
-    walk.give(0, centred * causeway::where(flat, zeros({}, g.dtype(), g.device()), factor));
-  });
+  return record("std", out, {&x}, Reads{&x, &out},
+                [axes, correction, kept, x = detach(x), out](Backward& walk) {
+                  const Tensor g = widened(walk.gradient().reshape(kept));
+                  const Tensor spread = widened(out.reshape(kept));
+                  const Tensor centred = x - causeway::mean(x, axes, true);
+                  const Tensor factor = g / (spread * Scalar(summands(x.shape(), g) - correction));
+                  const Tensor flat = compare(CompareOp::equal, spread, Scalar(0.0));
+                  walk.give(
+                      0, centred * causeway::where(flat, zeros({}, g.dtype(), g.device()), factor));
+                });
 }
 
 Tensor cumulative_sum(const Tensor& x, int axis) {
-  return record("cumsum", causeway::cumulative_sum(x, axis), {&x}, [axis](Backward& walk) {
+  return record("cumsum", causeway::cumulative_sum(x, axis), {&x}, Reads{}, [axis](Backward& walk) {
     const auto reversed = [axis](const Tensor& t) { return t.slice(axis, -1, Tensor::kEnd, -1); };
     walk.give(0, reversed(causeway::cumulative_sum(reversed(walk.gradient()), axis)));
   });
@@ -103,7 +109,7 @@ Tensor cumulative_sum(const Tensor& x, int axis) {
 namespace {
 
 Sorted record_sorted(const char* name, const Tensor& x, int axis, Sorted sorted) {
-  sorted.values = record(name, sorted.values, {&x},
+  sorted.values = record(name, sorted.values, {&x}, Reads{&sorted.indices},
                          [axis, indices = sorted.indices, shape = x.shape()](Backward& walk) {
                            const Tensor g = walk.gradient();
                            const Tensor nothing = zeros(shape, g.dtype(), g.device());

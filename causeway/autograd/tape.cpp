@@ -15,6 +15,7 @@ namespace causeway::autograd {
 namespace {
 
 thread_local bool recording_on = true;
+thread_local internal::Witness* witness = nullptr;
 thread_local bool anomaly_on = false;
 thread_local std::int64_t anomaly_step = -1;
 std::atomic<std::uint64_t> next_hook{1};
@@ -140,17 +141,35 @@ void require_gradient(const char* name, const Tensor& gradient, const Record& re
                    to_string(record.device)));
 }
 
+Witness::Witness() : before_(std::exchange(witness, this)) {}
+Witness::~Witness() { witness = before_; }
+
+void Witness::look_at(const Tensor& x) {
+  if (!requires_grad(x) || is_leaf(x)) return;
+  const bool known = std::any_of(seen.begin(), seen.end(),
+                                 [&](const Tensor& other) { return other.record() == x.record(); });
+  if (!known) seen.push_back(x);
+}
+
 bool wanted(std::span<const Tensor* const> inputs) {
-  if (!recording_on) return false;
+  if (!recording_on) {
+    if (witness != nullptr) {
+      for (const Tensor* input : inputs) witness->look_at(*input);
+    }
+    return false;
+  }
   return std::any_of(inputs.begin(), inputs.end(),
                      [](const Tensor* input) { return requires_grad(*input); });
 }
 
 void note(const char* name, std::span<Tensor> results, std::span<const Tensor* const> inputs,
-          Rule rule) {
+          const Reads& reads, Rule rule) {
   auto node = std::make_shared<Node>();
   node->name = name;
   node->rule = std::move(rule);
+  for (const Tensor* read : reads) {
+    if (read != nullptr) node->reads.push_back({read->storage(), read->storage()->n_writes});
+  }
   for (const Tensor* input : inputs) {
     node->inputs.push_back(requires_grad(*input) ? input->record() : nullptr);
   }

@@ -114,10 +114,14 @@ class DetectAnomaly {
 // How many nodes are alive, for tests of leaks.
 std::int64_t live_nodes();
 
+// The inputs and results whose elements a rule reads (null: none): where one is written to before
+// the walk back comes by, that is an error.
+using Reads = std::vector<const Tensor*>;
+
 namespace internal {
 bool wanted(std::span<const Tensor* const> inputs);
 void note(const char* name, std::span<Tensor> results, std::span<const Tensor* const> inputs,
-          Rule rule);
+          const Reads& reads, Rule rule);
 void check_results(const char* name, std::span<const Tensor> results,
                    std::span<const Tensor* const> inputs);
 }  // namespace internal
@@ -126,26 +130,28 @@ void check_results(const char* name, std::span<const Tensor> results,
 // it must not hold a tracked `result`.
 template <class Make>
 std::vector<Tensor> record_all(const char* name, std::vector<Tensor> results,
-                               std::span<const Tensor* const> inputs, Make&& rule) {
+                               std::span<const Tensor* const> inputs, const Reads& reads,
+                               Make&& rule) {
   if (internal::wanted(inputs)) {
-    internal::note(name, results, inputs, Rule(std::forward<Make>(rule)));
+    internal::note(name, results, inputs, reads, Rule(std::forward<Make>(rule)));
   }
   internal::check_results(name, results, inputs);
   return results;
 }
 template <class Make>
-Tensor record(const char* name, Tensor result, std::span<const Tensor* const> inputs, Make&& rule) {
+Tensor record(const char* name, Tensor result, std::span<const Tensor* const> inputs,
+              const Reads& reads, Make&& rule) {
   const std::span<Tensor> results(&result, 1);
   if (internal::wanted(inputs)) {
-    internal::note(name, results, inputs, Rule(std::forward<Make>(rule)));
+    internal::note(name, results, inputs, reads, Rule(std::forward<Make>(rule)));
   }
   internal::check_results(name, results, inputs);
   return result;
 }
 template <class Make>
 Tensor record(const char* name, Tensor result, std::initializer_list<const Tensor*> inputs,
-              Make&& rule) {
-  return record(name, std::move(result), std::span(inputs.begin(), inputs.size()),
+              const Reads& reads, Make&& rule) {
+  return record(name, std::move(result), std::span(inputs.begin(), inputs.size()), reads,
                 std::forward<Make>(rule));
 }
 

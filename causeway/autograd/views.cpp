@@ -11,7 +11,7 @@ namespace {
 
 // A view that shows every element once: the gradient takes the old shape back.
 Tensor reshaped(const char* name, const Tensor& x, const Tensor& view) {
-  return record(name, detach(view), {&x}, [shape = x.shape()](Backward& walk) {
+  return record(name, detach(view), {&x}, Reads{}, [shape = x.shape()](Backward& walk) {
     walk.give(0, walk.gradient().reshape(shape));
   });
 }
@@ -19,7 +19,7 @@ Tensor reshaped(const char* name, const Tensor& x, const Tensor& view) {
 // A view that shows some elements: the gradient of the others is 0.
 template <class View>
 Tensor part(const char* name, const Tensor& x, const View& view) {
-  return record(name, view(x), {&x},
+  return record(name, view(x), {&x}, Reads{},
                 [view, shape = x.shape(), dtype = x.dtype(), device = x.device()](Backward& walk) {
                   const Tensor whole = zeros(shape, dtype, device);
                   view(whole).copy_from(walk.gradient());
@@ -28,7 +28,8 @@ Tensor part(const char* name, const Tensor& x, const View& view) {
 }
 
 Tensor same_values(const char* name, const Tensor& x, const Tensor& copy) {
-  return record(name, detach(copy), {&x}, [](Backward& walk) { walk.give(0, walk.gradient()); });
+  return record(name, detach(copy), {&x}, Reads{},
+                [](Backward& walk) { walk.give(0, walk.gradient()); });
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ Tensor select(const Tensor& x, int axis, std::int64_t index) {
 }
 
 Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
-  return record("transpose", x.transpose(axis_a, axis_b), {&x},
+  return record("transpose", x.transpose(axis_a, axis_b), {&x}, Reads{},
                 [=](Backward& walk) { walk.give(0, walk.gradient().transpose(axis_a, axis_b)); });
 }
 
@@ -53,12 +54,12 @@ Tensor permute(const Tensor& x, std::span<const int> axes) {
     const int axis = normalize_axis("permute", axes[i], x.n_dims());
     back[static_cast<std::size_t>(axis)] = static_cast<int>(i);
   }
-  return record("permute", view, {&x},
+  return record("permute", view, {&x}, Reads{},
                 [back](Backward& walk) { walk.give(0, walk.gradient().permute(back)); });
 }
 
 Tensor expand(const Tensor& x, const Shape& shape) {
-  return record("expand", x.expand(shape), {&x}, [shape = x.shape()](Backward& walk) {
+  return record("expand", x.expand(shape), {&x}, Reads{}, [shape = x.shape()](Backward& walk) {
     walk.give(0, sum_to(walk.gradient(), shape));
   });
 }

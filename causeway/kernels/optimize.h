@@ -55,6 +55,8 @@ struct OptimizerTensor {
   const void* gradient = nullptr;  // of the parameter's dtype
   void* state[kOptimizerStates] = {};
   void* master = nullptr;  // the parameter in f32, where it is kept in a half; else none
+  // How many of the steps counted it took no part in: one f32 on the device.
+  const float* missed = nullptr;
   std::int64_t count = 0;
 };
 

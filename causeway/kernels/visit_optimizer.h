@@ -40,11 +40,12 @@ CAUSEWAY_HOST_DEVICE float control_value(const float* control, Control which) {
   return control[static_cast<int>(which)];
 }
 
+// The step of a tensor that took part in all but `missed` of those counted.
 template <class T>
 CAUSEWAY_HOST_DEVICE optimizers::Step<T> step_of(const StepSettings<T>& settings,
-                                                 const float* control) {
+                                                 const float* control, const float* missed) {
   optimizers::Step<T> step;
-  const T number = static_cast<T>(control_value(control, Control::step));
+  const T number = static_cast<T>(control_value(control, Control::step) - *missed);
   step.rate = static_cast<T>(control_value(control, Control::learning_rate)) * settings.rate_factor;
   step.beta1 = settings.beta1;
   step.beta2 = settings.beta2;

@@ -22,20 +22,6 @@ using kernels::Control;
 using kernels::OptimizerOp;
 using kernels::OptimizerTensor;
 
-// The states of an algorithm by name, in the order the kernels have them.
-std::vector<const char*> state_names(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::sgd:
-    case Algorithm::muon: return {"velocity"};
-    case Algorithm::adam:
-    case Algorithm::adamw: return {"mean", "square"};
-    case Algorithm::rmsprop: return {"square", "velocity"};
-    case Algorithm::adagrad: return {"square"};
-    case Algorithm::schedule_free: return {"z", "square"};
-  }
-  return {};
-}
-
 kernels::OptimizerSettings settings_of(const GroupOptions& options) {
   kernels::OptimizerSettings settings;
   settings.op = static_cast<OptimizerOp>(options.algorithm);
@@ -125,6 +111,15 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
   }
   if (options.algorithm == Algorithm::muon) stack_matrices(group);
   groups_.push_back(std::move(group));
+  extend_missed();
+}
+
+// The latest group took part in none of the steps so far.
+void Optimizer::extend_missed() {
+  const auto n_new = static_cast<std::int64_t>(groups_.back().entries.size());
+  if (n_new == 0) return;
+  const Tensor all = control(Control::step).expand({n_new}).clone();
+  missed_ = missed_.numel() > 0 ? concatenate(std::vector<Tensor>{missed_, all}) : all;
 }
 
 void Optimizer::stack_matrices(Group& group) {
@@ -215,9 +210,11 @@ void Optimizer::measure_gradients(StreamView stream) {
                          operand(control_, stream));
 }
 
-void Optimizer::step_fused(const Group& group, StreamView stream) const {
+void Optimizer::step_fused(const Group& group, const Tensor& missed, StreamView stream) const {
   std::map<DType, Batch> batches;
+  const auto* count = static_cast<const float*>(operand(missed, stream).data);
   for (const Entry& entry : group.entries) {
+    const float* own_count = count++;
     if (!autograd::gradient_of(entry.parameter).has_value()) continue;
     Batch& batch = batches[entry.parameter.dtype()];
     const Tensor gradient = usable_gradient(entry.parameter);
@@ -228,9 +225,11 @@ void Optimizer::step_fused(const Group& group, StreamView stream) const {
       tensor.state[i] = operand(entry.states[i], stream).data;
     }
     if (entry.master.has_value()) tensor.master = operand(*entry.master, stream).data;
+    tensor.missed = own_count;
     tensor.count = gradient.numel();
     batch.list.push_back(tensor);
     batch.gradients.push_back(gradient);
+    ++entry.parameter.storage()->n_writes;
   }
   for (const auto& [dtype, batch] : batches) {
     kernels::optimizer_step(stream, settings_of(group.options), {batch.list, dtype},
@@ -286,6 +285,31 @@ void Optimizer::forget_norm() {
   set_control(Control::skip, 0);
 }
 
+// Where a step is taken, the parameters without a gradient miss it.
+void Optimizer::count_missed() {
+  std::optional<Tensor> taken;
+  const auto miss = [&](std::int64_t begin, std::int64_t end) {
+    if (begin == end) return;
+    if (!taken.has_value()) {
+      taken = compare(CompareOp::equal, control(Control::skip), Scalar(0.0)).to(DType::f32);
+    }
+    const Tensor run = missed_.slice(0, begin, end);
+    run.copy_from(run + *taken);
+  };
+  std::int64_t at = 0;
+  std::int64_t begin = 0;  // of the run of such parameters that ends at `at`
+  for (const Group& group : groups_) {
+    for (const Entry& entry : group.entries) {
+      if (autograd::gradient_of(entry.parameter).has_value()) {
+        miss(begin, at);
+        begin = at + 1;
+      }
+      ++at;
+    }
+  }
+  miss(begin, at);
+}
+
 // Has master copies take what was written to their parameters. Where a parameter still is what its
 // master rounds to, as after weights were put back, the master stays.
 void Optimizer::follow_writes() {
@@ -317,12 +341,18 @@ void Optimizer::step() {
     forget_norm();
   }
   kernels::begin_optimizer_step(stream, operand(control_, stream), options_.growth_interval);
+  count_missed();
+  std::int64_t first = 0;  // of the group's parameters, among all
   for (const Group& group : groups_) {
     if (group.options.algorithm == Algorithm::muon) {
       step_muon(group);
     } else {
-      step_fused(group, stream);
+      step_fused(group, missed_.slice(0, first), stream);
     }
+    first += static_cast<std::int64_t>(group.entries.size());
+  }
+  for (Group& group : groups_) {
+    for (Entry& entry : group.entries) entry.n_writes = entry.parameter.storage()->n_writes;
   }
 }
 
@@ -353,52 +383,5 @@ void Optimizer::swap_average(bool to_average) {
 
 void Optimizer::train() { swap_average(false); }
 void Optimizer::eval() { swap_average(true); }
-
-std::map<std::string, Tensor> Optimizer::state() const {
-  std::map<std::string, Tensor> state;
-  if (groups_.empty()) return state;
-  state["control"] = control_;
-  if (has_averages()) state["averaged"] = full({}, averaged_, DType::boolean);
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const std::vector<const char*> names = state_names(groups_[g].options.algorithm);
-    for (std::size_t p = 0; p < groups_[g].entries.size(); ++p) {
-      const Entry& entry = groups_[g].entries[p];
-      const std::string prefix = fmt::format("{}.{}.", g, p);
-      for (std::size_t i = 0; i < names.size(); ++i) state[prefix + names[i]] = entry.states[i];
-      if (entry.master.has_value()) state[prefix + "master"] = *entry.master;
-    }
-  }
-  return state;
-}
-
-void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
-  const std::map<std::string, Tensor> own = state();
-  for (const auto& [name, tensor] : given) {
-    if (own.contains(name)) continue;
-    fail(ErrorKind::format, "optimizer.load_state",
-         fmt::format("there is no \"{}\" here; the state is of other groups or parameters", name));
-  }
-  for (const auto& [name, tensor] : own) {
-    const auto found = given.find(name);
-    if (found == given.end()) {
-      fail(ErrorKind::format, "optimizer.load_state",
-           fmt::format("\"{}\" is missing; the state is of other groups or parameters", name));
-    }
-    if (found->second.shape() != tensor.shape() || found->second.dtype() != tensor.dtype()) {
-      fail(ErrorKind::format, "optimizer.load_state",
-           fmt::format("\"{}\" is {} of {}, expected {} of {}", name,
-                       to_string(found->second.shape()), to_string(found->second.dtype()),
-                       to_string(tensor.shape()), to_string(tensor.dtype())));
-    }
-  }
-  for (const auto& [name, tensor] : own) tensor.copy_from(given.at(name));
-  if (has_averages()) averaged_ = given.at("averaged").item() != 0;
-  if (groups_.empty()) return;
-  measured_ = true;
-  if (!scales_) set_control(Control::loss_scale, 1);
-  const double rate = control(Control::learning_rate).item();
-  // The block holds it in f32.
-  if (static_cast<float>(options_.learning_rate) != rate) options_.learning_rate = rate;
-}
 
 }  // namespace causeway::optim

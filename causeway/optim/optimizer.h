@@ -75,7 +75,7 @@ class Optimizer {
   void train();
   void eval();
 
-  // States, master copies and the control block by name: "control", "0.3.mean", …, and for
+  // States, master copies and counts by name: "control", "missed", "0.3.mean", …, and for
   // schedule-free parameters whether they are "averaged"; loading wants the same groups, and the
   // parameters as they were.
   std::map<std::string, Tensor> state() const;
@@ -100,6 +100,8 @@ class Optimizer {
     std::vector<Stack> stacks = {};
   };
 
+  // The states of an algorithm by name, in the order the kernels have them.
+  static std::vector<const char*> state_names(Algorithm algorithm);
   Tensor control(kernels::Control which) const;
   void set_control(kernels::Control which, double value) const;
   bool watches_norm() const { return options_.max_norm > 0 || scales_; }
@@ -108,7 +110,10 @@ class Optimizer {
   void follow_writes();
   // Undoes what measuring left in the control block, where nothing is measured any more.
   void forget_norm();
-  void step_fused(const Group& group, StreamView stream) const;
+  void extend_missed();
+  void count_missed();
+  // `missed` begins with the group's own.
+  void step_fused(const Group& group, const Tensor& missed, StreamView stream) const;
   static void stack_matrices(Group& group);
   void step_muon(const Group& group) const;
   bool has_averages() const;
@@ -119,6 +124,7 @@ class Optimizer {
   bool averaged_ = false;
   bool measured_ = false;  // whether the control block may hold a norm's clipping
   Tensor control_;         // f32, see kernels::Control
+  Tensor missed_;          // f32: how many of the steps counted each parameter took no part in
   std::vector<Group> groups_;
 };
 

@@ -1,6 +1,7 @@
 #include "causeway/tensor/create.h"
 
 #include "causeway/core/error.h"
+#include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"
 #include "causeway/tensor/sort.h"
 
@@ -94,7 +95,10 @@ Tensor Generator::uniform(const Shape& shape, double low, double high, DType dty
   const kernels::RandomKey key = take();
   const StreamView stream = current_stream(device);
   if (tensor.numel() > 0) kernels::uniform(stream, key, low, high, operand(tensor, stream));
-  return tensor;
+  if (dtype != DType::f16 && dtype != DType::bf16) return tensor;
+  // One in some hundred is rounded up to the open end.
+  const Tensor below = compare(CompareOp::less, tensor.to(DType::f32), Scalar(high));
+  return where(below, tensor, full({}, low, dtype, device));
 }
 
 Tensor Generator::normal(const Shape& shape, double mean, double deviation, DType dtype,

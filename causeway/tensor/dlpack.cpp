@@ -40,6 +40,7 @@ struct Exported {
 template <class Managed>
 Exported<Managed>* make_exported(const Tensor& tensor) {
   auto* exported = new Exported<Managed>{{}, tensor, {}, {}};
+  exported->tensor.set_record(nullptr);  // the memory is handed on, not what it was computed from
   std::copy(tensor.shape().begin(), tensor.shape().end(), exported->shape);
   std::copy(tensor.strides().begin(), tensor.strides().end(), exported->strides);
   exported->managed.manager_ctx = exported;

@@ -29,7 +29,7 @@ struct Storage {
   std::byte* data = nullptr;
   Device device;
   bool read_only = false;
-  std::atomic<std::uint64_t> n_writes = 0;  // copy_from() calls into it
+  std::atomic<std::uint64_t> n_writes = 0;  // counted: copies into it, and steps of optimizers
 };
 
 class Tensor {

@@ -117,6 +117,14 @@ void add_medians(const Block& block, std::span<Column> columns, const std::vecto
   }
 }
 
+// Whether a value within a bin's edges belongs to it, and not to its neighbour.
+bool holds(const Bins& bins, std::size_t bin, double value) {
+  if (bins.closed == Closed::left) {
+    return bin + 2 == bins.edges.size() || value < bins.edges[bin + 1];
+  }
+  return bin == 0 || value > bins.edges[bin];
+}
+
 }  // namespace
 
 std::int64_t bins_of(const Options& options, const std::string& name) {
@@ -173,7 +181,10 @@ void set_quantile_bins(const Options& options, std::span<const double> quantiles
   column.bins.edges.reserve(kept.size());
   for (const std::size_t i : kept) column.bins.edges.push_back(edges[i]);
   for (std::size_t i = 0; with_medians && i + 1 < kept.size(); ++i) {
-    column.bins.medians.push_back(quantiles[kept[i] + kept[i + 1]]);  // halfway in levels
+    // Halfway in levels; where many equal values are on the edge, that may be one of the neighbour.
+    const double middle = quantiles[kept[i] + kept[i + 1]];
+    column.bins.medians.push_back(
+        holds(column.bins, i, middle) ? middle : column.bins.centre(static_cast<std::int64_t>(i)));
   }
 }
 

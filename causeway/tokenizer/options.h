@@ -25,7 +25,8 @@ enum class ColumnKind { numeric, categorical, boolean, datetime };
 // Parts of a date and time that get a token each.
 enum class TimeField { year, month, day, weekday, hour, minute, second };
 // What a token of a bin decodes to: the middle of the bin, the median of the values that were in it
-// at fit, or its two ends.
+// at fit (of quantile bins, what lies halfway between the edges' levels, if the bin holds it), or
+// its two ends.
 enum class Decoding { centre, median, range };
 
 // What one column does in its own way; everything else is as for all.

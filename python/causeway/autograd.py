@@ -164,13 +164,13 @@ class Function:
                 given = [given[i] for i in places]
             return list(given)
 
-        tracked = _core._record(cls.__name__, [results] if single else list(results), tensors, rule)
+        saved = [tensor for tensor in context.saved_tensors if tensor is not None]
+        results = [results] if single else list(results)
+        tracked = _core._record(cls.__name__, results, tensors, saved, rule)
         return tracked[0] if single else tuple(tracked)
 
 
 def checkpoint(block: Callable[..., Any], *inputs: Tensor) -> Any:
-    """block(*inputs), whose inner results are not kept but computed again during backward(). Of what
-    else it uses, only leaves may want gradients: pass the rest as inputs.
-    """
+    """block(*inputs), whose inner results are not kept but computed again during backward()."""
     results = _core._checkpoint(lambda given: block(*given), list(inputs))
     return results[0] if len(results) == 1 else tuple(results)

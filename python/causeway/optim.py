@@ -7,8 +7,8 @@
 
 Parameters are tensors, or groups: {"params": [...], "weight_decay": 0.0, "lr_factor": 0.1}. With
 max_norm, gradients are clipped to that norm as a part of the step, without waiting for the device.
-Parameters of f16 and bf16 get a master copy in f32. Steps are counted for all parameters together:
-Adam takes the averages of one whose gradients begin late for as old as the others'.
+Parameters of f16 and bf16 get a master copy in f32. A parameter without a gradient stays as it is,
+and Adam's averages of it count the steps it took part in.
 """
 
 from __future__ import annotations
@@ -59,17 +59,18 @@ class Optimizer(_Optimizer):
         **options: Any,
     ) -> None:
         super().__init__(lr, max_norm, loss_scale, growth_interval)
+        self._options = options
         entries = list(params)
         if not entries:
             raise ValueError("an optimizer needs parameters; the list is empty")
         groups = entries if isinstance(entries[0], dict) else [{"params": entries}]
         for group in groups:
-            self.add_group(**{**options, **group})
+            self.add_group(**group)
 
     def add_group(self, params: Iterable[Tensor], **options: Any) -> None:
-        """Adds parameters with options of their own."""
+        """Adds parameters; options that are not given are those of the optimizer."""
         settings = dict(_DEFAULTS)
-        for word, value in options.items():
+        for word, value in {**self._options, **options}.items():
             if word == "betas":
                 settings["beta1"], settings["beta2"] = value
             elif word == "lr":

@@ -138,6 +138,43 @@ TEST(CrossEntropy, TakesHugeAndInfiniteLogits) {
   expect_close(run_on(Device::cpu(), inputs).gradient, plain(inputs).gradient, "gradient", 4);
 }
 
+// Smoothing measures all logits: far from 0 together, far apart, and not at all finite.
+void expect_smoothed(Device device, std::int64_t columns, DType dtype) {
+  const std::int64_t rows = 3;
+  std::vector<double> logits(at(rows * columns));
+  for (std::int64_t c = 0; c < columns; ++c) {
+    logits[at(c)] = 16384 + 128 * double(c % 3);
+    logits[at(columns + c)] = c == 1 ? 1e30 : double(c % 5);
+    logits[at(2 * columns + c)] = c == columns - 1 ? -kInfinity : 1;
+  }
+  Inputs inputs;
+  inputs.how = {rows, columns, -100, 0.1};
+  inputs.logits = from_doubles(logits, dtype);
+  inputs.targets = Tensor::from<std::int64_t>(std::vector<std::int64_t>{1, 0, columns - 1}, {rows});
+  for (bool wants_gradient : {true, false}) {
+    const auto what =
+        fmt::format("{} {} columns on {}", to_string(dtype), columns, to_string(device));
+    const Results found = run_on(device, inputs, wants_gradient);
+    expect_close(found.losses, plain(inputs).losses, what + " losses", 10);
+    if (wants_gradient) expect_close(found.gradient, plain(inputs).gradient, what, 4);
+  }
+}
+
+TEST(CrossEntropy, SmoothsHugeAndInfiniteLogits) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    for (std::int64_t columns : {4, 33, 5000}) expect_smoothed(Device::cpu(), columns, dtype);
+  }
+}
+
+TEST(GpuCrossEntropy, SmoothsHugeAndInfiniteLogits) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    for (std::int64_t columns : {4, 33, 1024, 5000, 50257, 50304, 130000}) {
+      expect_smoothed(kGpu, columns, dtype);
+    }
+  }
+}
+
 TEST(CrossEntropy, GradientIsThatOfTheLoss) {
   Generator generator(2);
   for (bool classes : {true, false}) {

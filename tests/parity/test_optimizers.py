@@ -44,6 +44,31 @@ def test_optimizer(case, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("case", CASES[2:4], ids=lambda case: case[1])
+def test_parameters_that_begin_late_and_pause(case, device):
+    ours, theirs, options = case
+    rng = np.random.default_rng(5)
+    start = [rng.normal(size=9).astype("f4") for _ in range(5)]
+    mine = [cw.array(x, device=device).requires_grad_() for x in start]
+    other = [torch.tensor(x, requires_grad=True) for x in start]
+    a = ours(mine[:4], lr=0.01, **options)
+    b = getattr(torch.optim, theirs)(other[:4], lr=0.01, **options)
+    there = [range(12), range(5, 12), [0, 1, 7, 8], [], range(8, 12)]
+    for step in range(12):
+        if step == 8:
+            a.add_group([mine[4]])
+            b.add_param_group({"params": [other[4]]})
+        for p, q, steps in zip(mine, other, there):
+            g = rng.normal(size=p.shape).astype("f4")
+            p.grad = cw.array(g, device=device) if step in steps else None
+            q.grad = torch.tensor(g) if step in steps else None
+        a.step()
+        b.step()
+    for p, q in zip(mine, other):
+        np.testing.assert_allclose(p.numpy(), q.detach().numpy(), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_clipping(device):
     rng = np.random.default_rng(3)
     start = [rng.normal(size=shape).astype("f4") for shape in ((30, 5), (11,))]

@@ -192,6 +192,125 @@ def test_checkpoint_with_parameters_only_inside(device):
     assert w.grad.item() == 3
 
 
+def test_checkpoint_may_use_results_from_outside(device):
+    def run(keep):
+        a, w = leaf([1.0, 2.0, 3.0], device), leaf([0.5, -1.0, 2.0], device)
+        outside = (a * w).tanh()
+        seen = []
+        outside.register_hook(lambda g: seen.append(g.numpy()))
+
+        def block(x):
+            def inner(y):
+                return y * outside
+
+            return (inner(x) if keep else cw.checkpoint(inner, x)) + outside * 3, outside
+
+        y, same = block(w) if keep else cw.checkpoint(block, w)
+        (y * same * y + outside).sum().backward()
+        return [y.numpy(), a.grad.numpy(), w.grad.numpy(), *seen]
+
+    before = live()
+    plain, again = run(True), run(False)
+    assert len(again) == len(plain) == 4  # the hook ran once
+    for want, found in zip(plain, again):
+        assert np.allclose(found, want, rtol=1e-14, atol=0)
+    assert live() == before
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lambda x: x * x, lambda x: x.exp(), lambda x: F.softmax(x), lambda x: x @ x, lambda x: x / 2 / x,
+     lambda x: 3.0 / x, lambda x: x**3, lambda x: F.gelu(x), lambda x: x.max(), lambda x: x.std(),
+     lambda x: F.layer_norm(x), lambda x: F.linear(x, x), lambda x: F.mse_loss(x, x + 1),
+     lambda x: x.clip(0.0, 1.0), lambda x: cw.checkpoint(lambda y: y + 1, x),
+     lambda x: F.scaled_dot_product_attention(*[x.reshape(1, 1, 4, 4)] * 3)],
+)
+def test_what_backward_reads_may_not_change(device, operation):
+    x = leaf(np.linspace(0.5, 2, 16).reshape(4, 4), device)
+    inner = x * 1.0
+    y = operation(inner)
+    for written in (inner, y):  # one of them is read
+        with cw.no_grad():
+            written += 1.0
+    with pytest.raises(cw.InvalidArgument, match="written to since; write to a clone"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lambda x: x + x, lambda x: x * 2.0 - 1.0, lambda x: x.mean(), lambda x: x[1:], lambda x: x.T,
+     lambda x: 1.0 - x, lambda x: x / 4.0, lambda x: F.dropout(x, 0.5), lambda x: x.cumsum(0)],
+)
+def test_what_backward_does_not_read_may_change(device, operation):
+    x = leaf(np.linspace(0.5, 2, 16).reshape(4, 4), device)
+    grads = []
+    for writes in (False, True):
+        cw.manual_seed(1)
+        x.grad = None
+        inner = x * 1.0
+        y = operation(inner)
+        if writes:
+            with cw.no_grad():
+                inner += 1.0
+                y += 1.0
+        y.sum().backward()
+        grads.append(x.grad.numpy())
+    assert np.array_equal(*grads)
+
+
+def test_steps_between_forward_and_backward_are_noticed(device):
+    w = leaf([[1.0, 2.0]], device)
+    optimizer = cw.optim.SGD([w], lr=0.1)
+    loss = (w * w).sum()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    with pytest.raises(cw.InvalidArgument, match="multiply needs its operands"):
+        loss.backward()
+
+
+def test_logits_that_backward_reads_are_not_overwritten_unnoticed(device):
+    x = leaf([[0.1, 0.2, 0.3]], device)
+    loss = F.cross_entropy(x.tanh(), cw.array([1], device=device), overwrite_logits=True)
+    with pytest.raises(cw.InvalidArgument, match="tanh needs"):
+        loss.backward()
+
+
+def test_a_function_notices_what_changed(device):
+    class Square(cw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_tensors
+            return gradient * x * 2
+
+    x = leaf([3.0], device)
+    y = Square.apply(x)
+    with cw.no_grad():
+        x += 1.0
+    with pytest.raises(cw.InvalidArgument, match="Square needs"):
+        y.backward()
+
+
+def test_memory_that_is_handed_on_keeps_no_tape(device):
+    x = leaf([1.0, 2.0], device)
+    before = live()
+    kept = [(x * x).numpy(), np.asarray(x * x), (x * x).tolist(), (x * x).__dlpack__()]
+    assert live() == before and len(kept) == 4
+
+
+def test_sums_keep_no_memory():
+    x = leaf(np.ones((1000, 1000)))
+    before = cw.memory_stats("cpu")["current"]
+    y = (((x + x) - 1.0) * 2.0).sum()
+    assert cw.memory_stats("cpu")["current"] - before < 1000
+    y.backward()
+    assert x.grad.numpy().min() == 4
+
+
 def test_writing_in_place_over_tracked_tensors_is_refused(device):
     x = leaf([1.0, 2.0], device)
     with pytest.raises(cw.InvalidArgument, match="no_grad"):

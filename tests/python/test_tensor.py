@@ -1,6 +1,7 @@
 """Tensors themselves: making them, their attributes, views and copies."""
 
 import copy
+import pickle
 
 import causeway as cw
 import numpy as np
@@ -206,13 +207,31 @@ def test_views_share_memory(device):
 def test_copies_of_views(view, dtype, device, rng):
     values = draw(rng, (33, 65), dtype)
     x, expected = VIEWS[view](tensor(values, dtype, device)), VIEWS[view](values)
-    for made in (x.contiguous(), x.clone(), x.copy(), copy.copy(x), copy.deepcopy(x)):
+    pickled = pickle.loads(pickle.dumps(x))
+    for made in (x.contiguous(), x.clone(), x.copy(), copy.copy(x), copy.deepcopy(x), pickled):
         assert made.is_contiguous
         check(made, expected, dtype=dtype)
     check(x.flatten(), expected.reshape(-1))
     check(x.to("cpu"), expected)
     check(x.to("f64"), expected.astype(np.float64))
     assert x.tolist() == expected.tolist()
+
+
+def test_copies_of_leaves_are_leaves(device):
+    for dtype in ("f32", "bf16"):
+        leaf = cw.ones((2, 3), dtype, device).requires_grad_()
+        again = copy.deepcopy({"a": leaf, "b": leaf})
+        assert again["a"] is again["b"]
+        for made in (again["a"], pickle.loads(pickle.dumps(leaf))):
+            assert made.is_leaf and made.requires_grad and made.dtype == leaf.dtype
+            assert made.device == leaf.device and made.data_ptr != leaf.data_ptr
+            (made * 2.0).sum().backward()
+        assert leaf.grad is None
+        assert not copy.deepcopy(leaf.detach()).requires_grad
+    assert pickle.loads(pickle.dumps(cw.zeros((0, 3), "i64", device))).shape == (0, 3)
+    bits = pickle.dumps(cw.array([1.5, 2.5], device=device))
+    with pytest.raises(Exception, match="damaged"):
+        pickle.loads(bits.replace(b"f32", b"f64"))
 
 
 def test_reshape_of_a_strided_tensor_without_elements(device):

@@ -8,6 +8,7 @@
 #include "tests/tensor/devices.h"
 #include "tests/tokenizer/tables.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace causeway {
@@ -170,6 +171,29 @@ TEST(Tokenizer, RoundTripStaysInTheBin) {
     std::int64_t differing = 0;
     for (std::size_t i = 0; i < first.size(); ++i) differing += first[i] != tokens_again[i] ? 1 : 0;
     EXPECT_LT(differing, static_cast<std::int64_t>(first.size()) / 50);
+  }
+}
+
+// Values that many rows share: a bin's median must not be its neighbour's.
+TEST(Tokenizer, MediansOfTiesStayInTheirBins) {
+  std::vector<double> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(i % 10 < 6 ? 5 : i % 40);
+  for (const Closed closed : {Closed::left, Closed::right}) {
+    for (const Duplicates duplicates : {Duplicates::drop, Duplicates::keep}) {
+      for (const std::int64_t bins : {3, 4, 7, 16}) {
+        Options chosen = options(bins);
+        chosen.closed = closed;
+        chosen.duplicates = duplicates;
+        const Table table(Tensor::from<double>(values, {1000, 1}));
+        const Tokenizer tok = Tokenizer::fit(table, chosen);
+        const Tensor tokens = tok.encode(table);
+        TableColumn made;
+        made.name = tok.columns()[0].name;
+        made.numbers =
+            Tensor::from<double>(tok.decode(tokens, Decoding::median)[0].numbers, {1000});
+        expect_same_bytes(tok.encode(Table({made}, 1000)), tokens, fmt::format("{} bins", bins));
+      }
+    }
   }
 }
 

@@ -59,16 +59,14 @@ void class_row(const CrossEntropy& how, const LossRows<T>& rows, std::int64_t ro
   }
   const C at_target = static_cast<C>(x[target]);
   const C smoothing = static_cast<C>(how.smoothing);
-  C total = C(0);
-  if (smoothing != C(0)) {
-    total =
-        sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE { return static_cast<C>(x[i]); });
-  }
   const Softmax<C> softmax = softmax_of(x, n_columns, terms);
   const C log_sum = math::log(softmax.sum);
   C loss = log_sum + (softmax.max - at_target);
   if (smoothing != C(0)) {
-    const C spread = log_sum + (softmax.max - total / static_cast<C>(n_columns));
+    const C below = sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
+      return softmax.max - static_cast<C>(x[i]);
+    });
+    const C spread = log_sum + below / static_cast<C>(n_columns);
     loss = (C(1) - smoothing) * loss + smoothing * spread;
   }
   rows.losses[row] = loss;

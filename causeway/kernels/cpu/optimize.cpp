@@ -103,13 +103,14 @@ void optimizer_step(StreamView, const OptimizerSettings& settings, const Optimiz
   dispatch_floating(tensors.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using W = Wide<T>;
-    const auto step = step_of(step_settings<W>(settings), numbers);
+    const StepSettings<W> how = step_settings<W>(settings);
     const auto scale = static_cast<W>(control_value(numbers, Control::gradient_scale));
     visit(settings.op, [&](auto update) {
       parallel_for(static_cast<std::int64_t>(pieces.size()), 1,
                    [&](std::int64_t begin, std::int64_t end) {
                      for (std::int64_t at = begin; at < end; ++at) {
                        const Piece& piece = pieces[static_cast<std::size_t>(at)];
+                       const auto step = step_of(how, numbers, piece.tensor->missed);
                        if (piece.tensor->master != nullptr) {
                          step_piece<T, true>(piece, update, step, scale);
                        } else {

@@ -38,13 +38,21 @@ struct LossRows {
     if (!fits && reports) check.fits(index);
     return fits ? static_cast<int>(index) : -1;
   }
+
+  // What smoothing measures the logits of the row at `first` from: that of the target, if it is
+  // finite.
+  __device__ __forceinline__ C base(std::int64_t first, int target) const {
+    if (smoothing == C(0) || target < 0) return C(0);
+    const C x = static_cast<C>(logits[first + target]);
+    return x - x == C(0) ? x : C(0);
+  }
 };
 
 // What a row with a class as its target is reduced to.
 template <class C>
 struct ClassSums {
   MaxSum<C> softmax;
-  C total;      // of the logits, for smoothing
+  C total;      // for smoothing: how far the logits lie below one of them
   C at_target;  // the target's logit: of the one thread that holds it
 
   static __device__ __forceinline__ ClassSums none() { return {MaxSum<C>::none(), C(0), C(0)}; }
@@ -53,12 +61,14 @@ struct ClassSums {
   }
 };
 
+// `base` is the logit that the total was measured from.
 template <class C>
-__device__ __forceinline__ C class_loss(const ClassSums<C>& sums, int n_columns, C smoothing) {
+__device__ __forceinline__ C class_loss(const ClassSums<C>& sums, int n_columns, C smoothing,
+                                        C base) {
   const C log_sum = math::log(sums.softmax.sum);
   const C loss = log_sum + (sums.softmax.max - sums.at_target);
   if (smoothing == C(0)) return loss;
-  const C spread = log_sum + (sums.softmax.max - sums.total / static_cast<C>(n_columns));
+  const C spread = log_sum + ((sums.softmax.max - base) + sums.total / static_cast<C>(n_columns));
   return (C(1) - smoothing) * loss + smoothing * spread;
 }
 
@@ -76,6 +86,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LossRows<T> row
   const int columns = live ? rows.n_columns : 0;
   const int target = live ? rows.target(row, team.rank == 0) : -1;
   const C scale = rows.scale != nullptr ? *rows.scale : C(1);
+  const C base = rows.base(row * rows.n_columns, target);
   Vector<T, kVec> loaded[kVectors];
   load_row(loaded, rows.logits + row * rows.n_columns, team, columns,
            static_cast<T>(minus_infinity<C>()));
@@ -89,7 +100,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LossRows<T> row
     for (int i = 0; i < kVec; ++i) {
       const C x = part[v].value[i];
       sums.softmax.max = larger(sums.softmax.max, x);
-      if (column < columns) sums.total += x;
+      if (column < columns) sums.total += base - x;
       if (column + i == target) sums.at_target = x;
     }
   }
@@ -105,7 +116,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LossRows<T> row
   }
   sums = combine_team(team, sums, ClassSums<C>::none(), board, ClassSums<C>::combine);
   if (live && team.rank == 0) {
-    rows.losses[row] = target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing);
+    rows.losses[row] = target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing, base);
   }
   if (rows.gradient == nullptr) return;
   const C factor = MaxSum<C>::rescale(max, sums.softmax.max) / sums.softmax.sum * scale;
@@ -174,6 +185,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
   const T* probabilities = by_class ? nullptr : rows.probabilities + first;
   const Probabilities<C> smoothed = {C(1) - rows.smoothing,
                                      rows.smoothing / static_cast<C>(rows.n_columns)};
+  const C base = rows.base(first, target);
   auto sums = ClassSums<C>::none();
   if (by_class && team.rank == 0) sums.at_target = static_cast<C>(rows.logits[first + target]);
   for (int begin = team.rank; begin < n_vectors; begin += kUnroll * team.size) {
@@ -198,7 +210,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
       for (int i = 0; i < kVec; ++i) {
         const int at = row.column(v) + i;
         if (at < 0 || at >= rows.n_columns) continue;
-        sums.total += by_class ? static_cast<C>(loaded[u].value[i])
+        sums.total += by_class ? base - static_cast<C>(loaded[u].value[i])
                                : smoothed.of(static_cast<C>(probabilities[at]));
       }
     }
@@ -206,7 +218,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
   }
   sums = combine_team(team, sums, ClassSums<C>::none(), board, ClassSums<C>::combine);
   if (by_class && team.rank == 0) {
-    rows.losses[blockIdx.x] = class_loss(sums, rows.n_columns, rows.smoothing);
+    rows.losses[blockIdx.x] = class_loss(sums, rows.n_columns, rows.smoothing, base);
   }
   if (by_class && rows.gradient == nullptr) return;
   const C scale = rows.scale != nullptr ? *rows.scale : C(1);
@@ -323,7 +335,7 @@ __global__ void __launch_bounds__(kRowThreads, 2) cross_entropy_whole_kernel(Los
     sums.softmax.sum += partial;
     if (rows.smoothing != C(0)) {
 #pragma unroll
-      for (int i = 0; i < kVec; ++i) sums.total += x.value[i];
+      for (int i = 0; i < kVec; ++i) sums.total += base - x.value[i];
     }
     if (target >= v * kVec && target < (v + 1) * kVec) {
       sums.at_target = static_cast<C>(cache[target]);
@@ -332,7 +344,8 @@ __global__ void __launch_bounds__(kRowThreads, 2) cross_entropy_whole_kernel(Los
   sums =
       combine_team(team, sums, ClassSums<C>{{max, C(0)}, C(0), C(0)}, board, ClassSums<C>::combine);
   if (team.rank == 0) {
-    rows.losses[blockIdx.x] = target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing);
+    rows.losses[blockIdx.x] =
+        target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing, base);
   }
   const C scale = target < 0 ? C(0) : (rows.scale != nullptr ? *rows.scale : C(1));
   const C factor = scale / sums.softmax.sum;

@@ -28,6 +28,7 @@ struct Entry {
   const void* gradient;
   void* state[kOptimizerStates];
   void* master;
+  const float* missed;
   std::uint32_t first_block;
   std::uint32_t count;
 };
@@ -88,6 +89,7 @@ void for_each_batch(const OptimizerTensors& tensors, std::int64_t chunk, const B
       entry.gradient = moved(const_cast<void*>(tensor.gradient), element);
       for (int i = 0; i < kOptimizerStates; ++i) entry.state[i] = moved(tensor.state[i], wide);
       entry.master = moved(tensor.master, wide);
+      entry.missed = tensor.missed;
       entry.first_block = batch->n_blocks;
       entry.count = static_cast<std::uint32_t>(count);
       batch->n_blocks += static_cast<std::uint32_t>((count + chunk - 1) / chunk);
@@ -178,7 +180,7 @@ __global__ void __launch_bounds__(kBlock)
   const bool whole = at + kVec <= entry.count;
   Held<kVec, kMaster, Update::kStates, T> held;
   if (whole) held.load(entry, at);
-  if (threadIdx.x == 0) shared_step = step_of(settings, control);
+  if (threadIdx.x == 0) shared_step = step_of(settings, control, entry.missed);
   __syncthreads();
   if (control_value(control, Control::skip) != 0.0f) return;
   const optimizers::Step<W> step = shared_step;

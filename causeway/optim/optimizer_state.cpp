@@ -1,0 +1,73 @@
+// What an optimizer remembers, by name.
+#include "causeway/core/error.h"
+#include "causeway/optim/optimizer.h"
+#include "causeway/tensor/create.h"
+
+#include <fmt/format.h>
+
+namespace causeway::optim {
+
+using kernels::Control;
+
+std::vector<const char*> Optimizer::state_names(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::sgd:
+    case Algorithm::muon: return {"velocity"};
+    case Algorithm::adam:
+    case Algorithm::adamw: return {"mean", "square"};
+    case Algorithm::rmsprop: return {"square", "velocity"};
+    case Algorithm::adagrad: return {"square"};
+    case Algorithm::schedule_free: return {"z", "square"};
+  }
+  return {};
+}
+
+std::map<std::string, Tensor> Optimizer::state() const {
+  std::map<std::string, Tensor> state;
+  if (groups_.empty()) return state;
+  state["control"] = control_;
+  state["missed"] = missed_;
+  if (has_averages()) state["averaged"] = full({}, averaged_, DType::boolean);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const std::vector<const char*> names = state_names(groups_[g].options.algorithm);
+    for (std::size_t p = 0; p < groups_[g].entries.size(); ++p) {
+      const Entry& entry = groups_[g].entries[p];
+      const std::string prefix = fmt::format("{}.{}.", g, p);
+      for (std::size_t i = 0; i < names.size(); ++i) state[prefix + names[i]] = entry.states[i];
+      if (entry.master.has_value()) state[prefix + "master"] = *entry.master;
+    }
+  }
+  return state;
+}
+
+void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
+  const std::map<std::string, Tensor> own = state();
+  for (const auto& [name, tensor] : given) {
+    if (own.contains(name)) continue;
+    fail(ErrorKind::format, "optimizer.load_state",
+         fmt::format("there is no \"{}\" here; the state is of other groups or parameters", name));
+  }
+  for (const auto& [name, tensor] : own) {
+    const auto found = given.find(name);
+    if (found == given.end()) {
+      fail(ErrorKind::format, "optimizer.load_state",
+           fmt::format("\"{}\" is missing; the state is of other groups or parameters", name));
+    }
+    if (found->second.shape() != tensor.shape() || found->second.dtype() != tensor.dtype()) {
+      fail(ErrorKind::format, "optimizer.load_state",
+           fmt::format("\"{}\" is {} of {}, expected {} of {}", name,
+                       to_string(found->second.shape()), to_string(found->second.dtype()),
+                       to_string(tensor.shape()), to_string(tensor.dtype())));
+    }
+  }
+  for (const auto& [name, tensor] : own) tensor.copy_from(given.at(name));
+  if (has_averages()) averaged_ = given.at("averaged").item() != 0;
+  if (groups_.empty()) return;
+  measured_ = true;
+  if (!scales_) set_control(Control::loss_scale, 1);
+  const double rate = control(Control::learning_rate).item();
+  // The block holds it in f32.
+  if (static_cast<float>(options_.learning_rate) != rate) options_.learning_rate = rate;
+}
+
+}  // namespace causeway::optim

@@ -48,6 +48,11 @@ double summands(const Shape& shape, const Tensor& g) {
          static_cast<double>(std::max<std::int64_t>(g.numel(), 1));
 }
 
+// What a variance is divided by.
+double divisor(const Shape& shape, const Tensor& g, double correction) {
+  return std::max(summands(shape, g) - correction, 0.0);
+}
+
 }  // namespace
 
 Tensor reduce(ReduceOp op, const Tensor& x, const std::vector<int>& axes, bool keep_dims) {
@@ -78,7 +83,7 @@ Tensor variance(const Tensor& x, const std::vector<int>& axes, double correction
                 [axes, correction, kept, x = detach(x)](Backward& walk) {
                   const Tensor g = walk.gradient().reshape(kept);
                   const Tensor centred = x - causeway::mean(x, axes, true);
-                  const double factor = 2 / (summands(x.shape(), g) - correction);
+                  const double factor = 2 / divisor(x.shape(), g, correction);
                   walk.give(0, centred * (widened(g) * Scalar(factor)));
                 });
 }
@@ -92,7 +97,7 @@ Tensor deviation(const Tensor& x, const std::vector<int>& axes, double correctio
                   const Tensor g = widened(walk.gradient().reshape(kept));
                   const Tensor spread = widened(out.reshape(kept));
                   const Tensor centred = x - causeway::mean(x, axes, true);
-                  const Tensor factor = g / (spread * Scalar(summands(x.shape(), g) - correction));
+                  const Tensor factor = g / (spread * Scalar(divisor(x.shape(), g, correction)));
                   const Tensor flat = compare(CompareOp::equal, spread, Scalar(0.0));
                   walk.give(
                       0, centred * causeway::where(flat, zeros({}, g.dtype(), g.device()), factor));

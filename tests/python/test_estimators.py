@@ -5,6 +5,7 @@ import atexit
 import copy
 import pathlib
 import pickle
+import platform
 import shutil
 import tempfile
 
@@ -84,9 +85,15 @@ def classifier(**settings):
     return cw.TabularClassifier(CLASSES, device="cpu", **settings)
 
 
-@parametrize_with_checks([
-    classifier(), classifier(n_estimators=1), UntrainedRegressor(NUMBERS, device="cpu"),
-])  # fmt: skip
+# There, products come from OpenBLAS, and round a row otherwise beside other rows: shares differ in
+# the seventh digit, which test_tells_clouds allows.
+ON_X86 = {"check_methods_subset_invariance": "products of few rows round otherwise"}
+
+
+@parametrize_with_checks(
+    [classifier(), classifier(n_estimators=1), UntrainedRegressor(NUMBERS, device="cpu")],
+    expected_failed_checks=lambda _: ON_X86 if platform.machine() == "x86_64" else {},
+)
 def test_scikit_learn(estimator, check):
     check(estimator)
 

@@ -150,6 +150,13 @@ def test_scatter_expands_the_source(device):
     check(x.scatter(index, cw.array(5.0, device=device), axis=1), [[5, 0, 5], [0, 5, 0]])
 
 
+def test_messages_name_the_index_given(device):
+    x = cw.zeros((3, 2), device=device)
+    for index in ([0, -4], [3]):
+        with pytest.raises(cw.InvalidArgument, match=rf"index {index[-1]} is out of range .* size 3"):
+            x[index].numpy()
+
+
 @pytest.mark.parametrize("operation", ["index_select", "gather", "scatter", "scatter_add"])
 def test_indices_out_of_range(operation, device):
     x = cw.zeros((3, 2), device=device)

@@ -111,6 +111,12 @@ def test_nothing(device):
             getattr(x, op)(axis=1)
 
 
+def test_variance_of_too_few(device):
+    x = cw.array([[1.0, 2.0], [3.0, 3.0]], device=device)
+    for correction in (2, 5):
+        assert str(x.var(axis=1, correction=correction).tolist()) == "[inf, nan]"
+
+
 @pytest.mark.parametrize("dtype", [cw.f64, cw.f32, cw.bf16, cw.i32, cw.u8], ids=name)
 @pytest.mark.parametrize("correction", [0, 1])
 def test_variance(dtype, correction, device, rng):

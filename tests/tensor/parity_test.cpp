@@ -76,6 +76,29 @@ TEST(GpuParity, Copies) {
   }
 }
 
+// One value written to runs of any length, which end within vectors, and rows of a value each; their
+// neighbours stay.
+TEST(GpuParity, CopiesOfOneValue) {
+  CAUSEWAY_REQUIRE_GPU();
+  for (DType dtype : kAllDTypes) {
+    for (std::int64_t count : {1, 2, 3, 5, 7, 8, 15, 16, 17, 33, 1000, 1003}) {
+      for (std::int64_t start : {0, 1, 8, 16}) {
+        for (bool rows : {false, true}) {
+          std::vector<Tensor> made;
+          for (Device device : {Device::cpu(), kGpu}) {
+            const Tensor around = zeros({rows ? 3 : 1, count + 40}, dtype, device);
+            const Tensor value = ones({rows ? 3 : 1, 1}, dtype, device);
+            around.slice(1, start, start + count).copy_from(value);
+            made.push_back(around);
+          }
+          expect_same_bytes(made[1].to(Device::cpu()), made[0],
+                            fmt::format("{} {} from {}", to_string(dtype), count, start));
+        }
+      }
+    }
+  }
+}
+
 TEST(GpuParity, Permutations) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(2);

@@ -254,14 +254,17 @@ void map(const char* name, StreamView stream, const Function& function,
                    out, make_input<In>(operands[k + 1], loop.stride[k + 1][0])...);
             return;
           } else if (!operands[1].immediate && loop.stride[1][0] == 1) {
-            // Functions of one element have nothing but a run here, or they take the way below.
             launch(how, flat_kernel<kVec, Function, Out, Run<In>>, function, count, out,
                    Run<In>{static_cast<const In*>(operands[1].data)});
+            return;
+          } else if constexpr (kWide) {  // one value for all
+            launch(how, flat_kernel<kVec, Function, Out, Input<In>>, function, count, out,
+                   make_input<In>(operands[1], loop.stride[1][0]));
             return;
           }
         }
         if constexpr (kWide) {
-          if (vectors) {
+          if (vectors && loop.size[0] % kVec == 0) {
             const auto device_loop = make_device_loop(loop, kVec);
             launch({name, stream, grid_for(device_loop.n_vectors, 1), dim3(kThreads)},
                    strided_kernel<kVec, 1, Function, Out, Repeat<In, k>...>, function, device_loop,

@@ -98,7 +98,7 @@ struct Variance {
   using C = Compute<T>;
   using Acc = Moments<C>;
   using Result = T;
-  double correction = 0;  // the divisor is count - correction
+  double correction = 0;  // the divisor is count - correction, or 0 where that is less
   CAUSEWAY_HOST_DEVICE Acc identity() const { return {C(0), C(0), C(0)}; }
   CAUSEWAY_HOST_DEVICE Acc load(T value, std::int64_t) const {
     return {C(1), static_cast<C>(value), C(0)};
@@ -117,7 +117,8 @@ struct Variance {
     return {count, a.mean + delta * share, a.squares + b.squares + delta * delta * a.count * share};
   }
   CAUSEWAY_HOST_DEVICE Result finish(Acc a) const {
-    return Result(a.squares / (a.count - static_cast<C>(correction)));
+    const C divisor = a.count - static_cast<C>(correction);
+    return Result(a.squares / (divisor > C(0) ? divisor : C(0)));
   }
 };
 

@@ -124,8 +124,9 @@ Tensor take_array(const Tensor& x, int axis, const Tensor& index) {
     if (is_signed(places.dtype()) && is_integer(places.dtype())) {
       places = places.to(DType::i64);
       const Tensor wrapped = places + Scalar(x.shape()[axis]);
-      const Tensor counts_back = compare(CompareOp::logical_and, compare(CompareOp::less, places, 0),
-                                         compare(CompareOp::greater_equal, wrapped, 0));
+      const Tensor counts_back =
+          compare(CompareOp::logical_and, compare(CompareOp::less, places, 0),
+                  compare(CompareOp::greater_equal, wrapped, 0));
       places = where(counts_back, wrapped, places);
     }
     return autograd::index_select(x, axis, places);

@@ -17,24 +17,32 @@ constexpr const char* kName = "tabular predictor";
 
 Device device_of(const TabularTransformer& model) { return model.parameters().front().device(); }
 
-// The mean and one over the deviation of the finite numbers among some; 0 of a constant.
+// The mean and one over the deviation of the finite numbers among some; 0 of a constant. They are
+// taken of numbers near 1, by a power of two, so that no square is too large or too small.
 std::pair<double, double> moments_of(const std::vector<double>& values) {
-  double sum = 0;
+  double greatest = 0;
   double n = 0;
   for (const double value : values) {
     if (!std::isfinite(value)) continue;
-    sum += value;
+    greatest = std::max(greatest, std::fabs(value));
     n += 1;
   }
-  if (n == 0) return {0, 0};
+  if (greatest == 0) return {0, 0};
+  const int exponent = std::clamp(std::ilogb(greatest), -1000, 1000);
+  const double scale = std::ldexp(1.0, -exponent);
+  double sum = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) sum += value * scale;
+  }
   const double mean = sum / n;
   double squares = 0;
   for (const double value : values) {
-    if (std::isfinite(value)) squares += (value - mean) * (value - mean);
+    if (std::isfinite(value)) squares += (value * scale - mean) * (value * scale - mean);
   }
   const double deviation = std::sqrt(squares / n);
-  const bool varies = deviation > 1e-12 * std::fabs(mean) && deviation > 1e-300;
-  return {mean, varies && std::isfinite(deviation) ? 1 / deviation : 0};
+  const double inverse = scale / deviation;
+  const bool varies = deviation > 1e-12 * std::fabs(mean) && std::isfinite(inverse);
+  return {mean / scale, varies ? inverse : 0};
 }
 
 void require_table(const Tensor& x) {

@@ -128,6 +128,10 @@ TEST(Predictor, UnitsDoNotMatter) {
   const auto changed = [](const Tensor& x) { return x * Scalar(3600e6) + Scalar(1.7e15); };
   predictor.fit(changed(data.x), data.y, 4);
   expect_within(predictor.probabilities(changed(data.asked)), first, 1e-4, "times");
+  for (const double unit : {0x1p-1000, 0x1p-520, 0x1p520, 0x1p1000}) {  // squares would not do
+    predictor.fit(data.x * Scalar(unit), data.y, 4);
+    expect_within(predictor.probabilities(data.asked * Scalar(unit)), first, 0, "powers of two");
+  }
 }
 
 TEST(Predictor, NumbersKeepTheirUnit) {

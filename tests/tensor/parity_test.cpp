@@ -76,8 +76,8 @@ TEST(GpuParity, Copies) {
   }
 }
 
-// One value written to runs of any length, which end within vectors, and rows of a value each; their
-// neighbours stay.
+// One value written to runs of any length, which end within vectors, and rows of a value each;
+// their neighbours stay.
 TEST(GpuParity, CopiesOfOneValue) {
   CAUSEWAY_REQUIRE_GPU();
   for (DType dtype : kAllDTypes) {

@@ -140,17 +140,19 @@ TEST(CrossEntropy, TakesHugeAndInfiniteLogits) {
 
 // Smoothing measures all logits: far from 0 together, far apart, and not at all finite.
 void expect_smoothed(Device device, std::int64_t columns, DType dtype) {
-  const std::int64_t rows = 3;
+  const std::int64_t rows = 4;
   std::vector<double> logits(at(rows * columns));
   for (std::int64_t c = 0; c < columns; ++c) {
-    logits[at(c)] = 16384 + 128 * double(c % 3);
+    logits[at(c)] = 1048576 + double(c % 3);
     logits[at(columns + c)] = c == 1 ? 1e30 : double(c % 5);
     logits[at(2 * columns + c)] = c == columns - 1 ? -kInfinity : 1;
+    logits[at(3 * columns + c)] = -1e30;
   }
   Inputs inputs;
   inputs.how = {rows, columns, -100, 0.1};
   inputs.logits = from_doubles(logits, dtype);
-  inputs.targets = Tensor::from<std::int64_t>(std::vector<std::int64_t>{1, 0, columns - 1}, {rows});
+  inputs.targets =
+      Tensor::from<std::int64_t>(std::vector<std::int64_t>{1, 0, columns - 1, 2}, {rows});
   for (bool wants_gradient : {true, false}) {
     const auto what =
         fmt::format("{} {} columns on {}", to_string(dtype), columns, to_string(device));

@@ -93,7 +93,7 @@ class Walk {
 
   // The gradient of one of the ends.
   std::optional<Tensor> gradient_at(const Tensor& end) {
-    return std::move(pending_[end.record().get()].sum);
+    return std::exchange(pending_[end.record().get()].sum, std::nullopt);
   }
 
  private:

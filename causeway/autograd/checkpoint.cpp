@@ -12,41 +12,57 @@ namespace {
 // A call: what is needed to run it again.
 struct Call {
   Block block;
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> others;  // tracked results from outside that the block uses too
-  std::uint64_t dropout_calls;
+  std::vector<Tensor> inputs;   // the block's, then tracked results from outside that it uses too
+  std::size_t n_given;          // how many of them are the block's
+  std::uint64_t dropout_calls;  // when it ran
 };
 
-// Runs the block again with the tape on, and back from its results.
+class DropoutCalls {
+ public:
+  explicit DropoutCalls(std::uint64_t calls) : before_(dropout_calls()) {
+    set_dropout_calls(calls);
+  }
+  ~DropoutCalls() { set_dropout_calls(before_); }
+  DropoutCalls(const DropoutCalls&) = delete;
+  DropoutCalls& operator=(const DropoutCalls&) = delete;
+
+ private:
+  std::uint64_t before_;
+};
+
+// Runs the block again with the tape on, and back from its results: to leaves that stand for what
+// it is given, and to results from outside, among which may be what it is given, too.
 void rerun(const Call& call, Backward& walk) {
   std::vector<Tensor> leaves;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+  for (std::size_t i = 0; i < call.n_given; ++i) {
     Tensor leaf = detach(call.inputs[i]);
     if (walk.needs(static_cast<int>(i))) set_requires_grad(leaf, true);
     leaves.push_back(std::move(leaf));
   }
-  const std::uint64_t calls_now = dropout_calls();
-  set_dropout_calls(call.dropout_calls);
+  std::vector<Tensor> ends;
+  std::vector<int> places;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!requires_grad(call.inputs[i]) || is_leaf(call.inputs[i])) continue;
+    ends.push_back(call.inputs[i]);
+    places.push_back(static_cast<int>(i));
+  }
   std::vector<Tensor> results;
   {
+    const DropoutCalls again(call.dropout_calls);
     const RecordingGuard on(true);
     results = call.block(leaves);
   }
-  set_dropout_calls(calls_now);
-  const int n_inputs = static_cast<int>(leaves.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!requires_grad(results[i])) continue;
     const auto gradients = internal::backward_until(results[i], walk.gradient(static_cast<int>(i)),
-                                                    i + 1 < results.size(), call.others);
-    int input = n_inputs;
-    for (const std::optional<Tensor>& gradient : gradients) {
-      if (gradient.has_value()) walk.give(input, *gradient);
-      ++input;
+                                                    i + 1 < results.size(), ends);
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      if (gradients[k].has_value()) walk.give(places[k], *gradients[k]);
     }
   }
-  for (int i = 0; i < n_inputs; ++i) {
-    const std::optional<Tensor> gradient = gradient_of(leaves[static_cast<std::size_t>(i)]);
-    if (gradient.has_value()) walk.give(i, *gradient);
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const std::optional<Tensor> gradient = gradient_of(leaves[i]);
+    if (gradient.has_value()) walk.give(static_cast<int>(i), *gradient);
   }
 }
 
@@ -54,22 +70,23 @@ void rerun(const Call& call, Backward& walk) {
 
 std::vector<Tensor> checkpoint(const Block& block, const std::vector<Tensor>& inputs) {
   if (!recording()) return block(inputs);
-  Call call{block, inputs, {}, dropout_calls()};
+  Call call{block, inputs, inputs.size(), dropout_calls()};
   std::vector<Tensor> results;
   {
     const NoGrad plain;
     internal::Witness witness;
     results = block(inputs);
     for (const Tensor& result : results) witness.look_at(result);
-    call.others = std::move(witness.seen);
-  }
-  for (const Tensor& input : inputs) {
-    std::erase_if(call.others, [&](const Tensor& t) { return t.record() == input.record(); });
+    for (const Tensor& seen : witness.seen) {
+      const bool given = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) {
+        return input.record() == seen.record();
+      });
+      if (!given) call.inputs.push_back(seen);
+    }
   }
   for (Tensor& result : results) result = detach(result);
   std::vector<const Tensor*> from;
   for (const Tensor& input : call.inputs) from.push_back(&input);
-  for (const Tensor& other : call.others) from.push_back(&other);
   const Reads reads = from;
   // Parameters inside the block want gradients even where no input does.
   Tensor anchor = Tensor::empty({0});

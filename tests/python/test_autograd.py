@@ -217,6 +217,37 @@ def test_checkpoint_may_use_results_from_outside(device):
     assert live() == before
 
 
+def test_checkpoint_may_use_what_it_is_given_directly(device):
+    grads = []
+    for keeps in (True, False):
+        a = leaf([1.0, 2.0, 3.0], device)
+        x = a * a
+        run = (lambda block, *t: block(*t)) if keeps else cw.checkpoint
+        y = run(lambda s, t: s * x + t * a + x, x, x)
+        z = run(lambda t: t, x)
+        (y + z + x).sum().backward()
+        grads.append(a.grad.numpy())
+    assert np.array_equal(*grads)
+
+
+def test_a_checkpoint_that_fails_leaves_dropout_as_it_was(device):
+    def block(x):
+        runs.append(1)
+        if len(runs) > 1:
+            raise ValueError("enough")
+        return F.dropout(x, 0.5)
+
+    runs, x = [], leaf(np.ones(50), device)
+    cw.manual_seed(1)
+    first, second = F.dropout(x, 0.5), F.dropout(x, 0.5)
+    cw.manual_seed(1)
+    y = cw.checkpoint(block, x)
+    with pytest.raises(ValueError, match="enough"):
+        y.sum().backward()
+    assert np.array_equal(y.numpy(), first.numpy())
+    assert np.array_equal(F.dropout(x, 0.5).numpy(), second.numpy())
+
+
 @pytest.mark.parametrize(
     "operation",
     [lambda x: x * x, lambda x: x.exp(), lambda x: F.softmax(x), lambda x: x @ x, lambda x: x / 2 / x,

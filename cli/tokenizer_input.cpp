@@ -3,11 +3,14 @@
 #include "cli/progress.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/shown.h"
 #include "causeway/data/npy.h"
 #include "causeway/tokenizer/table_batch.h"
 
 #include <algorithm>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 namespace causeway::cli {
 
@@ -31,12 +34,25 @@ CsvOptions csv_options(const InputOptions& options) {
   return csv;
 }
 
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void require_dropped(const InputOptions& options, const std::vector<std::string>& names) {
+  for (const std::string& name : options.drop) {
+    if (has(names, name)) continue;
+    fail(ErrorKind::invalid_argument, "--drop",
+         fmt::format("{} has no column {}{}", shown(options.path), shown(name),
+                     names.empty() ? ": a matrix's have no names" : ""));
+  }
+}
+
 // Without the columns that are dropped or not selected.
 Table chosen(const CsvBatch& batch, const InputOptions& options,
              const std::vector<std::string>& select) {
-  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
+  std::vector<std::string> names;
+  for (const CsvColumn& column : batch.columns) names.push_back(column.name);
+  require_dropped(options, names);
   CsvBatch kept;
   kept.n_rows = batch.n_rows;
   for (const CsvColumn& column : batch.columns) {
@@ -129,6 +145,7 @@ void for_each_batch(const InputOptions& options, const std::string& label,
 Table read_table(const InputOptions& options, Device device,
                  const std::vector<std::string>& select) {
   if (!is_csv(options.path)) {
+    require_dropped(options, {});
     const Tensor matrix = load_npy(options.path, device);
     return Table(matrix.n_dims() == 1 ? matrix.unsqueeze(1) : matrix);
   }

@@ -193,6 +193,7 @@ class Tokenizer(unittest.TestCase):
         cut = self.path("cut.csv", 'a,b\n1,"x')
         self.bad_input(["fit", cut, "--out", tok], "line 2", "not closed")
         self.bad_input(["fit", self.path("nowhere.csv"), "--out", tok], "nowhere.csv")
+        self.bad_input(["fit", number, "--out", tok, "--missing", "n/a", "--drop", "B"], 'no column "B"')
         self.assertEqual(causeway("tokenizer", "fit", number, "--missing", "n/a", "--out", tok)[0], 0)
         less = self.path("less.csv", "a\n1\n")
         self.bad_input(["encode", tok, less, "--out", out],

@@ -161,21 +161,27 @@ void bind_leaves(TensorClass& tensor) {
       .def("_remove_hook", &autograd::remove_hook, "id"_a);
 }
 
-// The step graph with a Python body.
+// The step graph with a Python body, which is held during calls only: the body's owner may own the
+// graph, too, and Python must see that to collect both.
 class PyStepGraph {
  public:
-  PyStepGraph(Device device, nb::callable body)
-      : graph_(device,
-               [block = std::make_shared<Callable>(std::move(body))](
-                   const std::vector<Tensor>& inputs) { return (*block)(read_tensors, inputs); }) {}
+  explicit PyStepGraph(Device device)
+      : graph_(device, [this](const std::vector<Tensor>& inputs) {
+          return (*body_)(read_tensors, inputs);
+        }) {}
+  PyStepGraph(const PyStepGraph&) = delete;
+  PyStepGraph& operator=(const PyStepGraph&) = delete;
 
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> run(nb::callable body, const std::vector<Tensor>& inputs) {
+    const Callable held(std::move(body));
+    body_ = &held;
     return without_gil([&] { return graph_(inputs); });
   }
   std::size_t n_graphs() const { return graph_.n_graphs(); }
 
  private:
   autograd::StepGraph graph_;
+  const Callable* body_ = nullptr;
 };
 
 }  // namespace
@@ -221,8 +227,8 @@ void bind_autograd(nb::module_& module, TensorClass& tensor) {
       "and "
       "its backward() it would change what was dropped.");
   nb::class_<PyStepGraph>(module, "_StepGraph")
-      .def(nb::init<Device, nb::callable>(), "device"_a, "body"_a)
-      .def("__call__", &PyStepGraph::run, "inputs"_a)
+      .def(nb::init<Device>(), "device"_a)
+      .def("__call__", &PyStepGraph::run, "body"_a, "inputs"_a)
       .def_prop_ro("n_graphs", &PyStepGraph::n_graphs);
 }
 

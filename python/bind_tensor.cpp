@@ -47,25 +47,27 @@ Tensor deep_copy(const Tensor& x, nb::handle) {
   });
 }
 
-// What pickle keeps: the elements' bytes, dtype, shape, device, and whether it is tracked.
-using Pickled = std::tuple<nb::bytes, std::string, Dims, Device, bool>;
+// What pickle keeps: the elements' bytes, dtype, shape, device, and whether it is tracked. The
+// shape and the device are read later: an error must not leave from within a tuple's conversion.
+using Pickled = std::tuple<nb::bytes, std::string, nb::tuple, std::string, bool>;
 
 Pickled pickled(const Tensor& x) {
   const Tensor host =
       without_gil([&] { return autograd::detach(x).to(Device::cpu()).contiguous(); });
-  return {nb::bytes(host.data(), host.n_bytes()), std::string(to_string(x.dtype())), x.shape(),
-          x.device(), autograd::requires_grad(x)};
+  return {nb::bytes(host.data(), host.n_bytes()), std::string(to_string(x.dtype())),
+          to_tuple(x.shape()), to_string(x.device()), autograd::requires_grad(x)};
 }
 
 void unpickle(Tensor& self, const Pickled& state) {
-  const auto& [bytes, dtype, dims, device, tracked] = state;
-  const Tensor host = Tensor::empty(dims, parse_dtype(dtype));
+  const auto& [bytes, dtype, shape, device, tracked] = state;
+  const Tensor host = Tensor::empty(nb::cast<Dims>(shape), parse_dtype(dtype));
   if (host.n_bytes() != bytes.size()) {
     throw nb::value_error("the pickled tensor is damaged: its bytes do not fit its shape");
   }
   std::copy_n(static_cast<const std::byte*>(bytes.data()), bytes.size(), host.data());
-  new (&self) Tensor(host.to(device));
-  if (tracked) autograd::set_requires_grad(self, true);
+  Tensor tensor = host.to(parse_device(device));
+  if (tracked) autograd::set_requires_grad(tensor, true);
+  new (&self) Tensor(std::move(tensor));
 }
 
 Tensor to(const Tensor& x, nb::args targets) {

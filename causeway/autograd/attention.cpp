@@ -31,6 +31,7 @@ struct Call {
   kernels::Operand context_operand(StreamView stream) const {
     return context.has_value() ? operand(*context, stream) : kernels::Operand();
   }
+  const Tensor* context_read() const { return context.has_value() ? &*context : nullptr; }
 };
 
 Call make_call(const AttentionOptions& options, std::int64_t batch, std::int64_t head_size,
@@ -115,7 +116,7 @@ Tensor attend_packed(const Tensor& qkv, const Shape& five, int part,
   const Tensor log_sum = run_forward(call, pick(packed, part, 0), pick(packed, part, 1),
                                      pick(packed, part, 2), out.transpose(1, 2));
   return record(
-      "attention", out, {&qkv}, Reads{&packed, &out},
+      "attention", out, {&qkv}, Reads{&packed, &out, call.context_read()},
       [call, part, packed, out, log_sum, shape = qkv.shape()](Backward& walk) {
         const Tensor result = Tensor::empty(packed.shape(), packed.dtype(), packed.device());
         const Tensor g = walk.gradient().contiguous();
@@ -137,17 +138,17 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   const Tensor values = readable(v);
   const Tensor out = empty_like_layout(queries);
   const Tensor log_sum = run_forward(call, queries, keys, values, out);
-  return record("attention", out, {&q, &k, &v}, Reads{&queries, &keys, &values, &out},
-                [call, queries, keys, values, out, log_sum](Backward& walk) {
-                  const Tensor dq = empty_like_layout(queries);
-                  const Tensor dk = empty_like_layout(keys);
-                  const Tensor dv = empty_like_layout(values);
-                  run_backward(call, queries, keys, values, out, log_sum, walk.gradient(), dq, dk,
-                               dv);
-                  walk.give(0, dq);
-                  walk.give(1, dk);
-                  walk.give(2, dv);
-                });
+  return record(
+      "attention", out, {&q, &k, &v}, Reads{&queries, &keys, &values, &out, call.context_read()},
+      [call, queries, keys, values, out, log_sum](Backward& walk) {
+        const Tensor dq = empty_like_layout(queries);
+        const Tensor dk = empty_like_layout(keys);
+        const Tensor dv = empty_like_layout(values);
+        run_backward(call, queries, keys, values, out, log_sum, walk.gradient(), dq, dk, dv);
+        walk.give(0, dq);
+        walk.give(1, dk);
+        walk.give(2, dv);
+      });
 }
 
 Tensor attention_packed(const Tensor& qkv, std::int64_t n_heads, const AttentionOptions& options) {
@@ -188,7 +189,7 @@ Tensor attention_by_heads(const Tensor& q, const Tensor& kv, const AttentionOpti
   const Tensor out = Tensor::empty(q.shape(), q.dtype(), q.device());
   const Tensor log_sum =
       run_forward(call, queries, pick(packed, 3, 0), pick(packed, 3, 1), out.transpose(1, 2));
-  return record("attention", out, {&q, &kv}, Reads{&queries, &packed, &out},
+  return record("attention", out, {&q, &kv}, Reads{&queries, &packed, &out, call.context_read()},
                 [call, queries, packed, out, log_sum](Backward& walk) {
                   const Tensor dq = Tensor::empty(out.shape(), out.dtype(), out.device());
                   const Tensor dkv = Tensor::empty(packed.shape(), packed.dtype(), packed.device());

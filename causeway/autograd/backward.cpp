@@ -8,6 +8,7 @@
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <queue>
@@ -59,18 +60,19 @@ struct Pending {
 
 class Walk {
  public:
-  // The walk does not go beyond `ends`.
-  Walk(const Tensor& root, Tensor seed, bool seed_is_one, bool retain, std::span<const Tensor> ends)
-      : retain_(retain),
-        seed_is_one_(seed_is_one && root.record()->hooks.empty()),
-        seed_(std::move(seed)) {
+  // From one tensor, with a gradient that may be the plain 1.
+  Walk(const Tensor& root, const Tensor& seed, bool seed_is_one, bool retain) : retain_(retain) {
+    if (seed_is_one && root.record()->hooks.empty()) {
+      one_ = seed;
+      one_writes_ = seed.storage()->n_writes;
+    }
+    begin({&root, 1}, {&seed, 1});
+  }
+  // From some, with a gradient each; it does not go beyond `ends`.
+  Walk(std::span<const Tensor> roots, std::span<const Tensor> seeds, std::span<const Tensor> ends)
+      : retain_(false) {
     for (const Tensor& end : ends) ends_.insert(end.record().get());
-    const std::shared_ptr<Record>& record = root.record();
-    collect(record);
-    Pending& pending = pending_[record.get()];
-    pending.sum = seed_;
-    pending.waiting = 0;
-    complete(*record);
+    begin(roots, seeds);
   }
   ~Walk() {
     try {
@@ -113,6 +115,20 @@ class Walk {
   };
 
   class Pass;
+
+  void begin(std::span<const Tensor> roots, std::span<const Tensor> seeds) {
+    for (const Tensor& root : roots) collect(root.record());
+    std::vector<Record*> starts;
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      Record* record = roots[i].record().get();
+      add(*record, seeds[i], "backward");
+      if (std::find(starts.begin(), starts.end(), record) == starts.end()) starts.push_back(record);
+    }
+    // One that others came from has its turn after them.
+    for (Record* record : starts) {
+      if (pending_[record].waiting == 0) complete(*record);
+    }
+  }
 
   // Counts, for all that `root` came from, how often each tensor was used.
   void collect(const std::shared_ptr<Record>& root) {
@@ -174,6 +190,7 @@ class Walk {
     if (!pending.sum.has_value()) return;
     if (record.gradient.has_value()) {  // then nothing of it was made aside
       add_in_place(*record.gradient, *pending.sum);
+      ++record.gradient->storage()->n_writes;
     } else {
       // Memory that others see too must not become a gradient, which is added to in place.
       Tensor sum = std::move(*pending.sum);
@@ -184,9 +201,9 @@ class Walk {
     pending.sum.reset();
   }
 
-  void add(Record& record, const Tensor& gradient, const Node& from) {
+  void add(Record& record, const Tensor& gradient, const char* from) {
     if (gradient.shape() != record.shape) {
-      fail(ErrorKind::internal, from.name,
+      fail(ErrorKind::internal, from,
            fmt::format("its rule gave a gradient of shape {} for an input of shape {}",
                        to_string(gradient.shape()), to_string(record.shape)));
     }
@@ -209,8 +226,8 @@ class Walk {
   }
 
   bool retain_;
-  bool seed_is_one_;
-  Tensor seed_;
+  std::optional<Tensor> one_;  // what the walk began with, if that was a plain 1
+  std::uint64_t one_writes_ = 0;
   std::unordered_set<const Record*> ends_;
   std::unordered_map<Record*, Pending> pending_;
   std::unordered_map<Node*, NodeState> nodes_;
@@ -248,7 +265,7 @@ class Walk::Pass : public Backward {
         fmt::format("the gradient that {} gives its input {}{}", node_.name, input,
                     record->name.empty() ? "" : " \"" + record->name + "\""),
         gradient, "the walk back stopped here");
-    walk_.add(*record, gradient, node_);
+    walk_.add(*record, gradient, node_.name);
   }
 
   std::optional<Tensor> take(int input) override {
@@ -280,8 +297,9 @@ class Walk::Pass : public Backward {
   }
 
   bool begins() const override {
-    return gradients_.size() == 1 && gradients_[0].has_value() &&
-           gradients_[0]->storage() == walk_.seed_.storage() && walk_.seed_is_one_;
+    return walk_.one_.has_value() && gradients_.size() == 1 && gradients_[0].has_value() &&
+           gradients_[0]->storage() == walk_.one_->storage() &&
+           walk_.one_->storage()->n_writes == walk_.one_writes_;
   }
 
  private:
@@ -354,21 +372,21 @@ void backward(const Tensor& root, const std::optional<Tensor>& gradient, bool re
                      to_string(gradient->shape()), to_string(root.shape())));
   }
   const NoGrad plain;
-  Tensor seed = gradient.has_value() ? detach(gradient->to(root.dtype()).to(root.device()))
-                                     : ones(root.shape(), root.dtype(), root.device());
-  Walk walk(root, std::move(seed), !gradient.has_value(), retain, {});
+  const Tensor seed = gradient.has_value() ? detach(gradient->to(root.dtype()).to(root.device()))
+                                           : ones(root.shape(), root.dtype(), root.device());
+  Walk walk(root, seed, !gradient.has_value(), retain);
   walk.run();
 }
 
-std::vector<std::optional<Tensor>> internal::backward_until(const Tensor& root,
-                                                            const Tensor& gradient, bool retain,
+std::vector<std::optional<Tensor>> internal::backward_until(std::span<const Tensor> roots,
+                                                            const std::vector<Tensor>& gradients,
                                                             std::span<const Tensor> ends) {
   const NoGrad plain;
-  Walk walk(root, gradient, false, retain, ends);
+  Walk walk(roots, gradients, ends);
   walk.run();
-  std::vector<std::optional<Tensor>> gradients;
-  for (const Tensor& end : ends) gradients.push_back(walk.gradient_at(end));
-  return gradients;
+  std::vector<std::optional<Tensor>> found;
+  for (const Tensor& end : ends) found.push_back(walk.gradient_at(end));
+  return found;
 }
 
 }  // namespace causeway::autograd

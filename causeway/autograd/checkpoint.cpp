@@ -12,22 +12,22 @@ namespace {
 // A call: what is needed to run it again.
 struct Call {
   Block block;
-  std::vector<Tensor> inputs;   // the block's, then tracked results from outside that it uses too
-  std::size_t n_given;          // how many of them are the block's
-  std::uint64_t dropout_calls;  // when it ran
+  std::vector<Tensor> inputs;  // the block's, then tracked results from outside that it uses too
+  std::size_t n_given = 0;     // how many of them are the block's
+  DropoutPlace dropout;        // where that was when it ran
 };
 
-class DropoutCalls {
+class AtDropoutPlace {
  public:
-  explicit DropoutCalls(std::uint64_t calls) : before_(dropout_calls()) {
-    set_dropout_calls(calls);
+  explicit AtDropoutPlace(const DropoutPlace& place) : before_(dropout_place()) {
+    set_dropout_place(place);
   }
-  ~DropoutCalls() { set_dropout_calls(before_); }
-  DropoutCalls(const DropoutCalls&) = delete;
-  DropoutCalls& operator=(const DropoutCalls&) = delete;
+  ~AtDropoutPlace() { set_dropout_place(before_); }
+  AtDropoutPlace(const AtDropoutPlace&) = delete;
+  AtDropoutPlace& operator=(const AtDropoutPlace&) = delete;
 
  private:
-  std::uint64_t before_;
+  DropoutPlace before_;
 };
 
 // Runs the block again with the tape on, and back from its results: to leaves that stand for what
@@ -48,17 +48,21 @@ void rerun(const Call& call, Backward& walk) {
   }
   std::vector<Tensor> results;
   {
-    const DropoutCalls again(call.dropout_calls);
+    const AtDropoutPlace again(call.dropout);
     const RecordingGuard on(true);
     results = call.block(leaves);
   }
+  std::vector<Tensor> roots;
+  std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!requires_grad(results[i])) continue;
-    const auto gradients = internal::backward_until(results[i], walk.gradient(static_cast<int>(i)),
-                                                    i + 1 < results.size(), ends);
-    for (std::size_t k = 0; k < ends.size(); ++k) {
-      if (gradients[k].has_value()) walk.give(places[k], *gradients[k]);
-    }
+    const std::optional<Tensor> gradient = walk.gradient_if_any(static_cast<int>(i));
+    if (!gradient.has_value() || !requires_grad(results[i])) continue;
+    roots.push_back(results[i]);
+    gradients.push_back(*gradient);
+  }
+  const auto found = internal::backward_until(roots, gradients, ends);
+  for (std::size_t k = 0; k < ends.size(); ++k) {
+    if (found[k].has_value()) walk.give(places[k], *found[k]);
   }
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const std::optional<Tensor> gradient = gradient_of(leaves[i]);
@@ -70,27 +74,30 @@ void rerun(const Call& call, Backward& walk) {
 
 std::vector<Tensor> checkpoint(const Block& block, const std::vector<Tensor>& inputs) {
   if (!recording()) return block(inputs);
-  Call call{block, inputs, inputs.size(), dropout_calls()};
+  Call call{block, inputs, inputs.size(), dropout_place()};
   std::vector<Tensor> results;
+  std::vector<Tensor> parameters;
   {
     const NoGrad plain;
     internal::Witness witness;
     results = block(inputs);
     for (const Tensor& result : results) witness.look_at(result);
-    for (const Tensor& seen : witness.seen) {
+    for (const Tensor& seen : witness.results) {
       const bool given = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) {
         return input.record() == seen.record();
       });
       if (!given) call.inputs.push_back(seen);
     }
+    parameters = std::move(witness.leaves);
   }
   for (Tensor& result : results) result = detach(result);
   std::vector<const Tensor*> from;
   for (const Tensor& input : call.inputs) from.push_back(&input);
-  const Reads reads = from;
+  Reads reads = from;
+  for (const Tensor& parameter : parameters) reads.push_back(&parameter);
   // Parameters inside the block want gradients even where no input does.
   Tensor anchor = Tensor::empty({0});
-  set_requires_grad(anchor, true);
+  set_requires_grad(anchor, !parameters.empty());
   from.push_back(&anchor);
   return record_all("checkpoint", std::move(results), from, reads,
                     [call](Backward& walk) { rerun(call, walk); });

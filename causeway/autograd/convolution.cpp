@@ -81,15 +81,21 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
                            operand(out, stream));
     }
   }
-  const Tensor recorded =
-      record("conv2d", out, {&x, &weight}, Reads{&in, &filter}, [how, in, filter](Backward& walk) {
+  // A frozen weight needs no images, and images that are data no weight.
+  const bool reads_in = requires_grad(weight);
+  const bool reads_filter = requires_grad(x);
+  const Tensor recorded = record(
+      "conv2d", out, {&x, &weight},
+      Reads{reads_in ? &in : nullptr, reads_filter ? &filter : nullptr},
+      [how, in_shape = in.shape(), filter_shape = filter.shape(), in = reads_in ? in : Tensor(),
+       filter = reads_filter ? filter : Tensor()](Backward& walk) {
         const Tensor g = dense(walk.gradient());
-        const StreamView on = current_stream(in.device());
-        const bool nothing = g.numel() == 0 || filter.numel() == 0;
+        const StreamView on = current_stream(g.device());
+        const bool nothing = g.numel() == 0 || numel(filter_shape) == 0;
         if (walk.needs(0)) {
-          const Tensor result = Tensor::empty(in.shape(), in.dtype(), in.device());
+          const Tensor result = Tensor::empty(in_shape, g.dtype(), g.device());
           if (nothing) {
-            result.copy_from(zeros({}, in.dtype(), in.device()));
+            result.copy_from(zeros({}, g.dtype(), g.device()));
           } else {
             kernels::convolution_input_gradient(on, how, operand(g, on), operand(filter, on),
                                                 operand(result, on));
@@ -97,9 +103,9 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
           walk.give(0, result);
         }
         if (walk.needs(1)) {
-          const Tensor result = Tensor::empty(filter.shape(), in.dtype(), in.device());
+          const Tensor result = Tensor::empty(filter_shape, g.dtype(), g.device());
           if (nothing) {
-            result.copy_from(zeros({}, in.dtype(), in.device()));
+            result.copy_from(zeros({}, g.dtype(), g.device()));
           } else {
             kernels::convolution_weight_gradient(on, how, operand(in, on), operand(g, on),
                                                  operand(result, on));

@@ -17,8 +17,7 @@ namespace causeway::autograd {
 namespace {
 
 struct Randomness {
-  std::uint64_t seed = 0;
-  std::uint64_t calls = 0;
+  DropoutPlace place;
   std::map<std::pair<DeviceKind, int>, Tensor> steps;  // one i64 a device
 };
 
@@ -56,7 +55,8 @@ Tensor dropout(const Tensor& x, double probability, bool training) {
                      to_string(x.dtype()), probability));
   }
   if (!training || probability == 0) return x;
-  const kernels::RandomKey key{randomness().seed, randomness().calls++};
+  DropoutPlace& place = randomness().place;
+  const kernels::RandomKey key{place.seed, place.calls++};
   return record("dropout", apply(x, probability, key), {&x}, Reads{},
                 [probability, key](Backward& walk) {
                   walk.give(0, apply(walk.gradient(), probability, key));
@@ -65,8 +65,7 @@ Tensor dropout(const Tensor& x, double probability, bool training) {
 
 void manual_seed(std::uint64_t seed) {
   Randomness& state = randomness();
-  state.seed = seed;
-  state.calls = 0;
+  state.place = {seed, 0};
   for (auto& [device, step] : state.steps) step.copy_from(zeros({}, DType::i64, step.device()));
 }
 
@@ -77,17 +76,17 @@ void begin_step(Device device) {
   kernels::Operand immediate{const_cast<std::int64_t*>(&one), DType::i64, {1}, {0}, true};
   kernels::binary(stream, kernels::BinaryOp::add, operand(step, stream), immediate,
                   operand(step, stream));
-  randomness().calls = 0;
+  randomness().place.calls = 0;
 }
 
 std::int64_t current_step(Device device) { return step_of(device).item_integer(); }
 
 void set_step(Device device, std::int64_t step) {
   step_of(device).copy_from(full({1}, step, DType::i64, device));
-  randomness().calls = 0;
+  randomness().place.calls = 0;
 }
 
-std::uint64_t dropout_calls() { return randomness().calls; }
-void set_dropout_calls(std::uint64_t calls) { randomness().calls = calls; }
+DropoutPlace dropout_place() { return randomness().place; }
+void set_dropout_place(const DropoutPlace& place) { randomness().place = place; }
 
 }  // namespace causeway::autograd

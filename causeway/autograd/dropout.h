@@ -10,7 +10,8 @@ namespace causeway::autograd {
 // `training`.
 Tensor dropout(const Tensor& x, double probability, bool training = true);
 
-// Restarts the randomness of this process at the first step of a seed; at first the seed is 0.
+// Restarts the randomness of this process at the first step of a seed; at first the seed is 0. Like
+// begin_step, not between a forward pass and its backward.
 void manual_seed(std::uint64_t seed);
 
 // The next step: one is added to the number on `device`, and calls count from 0 again.
@@ -18,8 +19,13 @@ void begin_step(Device device);
 std::int64_t current_step(Device device);
 void set_step(Device device, std::int64_t step);
 
-// Which call comes next within the step; checkpointed blocks go back to where they were.
-std::uint64_t dropout_calls();
-void set_dropout_calls(std::uint64_t calls);
+// Of which seed, and which call within the step comes next; checkpointed blocks go back to where
+// they were.
+struct DropoutPlace {
+  std::uint64_t seed = 0;
+  std::uint64_t calls = 0;
+};
+DropoutPlace dropout_place();
+void set_dropout_place(const DropoutPlace& place);
 
 }  // namespace causeway::autograd

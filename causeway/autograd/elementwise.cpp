@@ -50,6 +50,31 @@ Tensor power_slope(const Tensor& a, const Tensor& b) {
   return causeway::where(compare(CompareOp::equal, b, Scalar(0.0)), zero, slope);
 }
 
+// What a rule reads of the operands and the result.
+struct Needs {
+  bool a = false;
+  bool b = false;
+  bool out = false;
+};
+
+// For the gradient of the first operand, of the second, or both: see sides_of.
+Needs needs_of(BinaryOp op, bool first, bool second) {
+  switch (op) {
+    case BinaryOp::add:
+    case BinaryOp::subtract: return {};
+    case BinaryOp::multiply: return {second, first, false};
+    case BinaryOp::divide: return {false, first || second, second};
+    case BinaryOp::power: return {first || second, first, second};
+    case BinaryOp::remainder: return {second, second, false};
+    case BinaryOp::minimum:
+    case BinaryOp::maximum: return {first || second, first || second, false};
+  }
+  return {};
+}
+
+// The tensor, or none of its memory.
+Tensor kept(bool needed, const Tensor& x) { return needed ? detach(x) : Tensor(); }
+
 // How the result moves with the first and with the second operand, times the gradient.
 struct Sides {
   std::function<Tensor(const Tensor& gradient)> first;
@@ -87,32 +112,39 @@ Sides sides_of(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out)
 
 Tensor unary(UnaryOp op, const Tensor& x) {
   const Tensor out = causeway::unary(op, x);
+  const char* name = kernels::to_string(op).data();
+  switch (op) {  // whose rules keep no memory
+    case UnaryOp::negate:
+      return record(name, detach(out), {&x}, Reads{},
+                    [](Backward& walk) { walk.give(0, negative(walk.gradient())); });
+    case UnaryOp::sign:
+    case UnaryOp::floor:
+    case UnaryOp::ceil:
+    case UnaryOp::round:
+    case UnaryOp::trunc:
+      return record(name, detach(out), {&x}, Reads{}, [](Backward& walk) {
+        const Tensor g = walk.gradient();
+        walk.give(0, zeros(g.shape(), g.dtype(), g.device()));
+      });
+    default: break;
+  }
   const Tensor saved = detach(kernels::derives_from_result(op) ? out : x);
-  return record(
-      kernels::to_string(op).data(), detach(out), {&x}, Reads{&saved},
-      [op, saved](Backward& walk) { walk.give(0, unary_gradient(op, saved, walk.gradient())); });
+  return record(name, detach(out), {&x}, Reads{&saved}, [op, saved](Backward& walk) {
+    walk.give(0, unary_gradient(op, saved, walk.gradient()));
+  });
 }
 
 Tensor binary(BinaryOp op, const Tensor& a, const Tensor& b) {
   const Tensor out = causeway::binary(op, a, b);
-  const char* name = kernels::to_string(op).data();
-  if (op == BinaryOp::add || op == BinaryOp::subtract) {  // whose rule keeps no memory
-    return record(name, out, {&a, &b}, Reads{},
-                  [op, to_a = a.shape(), to_b = b.shape()](Backward& walk) {
-                    const Tensor g = walk.gradient();
-                    if (walk.needs(0)) walk.give(0, sum_to(g, to_a));
-                    if (!walk.needs(1)) return;
-                    const Tensor second = sum_to(g, to_b);
-                    walk.give(1, op == BinaryOp::add ? second : negative(second));
-                  });
-  }
-  const bool reads_result = op == BinaryOp::divide || op == BinaryOp::power;
-  return record(name, out, {&a, &b}, Reads{&a, &b, reads_result ? &out : nullptr},
-                [op, a = detach(a), b = detach(b), out](Backward& walk) {
+  const Needs needs = needs_of(op, requires_grad(a), requires_grad(b));
+  return record(kernels::to_string(op).data(), out, {&a, &b},
+                Reads{needs.a ? &a : nullptr, needs.b ? &b : nullptr, needs.out ? &out : nullptr},
+                [op, to_a = a.shape(), to_b = b.shape(), a = kept(needs.a, a), b = kept(needs.b, b),
+                 out = kept(needs.out, out)](Backward& walk) {
                   const Sides sides = sides_of(op, a, b, out);
                   const Tensor g = walk.gradient();
-                  if (walk.needs(0)) walk.give(0, sum_to(sides.first(g), a.shape()));
-                  if (walk.needs(1)) walk.give(1, sum_to(sides.second(g), b.shape()));
+                  if (walk.needs(0)) walk.give(0, sum_to(sides.first(g), to_a));
+                  if (walk.needs(1)) walk.give(1, sum_to(sides.second(g), to_b));
                 });
 }
 
@@ -139,25 +171,26 @@ Tensor binary(BinaryOp op, Scalar a, const Tensor& b) {
                          op == BinaryOp::minimum || op == BinaryOp::maximum;
   if (symmetric) return autograd::binary(op, b, a);
   const Tensor out = causeway::binary(op, a, b);
-  const bool reads = op != BinaryOp::subtract;
-  return record(kernels::to_string(op).data(), out, {&b},
-                Reads{reads ? &b : nullptr, reads ? &out : nullptr},
-                [op, a, b = detach(b), out](Backward& walk) {
-                  const Tensor number = full({}, a.real, b.dtype(), b.device());
-                  walk.give(0, sides_of(op, number, b, out).second(walk.gradient()));
-                });
+  const Needs needs = needs_of(op, false, true);
+  return record(
+      kernels::to_string(op).data(), out, {&b},
+      Reads{needs.b ? &b : nullptr, needs.out ? &out : nullptr},
+      [op, a, dtype = b.dtype(), b = kept(needs.b, b), out = kept(needs.out, out)](Backward& walk) {
+        const Tensor g = walk.gradient();
+        const Tensor number = full({}, a.real, dtype, g.device());
+        walk.give(0, sides_of(op, number, b, out).second(g));
+      });
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-  return record("where", causeway::where(condition, a, b), {&a, &b}, Reads{&condition},
-                [condition, to_a = a.shape(), to_b = b.shape()](Backward& walk) {
-                  const Tensor g = walk.gradient();
-                  const Tensor zero = zeros({}, g.dtype(), g.device());
-                  if (walk.needs(0))
-                    walk.give(0, sum_to(causeway::where(condition, g, zero), to_a));
-                  if (walk.needs(1))
-                    walk.give(1, sum_to(causeway::where(condition, zero, g), to_b));
-                });
+  return record(
+      "where", causeway::where(condition, a, b), {&a, &b}, Reads{&condition},
+      [condition = detach(condition), to_a = a.shape(), to_b = b.shape()](Backward& walk) {
+        const Tensor g = walk.gradient();
+        const Tensor zero = zeros({}, g.dtype(), g.device());
+        if (walk.needs(0)) walk.give(0, sum_to(causeway::where(condition, g, zero), to_a));
+        if (walk.needs(1)) walk.give(1, sum_to(causeway::where(condition, zero, g), to_b));
+      });
 }
 
 Tensor clamp(const Tensor& x, Scalar low, Scalar high) {

@@ -90,9 +90,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   // The share of one row in a mean may be too small for f16, which a scaled loss makes up for only
   // if they meet before the gradient is rounded.
   const bool later = weight.has_value() && logits.dtype() == DType::f16;
-  if (gradient.has_value() && gradient->storage() == logits.storage()) {
-    ++logits.storage()->n_writes;
-  }
+  const bool overwritten = gradient.has_value() && gradient->storage() == logits.storage();
+  if (overwritten) ++logits.storage()->n_writes;
   if (how.n_rows > 0) {
     kernels::cross_entropy(
         stream, how, operand(rows, stream), operand(goal, stream),
@@ -103,13 +102,14 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   if (options.reduction != Reduction::none) out = causeway::sum(losses);
   if (weight.has_value()) out = out * *weight;
   if (!later) weight.reset();
-  return record(
-      "cross_entropy", out, {&logits}, Reads{}, [gradient, options, weight](Backward& walk) {
-        if (walk.begins() && !weight.has_value()) return walk.give(0, *gradient);
-        const Tensor g = weight.has_value() ? walk.gradient() * *weight : walk.gradient();
-        // In the wider type: a rounded factor would tilt the whole gradient.
-        walk.give(0, *gradient * (options.reduction == Reduction::none ? g.unsqueeze(-1) : g));
-      });
+  return record("cross_entropy", out, {&logits}, Reads{overwritten ? &*gradient : nullptr},
+                [gradient, options, weight](Backward& walk) {
+                  if (walk.begins() && !weight.has_value()) return walk.give(0, *gradient);
+                  const Tensor g = weight.has_value() ? walk.gradient() * *weight : walk.gradient();
+                  // In the wider type: a rounded factor would tilt the whole gradient.
+                  walk.give(
+                      0, *gradient * (options.reduction == Reduction::none ? g.unsqueeze(-1) : g));
+                });
 }
 
 Tensor elementwise_loss(LossOp op, double parameter, const Tensor& prediction, const Tensor& target,

@@ -157,11 +157,15 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (b.n_dims() == 1 && a.n_dims() >= 1) {
     return autograd::squeeze(autograd::matmul(a, autograd::unsqueeze(b, 1)), -1);
   }
-  return record("matmul", causeway::matmul(a, b), {&a, &b}, Reads{&a, &b},
-                [a = detach(a), b = detach(b)](Backward& walk) {
+  const bool reads_a = requires_grad(b);
+  const bool reads_b = requires_grad(a);
+  return record("matmul", causeway::matmul(a, b), {&a, &b},
+                Reads{reads_a ? &a : nullptr, reads_b ? &b : nullptr},
+                [to_a = a.shape(), to_b = b.shape(), a = reads_a ? detach(a) : Tensor(),
+                 b = reads_b ? detach(b) : Tensor()](Backward& walk) {
                   const Tensor g = walk.gradient();
-                  if (walk.needs(0)) walk.give(0, matrix_gradient_a(g, b, a.shape()));
-                  if (walk.needs(1)) walk.give(1, matrix_gradient_b(a, g, b.shape()));
+                  if (walk.needs(0)) walk.give(0, matrix_gradient_a(g, b, to_a));
+                  if (walk.needs(1)) walk.give(1, matrix_gradient_b(a, g, to_b));
                 });
 }
 
@@ -179,14 +183,18 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
       product(added != nullptr ? Epilogue::bias : Epilogue::none, rows, weight.transpose(), extras)
           .reshape(with_last(x.shape(), weight.size(0)));
   const bool has_bias = added != nullptr;
-  const auto rule = [rows, weight = detach(weight), shape = x.shape(), has_bias](Backward& walk) {
+  // A frozen weight needs no rows, and data no weight.
+  const Reads reads{requires_grad(weight) ? &rows : nullptr, requires_grad(x) ? &weight : nullptr};
+  const auto kept = [](const Tensor* t) { return t != nullptr ? detach(*t) : Tensor(); };
+  const auto rule = [rows = kept(reads[0]), weight = kept(reads[1]), shape = x.shape(),
+                     has_bias](Backward& walk) {
     const Tensor g = rows_of(walk.gradient().contiguous());
     ParameterGradients parameters(walk, 1, has_bias, g, rows);
     if (walk.needs(0)) give_product(walk, g, weight, shape);
     parameters.give();
   };
-  if (!has_bias) return record("linear", out, {&x, &weight}, Reads{&rows, &weight}, rule);
-  return record("linear", out, {&x, &weight, added}, Reads{&rows, &weight}, rule);
+  if (!has_bias) return record("linear", out, {&x, &weight}, reads, rule);
+  return record("linear", out, {&x, &weight, added}, reads, rule);
 }
 
 Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,

@@ -38,8 +38,8 @@ namespace internal {
 void require_gradient(const char* name, const Tensor& gradient, const Record& record);
 // Whether this thread is in the scope of a DetectAnomaly.
 bool watching();
-// Collects the tracked tensors that are no leaves and that operations use which are not noted, each
-// once.
+// Collects the tracked tensors that were there before it and that operations of this thread use,
+// each once.
 class Witness {
  public:
   Witness();
@@ -48,14 +48,18 @@ class Witness {
   Witness& operator=(const Witness&) = delete;
 
   void look_at(const Tensor& x);
-  std::vector<Tensor> seen;
+  std::vector<Tensor> leaves;
+  std::vector<Tensor> results;  // of noted operations
 
  private:
   Witness* before_;
+  std::uint64_t first_node_;  // that was not there before
 };
-// backward() that takes `ends` for where the tape begins: the gradients they would hold.
-std::vector<std::optional<Tensor>> backward_until(const Tensor& root, const Tensor& gradient,
-                                                  bool retain, std::span<const Tensor> ends);
+// Walks back from all `roots` at once, with a gradient each, taking `ends` for where the tape
+// begins: the gradients they would hold.
+std::vector<std::optional<Tensor>> backward_until(std::span<const Tensor> roots,
+                                                  const std::vector<Tensor>& gradients,
+                                                  std::span<const Tensor> ends);
 // Throws in the scope of a DetectAnomaly where `values` are not all finite.
 void check_finite(std::string_view what, const Tensor& values, const std::string& from);
 }  // namespace internal

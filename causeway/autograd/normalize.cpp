@@ -221,6 +221,10 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& weight,
                         maybe(shift, stream), maybe(running_mean, stream),
                         maybe(running_variance, stream), operand(out, stream),
                         operand(mean, stream), operand(rstd, stream));
+    if (training && state.has_value()) {
+      ++state->running_mean.storage()->n_writes;
+      ++state->running_variance.storage()->n_writes;
+    }
   }
   std::vector<const Tensor*> inputs{&x};
   if (weight.has_value()) inputs.push_back(&*weight);

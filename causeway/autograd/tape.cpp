@@ -42,10 +42,12 @@ Record& tracked(const char* operation, const Tensor& x) {
 
 Node::Node() : number(next_node++) { ++n_live_nodes; }
 
-// Releases what made the inputs in a loop: a long chain must not end in deep recursion.
+// Releases what made the inputs in a loop: a long chain must not end in deep recursion. A rule may
+// hold inputs, too, and goes while they are held here.
 Node::~Node() {
   --n_live_nodes;
   std::vector<std::shared_ptr<Record>> pending = std::move(inputs);
+  rule = nullptr;
   while (!pending.empty()) {
     const std::shared_ptr<Record> record = std::move(pending.back());
     pending.pop_back();
@@ -53,6 +55,7 @@ Node::~Node() {
     if (record->node == nullptr) continue;
     for (auto& input : record->node->inputs) pending.push_back(std::move(input));
     record->node->inputs.clear();
+    record->node->rule = nullptr;
   }
 }
 
@@ -141,23 +144,22 @@ void require_gradient(const char* name, const Tensor& gradient, const Record& re
                    to_string(record.device)));
 }
 
-Witness::Witness() : before_(std::exchange(witness, this)) {}
+Witness::Witness() : before_(std::exchange(witness, this)), first_node_(next_node) {}
 Witness::~Witness() { witness = before_; }
 
 void Witness::look_at(const Tensor& x) {
-  if (!requires_grad(x) || is_leaf(x)) return;
-  const bool known = std::any_of(seen.begin(), seen.end(),
+  if (!requires_grad(x) || (!is_leaf(x) && x.record()->node->number >= first_node_)) return;
+  std::vector<Tensor>& list = is_leaf(x) ? leaves : results;
+  const bool known = std::any_of(list.begin(), list.end(),
                                  [&](const Tensor& other) { return other.record() == x.record(); });
-  if (!known) seen.push_back(x);
+  if (!known) list.push_back(x);
 }
 
 bool wanted(std::span<const Tensor* const> inputs) {
-  if (!recording_on) {
-    if (witness != nullptr) {
-      for (const Tensor* input : inputs) witness->look_at(*input);
-    }
-    return false;
+  if (witness != nullptr) {
+    for (const Tensor* input : inputs) witness->look_at(*input);
   }
+  if (!recording_on) return false;
   return std::any_of(inputs.begin(), inputs.end(),
                      [](const Tensor* input) { return requires_grad(*input); });
 }

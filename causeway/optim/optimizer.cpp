@@ -80,7 +80,7 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
     for (const Entry& entry : other.entries) known.insert(entry.parameter.record().get());
   }
   for (const Tensor& parameter : parameters) {
-    const bool first = groups_.empty() && group.entries.empty();
+    const bool first = !has_parameters();
     require_parameter(parameter, control_, first);
     if (options.algorithm == Algorithm::muon && parameter.n_dims() != 2) {
       fail(ErrorKind::shape_mismatch, "optimizer",
@@ -160,11 +160,11 @@ void Optimizer::set_max_norm(double norm) {
 void Optimizer::set_learning_rate(double rate) {
   require_rate(rate);
   options_.learning_rate = rate;
-  if (!groups_.empty()) set_control(Control::learning_rate, rate);
+  if (has_parameters()) set_control(Control::learning_rate, rate);
 }
 
 std::int64_t Optimizer::steps() const {
-  return groups_.empty() ? 0 : static_cast<std::int64_t>(control(Control::step).item());
+  return !has_parameters() ? 0 : static_cast<std::int64_t>(control(Control::step).item());
 }
 
 void Optimizer::zero_grad() {
@@ -341,6 +341,7 @@ void Optimizer::step() {
     forget_norm();
   }
   kernels::begin_optimizer_step(stream, operand(control_, stream), options_.growth_interval);
+  ++control_.storage()->n_writes;
   count_missed();
   std::int64_t first = 0;  // of the group's parameters, among all
   for (const Group& group : groups_) {

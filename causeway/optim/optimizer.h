@@ -105,6 +105,7 @@ class Optimizer {
   Tensor control(kernels::Control which) const;
   void set_control(kernels::Control which, double value) const;
   bool watches_norm() const { return options_.max_norm > 0 || scales_; }
+  bool has_parameters() const { return control_.numel() > 0; }
   bool has_gradients() const;
   void measure_gradients(StreamView stream);
   void follow_writes();

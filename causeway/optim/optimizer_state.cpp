@@ -24,7 +24,7 @@ std::vector<const char*> Optimizer::state_names(Algorithm algorithm) {
 
 std::map<std::string, Tensor> Optimizer::state() const {
   std::map<std::string, Tensor> state;
-  if (groups_.empty()) return state;
+  if (!has_parameters()) return state;
   state["control"] = control_;
   state["missed"] = missed_;
   if (has_averages()) state["averaged"] = full({}, averaged_, DType::boolean);
@@ -62,7 +62,7 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
   }
   for (const auto& [name, tensor] : own) tensor.copy_from(given.at(name));
   if (has_averages()) averaged_ = given.at("averaged").item() != 0;
-  if (groups_.empty()) return;
+  if (!has_parameters()) return;
   measured_ = true;
   if (!scales_) set_control(Control::loss_scale, 1);
   const double rate = control(Control::learning_rate).item();

@@ -155,12 +155,13 @@ class Function:
         single = isinstance(results, Tensor)
         tensors = [arg for arg in args if isinstance(arg, Tensor)]
         places = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
+        n_args = len(args)  # the rule must not keep the arguments themselves
 
         def rule(gradients: list[Tensor]) -> list[Tensor | None]:
             given = cls.backward(context, *gradients)
             given = (given,) if not isinstance(given, (tuple, list)) else given
             # PyTorch's habit of an entry for every argument is taken too.
-            if len(given) == len(args) != len(tensors):
+            if len(given) == n_args != len(places):
                 given = [given[i] for i in places]
             return list(given)
 

@@ -56,20 +56,18 @@ class StepGraph:
     """
 
     def __init__(self, function: Callable[..., Any], device: str = "cuda") -> None:
-        # Not an attribute: the compiled part holds `body`, and must not hold this object with it.
-        shape = {"single": False}
+        self._function = function
+        self._single = False
+        self._graph = _StepGraph(device)
 
-        def body(inputs: list[Tensor]) -> list[Tensor]:
-            results = function(*inputs)
-            shape["single"] = isinstance(results, Tensor)
-            return [results] if shape["single"] else list(results)
-
-        self._shape = shape
-        self._graph = _StepGraph(device, body)
+    def _run(self, inputs: list[Tensor]) -> list[Tensor]:
+        results = self._function(*inputs)
+        self._single = isinstance(results, Tensor)
+        return [results] if self._single else list(results)
 
     def __call__(self, *inputs: Tensor) -> Any:
-        results = self._graph(list(inputs))
-        return results[0] if self._shape["single"] else tuple(results)
+        results = self._graph(self._run, list(inputs))
+        return results[0] if self._single else tuple(results)
 
     @property
     def n_graphs(self) -> int:

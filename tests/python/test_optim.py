@@ -257,6 +257,18 @@ def test_a_parameter_counts_the_steps_it_takes_part_in(name, dtype, device):
         assert got.to("f64").numpy().tolist() == want.to("f64").numpy().tolist()
 
 
+def test_groups_may_be_empty(device):
+    p = cw.ones((2,), device=device).requires_grad_()
+    optimizer = cw.optim.SGD([{"params": []}, {"params": [p]}, {"params": []}], lr=0.5)
+    p.grad = cw.ones((2,), device=device)
+    optimizer.step()
+    assert p.tolist() == [0.5, 0.5] and optimizer.steps == 1
+    nothing = cw.optim.AdamW([{"params": []}], lr=0.5)
+    nothing.lr = 0.25
+    nothing.step()
+    assert nothing.lr == 0.25 and nothing.steps == 0 and nothing.state_dict() == {}
+
+
 def test_a_group_added_later_is_stepped_as_the_others(device):
     a, b = (cw.ones((2,), device=device).requires_grad_() for _ in range(2))
     optimizer = cw.optim.SGD([a], lr=0.5, momentum=0.9)

@@ -230,6 +230,10 @@ def test_copies_of_leaves_are_leaves(device):
         assert not copy.deepcopy(leaf.detach()).requires_grad
     assert pickle.loads(pickle.dumps(cw.zeros((0, 3), "i64", device))).shape == (0, 3)
     bits = pickle.dumps(cw.array([1.5, 2.5], device=device))
+    for wrong, kind in ((b"cuda:9", cw.DeviceError), (b"marble", cw.InvalidArgument)):
+        host = pickle.dumps(cw.ones(3), protocol=2)
+        with pytest.raises(kind):
+            pickle.loads(host.replace(b"X\x03\0\0\0cpu", b"X\x06\0\0\0" + wrong))
     with pytest.raises(Exception, match="damaged"):
         pickle.loads(bits.replace(b"f32", b"f64"))
 

@@ -1,0 +1,401 @@
+"""What the tape keeps, notices and lets go of: writes between a forward pass and its backward, memory,
+checkpoints of every kind."""
+
+import copy
+import gc
+import weakref
+
+import causeway as cw
+import numpy as np
+import pytest
+from causeway import nn
+
+F = nn.functional
+
+
+def array(values, device, dtype="f64"):
+    return cw.array(np.asarray(values, dtype="f8"), dtype=dtype, device=device)
+
+
+def leaf(values, device="cpu", dtype="f64"):
+    return array(values, device, dtype).requires_grad_()
+
+
+def live():
+    gc.collect()
+    return cw._core._live_nodes()
+
+
+# Writes.
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lambda x: x * x, lambda x: x.exp(), lambda x: F.softmax(x), lambda x: x @ x, lambda x: x / 2 / x,
+     lambda x: 3.0 / x, lambda x: 2.0**x, lambda x: x**3, lambda x: F.gelu(x), lambda x: x.max(),
+     lambda x: x.std(), lambda x: F.layer_norm(x), lambda x: F.linear(x, x), lambda x: x % (x * 2),
+     lambda x: F.mse_loss(x, x + 1), lambda x: x.clip(0.0, 1.0), lambda x: cw.maximum(x, x * 2),
+     lambda x: cw.checkpoint(lambda y: y + 1, x),
+     lambda x: F.scaled_dot_product_attention(*[x.reshape(1, 1, 4, 4)] * 3)],
+)  # fmt: skip
+def test_what_backward_reads_may_not_change(device, operation):
+    x = leaf(np.linspace(0.5, 2, 16).reshape(4, 4), device)
+    inner = x * 1.0
+    y = operation(inner)
+    for written in (inner, y):  # one of them is read
+        with cw.no_grad():
+            written += 1.0
+    with pytest.raises(cw.InvalidArgument, match="written to since; write to a clone"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lambda x: x + x, lambda x: x * 2.0 - 1.0, lambda x: x.mean(), lambda x: x[1:], lambda x: x.T,
+     lambda x: 1.0 - x, lambda x: x / 4.0, lambda x: F.dropout(x, 0.5), lambda x: x.cumsum(0),
+     lambda x: -x, lambda x: x.floor() + x, lambda x: x * cw.full((4, 4), 2.0, "f64", x.device),
+     lambda x: x @ cw.eye(4, dtype="f64", device=x.device),
+     lambda x: F.linear(x, cw.eye(4, dtype="f64", device=x.device)),
+     lambda x: x / cw.full((4, 4), 2.0, "f64", x.device)],
+)  # fmt: skip
+def test_what_backward_does_not_read_may_change(device, operation):
+    x = leaf(np.linspace(0.5, 2, 16).reshape(4, 4), device)
+    grads = []
+    for writes in (False, True):
+        cw.manual_seed(1)
+        x.grad = None
+        inner = x * 1.0
+        y = operation(inner)
+        if writes:
+            with cw.no_grad():
+                inner += 1.0
+                y += 1.0
+        y.sum().backward()
+        grads.append(x.grad.numpy())
+    assert np.array_equal(*grads)
+
+
+def test_steps_between_forward_and_backward_are_noticed(device):
+    w = leaf([[1.0, 2.0]], device)
+    optimizer = cw.optim.SGD([w], lr=0.1)
+    loss = (w * w).sum()
+    loss.backward(retain_graph=True)
+    optimizer.step()
+    with pytest.raises(cw.InvalidArgument, match="multiply needs its operands"):
+        loss.backward()
+
+
+def test_a_layer_of_data_may_be_stepped_before_another_loss(device):
+    layer = nn.Linear(2, 1, device=device)
+    optimizer = cw.optim.SGD(layer.parameters(), lr=0.1)
+    x = cw.ones((3, 2), device=device)
+    first, second = layer(x).sum(), layer(x * 2.0).sum()
+    first.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    second.backward()
+    assert layer.weight.grad.tolist() == [[6.0, 6.0]]
+
+
+def test_masks_and_contexts_are_read(device):
+    q = leaf(np.random.default_rng(1).normal(size=(2, 1, 4, 8)), device, "f32")
+    context = cw.array([2, 3], device=device)
+    y = F.scaled_dot_product_attention(q, q, q, context=context)
+    z = cw.where(condition := q > 0.0, q, q * 2.0)
+    context[0] = 1
+    condition[...] = True
+    for result in (y, z):
+        with pytest.raises(cw.InvalidArgument, match="written to since"):
+            result.sum().backward()
+
+
+def test_overwritten_logits_are_noticed(device):
+    x, classes = leaf([[0.1, 0.2, 0.3]], device), cw.array([1], device=device)
+    loss = F.cross_entropy(x.tanh(), classes, overwrite_logits=True)
+    with pytest.raises(cw.InvalidArgument, match="tanh needs"):
+        loss.backward()
+    logits = x * 1.0
+    loss = F.cross_entropy(logits, classes, overwrite_logits=True)
+    with cw.no_grad():
+        logits[...] = 7.0
+    with pytest.raises(cw.InvalidArgument, match="cross_entropy needs"):
+        loss.backward()
+    logits = x * 1.0
+    losses = [F.cross_entropy(logits, classes, overwrite_logits=True) for _ in range(2)]
+    with pytest.raises(cw.InvalidArgument, match="cross_entropy needs"):
+        (losses[0] + losses[1]).backward()
+
+
+def test_gradients_that_grow_statistics_and_scales_are_writes(device):
+    x, w = leaf([1.0, 1.0], device), leaf([1.0, 1.0], device)
+    (x * 2.0).sum().backward()
+    y = (w * x.grad).sum()
+    (x * 5.0).sum().backward()
+    with pytest.raises(cw.InvalidArgument, match="written to since"):
+        y.backward()
+    norm = nn.BatchNorm2d(2, dtype="f64", device=device)
+    y = (w * norm.running_mean).sum()
+    norm(array(np.ones((3, 2, 1, 1)), device))
+    with pytest.raises(cw.InvalidArgument, match="written to since"):
+        y.backward()
+    optimizer = cw.optim.SGD([w], lr=0.1, loss_scale=8.0, growth_interval=1)
+    loss = (w * w).sum().to("f32") * optimizer.loss_scale
+    w.grad = array([1.0, 1.0], device)
+    optimizer.step()
+    with pytest.raises(cw.InvalidArgument, match="written to since"):
+        loss.backward()
+
+
+def test_a_function_notices_what_changed(device):
+    class Square(cw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_tensors
+            return gradient * x * 2
+
+    x = leaf([3.0], device)
+    y = Square.apply(x)
+    with cw.no_grad():
+        x += 1.0
+    with pytest.raises(cw.InvalidArgument, match="Square needs"):
+        y.backward()
+
+
+def test_a_hook_in_the_middle_may_change_a_plain_one(device):
+    x = leaf([[1.0, 2.0]], device)
+    grads = []
+    for changes in (False, True):
+        x.grad = None
+        loss = F.cross_entropy(x, cw.array([0], device=device))
+        last = loss.reshape(())
+
+        def double(gradient):
+            gradient *= 2.0
+
+        if changes:
+            loss.register_hook(double)
+        last.backward()
+        grads.append(x.grad.numpy())
+    assert np.array_equal(grads[0] * 2, grads[1])
+
+
+# Memory.
+
+
+def kept_by(operation, *inputs):
+    """How many inputs' worth of memory a result holds."""
+    result = operation(*inputs)
+    gc.collect()
+    before = cw.memory_stats("cpu")["current"]
+    result = operation(*inputs)
+    held = cw.memory_stats("cpu")["current"] - before
+    del result
+    return held / inputs[0].nbytes
+
+
+@pytest.mark.parametrize(
+    ("operation", "most"),
+    [
+        (lambda x, w: (x + x) - 1.0, 1),
+        (lambda x, w: (1.0 - x) * 2.0 / 3.0, 1),
+        (lambda x, w: (-(-(x * 1.0))).sum(), 0),
+        (lambda x, w: (x * w.detach()).sum(), 0),
+        (lambda x, w: (x @ w.detach()).sum(), 0),
+        (lambda x, w: F.linear(x, w.detach()).sum(), 0),
+        (lambda x, w: ((x * 1.0) * w).sum(), 1),
+        (lambda x, w: cw.maximum(x, w).sum(), 0),
+        (lambda x, w: x.mean(axis=0).std(), 0.1),
+    ],
+)
+def test_rules_keep_what_they_read(operation, most):
+    x, w = (leaf(np.ones((500, 500))) for _ in range(2))
+    assert kept_by(operation, x, w) < most + 0.02
+
+
+def test_functions_keep_what_they_save():
+    class Double(cw.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2.0
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2.0
+
+    x = leaf(np.ones((500, 500)))
+    assert kept_by(lambda x: Double.apply(x * 1.0).sum(), x) < 0.02
+
+
+def test_memory_that_is_handed_on_keeps_no_tape(device):
+    x = leaf([1.0, 2.0], device)
+    before = live()
+    kept = [(x * x).numpy(), np.asarray(x * x), (x * x).tolist(), (x * x).__dlpack__()]
+    assert live() == before and len(kept) == 4
+
+
+def test_long_chains_of_all_kinds_are_released():
+    before = live()
+    for grow in (
+        lambda y: cw.checkpoint(lambda t: t * 1.0, y),
+        lambda y: cw.where(y, y, y),
+        lambda y: copy.copy(y),
+    ):
+        y = leaf([1.0])
+        for _ in range(30000):
+            y = grow(y)
+        del y
+    assert live() == before
+
+
+def test_a_step_graph_goes_with_its_owner():
+    class Trainer:
+        def __init__(self):
+            self.net = nn.Linear(4, 4)
+            self.step = cw.StepGraph(self.run, device="cpu")
+
+        def run(self, x):
+            loss = self.net(x).sum()
+            loss.backward()
+            return loss.detach()
+
+    trainer = Trainer()
+    for _ in range(3):
+        trainer.step(cw.ones((2, 4)))
+    gone = weakref.ref(trainer)
+    del trainer
+    gc.collect()
+    assert gone() is None
+
+
+# Checkpoints.
+
+
+def compare(block, *values, device="cpu", seed=False):
+    """Gradients of a block of leaves, as it is and checkpointed."""
+    found = []
+    for run in (lambda block, *t: block(*t), cw.checkpoint):
+        leaves = [leaf(v, device) for v in values]
+        cw.manual_seed(4)
+        results = run(block, *[x * 1.0 for x in leaves])
+        if seed:
+            cw.manual_seed(5)
+        results = results if isinstance(results, tuple) else (results,)
+        sum((i + 1.0) * (r * r).sum() for i, r in enumerate(results)).backward()
+        found.append([r.numpy() for r in results] + [x.grad.numpy() for x in leaves])
+    for plain, again in zip(*found):
+        assert np.allclose(again, plain, rtol=1e-14, atol=0)
+
+
+def test_checkpoint_may_use_results_from_outside(device):
+    def run(keep):
+        a, w = leaf([1.0, 2.0, 3.0], device), leaf([0.5, -1.0, 2.0], device)
+        outside = (a * w).tanh()
+        seen = []
+        outside.register_hook(lambda g: seen.append(g.numpy()))
+
+        def block(x):
+            def inner(y):
+                return y * outside
+
+            return (inner(x) if keep else cw.checkpoint(inner, x)) + outside * 3, outside
+
+        y, same = block(w) if keep else cw.checkpoint(block, w)
+        (y * same * y + outside).sum().backward()
+        return [y.numpy(), a.grad.numpy(), w.grad.numpy(), *seen]
+
+    before = live()
+    plain, again = run(True), run(False)
+    assert len(again) == len(plain) == 4  # the hook ran once
+    for want, found in zip(plain, again):
+        assert np.allclose(found, want, rtol=1e-14, atol=0)
+    assert live() == before
+
+
+def test_checkpoint_may_use_what_it_is_given_directly(device):
+    grads = []
+    for keeps in (True, False):
+        a = leaf([1.0, 2.0, 3.0], device)
+        x = a * a
+        run = (lambda block, *t: block(*t)) if keeps else cw.checkpoint
+        y = run(lambda s, t: s * x + t * a + x, x, x)
+        z = run(lambda t: t, x)
+        (y + z + x).sum().backward()
+        grads.append(a.grad.numpy())
+    assert np.array_equal(*grads)
+
+
+def test_checkpoint_may_switch_the_tape_on_itself(device):
+    grads = []
+    for run in (lambda block, *t: block(*t), cw.checkpoint):
+        a = leaf([1.0, 2.0], device)
+        x = a * a
+
+        def block(t):
+            with cw.enable_grad():
+                return (t * x).tanh() * x
+
+        run(block, a).sum().backward()
+        grads.append(a.grad.numpy())
+    assert np.allclose(*grads, rtol=1e-14)
+
+
+def test_results_of_a_checkpoint_that_nobody_uses(device):
+    x, w = leaf([0.0, 1.0], device), leaf([1.0, 1.0], device)
+    y, _ = cw.checkpoint(lambda a: (a * 2.0, a.sqrt() * w), x)
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 2] and w.grad is None
+
+
+def test_hooks_inside_a_checkpoint_see_whole_gradients(device):
+    grads = []
+    for run in (lambda block, *t: block(*t), cw.checkpoint):
+        x, w = leaf([0.3, 0.7], device), leaf([0.2, 0.4], device)
+        w.register_hook(lambda g: g.clip(-0.5, 0.5))
+        y, z = run(lambda a: (a * w, a + w), x)
+        (y * z).sum().backward()
+        grads.append(w.grad.numpy())
+    assert np.array_equal(*grads)
+
+
+def test_checkpoint_draws_the_same_again(device):
+    compare(lambda x: (F.dropout(x, 0.5), F.dropout(x * x, 0.5)), np.ones(40), device=device,
+            seed=True)
+
+
+def test_a_checkpoint_that_fails_leaves_dropout_as_it_was(device):
+    def block(x):
+        runs.append(1)
+        if len(runs) > 1:
+            raise ValueError("enough")
+        return F.dropout(x, 0.5)
+
+    runs, x = [], leaf(np.ones(50), device)
+    cw.manual_seed(1)
+    first, second = F.dropout(x, 0.5), F.dropout(x, 0.5)
+    cw.manual_seed(1)
+    y = cw.checkpoint(block, x)
+    with pytest.raises(ValueError, match="enough"):
+        y.sum().backward()
+    assert np.array_equal(y.numpy(), first.numpy())
+    assert np.array_equal(F.dropout(x, 0.5).numpy(), second.numpy())
+
+
+def test_parameters_of_a_checkpoint_may_not_change(device):
+    x, w = leaf([1.0], device), leaf([2.0], device)
+    y = cw.checkpoint(lambda a: (a * w).tanh(), x)
+    with cw.no_grad():
+        w += 1.0
+    with pytest.raises(cw.InvalidArgument, match="checkpoint needs"):
+        y.backward()
+
+
+def test_checkpoint_of_nothing_tracked_is_not_tracked(device):
+    x = array([1.0], device)
+    assert not cw.checkpoint(lambda a: a * 2.0, x).requires_grad
+    w = leaf([2.0], device)
+    assert cw.checkpoint(lambda a: a * w, x).requires_grad

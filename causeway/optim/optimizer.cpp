@@ -40,12 +40,24 @@ static_assert(static_cast<int>(Algorithm::schedule_free) ==
 
 bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
-// Gradients lie as their parameters do.
-Tensor usable_gradient(const Tensor& parameter) {
-  const Tensor gradient = *autograd::gradient_of(parameter);
+bool has_gradient(const Tensor& parameter) { return parameter.record()->gradient.has_value(); }
+
+// Where a tensor begins; its memory is kept from reuse until `stream`'s work is done.
+void* address(const Tensor& x, StreamView stream) {
+  x.storage()->buffer.used_on(stream);
+  return x.data();
+}
+
+// Of a parameter's gradient, which lies as the parameter does; what is made for that goes to
+// `made`.
+const void* gradient_address(const Tensor& parameter, StreamView stream,
+                             std::vector<Tensor>& made) {
+  const Tensor& gradient = *parameter.record()->gradient;
   const bool aligned = reinterpret_cast<std::uintptr_t>(gradient.data()) % 16 == 0;
-  return aligned && gradient.dtype() == parameter.dtype() ? gradient.contiguous()
-                                                          : gradient.to(parameter.dtype()).clone();
+  const bool same = gradient.dtype() == parameter.dtype();
+  if (aligned && same && gradient.is_contiguous()) return address(gradient, stream);
+  made.push_back(aligned && same ? gradient.contiguous() : gradient.to(parameter.dtype()).clone());
+  return address(made.back(), stream);
 }
 
 }  // namespace
@@ -175,10 +187,10 @@ void Optimizer::zero_grad() {
 
 namespace {
 
-// The tensors of a launch, and what keeps gradients alive until it is queued.
+// The tensors of a launch, and gradients made for it, until it is queued.
 struct Batch {
   std::vector<OptimizerTensor> list;
-  std::vector<Tensor> gradients;
+  std::vector<Tensor> made;
 };
 
 }  // namespace
@@ -188,14 +200,12 @@ void Optimizer::measure_gradients(StreamView stream) {
   std::map<DType, Batch> batches;
   for (const Group& group : groups_) {
     for (const Entry& entry : group.entries) {
-      if (!autograd::gradient_of(entry.parameter).has_value()) continue;
+      if (!has_gradient(entry.parameter)) continue;
       Batch& batch = batches[entry.parameter.dtype()];
-      const Tensor gradient = usable_gradient(entry.parameter);
       OptimizerTensor tensor;
-      tensor.gradient = operand(gradient, stream).data;
-      tensor.count = gradient.numel();
+      tensor.gradient = gradient_address(entry.parameter, stream, batch.made);
+      tensor.count = entry.parameter.numel();
       batch.list.push_back(tensor);
-      batch.gradients.push_back(gradient);
     }
   }
   const auto count = static_cast<std::int64_t>(batches.size());
@@ -212,23 +222,21 @@ void Optimizer::measure_gradients(StreamView stream) {
 
 void Optimizer::step_fused(const Group& group, const Tensor& missed, StreamView stream) const {
   std::map<DType, Batch> batches;
-  const auto* count = static_cast<const float*>(operand(missed, stream).data);
+  const auto* count = static_cast<const float*>(address(missed, stream));
   for (const Entry& entry : group.entries) {
     const float* own_count = count++;
-    if (!autograd::gradient_of(entry.parameter).has_value()) continue;
+    if (!has_gradient(entry.parameter)) continue;
     Batch& batch = batches[entry.parameter.dtype()];
-    const Tensor gradient = usable_gradient(entry.parameter);
     OptimizerTensor tensor;
-    tensor.parameter = operand(entry.parameter, stream).data;
-    tensor.gradient = operand(gradient, stream).data;
+    tensor.parameter = address(entry.parameter, stream);
+    tensor.gradient = gradient_address(entry.parameter, stream, batch.made);
     for (std::size_t i = 0; i < entry.states.size(); ++i) {
-      tensor.state[i] = operand(entry.states[i], stream).data;
+      tensor.state[i] = address(entry.states[i], stream);
     }
-    if (entry.master.has_value()) tensor.master = operand(*entry.master, stream).data;
+    if (entry.master.has_value()) tensor.master = address(*entry.master, stream);
     tensor.missed = own_count;
-    tensor.count = gradient.numel();
+    tensor.count = entry.parameter.numel();
     batch.list.push_back(tensor);
-    batch.gradients.push_back(gradient);
     ++entry.parameter.storage()->n_writes;
   }
   for (const auto& [dtype, batch] : batches) {
@@ -273,7 +281,7 @@ void Optimizer::step_muon(const Group& group) const {
 bool Optimizer::has_gradients() const {
   for (const Group& group : groups_) {
     for (const Entry& entry : group.entries) {
-      if (autograd::gradient_of(entry.parameter).has_value()) return true;
+      if (has_gradient(entry.parameter)) return true;
     }
   }
   return false;
@@ -300,7 +308,7 @@ void Optimizer::count_missed() {
   std::int64_t begin = 0;  // of the run of such parameters that ends at `at`
   for (const Group& group : groups_) {
     for (const Entry& entry : group.entries) {
-      if (autograd::gradient_of(entry.parameter).has_value()) {
+      if (has_gradient(entry.parameter)) {
         miss(begin, at);
         begin = at + 1;
       }

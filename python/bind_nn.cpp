@@ -59,6 +59,27 @@ void parameter(Class& bound, const char* name, const char* doc) {
       doc);
 }
 
+// Pairs, or Python's integers, of an image layer's options.
+template <class Class, class Get>
+void pair_property(Class& bound, const char* name, const Get& get) {
+  bound.def_prop_ro(name, [get](const typename Class::Type& self) { return Pair{get(self)}; });
+}
+
+// A module's own tensors: name, whether it is a parameter, the tensor, and what is the same number
+// for tensors that are one.
+nb::list own_tensors(const Module& self) {
+  nb::list list;
+  for (const auto& [name, tensor] : self.own_parameters()) {
+    const auto identity = reinterpret_cast<std::uintptr_t>(tensor.record().get());
+    list.append(nb::make_tuple(name, true, tensor, identity));
+  }
+  for (const auto& [name, tensor] : self.own_buffers()) {
+    const auto identity = reinterpret_cast<std::uintptr_t>(tensor.storage().get());
+    list.append(nb::make_tuple(name, false, tensor, identity));
+  }
+  return list;
+}
+
 void bind_module(nb::module_& module) {
   nb::class_<Module, PyModule>(module, "_Module", "A part of a network.")
       .def(nb::init<>())
@@ -133,6 +154,7 @@ void bind_module(nb::module_& module) {
       .def("register_module", &Module::add_module, "name"_a, "module"_a,
            "Makes a module a part of this one.")
       .def("_find", &Module::find, "name"_a)
+      .def("_own_tensors", own_tensors)
       .def("_remove", &Module::remove, "name"_a);
 }
 
@@ -147,6 +169,8 @@ void bind_layers(nb::module_& module) {
          Device where,
          Generator* from) { new (self) nn::Linear(in, out, bias, placement(type, where, from)); },
       "in_features"_a, "out_features"_a, "bias"_a = true, dtype, device, generator);
+  linear.def_prop_ro("in_features", [](const nn::Linear& self) { return self.weight.size(1); })
+      .def_prop_ro("out_features", [](const nn::Linear& self) { return self.weight.size(0); });
   parameter(linear, "weight", "(out, in).");
   parameter(linear, "bias", "(out,), or None.");
 
@@ -158,6 +182,9 @@ void bind_layers(nb::module_& module) {
         new (self) nn::Embedding(entries, width, placement(type, where, from));
       },
       "num_embeddings"_a, "embedding_dim"_a, dtype, device, generator);
+  embedding
+      .def_prop_ro("num_embeddings", [](const nn::Embedding& self) { return self.weight.size(0); })
+      .def_prop_ro("embedding_dim", [](const nn::Embedding& self) { return self.weight.size(1); });
   parameter(embedding, "weight", "(entries, width).");
 
   auto layer_norm = layer<nn::LayerNorm>(module, "LayerNorm", "Normalises the last axis.");
@@ -167,6 +194,7 @@ void bind_layers(nb::module_& module) {
         new (self) nn::LayerNorm(width, eps, placement(type, where, nullptr));
       },
       "width"_a, "eps"_a = 1e-5, dtype, device);
+  layer_norm.def_ro("eps", &nn::LayerNorm::epsilon);
   parameter(layer_norm, "weight", "(width,).");
   parameter(layer_norm, "bias", "(width,).");
 
@@ -178,6 +206,7 @@ void bind_layers(nb::module_& module) {
         new (self) nn::RmsNorm(width, eps, placement(type, where, nullptr));
       },
       "width"_a, "eps"_a = 1e-5, dtype, device);
+  rms_norm.def_ro("eps", &nn::RmsNorm::epsilon);
   parameter(rms_norm, "weight", "(width,).");
 
   auto batch_norm = layer<nn::BatchNorm>(module, "BatchNorm2d",
@@ -189,6 +218,7 @@ void bind_layers(nb::module_& module) {
         new (self) nn::BatchNorm(channels, momentum, eps, placement(type, where, nullptr));
       },
       "num_features"_a, "eps"_a = 1e-5, "momentum"_a = 0.1, dtype, device);
+  batch_norm.def_ro("eps", &nn::BatchNorm::epsilon).def_ro("momentum", &nn::BatchNorm::momentum);
   for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
     parameter(batch_norm, name, "(channels,).");
   }
@@ -220,7 +250,9 @@ void bind_layers(nb::module_& module) {
           [](nn::Attention& self, const Tensor& x, const Tensor& context) {
             return without_gil([&] { return self.forward_context(x, context); });
           },
-          "x"_a, "context"_a, "Entry b attends to its first context[b] rows only.");
+          "x"_a, "context"_a, "Entry b attends to its first context[b] rows only.")
+      .def_ro("n_heads", &nn::Attention::n_heads)
+      .def_ro("causal", &nn::Attention::causal);
 }
 
 void bind_image_layers(nb::module_& module) {
@@ -239,6 +271,16 @@ void bind_image_layers(nb::module_& module) {
       "padding"_a.sig("0") = zero, "dilation"_a.sig("1") = one, "groups"_a = 1, "bias"_a = true,
       "dtype"_a.sig("f32") = DTypeArg{}, "device"_a = Device::cpu(),
       "generator"_a.none() = nb::none());
+  conv.def_prop_ro("in_channels",
+                   [](const nn::Conv2d& self) { return self.weight.size(1) * self.how.groups; })
+      .def_prop_ro("out_channels", [](const nn::Conv2d& self) { return self.weight.size(0); })
+      .def_prop_ro("groups", [](const nn::Conv2d& self) { return self.how.groups; });
+  pair_property(conv, "kernel_size", [](const nn::Conv2d& self) {
+    return std::array{self.weight.size(2), self.weight.size(3)};
+  });
+  pair_property(conv, "stride", [](const nn::Conv2d& self) { return self.how.stride; });
+  pair_property(conv, "padding", [](const nn::Conv2d& self) { return self.how.padding; });
+  pair_property(conv, "dilation", [](const nn::Conv2d& self) { return self.how.dilation; });
   parameter(conv, "weight", "(out_channels, in_channels / groups, h, w).");
   parameter(conv, "bias", "(out_channels,), or None.");
   auto pool = layer<nn::Pool2d>(module, "_Pool2d", "Pooling of (images, channels, h, w).");
@@ -249,6 +291,11 @@ void bind_image_layers(nb::module_& module) {
                                window.value, stride.value.value_or(window).value, padding.value});
       },
       "max"_a, "kernel_size"_a, "stride"_a = nb::none(), "padding"_a.sig("0") = zero);
+  pool.def_prop_ro("_takes_max",
+                   [](const nn::Pool2d& self) { return self.how.op == autograd::PoolOp::max; });
+  pair_property(pool, "kernel_size", [](const nn::Pool2d& self) { return self.how.window; });
+  pair_property(pool, "stride", [](const nn::Pool2d& self) { return self.how.stride; });
+  pair_property(pool, "padding", [](const nn::Pool2d& self) { return self.how.padding; });
 }
 
 void bind_init(nb::module_& parent) {

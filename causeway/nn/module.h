@@ -56,8 +56,10 @@ class Module {
   void add_module(const std::string& name, std::shared_ptr<Module> part);
   // Takes a parameter, buffer or part of this name off.
   void remove(const std::string& name);
-  // A parameter or buffer of this module itself.
+  // Of this module itself: a parameter or buffer, and all of them.
   std::optional<Tensor> find(const std::string& name) const;
+  const std::list<NamedTensor>& own_parameters() const { return parameters_; }
+  const std::list<NamedTensor>& own_buffers() const { return buffers_; }
 
  private:
   template <class Body>

@@ -60,6 +60,10 @@ class TabularTransformer(_TabularTransformer):
         state = {name: values.to("cpu", "f32").numpy() for name, values in self.state_dict().items()}
         return _rebuild, (self.config, self._dtype, self.device, state)
 
+    def __deepcopy__(self, memo: dict) -> TabularTransformer:
+        rebuild, arguments = self.__reduce__()
+        return rebuild(*arguments)
+
 
 def _rebuild(config: Mapping[str, Any], dtype: Any, device: str, state: Any) -> TabularTransformer:
     model = TabularTransformer(config, dtype=dtype, device=device)

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -51,6 +52,7 @@ def Parameter(values: Tensor) -> Tensor:  # noqa: N802
 class Module(_Module):
     """A part of a network, to derive from: tracked tensors and modules that are assigned to its
     attributes become its parameters and parts, and cease to be when something else is.
+    copy.deepcopy() gives a module with tensors of its own, tied where they were.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -172,6 +174,67 @@ class AvgPool2d(_Pool2d):
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__(False, kernel_size, stride, padding)
+
+
+# What a layer like another is made with, before it takes the other's tensors.
+_ARGUMENTS = {
+    _Module: lambda m: (),
+    _Sequential: lambda m: ([],),
+    Linear: lambda m: (m.in_features, m.out_features, m.bias is not None),
+    Embedding: lambda m: (m.num_embeddings, m.embedding_dim),
+    LayerNorm: lambda m: (m.weight.size, m.eps),
+    RMSNorm: lambda m: (m.weight.size, m.eps),
+    BatchNorm2d: lambda m: (m.weight.size, m.eps, m.momentum),
+    Dropout: lambda m: (m.p,),
+    Flatten: lambda m: (),
+    MLP: lambda m: (_part(m, 0).in_features, _part(m, 0).out_features),
+    Attention: lambda m: (_part(m, 0).in_features, m.n_heads, m.causal, _part(m, 0).bias is not None),
+    Conv2d: lambda m: (m.in_channels, m.out_channels, m.kernel_size, m.stride, m.padding, m.dilation,
+                       m.groups, m.bias is not None),
+    _Pool2d: lambda m: (m._takes_max, m.kernel_size, m.stride, m.padding),
+}
+_DRAWN = (Linear, Embedding, MLP, Attention, Conv2d)
+
+
+def _part(module: _Module, place: int) -> Any:
+    return module.named_children()[place][1]
+
+
+def _take_tensors(made: _Module, source: _Module, memo: dict) -> None:
+    """Gives a module copies of another's own tensors; what is one tensor there is one here."""
+    copies = memo.setdefault("tensors of modules", {})
+    for name, trained, tensor, identity in source._own_tensors():
+        if identity not in copies:
+            copies[identity] = copy.deepcopy(tensor)
+            if trained:
+                copies[identity].requires_grad_()
+        if trained:
+            _Module.register_parameter(made, name, copies[identity])
+            copies[identity].requires_grad_(tensor.requires_grad)
+        else:
+            _Module.register_buffer(made, name, copies[identity])
+
+
+def _deepcopy(self: _Module, memo: dict) -> _Module:
+    compiled = next((base for base in type(self).__mro__ if base in _ARGUMENTS), None)
+    made = memo[id(self)] = type(self).__new__(type(self))
+    own = {"generator": _core.Generator(0)} if compiled in _DRAWN else {}
+    compiled.__init__(made, *_ARGUMENTS[compiled](self), **own)
+    made.train(self.training)
+    _take_tensors(made, self, memo)
+    if compiled in (_Module, _Sequential):
+        for name, part in self.named_children():
+            _Module.register_module(made, name, copy.deepcopy(part, memo))
+    else:  # it made its parts itself
+        for (_, new), (_, part) in zip(made.named_children(), self.named_children()):
+            new.train(part.training)
+            _take_tensors(new, part, memo)
+    for name, value in getattr(self, "__dict__", {}).items():
+        made.__dict__[name] = copy.deepcopy(value, memo)
+    return made
+
+
+_Module.__deepcopy__ = _deepcopy
 
 
 def _activation(name: str, function: Any, doc: str) -> type[Module]:

@@ -1,5 +1,7 @@
 """Modules: names, state, training and use, layers, first values, step graphs."""
 
+import copy
+
 import causeway as cw
 import numpy as np
 import pytest
@@ -266,3 +268,83 @@ def test_mistakes_name_shapes_and_fix(device):
         F.scaled_dot_product_attention(x, x, x)
     with pytest.raises(cw.InvalidArgument, match=r'"mean", "sum" or "none"'):
         F.mse_loss(x, x, reduction="median")
+
+
+class Everything(nn.Module):
+    """Layers of every kind, a tied weight, a frozen one, a part in use, and what Python adds."""
+
+    def __init__(self, device):
+        super().__init__()
+        where = {"device": device}
+        self.images = nn.Sequential(
+            nn.Conv2d(3, 4, 3, stride=2, padding=(1, 0), groups=1, bias=False, **where),
+            nn.BatchNorm2d(4, momentum=0.3, **where), nn.ReLU(), nn.MaxPool2d(2, stride=1, padding=1),
+            nn.AvgPool2d((1, 2)), nn.Flatten())  # fmt: skip
+        self.table = nn.Embedding(8, 6, **where)
+        self.rows = nn.ModuleList([nn.LayerNorm(6, 1e-3, **where), nn.RMSNorm(6, **where)])
+        self.attention = nn.Attention(6, 2, causal=True, bias=False, **where)
+        self.mlp = nn.MLP(6, 12, **where)
+        self.head = nn.Linear(6, 8, bias=False, **where)
+        self.head.register_parameter("weight", self.table.weight)
+        self.drop, self.slope = nn.Dropout(0.25), nn.LeakyReLU(0.3)
+        self.scale = nn.Parameter(cw.ones((1,), device=device))
+        self.register_buffer("count", cw.array([7], device=device))
+        self.mlp.parameters()[0].requires_grad_(False)
+        self.images.eval()
+        self.notes, self.again = {"seen": [1, 2]}, self.head
+
+    def forward(self, images, tokens):
+        x = self.rows[1](self.mlp(self.attention(self.rows[0](self.table(tokens)))))
+        return self.slope(self.head(self.drop(x))).sum() * self.scale + self.images(images).sum()
+
+
+def test_deep_copies_are_apart_and_alike(device):
+    net = Everything(device)
+    cw.manual_seed(3)
+    drawn = nn.Linear(3, 3).weight.tolist()
+    cw.manual_seed(3)
+    again = copy.deepcopy(net)
+    assert nn.Linear(3, 3).weight.tolist() == drawn  # no randomness was used
+    assert repr(again) == repr(net) and type(again) is Everything
+    for mine, other in zip(net.named_parameters(), again.named_parameters()):
+        assert mine[0] == other[0] and mine[1].data_ptr != other[1].data_ptr
+        assert mine[1].tolist() == other[1].tolist()
+        assert mine[1].requires_grad == other[1].requires_grad and other[1].is_leaf
+    assert len(net.parameters()) == len(again.parameters())
+    assert again.head.weight.data_ptr == again.table.weight.data_ptr  # tied, as they were
+    assert again.again is again.head and again.notes == net.notes and again.notes is not net.notes
+    assert again.count.tolist() == [7] and again.count.data_ptr != net.count.data_ptr
+    assert not again.images.training and again.training and again.mlp.training
+    conv, pool = again.images[0], again.images[3]
+    assert (conv.stride, conv.padding, conv.kernel_size) == ((2, 2), (1, 0), (3, 3))
+    assert (pool.kernel_size, pool.stride, type(pool)) == ((2, 2), (1, 1), nn.MaxPool2d)
+
+    images = cw.Generator(1).normal((2, 3, 9, 8), device=device)
+    tokens = cw.array([[1, 2, 3]], device=device)
+    results = []
+    for model in (net, again):
+        cw.manual_seed(1)
+        loss = model(images, tokens)
+        loss.sum().backward()
+        results.append([loss.tolist()] + [p.grad.tolist() for p in model.parameters() if p.requires_grad])
+    assert results[0] == results[1]
+    optimizer = cw.optim.SGD(again.parameters(), lr=0.5)
+    before = net.scale.item()
+    optimizer.step()
+    assert net.scale.item() == before != again.scale.item()
+    pair = copy.deepcopy({"a": net.head, "b": net.table})
+    assert pair["a"].weight.data_ptr == pair["b"].weight.data_ptr
+
+
+def test_deep_copies_of_other_types(device):
+    layer = nn.Linear(3, 2, device=device).to("bf16")
+    again = copy.deepcopy(layer)
+    assert again.weight.dtype == cw.bf16 and again.weight.device == layer.weight.device
+
+    class Wider(nn.Linear):
+        def __init__(self, factor):
+            super().__init__(2 * factor, 2 * factor)
+            self.factor = factor
+
+    assert copy.deepcopy(Wider(3)).factor == 3
+    assert copy.deepcopy(Wider(3)).weight.shape == (6, 6)

@@ -8,7 +8,7 @@
 Parameters are tensors, or groups: {"params": [...], "weight_decay": 0.0, "lr_factor": 0.1}. With
 max_norm, gradients are clipped to that norm as a part of the step, without waiting for the device.
 Parameters of f16 and bf16 get a master copy in f32. A parameter without a gradient stays as it is,
-and Adam's averages of it count the steps it took part in.
+and Adam's averages of it count the steps it took part in; schedule-free averages of weights count all.
 """
 
 from __future__ import annotations

@@ -40,6 +40,35 @@ def test_gradcheck(case, layout, device):
     cw.gradcheck(lambda given: case.ours(cw, F, *given), inputs)
 
 
+@pytest.mark.parametrize("case", [case for case in all_cases() if sum(spec.tracked for spec in case.inputs) > 1],
+                         ids=lambda case: case.name)
+def test_one_input_at_a_time(case, device):
+    """Rules keep what the gradients that are wanted need: those of some inputs must not differ from
+    those of all."""
+    rng = np.random.default_rng(3)
+    drawn = [np.asarray(spec.draw(rng)) for spec in case.inputs]
+    places = [i for i, spec in enumerate(case.inputs) if spec.tracked]
+
+    def gradients(tracked):
+        inputs = [cw.array(values, device=device) for values in drawn]
+        for i in tracked:
+            inputs[i].requires_grad_()
+        result = case.ours(cw, F, *inputs)
+        if not result.requires_grad:
+            return {i: None for i in tracked}
+        result.backward(cw.full(result.shape, 0.5, result.dtype, device))
+        return {i: inputs[i].grad for i in tracked}
+
+    want = gradients(places)
+    for left in places:
+        for tracked in ([left], [i for i in places if i != left]):
+            for i, found in gradients(tracked).items():
+                if want[i] is None or found is None:
+                    assert found is None or not np.any(found.numpy())
+                else:
+                    np.testing.assert_allclose(found.numpy(), want[i].numpy(), rtol=1e-10, atol=1e-12)
+
+
 def test_gradcheck_finds_a_wrong_rule(device):
     class Wrong(cw.autograd.Function):
         @staticmethod

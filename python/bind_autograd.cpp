@@ -8,6 +8,9 @@
 #include "python/bind.h"
 #include "python/casters.h"
 
+#include <mutex>
+#include <utility>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
@@ -174,13 +177,24 @@ class PyStepGraph {
 
   std::vector<Tensor> run(nb::callable body, const std::vector<Tensor>& inputs) {
     const Callable held(std::move(body));
-    body_ = &held;
-    return without_gil([&] { return graph_(inputs); });
+    return without_gil([&] {
+      const std::lock_guard one_at_a_time(mutex_);
+      const Callable* outer = std::exchange(body_, &held);
+      try {
+        std::vector<Tensor> results = graph_(inputs);
+        body_ = outer;
+        return results;
+      } catch (...) {
+        body_ = outer;
+        throw;
+      }
+    });
   }
   std::size_t n_graphs() const { return graph_.n_graphs(); }
 
  private:
   autograd::StepGraph graph_;
+  std::recursive_mutex mutex_;  // taken without the GIL, which the body wants
   const Callable* body_ = nullptr;
 };
 

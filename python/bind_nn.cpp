@@ -35,11 +35,16 @@ Tensor call(Layer& self, const Tensor& x) {
   return without_gil([&] { return self.forward(x); });
 }
 
-// A layer's forward, under both names; its parameters by attribute.
+// Has calls run the forward() of whatever class derives from a layer.
+nb::object call_forward(nb::handle self, nb::args args, nb::kwargs kwargs) {
+  return self.attr("forward")(*args, **kwargs);
+}
+
+// A layer's forward, also by calling it; its parameters by attribute.
 template <class Layer>
 nb::class_<Layer, Module> layer(nb::module_& module, const char* name, const char* doc) {
   nb::class_<Layer, Module> bound(module, name, doc);
-  bound.def("forward", &call<Layer>, "x"_a).def("__call__", &call<Layer>, "x"_a);
+  bound.def("forward", &call<Layer>, "x"_a).def("__call__", call_forward);
   return bound;
 }
 
@@ -65,17 +70,14 @@ void pair_property(Class& bound, const char* name, const Get& get) {
   bound.def_prop_ro(name, [get](const typename Class::Type& self) { return Pair{get(self)}; });
 }
 
-// A module's own tensors: name, whether it is a parameter, the tensor, and what is the same number
-// for tensors that are one.
+// A module's own tensors: name, whether it is a parameter, and the tensor.
 nb::list own_tensors(const Module& self) {
   nb::list list;
   for (const auto& [name, tensor] : self.own_parameters()) {
-    const auto identity = reinterpret_cast<std::uintptr_t>(tensor.record().get());
-    list.append(nb::make_tuple(name, true, tensor, identity));
+    list.append(nb::make_tuple(name, true, tensor));
   }
   for (const auto& [name, tensor] : self.own_buffers()) {
-    const auto identity = reinterpret_cast<std::uintptr_t>(tensor.storage().get());
-    list.append(nb::make_tuple(name, false, tensor, identity));
+    list.append(nb::make_tuple(name, false, tensor));
   }
   return list;
 }
@@ -352,7 +354,7 @@ void bind_nn(nb::module_& parent) {
   nb::class_<nn::Sequential, Module>(module, "_Sequential", "Modules one after the other.")
       .def(nb::init<const std::vector<std::shared_ptr<Module>>&>(), "modules"_a)
       .def("forward", &call<nn::Sequential>, "x"_a)
-      .def("__call__", &call<nn::Sequential>, "x"_a);
+      .def("__call__", call_forward);
   bind_layers(module);
   bind_image_layers(module);
   bind_init(module);

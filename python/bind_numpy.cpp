@@ -103,6 +103,10 @@ std::shared_ptr<void> keep_alive(nb::object object) {
 }
 
 Tensor from_array(nb::handle source) {
+  // A scalar shows the memory of an array that is gone by then.
+  if (nb::isinstance(source, numpy().attr("generic"))) {
+    return from_array(numpy().attr("array")(source));
+  }
   const bool is_bf16 = is_bfloat16(source);
   const nb::object array = is_bf16 ? source.attr("view")("uint16") : nb::borrow(source);
   const std::optional<Memory> memory =

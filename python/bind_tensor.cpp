@@ -37,14 +37,22 @@ Tensor reversed(const Tensor& x) {
   return autograd::permute(x, axes);
 }
 
-// A leaf's copy is a leaf.
-Tensor deep_copy(const Tensor& x, nb::handle) {
-  return without_gil([&] {
-    if (!autograd::is_leaf(x)) return autograd::clone(x);
-    Tensor copy = autograd::detach(x).clone();
-    if (autograd::requires_grad(x)) autograd::set_requires_grad(copy, true);
-    return copy;
+// A leaf's copy is a leaf, and the same for all handles of it; a result's is not tracked.
+nb::object deep_copy(const Tensor& x, nb::dict memo) {
+  const auto identity = reinterpret_cast<std::uintptr_t>(x.record().get());
+  const nb::object key = nb::make_tuple("causeway.Tensor", identity);
+  if (x.record() != nullptr && memo.contains(key)) return nb::object(memo[key]);
+  const Tensor copy = without_gil([&] {
+    Tensor made = autograd::detach(x).clone();
+    if (autograd::is_leaf(x) && x.record() != nullptr) {
+      autograd::set_requires_grad(made, true);
+      autograd::set_requires_grad(made, autograd::requires_grad(x));
+    }
+    return made;
   });
+  const nb::object result = nb::cast(copy);
+  if (x.record() != nullptr) memo[key] = result;
+  return result;
 }
 
 // What pickle keeps: the elements' bytes, dtype, shape, device, and whether it is tracked. The

@@ -95,6 +95,8 @@ std::vector<Tensor> checkpoint(const Block& block, const std::vector<Tensor>& in
   for (const Tensor& input : call.inputs) from.push_back(&input);
   Reads reads = from;
   for (const Tensor& parameter : parameters) reads.push_back(&parameter);
+  const bool drops = dropout_place().calls != call.dropout.calls;
+  if (drops && !results.empty()) reads.push_back(&dropout_step(results[0].device()));
   // Parameters inside the block want gradients even where no input does.
   Tensor anchor = Tensor::empty({0});
   set_requires_grad(anchor, !parameters.empty());

@@ -19,6 +19,7 @@ namespace {
 struct Randomness {
   DropoutPlace place;
   std::map<std::pair<DeviceKind, int>, Tensor> steps;  // one i64 a device
+  bool moved = false;                                  // whether one may not be 0
 };
 
 Randomness& randomness() {
@@ -57,7 +58,7 @@ Tensor dropout(const Tensor& x, double probability, bool training) {
   if (!training || probability == 0) return x;
   DropoutPlace& place = randomness().place;
   const kernels::RandomKey key{place.seed, place.calls++};
-  return record("dropout", apply(x, probability, key), {&x}, Reads{},
+  return record("dropout", apply(x, probability, key), {&x}, Reads{&step_of(x.device())},
                 [probability, key](Backward& walk) {
                   walk.give(0, apply(walk.gradient(), probability, key));
                 });
@@ -66,7 +67,12 @@ Tensor dropout(const Tensor& x, double probability, bool training) {
 void manual_seed(std::uint64_t seed) {
   Randomness& state = randomness();
   state.place = {seed, 0};
-  for (auto& [device, step] : state.steps) step.copy_from(zeros({}, DType::i64, step.device()));
+  for (auto& [device, step] : state.steps) {
+    const std::uint64_t before = step.storage()->n_writes;
+    step.copy_from(zeros({}, DType::i64, step.device()));
+    if (!state.moved) step.storage()->n_writes = before;  // 0 was 0, as far as the host knows
+  }
+  state.moved = false;
 }
 
 void begin_step(Device device) {
@@ -76,6 +82,8 @@ void begin_step(Device device) {
   kernels::Operand immediate{const_cast<std::int64_t*>(&one), DType::i64, {1}, {0}, true};
   kernels::binary(stream, kernels::BinaryOp::add, operand(step, stream), immediate,
                   operand(step, stream));
+  ++step.storage()->n_writes;
+  randomness().moved = true;
   randomness().place.calls = 0;
 }
 
@@ -83,9 +91,11 @@ std::int64_t current_step(Device device) { return step_of(device).item_integer()
 
 void set_step(Device device, std::int64_t step) {
   step_of(device).copy_from(full({1}, step, DType::i64, device));
+  randomness().moved = true;
   randomness().place.calls = 0;
 }
 
+const Tensor& dropout_step(Device device) { return step_of(device); }
 DropoutPlace dropout_place() { return randomness().place; }
 void set_dropout_place(const DropoutPlace& place) { randomness().place = place; }
 

@@ -26,6 +26,8 @@ struct DropoutPlace {
   std::uint64_t calls = 0;
 };
 DropoutPlace dropout_place();
+// The step's number on a device.
+const Tensor& dropout_step(Device device);
 void set_dropout_place(const DropoutPlace& place);
 
 }  // namespace causeway::autograd

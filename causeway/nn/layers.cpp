@@ -149,7 +149,9 @@ Unary::Unary(UnaryOp op_) : op(op_) {}
 Tensor Unary::forward(const Tensor& x) { return autograd::unary(op, x); }
 
 Tensor Flatten::forward(const Tensor& x) {
-  return autograd::reshape(x, {x.size(0), x.numel() / std::max<std::int64_t>(x.size(0), 1)});
+  std::int64_t rest = 1;
+  for (int dim = 1; dim < x.n_dims(); ++dim) rest *= x.size(dim);
+  return autograd::reshape(x, {x.size(0), rest});
 }
 
 Mlp::Mlp(std::int64_t width, std::int64_t hidden, const Placement& placement)

@@ -131,8 +131,12 @@ void Module::zero_grad() {
 }
 
 Tensor& Module::add_parameter(const std::string& name, const Tensor& values) {
+  if (!autograd::is_leaf(values)) {
+    fail(ErrorKind::invalid_argument, "register_parameter",
+         fmt::format("\"{}\" is the result of tracked operations; detach() it", name));
+  }
   Tensor leaf = values.is_contiguous() ? values : autograd::detach(values).contiguous();
-  autograd::set_requires_grad(leaf, true);
+  if (leaf.record() == nullptr) autograd::set_requires_grad(leaf, true);  // else frozen or not
   leaf.record()->name = name;
   const auto found = std::find_if(parameters_.begin(), parameters_.end(),
                                   [&](const NamedTensor& entry) { return entry.first == name; });
@@ -164,6 +168,10 @@ std::optional<Tensor> Module::find(const std::string& name) const {
 }
 
 void Module::add_module(const std::string& name, std::shared_ptr<Module> part) {
+  if (part == nullptr) {
+    fail(ErrorKind::invalid_argument, "register_module",
+         fmt::format("part \"{}\" is None, not a module", name));
+  }
   part->visit("", [&](const Module& module, const std::string&) {
     if (&module == this) {
       fail(ErrorKind::invalid_argument, "register_module",

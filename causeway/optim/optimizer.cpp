@@ -360,6 +360,10 @@ void Optimizer::step() {
     }
     first += static_cast<std::int64_t>(group.entries.size());
   }
+  know_writes();
+}
+
+void Optimizer::know_writes() {
   for (Group& group : groups_) {
     for (Entry& entry : group.entries) entry.n_writes = entry.parameter.storage()->n_writes;
   }
@@ -376,6 +380,7 @@ void Optimizer::swap_average(bool to_average) {
   if (averaged_ == to_average) return;
   averaged_ = to_average;
   const autograd::NoGrad plain;
+  follow_writes();
   for (const Group& group : groups_) {
     if (group.options.algorithm != Algorithm::schedule_free) continue;
     const double beta = group.options.beta1;

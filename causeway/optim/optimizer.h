@@ -78,7 +78,7 @@ class Optimizer {
   // States, master copies and counts by name: "control", "missed", "0.3.mean", …, and for
   // schedule-free parameters whether they are "averaged"; loading wants the same groups, and the
   // parameters as they were.
-  std::map<std::string, Tensor> state() const;
+  std::map<std::string, Tensor> state();
   void load_state(const std::map<std::string, Tensor>& state);
 
  private:
@@ -109,6 +109,8 @@ class Optimizer {
   bool has_gradients() const;
   void measure_gradients(StreamView stream);
   void follow_writes();
+  // Takes parameters, as they are, for what their masters say.
+  void know_writes();
   // Undoes what measuring left in the control block, where nothing is measured any more.
   void forget_norm();
   void extend_missed();

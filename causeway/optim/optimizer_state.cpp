@@ -22,9 +22,11 @@ std::vector<const char*> Optimizer::state_names(Algorithm algorithm) {
   return {};
 }
 
-std::map<std::string, Tensor> Optimizer::state() const {
+std::map<std::string, Tensor> Optimizer::state() {
   std::map<std::string, Tensor> state;
   if (!has_parameters()) return state;
+  const autograd::NoGrad plain;
+  follow_writes();
   state["control"] = control_;
   state["missed"] = missed_;
   if (has_averages()) state["averaged"] = full({}, averaged_, DType::boolean);
@@ -61,6 +63,7 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
     }
   }
   for (const auto& [name, tensor] : own) tensor.copy_from(given.at(name));
+  know_writes();
   if (has_averages()) averaged_ = given.at("averaged").item() != 0;
   if (!has_parameters()) return;
   measured_ = true;

@@ -13,8 +13,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from . import cuda
-from ._core import Generator, asarray
+from . import cuda, nn
+from ._core import Generator
 from ._core._models import TableContext, _read_tabular, _save_tabular, _TabularTransformer
 
 __all__ = ["TableContext", "TabularTransformer", "load_tabular", "save_tabular"]
@@ -45,7 +45,6 @@ class TabularTransformer(_TabularTransformer):
         if unknown:
             raise TypeError(f"there is no setting {unknown[0]!r}; there are {', '.join(known)}")
         super().__init__(json.dumps(known | settings), dtype, device, generator)
-        self._dtype = dtype
 
     @property
     def config(self) -> dict[str, Any]:
@@ -57,18 +56,22 @@ class TabularTransformer(_TabularTransformer):
         return f"TabularTransformer({settings})"
 
     def __reduce__(self) -> Any:
-        state = {name: values.to("cpu", "f32").numpy() for name, values in self.state_dict().items()}
-        return _rebuild, (self.config, self._dtype, self.device, state)
-
-    def __deepcopy__(self, memo: dict) -> TabularTransformer:
-        rebuild, arguments = self.__reduce__()
-        return rebuild(*arguments)
+        state = {name: values.to("cpu") for name, values in self.state_dict().items()}
+        return _rebuild, (type(self), self.config, self.device, self.training, state)
 
 
-def _rebuild(config: Mapping[str, Any], dtype: Any, device: str, state: Any) -> TabularTransformer:
-    model = TabularTransformer(config, dtype=dtype, device=device)
-    model.load_state_dict({name: asarray(values) for name, values in state.items()})
-    return model
+def _rebuild(
+    made: type, config: Mapping[str, Any], device: str, training: bool, state: Any
+) -> TabularTransformer:
+    model = made.__new__(made)
+    dtype = next(iter(state.values())).dtype
+    TabularTransformer.__init__(model, config, dtype=dtype, device=device, generator=Generator(0))
+    model.load_state_dict(state)
+    return model.train(training)
+
+
+# Of what copy.deepcopy makes one: the tensors and what Python added are taken from the other then.
+nn._ARGUMENTS[_TabularTransformer] = lambda model: (model._config, "f32", "cpu", Generator(0))
 
 
 def save_tabular(model: TabularTransformer, path: str | os.PathLike[str]) -> None:

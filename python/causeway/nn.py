@@ -65,9 +65,10 @@ class Module(_Module):
         if isinstance(value, Tensor) and kind == "buffer":
             self.register_buffer(name, value)
             return
-        self._forget(name)
         if isinstance(value, _Module):
             self.register_module(name, value)
+            return
+        self._forget(name)
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
@@ -109,6 +110,14 @@ class Module(_Module):
         self._claim(name, "buffer")
         return super().register_buffer(name, values)
 
+    def register_module(self, name: str, module: _Module) -> None:
+        """Makes a module a part of this one, as an attribute."""
+        super().register_module(name, module)  # which refuses what is none
+        if self.__dict__.get(name) is not module:
+            self._forget(name)
+            super().register_module(name, module)
+            self.__dict__[name] = module
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
 
@@ -125,16 +134,20 @@ class Sequential(_Sequential):
 
     def __init__(self, *modules: _Module) -> None:
         super().__init__(list(modules))
-        self._modules = modules
+
+    def forward(self, x: Tensor) -> Any:
+        for part in self:
+            x = part(x)
+        return x
 
     def __iter__(self) -> Iterator[_Module]:
-        return iter(self._modules)
+        return iter([part for _, part in self.named_children()])
 
     def __getitem__(self, index: int) -> _Module:
-        return self._modules[index]
+        return list(self)[index]
 
     def __len__(self) -> int:
-        return len(self._modules)
+        return len(self.named_children())
 
 
 class ModuleList(Module):
@@ -200,19 +213,18 @@ def _part(module: _Module, place: int) -> Any:
     return module.named_children()[place][1]
 
 
-def _take_tensors(made: _Module, source: _Module, memo: dict) -> None:
-    """Gives a module copies of another's own tensors; what is one tensor there is one here."""
-    copies = memo.setdefault("tensors of modules", {})
-    for name, trained, tensor, identity in source._own_tensors():
-        if identity not in copies:
-            copies[identity] = copy.deepcopy(tensor)
-            if trained:
-                copies[identity].requires_grad_()
-        if trained:
-            _Module.register_parameter(made, name, copies[identity])
-            copies[identity].requires_grad_(tensor.requires_grad)
+def _take(made: _Module, source: _Module, memo: dict) -> None:
+    """Gives a module what another has: copies of its tensors, its mode, its parts."""
+    made.train(source.training)
+    for name, trained, tensor in source._own_tensors():
+        register = _Module.register_parameter if trained else _Module.register_buffer
+        register(made, name, copy.deepcopy(tensor, memo))
+    there = dict(made.named_children())
+    for name, part in source.named_children():
+        if name in there:  # it made that itself
+            _take(there[name], part, memo)
         else:
-            _Module.register_buffer(made, name, copies[identity])
+            _Module.register_module(made, name, copy.deepcopy(part, memo))
 
 
 def _deepcopy(self: _Module, memo: dict) -> _Module:
@@ -220,15 +232,7 @@ def _deepcopy(self: _Module, memo: dict) -> _Module:
     made = memo[id(self)] = type(self).__new__(type(self))
     own = {"generator": _core.Generator(0)} if compiled in _DRAWN else {}
     compiled.__init__(made, *_ARGUMENTS[compiled](self), **own)
-    made.train(self.training)
-    _take_tensors(made, self, memo)
-    if compiled in (_Module, _Sequential):
-        for name, part in self.named_children():
-            _Module.register_module(made, name, copy.deepcopy(part, memo))
-    else:  # it made its parts itself
-        for (_, new), (_, part) in zip(made.named_children(), self.named_children()):
-            new.train(part.training)
-            _take_tensors(new, part, memo)
+    _take(made, self, memo)
     for name, value in getattr(self, "__dict__", {}).items():
         made.__dict__[name] = copy.deepcopy(value, memo)
     return made

@@ -71,3 +71,10 @@ def test_not_every_float_is_an_integer(device):
         with pytest.raises(ValueError, match="not integers"):
             int(cw.array(value, device=device))
     assert int(cw.array(-2.5, device=device)) == -2
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.bool_, np.float16])
+def test_scalars_of_numpy_are_kept(kind):
+    made = [cw.asarray(kind(i % 2 + 0.0)) for i in range(20)]
+    noise = [np.float64(i) for i in range(100)]
+    assert [x.item() for x in made] == [kind(i % 2).item() for i in range(20)] and len(noise) == 100

@@ -133,7 +133,13 @@ def test_pickles_and_clones(blobs):
     model = load_tabular(path)
     by_model = clone(cw.TabularClassifier(model, random_state=3)).fit(x, y)
     assert np.array_equal(by_model.predict_proba(x_new), want)
-    assert copy.deepcopy(model).config == model.config
+    for again in (copy.deepcopy(model.eval()), pickle.loads(pickle.dumps(model))):
+        assert again.config == model.config and not again.training
+        for name, values in model.state_dict().items():
+            assert again.state_dict()[name].tolist() == values.tolist()
+    model.parameters()[0].requires_grad_(False)
+    assert not copy.deepcopy(model).parameters()[0].requires_grad
+    assert copy.deepcopy(model.to("f64")).parameters()[0].dtype == cw.f64
 
 
 def test_words_of_any_kind():

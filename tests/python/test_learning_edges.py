@@ -238,6 +238,30 @@ def test_statistics_follow_the_type(device):
         nn.Conv2d(3, 4, 3, groups=0)
 
 
+def test_masters_follow_writes_everywhere(device):
+    p = cw.zeros((2,), "bf16", device).requires_grad_()
+    optimizer = cw.optim.ScheduleFreeAdamW([p], lr=0.1)
+    p.grad = cw.ones((2,), "bf16", device)
+    optimizer.step()
+    with cw.no_grad():
+        p.copy_from(cw.full((2,), 5.0, "bf16", device))
+    optimizer.eval()
+    assert p.to("f32").tolist() == pytest.approx([5.57] * 2, abs=0.05)
+    p = cw.zeros((2,), "bf16", device).requires_grad_()
+    optimizer = cw.optim.SGD([p], lr=0.1)
+    p.grad = cw.ones((2,), "bf16", device)
+    optimizer.step()
+    with cw.no_grad():
+        p.copy_from(cw.full((2,), 5.0, "bf16", device))
+    state = {name: values.clone() for name, values in optimizer.state_dict().items()}
+    q = p.detach().clone().requires_grad_()
+    other = cw.optim.SGD([q], lr=0.1)
+    other.load_state_dict(state)
+    q.grad = cw.zeros((2,), "bf16", device)
+    other.step()
+    assert q.tolist() == [5, 5]
+
+
 def test_guards_decorate(device):
     x = leaf([1], device)
 

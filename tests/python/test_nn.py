@@ -270,6 +270,47 @@ def test_mistakes_name_shapes_and_fix(device):
         F.mse_loss(x, x, reduction="median")
 
 
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [(nn.Linear, (4, 4)), (nn.LayerNorm, (4,)), (nn.RMSNorm, (4,)), (nn.Dropout, (0.0,)),
+     (nn.MLP, (4, 8)), (nn.Sequential, (nn.Tanh(),)), (nn.Tanh, ())],
+)  # fmt: skip
+def test_layers_may_be_derived_from(kind, arguments):
+    class Hundredfold(kind):
+        def forward(self, x):
+            return super().forward(x) * 100.0
+
+    layer, x = Hundredfold(*arguments), cw.array([[1.0, 2.0, 3.0, 4.0]])
+    want = (kind.forward(layer, x) * 100.0).tolist()
+    for model in (layer, nn.Sequential(layer), copy.deepcopy(layer)):
+        assert model(x).tolist() == want
+
+
+def test_parts_and_attributes_agree():
+    m = nn.Module()
+    m.layer = nn.Linear(1, 1)
+    other = nn.Linear(1, 1)
+    m.register_module("layer", other)
+    assert m.layer is other and [part for _, part in m.named_children()] == [other]
+    m.layer = None
+    assert m.named_children() == [] and m.layer is None
+    m.w = nn.Parameter(cw.ones(1))
+    m.register_module("w", other)
+    assert [name for name, _ in m.named_parameters()] == ["w.weight", "w.bias"]
+    chain = nn.Sequential(nn.Linear(1, 1))
+    chain.register_module("0", other)
+    assert chain[0] is other and len(chain) == 1
+    for wrong in (None, 3):
+        with pytest.raises((TypeError, cw.InvalidArgument)):
+            nn.Sequential(wrong)
+    with pytest.raises(cw.InvalidArgument, match="detach"):
+        m.register_parameter("v", other.weight * 2.0)
+    other.weight.requires_grad_(False)
+    m.register_parameter("v", other.weight)
+    assert not other.weight.requires_grad and not m.v.requires_grad
+    assert nn.Flatten()(cw.ones((0, 3, 2))).shape == (0, 6)
+
+
 class Everything(nn.Module):
     """Layers of every kind, a tied weight, a frozen one, a part in use, and what Python adds."""
 
@@ -334,6 +375,23 @@ def test_deep_copies_are_apart_and_alike(device):
     assert net.scale.item() == before != again.scale.item()
     pair = copy.deepcopy({"a": net.head, "b": net.table})
     assert pair["a"].weight.data_ptr == pair["b"].weight.data_ptr
+
+
+def test_deep_copies_of_odd_modules(device):
+    x = cw.arange(6, dtype="f32", device=device)
+    m = nn.Module()
+    m.register_buffer("a", x[0:2])
+    m.register_buffer("b", x[2:6])
+    m.w = nn.Parameter(x[:2].clone())
+    m.all, m.cache = [m.w, m.w], m.w * 2.0
+    made = copy.deepcopy(m)
+    assert made.a.tolist() == [0, 1] and made.b.tolist() == [2, 3, 4, 5]
+    made.w.grad = cw.ones((2,), device=device)
+    assert made.all[0].grad is not None and made.all[1].data_ptr == made.w.data_ptr
+    assert not made.cache.requires_grad and made.cache.tolist() == [0, 2]
+    layer = nn.Linear(2, 2, device=device)
+    layer.register_module("more", nn.Linear(2, 1, device=device))
+    assert "more.weight" in copy.deepcopy(layer).state_dict()
 
 
 def test_deep_copies_of_other_types(device):

@@ -3,6 +3,7 @@ checkpoints of every kind."""
 
 import copy
 import gc
+import threading
 import weakref
 
 import causeway as cw
@@ -250,6 +251,36 @@ def test_long_chains_of_all_kinds_are_released():
             y = grow(y)
         del y
     assert live() == before
+
+
+def test_a_step_graph_in_threads_and_in_itself():
+    def body(x):
+        return graph(x[:1]) + x if x.shape[0] > 1 else x * 2.0
+
+    graph = cw.StepGraph(body, device="cpu")
+    assert graph(cw.ones((3,))).tolist() == [3, 3, 3]
+    wrong = []
+
+    def run(k):
+        for _ in range(300):
+            if graph(cw.full((1,), float(k))).item() != 2 * k:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_dropout_notices_another_step(device):
+    x = leaf(np.ones(100), device)
+    results = [F.dropout(x, 0.5), cw.checkpoint(lambda t: F.dropout(t, 0.5), x)]
+    cw.StepGraph(lambda t: t * 1.0, device=device)(cw.ones((1,), device=device))
+    for y in results:
+        with pytest.raises(cw.InvalidArgument, match="written to since"):
+            y.sum().backward()
 
 
 def test_a_step_graph_goes_with_its_owner():

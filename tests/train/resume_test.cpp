@@ -75,7 +75,7 @@ class Training {
   void evaluate() { optimizer_.eval(); }
   void train() { optimizer_.train(); }
 
-  Snapshot snapshot() const {
+  Snapshot snapshot() {
     Snapshot snapshot;
     snapshot.step = step_;
     snapshot.random = nlohmann::json{{"seed", data_.seed()},

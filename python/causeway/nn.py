@@ -49,11 +49,17 @@ def Parameter(values: Tensor) -> Tensor:  # noqa: N802
     return values.detach().requires_grad_()
 
 
-class Module(_Module):
-    """A part of a network, to derive from: tracked tensors and modules that are assigned to its
-    attributes become its parameters and parts, and cease to be when something else is.
-    copy.deepcopy() gives a module with tensors of its own, tied where they were.
-    """
+def _attributes(module: _Module) -> dict[str, Any] | None:
+    """What Python keeps for a module; layers that nobody derived from have nothing of the kind."""
+    try:
+        return object.__getattribute__(module, "__dict__")
+    except AttributeError:
+        return None
+
+
+class _Registration:
+    """How all modules take attributes: tracked tensors and modules become parameters and parts. The
+    tensors live in the compiled part, which may replace them, as to() does."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         kind = self._tensors().get(name)
@@ -69,54 +75,86 @@ class Module(_Module):
             self.register_module(name, value)
             return
         self._forget(name)
-        super().__setattr__(name, value)
+        object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
-        # Tensors live in the compiled part, which may replace them, as to() does.
-        if name in self.__dict__.get("_names_of_tensors", {}):
+        if name in (_attributes(self) or {}).get("_names_of_tensors", {}):
             return self._find(name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __delattr__(self, name: str) -> None:
         if not self._forget(name):
-            super().__delattr__(name)
+            object.__delattr__(self, name)
 
     def _tensors(self) -> dict[str, str]:
-        return self.__dict__.setdefault("_names_of_tensors", {})
+        """The kinds of tensors by name."""
+        own = _attributes(self)
+        if own is None:
+            return {name: "parameter" if trained else "buffer"
+                    for name, trained, _ in self._own_tensors()}
+        return own.setdefault("_names_of_tensors", {})
 
     def _forget(self, name: str) -> bool:
         """Takes a tensor or a part of this name off; whether there was one."""
+        own = _attributes(self)
+        if own is None:
+            return False
         known = self._tensors().pop(name, None) is not None
-        known = known or isinstance(self.__dict__.get(name), _Module)
+        known = known or isinstance(own.get(name), _Module)
         if known:
             self._remove(name)
-            self.__dict__.pop(name, None)
+            own.pop(name, None)
         return known
 
     def _claim(self, name: str, kind: str) -> None:
         """Makes a name that of a tensor; one of the same kind keeps its place."""
-        if self._tensors().get(name) != kind:
+        own = _attributes(self)
+        if own is None:
+            if name not in self._tensors():
+                raise AttributeError(f"{type(self).__name__} has no parameter {name!r}; derive from it, "
+                                     "or put it into an nn.Module")
+            return
+        if self._tensors().get(name) != kind and not hasattr(type(self), name):
             self._forget(name)
-            self.__dict__.pop(name, None)
+            own.pop(name, None)
         self._tensors()[name] = kind
 
     def register_parameter(self, name: str, values: Tensor) -> Tensor:
         """Makes a tensor a parameter of this module, as an attribute, and returns it."""
         self._claim(name, "parameter")
-        return super().register_parameter(name, values)
+        return _COMPILED["register_parameter"](self, name, values)
 
     def register_buffer(self, name: str, values: Tensor) -> Tensor:
         """Keeps a tensor that is saved but not trained, as an attribute."""
         self._claim(name, "buffer")
-        return super().register_buffer(name, values)
+        return _COMPILED["register_buffer"](self, name, values)
 
     def register_module(self, name: str, module: _Module) -> None:
         """Makes a module a part of this one, as an attribute."""
-        super().register_module(name, module)  # which refuses what is none
-        if self.__dict__.get(name) is not module:
+        register = _COMPILED["register_module"]
+        if isinstance(self, (MLP, Attention)) and name in dict(self.named_children()):
+            raise TypeError(f"the part {name!r} of {type(self).__name__} is its own; load other values "
+                            "into it, with load_state_dict()")
+        register(self, name, module)  # which refuses what is none
+        own = _attributes(self)
+        if own is not None and own.get(name) is not module:
             self._forget(name)
-            super().register_module(name, module)
-            self.__dict__[name] = module
+            register(self, name, module)
+            own[name] = module
+
+
+_COMPILED = {name: getattr(_Module, name)
+             for name in ("register_parameter", "register_buffer", "register_module")}
+for _name, _method in vars(_Registration).items():
+    if callable(_method):
+        setattr(_Module, _name, _method)
+
+
+class Module(_Module):
+    """A part of a network, to derive from: tracked tensors and modules that are assigned to its
+    attributes become its parameters and parts, and cease to be when something else is.
+    copy.deepcopy() gives a module with tensors of its own, tied where they were.
+    """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
@@ -217,14 +255,14 @@ def _take(made: _Module, source: _Module, memo: dict) -> None:
     """Gives a module what another has: copies of its tensors, its mode, its parts."""
     made.train(source.training)
     for name, trained, tensor in source._own_tensors():
-        register = _Module.register_parameter if trained else _Module.register_buffer
+        register = _COMPILED["register_parameter" if trained else "register_buffer"]
         register(made, name, copy.deepcopy(tensor, memo))
     there = dict(made.named_children())
     for name, part in source.named_children():
         if name in there:  # it made that itself
             _take(there[name], part, memo)
         else:
-            _Module.register_module(made, name, copy.deepcopy(part, memo))
+            _COMPILED["register_module"](made, name, copy.deepcopy(part, memo))
 
 
 def _deepcopy(self: _Module, memo: dict) -> _Module:

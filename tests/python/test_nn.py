@@ -286,6 +286,48 @@ def test_layers_may_be_derived_from(kind, arguments):
         assert model(x).tolist() == want
 
 
+def test_what_is_added_to_derived_layers_is_trained(device):
+    class Adapted(nn.Linear):
+        def __init__(self):
+            super().__init__(4, 4, device=device)
+            self.down = nn.Parameter(cw.ones((4, 1), device=device))
+            self.up = nn.Linear(1, 4, device=device)
+            self.rank = 1
+
+        def forward(self, x):
+            return super().forward(x) + self.up(x @ self.down)
+
+    layer = Adapted()
+    names = [name for name, _ in layer.named_parameters()]
+    assert names == ["weight", "bias", "down", "up.weight", "up.bias"] and layer.rank == 1
+    layer(cw.ones((2, 4), device=device)).sum().backward()
+    assert all(p.grad is not None for p in layer.parameters())
+    layer.to("f64")
+    assert layer.down.dtype == cw.f64 == layer.weight.dtype
+    layer.down = None
+    assert layer.down is None and "down" not in layer.state_dict()
+    chain = nn.Sequential(nn.Linear(1, 1))
+    chain.extra = nn.Linear(1, 2)
+    assert "extra.weight" in chain.state_dict()
+
+
+def test_weights_may_be_assigned(device):
+    table, head = nn.Embedding(5, 3, device=device), nn.Linear(3, 5, bias=False, device=device)
+    head.weight = table.weight
+    assert head.weight.data_ptr == table.weight.data_ptr
+    assert len(nn.Sequential(table, head).parameters()) == 1
+    with pytest.raises(AttributeError, match="no parameter 'bias'; derive"):
+        head.bias = nn.Parameter(cw.ones(5, device=device))
+    with pytest.raises(AttributeError):
+        head.width = 3
+    with pytest.raises(AttributeError, match="no attribute 'width'"):
+        head.width  # noqa: B018
+    with pytest.raises(TypeError, match="is a parameter"):
+        head.weight = cw.ones((5, 3), device=device)
+    with pytest.raises(TypeError, match="'qkv' of Attention is its own"):
+        nn.Attention(4, 2, device=device).register_module("qkv", nn.Linear(4, 12, device=device))
+
+
 def test_parts_and_attributes_agree():
     m = nn.Module()
     m.layer = nn.Linear(1, 1)

@@ -109,6 +109,11 @@ void bind_schedule(nb::module_& module) {
               fail(ErrorKind::invalid_argument, "schedule",
                    "decay is \"constant\", \"linear\" or \"cosine\", not \"" + decay + "\"");
             }
+            if (how != Decay::constant && total <= warmup) {
+              fail(ErrorKind::invalid_argument, "schedule",
+                   "a " + decay + " decay ends at step `total`, which is " + std::to_string(total) +
+                       ", not after the warm-up of " + std::to_string(warmup) + " steps");
+            }
             new (self) Schedule{peak, warmup, total, how, floor};
           },
           "peak"_a, "total"_a = 0, "warmup"_a = 0, "decay"_a = "constant", "floor"_a = 0.0)

@@ -35,13 +35,20 @@ class _Guarded:
         @functools.wraps(function)
         def generating(*args: Any, **kwargs: Any) -> Any:
             values = function(*args, **kwargs)
+            resume = functools.partial(next, values)
             while True:  # inside while the generator runs, not while its user does
                 with self._again():
                     try:
-                        value = next(values)
+                        value = resume()
                     except StopIteration as end:
                         return end.value
-                yield value
+                try:
+                    resume = functools.partial(values.send, (yield value))
+                except GeneratorExit:
+                    values.close()
+                    raise
+                except BaseException as problem:  # the user's throw() is the generator's
+                    resume = functools.partial(values.throw, problem)
 
         return generating if inspect.isgeneratorfunction(function) else guarded
 

@@ -278,6 +278,22 @@ def test_guards_decorate(device):
     for tracked in values():
         assert not tracked and (x * 2).requires_grad
 
+    @cw.no_grad
+    def answers():
+        heard = yield "first"
+        try:
+            yield heard
+        except KeyError as problem:
+            yield str(problem)
+        return (x * 2).requires_grad
+
+    talk = answers()
+    assert next(talk) == "first" and talk.send("second") == "second"
+    assert talk.throw(KeyError("third")) == "'third'"
+    with pytest.raises(StopIteration) as end:
+        next(talk)
+    assert end.value.value is False
+
     @cw.detect_anomaly(7)
     def broken():
         return cw.log(x * 0 - 1)

@@ -353,6 +353,9 @@ def test_schedules():
     assert cosine(0) == 1.0 and cosine(4) == pytest.approx(0.5) and cosine(8) == pytest.approx(0.0)
     with pytest.raises(cw.InvalidArgument, match="decay"):
         cw.optim.Schedule(1.0, decay="square")
+    for total in (0, 5):
+        with pytest.raises(cw.InvalidArgument, match="cosine decay ends at step `total`"):
+            cw.optim.Schedule(1.0, total=total, warmup=5, decay="cosine")
 
 
 def test_averages(device):

@@ -238,8 +238,7 @@ void bind_autograd(nb::module_& module, TensorClass& tensor) {
       "begin_step", [](Device device) { without_gil([&] { autograd::begin_step(device); }); },
       "device"_a,
       "The next step of dropout's randomness: its calls count from 0 again. Between a forward pass "
-      "and "
-      "its backward() it would change what was dropped.");
+      "and its backward() it would change what was dropped, and backward() raises.");
   nb::class_<PyStepGraph>(module, "_StepGraph")
       .def(nb::init<Device>(), "device"_a)
       .def("__call__", &PyStepGraph::run, "body"_a, "inputs"_a)

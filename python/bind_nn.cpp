@@ -64,7 +64,7 @@ void parameter(Class& bound, const char* name, const char* doc) {
       doc);
 }
 
-// Pairs, or Python's integers, of an image layer's options.
+// A pair among an image layer's options.
 template <class Class, class Get>
 void pair_property(Class& bound, const char* name, const Get& get) {
   bound.def_prop_ro(name, [get](const typename Class::Type& self) { return Pair{get(self)}; });

@@ -176,7 +176,7 @@ void Optimizer::set_learning_rate(double rate) {
 }
 
 std::int64_t Optimizer::steps() const {
-  return !has_parameters() ? 0 : static_cast<std::int64_t>(control(Control::step).item());
+  return has_parameters() ? static_cast<std::int64_t>(control(Control::step).item()) : 0;
 }
 
 void Optimizer::zero_grad() {
@@ -368,34 +368,5 @@ void Optimizer::know_writes() {
     for (Entry& entry : group.entries) entry.n_writes = entry.parameter.storage()->n_writes;
   }
 }
-
-bool Optimizer::has_averages() const {
-  return std::any_of(groups_.begin(), groups_.end(), [](const Group& group) {
-    return group.options.algorithm == Algorithm::schedule_free;
-  });
-}
-
-// y holds x and z mixed: x = y + (z - y) * (1 - 1 / beta1), and back y = x + (z - x) * (1 - beta1).
-void Optimizer::swap_average(bool to_average) {
-  if (averaged_ == to_average) return;
-  averaged_ = to_average;
-  const autograd::NoGrad plain;
-  follow_writes();
-  for (const Group& group : groups_) {
-    if (group.options.algorithm != Algorithm::schedule_free) continue;
-    const double beta = group.options.beta1;
-    const double weight = to_average ? 1 - 1 / beta : 1 - beta;
-    for (const Entry& entry : group.entries) {
-      const Tensor from =
-          entry.master.has_value() ? *entry.master : autograd::detach(entry.parameter);
-      const Tensor mixed = from + (entry.states[0] - from) * Scalar(weight);
-      if (entry.master.has_value()) entry.master->copy_from(mixed);
-      autograd::detach(entry.parameter).copy_from(mixed);
-    }
-  }
-}
-
-void Optimizer::train() { swap_average(false); }
-void Optimizer::eval() { swap_average(true); }
 
 }  // namespace causeway::optim

@@ -1,7 +1,10 @@
-// What an optimizer remembers, by name.
+// What an optimizer remembers, by name, and the two places of schedule-free parameters.
 #include "causeway/core/error.h"
 #include "causeway/optim/optimizer.h"
 #include "causeway/tensor/create.h"
+#include "causeway/tensor/elementwise.h"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -21,6 +24,35 @@ std::vector<const char*> Optimizer::state_names(Algorithm algorithm) {
   }
   return {};
 }
+
+bool Optimizer::has_averages() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](const Group& group) {
+    return group.options.algorithm == Algorithm::schedule_free;
+  });
+}
+
+// y holds x and z mixed: x = y + (z - y) * (1 - 1 / beta1), and back y = x + (z - x) * (1 - beta1).
+void Optimizer::swap_average(bool to_average) {
+  if (averaged_ == to_average) return;
+  averaged_ = to_average;
+  const autograd::NoGrad plain;
+  follow_writes();
+  for (const Group& group : groups_) {
+    if (group.options.algorithm != Algorithm::schedule_free) continue;
+    const double beta = group.options.beta1;
+    const double weight = to_average ? 1 - 1 / beta : 1 - beta;
+    for (const Entry& entry : group.entries) {
+      const Tensor from =
+          entry.master.has_value() ? *entry.master : autograd::detach(entry.parameter);
+      const Tensor mixed = from + (entry.states[0] - from) * Scalar(weight);
+      if (entry.master.has_value()) entry.master->copy_from(mixed);
+      autograd::detach(entry.parameter).copy_from(mixed);
+    }
+  }
+}
+
+void Optimizer::train() { swap_average(false); }
+void Optimizer::eval() { swap_average(true); }
 
 std::map<std::string, Tensor> Optimizer::state() {
   std::map<std::string, Tensor> state;

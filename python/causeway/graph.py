@@ -51,8 +51,8 @@ class StepGraph:
         step = cw.StepGraph(step, device="cuda")
         loss = step(x, y)  # the first runs, the second records, the others replay
 
-    The function must not wait for the device. What it returns holds until the next call. On the CPU
-    it simply runs.
+    Each call begins a step (begin_step). The function must not wait for the device. What it returns
+    holds until the next call. On the CPU it simply runs.
     """
 
     def __init__(self, function: Callable[..., Any], device: str = "cuda") -> None:

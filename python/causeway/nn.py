@@ -62,15 +62,16 @@ class _Registration:
     tensors live in the compiled part, which may replace them, as to() does."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        kind = self._tensors().get(name)
-        if isinstance(value, Tensor) and value.requires_grad and value.is_leaf:
-            self.register_parameter(name, value)
-            return
-        if isinstance(value, Tensor) and kind == "parameter":
-            raise TypeError(f"{name!r} is a parameter; assign an nn.Parameter, or None to take it off")
-        if isinstance(value, Tensor) and kind == "buffer":
-            self.register_buffer(name, value)
-            return
+        if isinstance(value, Tensor):
+            kind = self._kinds().get(name)
+            if value.requires_grad and value.is_leaf:
+                self.register_parameter(name, value)
+                return
+            if kind == "parameter":
+                raise TypeError(f"{name!r} is a parameter; assign an nn.Parameter, or None to take it off")
+            if kind == "buffer":
+                self.register_buffer(name, value)
+                return
         if isinstance(value, _Module):
             self.register_module(name, value)
             return
@@ -86,20 +87,17 @@ class _Registration:
         if not self._forget(name):
             object.__delattr__(self, name)
 
-    def _tensors(self) -> dict[str, str]:
-        """The kinds of tensors by name."""
-        own = _attributes(self)
-        if own is None:
-            return {name: "parameter" if trained else "buffer"
-                    for name, trained, _ in self._own_tensors()}
-        return own.setdefault("_names_of_tensors", {})
+    def _kinds(self) -> dict[str, str]:
+        """What this module's own tensors are, by name."""
+        return {name: "parameter" if trained else "buffer" for name, trained, _ in self._own_tensors()}
 
     def _forget(self, name: str) -> bool:
-        """Takes a tensor or a part of this name off; whether there was one."""
+        """Takes a tensor or a part of this name off, if Python gave it; whether it was there. What a
+        compiled layer made for itself stays: it computes with that."""
         own = _attributes(self)
         if own is None:
             return False
-        known = self._tensors().pop(name, None) is not None
+        known = own.get("_names_of_tensors", {}).pop(name, None) is not None
         known = known or isinstance(own.get(name), _Module)
         if known:
             self._remove(name)
@@ -109,15 +107,17 @@ class _Registration:
     def _claim(self, name: str, kind: str) -> None:
         """Makes a name that of a tensor; one of the same kind keeps its place."""
         own = _attributes(self)
-        if own is None:
-            if name not in self._tensors():
-                raise AttributeError(f"{type(self).__name__} has no parameter {name!r}; derive from it, "
-                                     "or put it into an nn.Module")
+        given = {} if own is None else own.setdefault("_names_of_tensors", {})
+        made = {} if name in given else self._kinds()
+        if made.get(name) == kind:  # the layer's own, which takes other values
             return
-        if self._tensors().get(name) != kind and not hasattr(type(self), name):
+        if name in made or own is None or isinstance(getattr(type(self), name, None), property):
+            raise AttributeError(f"{type(self).__name__} has no {kind} {name!r} of its own; derive from "
+                                 "it with another name, or put both into an nn.Module")
+        if given.get(name) != kind:
             self._forget(name)
             own.pop(name, None)
-        self._tensors()[name] = kind
+        given[name] = kind
 
     def register_parameter(self, name: str, values: Tensor) -> Tensor:
         """Makes a tensor a parameter of this module, as an attribute, and returns it."""
@@ -266,7 +266,7 @@ def _take(made: _Module, source: _Module, memo: dict) -> None:
 
 
 def _deepcopy(self: _Module, memo: dict) -> _Module:
-    compiled = next((base for base in type(self).__mro__ if base in _ARGUMENTS), None)
+    compiled = next(base for base in type(self).__mro__ if base in _ARGUMENTS)
     made = memo[id(self)] = type(self).__new__(type(self))
     own = {"generator": _core.Generator(0)} if compiled in _DRAWN else {}
     compiled.__init__(made, *_ARGUMENTS[compiled](self), **own)

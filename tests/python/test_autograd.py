@@ -165,33 +165,6 @@ def test_errors_of_a_python_rule_reach_the_caller(device):
         Broken.apply(leaf([1.0], device)).backward()
 
 
-def test_checkpoint_equals_the_plain_block(device):
-    cw.manual_seed(3)
-    w = leaf(np.linspace(-1, 1, 16).reshape(4, 4), device)
-
-    def block(x):
-        return F.dropout(F.gelu(x @ w), 0.4)
-
-    grads = []
-    for run in (lambda x: block(block(x)), lambda x: cw.checkpoint(block, cw.checkpoint(block, x))):
-        cw.manual_seed(3)
-        x = leaf(np.arange(8.0).reshape(2, 4), device)
-        w.grad = None
-        y = run(x)
-        (y * y).sum().backward()
-        grads.append((y.numpy(), x.grad.numpy(), w.grad.numpy()))
-    for plain, again in zip(*grads):
-        assert np.array_equal(plain, again)
-    assert np.any(grads[0][0] == 0)  # dropout did drop
-
-
-def test_checkpoint_with_parameters_only_inside(device):
-    w = leaf([2.0], device)
-    x = cw.array([3.0]).to("f64", device)
-    cw.checkpoint(lambda t: t * w, x).sum().backward()
-    assert w.grad.item() == 3
-
-
 def test_writing_in_place_over_tracked_tensors_is_refused(device):
     x = leaf([1.0, 2.0], device)
     with pytest.raises(cw.InvalidArgument, match="no_grad"):

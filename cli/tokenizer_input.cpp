@@ -5,6 +5,7 @@
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
 #include "causeway/data/npy.h"
+#include "causeway/tensor/indexing.h"
 #include "causeway/tokenizer/table_batch.h"
 
 #include <algorithm>
@@ -42,8 +43,7 @@ void require_dropped(const InputOptions& options, const std::vector<std::string>
   for (const std::string& name : options.drop) {
     if (has(names, name)) continue;
     fail(ErrorKind::invalid_argument, "--drop",
-         fmt::format("{} has no column {}{}", shown(options.path), shown(name),
-                     names.empty() ? ": a matrix's have no names" : ""));
+         fmt::format("{} has no column {}", shown(options.path), shown(name)));
   }
 }
 
@@ -61,6 +61,26 @@ Table chosen(const CsvBatch& batch, const InputOptions& options,
   }
   return tokenizer::table_of_batch(
       kept, [](const CsvColumn& column) { return column.type == CsvType::time; });
+}
+
+// A matrix without the columns that are dropped, by number.
+Table without_dropped(const Tensor& matrix, const InputOptions& options) {
+  if (options.drop.empty() || matrix.n_dims() != 2) return Table(matrix);
+  std::vector<std::string> names;
+  std::vector<std::string> kept_names;
+  std::vector<Tensor> kept;
+  for (std::int64_t i = 0; i < matrix.size(1); ++i) {
+    names.push_back(std::to_string(i));
+    if (has(options.drop, names.back())) continue;
+    kept_names.push_back(names.back());
+    kept.push_back(matrix.select(1, i));
+  }
+  require_dropped(options, names);
+  if (kept.empty()) {
+    fail(ErrorKind::invalid_argument, "--drop",
+         fmt::format("no column of {} is left", shown(options.path)));
+  }
+  return Table(stack(kept, 1), kept_names);
 }
 
 }  // namespace
@@ -145,9 +165,8 @@ void for_each_batch(const InputOptions& options, const std::string& label,
 Table read_table(const InputOptions& options, Device device,
                  const std::vector<std::string>& select) {
   if (!is_csv(options.path)) {
-    require_dropped(options, {});
     const Tensor matrix = load_npy(options.path, device);
-    return Table(matrix.n_dims() == 1 ? matrix.unsqueeze(1) : matrix);
+    return without_dropped(matrix.n_dims() == 1 ? matrix.unsqueeze(1) : matrix, options);
   }
   CsvReader reader(options.path, csv_options(options));
   return on_device(chosen(reader.rest(), options, select), device);

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -169,6 +170,23 @@ class Tokenizer(unittest.TestCase):
         self.assertIn("<svg", html)
         self.assertNotIn("http", html)
         self.assertEqual(causeway("tokenizer", "inspect", tok, "--export", "lightgbm")[0], 0)
+
+    def test_columns_of_matrices(self):
+        numbers, tok = self.path("m.npy"), self.path("tok.json")
+        header = "{'descr': '<f8', 'fortran_order': False, 'shape': (20, 3), }".ljust(117) + "\n"
+        values = [float(i * (c + 1) % 7) for i in range(20) for c in range(3)]
+        with open(numbers, "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+                       + struct.pack("<60d", *values))
+        for options in (["--drop", "1"], ["--target", "1", "--strategy", "tree"]):
+            code, out, err = causeway("tokenizer", "fit", numbers, "--out", tok, "--bins", "3", *options,
+                                      "--device", "cpu")
+            self.assertEqual((code, err), (0, ""))
+            self.assertEqual([line.split()[0] for line in out.splitlines()[1:3]], ["0", "2"])
+        self.bad_input(["fit", numbers, "--out", tok, "--drop", "3"], 'm.npy" has no column "3"')
+        self.bad_input(["fit", numbers, "--out", tok, "--drop", "0,1,2"], "no column of", "is left")
+        self.bad_input(["encode", tok, numbers, "--out", self.path("t.npy")],
+                       "the matrix has 3 columns, and the tokenizer was fitted on 2")
 
     def test_two_passes_give_the_same_file(self):
         whole, streamed = self.path("a.json"), self.path("b.json")

@@ -1,7 +1,7 @@
 // Attention, forward and backward, by the path the library chooses: bf16 on a GPU, f32 on the CPU.
 // A causal mask halves the operations that count.
 #include "bench/harness.h"
-#include "causeway/kernels/attention.h"
+#include "causeway/kernels/attention/attention.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"
 

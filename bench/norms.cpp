@@ -1,10 +1,10 @@
 // The kernels between the products of a network: softmax, norms, losses, dropout and embeddings, by
 // the bytes they must move. A GPU takes bf16 and a model's sizes; the CPU takes f32 and small ones.
 #include "bench/harness.h"
-#include "causeway/kernels/cross_entropy.h"
-#include "causeway/kernels/dropout.h"
-#include "causeway/kernels/embedding.h"
-#include "causeway/kernels/normalize.h"
+#include "causeway/kernels/cross_entropy/cross_entropy.h"
+#include "causeway/kernels/dropout/dropout.h"
+#include "causeway/kernels/embedding/embedding.h"
+#include "causeway/kernels/norm/norm.h"
 #include "causeway/runtime/pool.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"

@@ -7,7 +7,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/data/npy.h"
-#include "causeway/tokenizer/export.h"
+#include "causeway/tokenizer/artefact/export.h"
 #include "causeway/tokenizer/tokenizer.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "cli/tokenizer_report.h"
 
 #include "causeway/core/environment.h"
-#include "causeway/tokenizer/streaming.h"
+#include "causeway/tokenizer/streaming/streaming.h"
 #include "causeway/tokenizer/tokenizer.h"
 
 #include <fmt/format.h>

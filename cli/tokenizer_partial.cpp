@@ -6,7 +6,7 @@
 #include "causeway/core/environment.h"
 #include "causeway/data/safetensors.h"
 #include "causeway/tokenizer/options_json.h"
-#include "causeway/tokenizer/streaming.h"
+#include "causeway/tokenizer/streaming/streaming.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

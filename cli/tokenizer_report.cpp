@@ -3,7 +3,7 @@
 #include "cli/table.h"
 
 #include "causeway/core/file.h"
-#include "causeway/tokenizer/blocks.h"
+#include "causeway/tokenizer/fit/blocks.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

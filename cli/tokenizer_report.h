@@ -1,7 +1,7 @@
 // What the tokenizer's commands show: tables, JSON, a page, and decoded CSV files.
 #pragma once
 
-#include "causeway/tokenizer/drift.h"
+#include "causeway/tokenizer/artefact/drift.h"
 #include "causeway/tokenizer/tokenizer.h"
 
 #include <optional>

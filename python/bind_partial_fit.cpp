@@ -1,6 +1,6 @@
 // Fits in parts, which causeway.PartialFit stands on, and their files.
 #include "causeway/data/safetensors.h"
-#include "causeway/tokenizer/streaming.h"
+#include "causeway/tokenizer/streaming/streaming.h"
 #include "python/bind.h"
 #include "python/tokenizer_options.h"
 

@@ -1,9 +1,9 @@
 // The tokenizer. The class users meet is Python (causeway/tokenizer.py); this is what it stands on.
 #include "causeway/core/error.h"
 #include "causeway/data/csv.h"
-#include "causeway/tokenizer/drift.h"
-#include "causeway/tokenizer/export.h"
-#include "causeway/tokenizer/order_statistics.h"
+#include "causeway/tokenizer/artefact/drift.h"
+#include "causeway/tokenizer/artefact/export.h"
+#include "causeway/tokenizer/fit/order_statistics.h"
 #include "causeway/tokenizer/table_batch.h"
 #include "causeway/tokenizer/tokenizer.h"
 #include "python/arrow_import.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "causeway/core/shape.h"
-#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/runtime/device.h"
 #include "python/bind.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "causeway/autograd/tape.h"
-#include "causeway/kernels/attention.h"
+#include "causeway/kernels/attention/attention.h"
 
 namespace causeway::autograd {
 

@@ -3,7 +3,7 @@
 #include "causeway/autograd/node.h"
 #include "causeway/core/error.h"
 #include "causeway/core/log.h"
-#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/runtime/graph.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "causeway/autograd/tape.h"
-#include "causeway/kernels/convolution.h"
+#include "causeway/kernels/convolution/convolution.h"
 
 namespace causeway::autograd {
 

@@ -2,8 +2,8 @@
 
 #include "causeway/autograd/dense.h"
 #include "causeway/core/error.h"
-#include "causeway/kernels/dropout.h"
-#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/dropout/dropout.h"
+#include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"
 

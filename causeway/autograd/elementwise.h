@@ -3,7 +3,7 @@
 #pragma once
 
 #include "causeway/autograd/tape.h"
-#include "causeway/kernels/activation.h"
+#include "causeway/kernels/activation/activation.h"
 #include "causeway/tensor/elementwise.h"
 
 namespace causeway::autograd {

@@ -3,7 +3,7 @@
 #include "causeway/autograd/dense.h"
 #include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
-#include "causeway/kernels/embedding.h"
+#include "causeway/kernels/embedding/embedding.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"

@@ -4,7 +4,7 @@
 #include "causeway/autograd/reduce.h"
 #include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
-#include "causeway/kernels/cross_entropy.h"
+#include "causeway/kernels/cross_entropy/cross_entropy.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"

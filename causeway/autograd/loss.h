@@ -2,7 +2,7 @@
 #pragma once
 
 #include "causeway/autograd/tape.h"
-#include "causeway/kernels/activation.h"
+#include "causeway/kernels/activation/activation.h"
 
 #include <cstdint>
 

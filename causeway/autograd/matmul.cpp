@@ -2,9 +2,9 @@
 
 #include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
-#include "causeway/kernels/matmul.h"
-#include "causeway/kernels/matmul_layout.h"
-#include "causeway/kernels/reduce.h"
+#include "causeway/kernels/matmul/matmul.h"
+#include "causeway/kernels/matmul/matmul_layout.h"
+#include "causeway/kernels/reduce/reduce.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/matmul.h"

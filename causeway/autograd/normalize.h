@@ -2,7 +2,7 @@
 #pragma once
 
 #include "causeway/autograd/tape.h"
-#include "causeway/kernels/normalize.h"
+#include "causeway/kernels/norm/norm.h"
 
 namespace causeway::autograd {
 

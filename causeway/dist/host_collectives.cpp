@@ -1,7 +1,7 @@
 #include "causeway/dist/host_collectives.h"
 
 #include "causeway/core/error.h"
-#include "causeway/kernels/device/functors.h"
+#include "causeway/kernels/elementwise/functors_device.h"
 #include "causeway/runtime/pool.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "causeway/core/dtype.h"
 #include "causeway/core/error.h"
-#include "causeway/kernels/device/half.h"
+#include "causeway/kernels/half_device.h"
 
 #include <cstdint>
 #include <string>

@@ -1,31 +1,21 @@
-// The CUDA kernels of a build without CUDA: no stream of such a device can exist, so none is
-// called.
-#include "causeway/core/error.h"
-#include "causeway/kernels/activation.h"
-#include "causeway/kernels/binning.h"
-#include "causeway/kernels/convolution.h"
-#include "causeway/kernels/cross_entropy.h"
-#include "causeway/kernels/dropout.h"
-#include "causeway/kernels/attention.h"
-#include "causeway/kernels/elementwise.h"
-#include "causeway/kernels/embedding.h"
-#include "causeway/kernels/indexing.h"
-#include "causeway/kernels/matmul.h"
-#include "causeway/kernels/optimize.h"
-#include "causeway/kernels/normalize.h"
-#include "causeway/kernels/random.h"
-#include "causeway/kernels/ranks.h"
-#include "causeway/kernels/reduce.h"
-#include "causeway/kernels/sort.h"
-#include "causeway/kernels/tabular.h"
-#include "causeway/kernels/tokens.h"
+// The CUDA kernels of a build without CUDA.
+#include "causeway/kernels/absent.h"
+#include "causeway/kernels/activation/activation.h"
+#include "causeway/kernels/attention/attention.h"
+#include "causeway/kernels/convolution/convolution.h"
+#include "causeway/kernels/cross_entropy/cross_entropy.h"
+#include "causeway/kernels/dropout/dropout.h"
+#include "causeway/kernels/elementwise/elementwise.h"
+#include "causeway/kernels/embedding/embedding.h"
+#include "causeway/kernels/indexing/indexing.h"
+#include "causeway/kernels/matmul/matmul.h"
+#include "causeway/kernels/norm/norm.h"
+#include "causeway/kernels/optimizer/optimizer.h"
+#include "causeway/kernels/random/random.h"
+#include "causeway/kernels/reduce/reduce.h"
+#include "causeway/kernels/sort/sort.h"
 
 namespace causeway::kernels::cuda {
-
-#define CAUSEWAY_ABSENT(name, ...)                                                        \
-  void name(StreamView, __VA_ARGS__) {                                                    \
-    fail(ErrorKind::device, #name, "this build has no CUDA support; use the cpu device"); \
-  }
 
 CAUSEWAY_ABSENT(unary, UnaryOp, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(binary, BinaryOp, const Operand&, const Operand&, const Operand&)
@@ -97,25 +87,5 @@ CAUSEWAY_ABSENT(cross_entropy, const CrossEntropy&, const Operand&, const Operan
 CAUSEWAY_ABSENT(dropout, RandomKey, const Operand&, double, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(embedding_gradient, const Operand&, const Operand&, const Operand&, std::int64_t,
                 std::int64_t, std::int64_t)
-CAUSEWAY_ABSENT(sample_columns, const Columns&, const Operand&, const Operand&)
-CAUSEWAY_ABSENT(split_samples, const Operand&, const Operand&, const Guides&)
-CAUSEWAY_ABSENT(build_guides, const Guides&)
-CAUSEWAY_ABSENT(count_bins, const Columns&, const Guides&, const Operand&)
-CAUSEWAY_ABSENT(cut_rows, const Columns&, const Guides&, std::int64_t&)
-CAUSEWAY_ABSENT(count_parts, const Columns&, const Guides&, const Operand&, const Operand&)
-CAUSEWAY_ABSENT(gather_bins, const Columns&, const Guides&, const Operand&, const Operand&,
-                const Operand&, const Operand&)
-CAUSEWAY_ABSENT(plan_ranks, const Levels&, const Guides&, const Operand&, std::int64_t,
-                const PlannedRanks&)
-CAUSEWAY_ABSENT(blend_ranks, const Levels&, const PlannedRanks&, const Operand&)
-CAUSEWAY_ABSENT(select_ranks, const Operand&, const Operand&, const Operand&)
-CAUSEWAY_ABSENT(write_tokens, const Columns&, const Guides&, const Operand&, const Operand&)
-CAUSEWAY_ABSENT(piecewise_linear, const Columns&, const Operand&, const Operand&)
-CAUSEWAY_ABSENT(one_hot, const Operand&, const Operand&, const Operand&)
-CAUSEWAY_ABSENT(table_statistics, const Operand&, const Operand&, const Operand&, const Operand&)
-CAUSEWAY_ABSENT(table_inputs, const TableInputs&, const Operand&, const Operand&, const Operand&,
-                const Operand&, const Operand&)
-CAUSEWAY_ABSENT(table_targets, const Operand&, const Operand&, const Operand&, const Operand&,
-                const Operand&)
 
 }  // namespace causeway::kernels::cuda

@@ -1,8 +1,8 @@
 // From a plain number to an element of a type.
 #pragma once
 
-#include "causeway/kernels/device/half.h"
-#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/half_device.h"
+#include "causeway/kernels/elementwise/elementwise.h"
 
 #include <type_traits>
 

@@ -3,7 +3,7 @@
 // reads a table with known and unknown targets and says the unknown ones, in one pass.
 #pragma once
 
-#include "causeway/kernels/tabular.h"
+#include "causeway/models/kernels/tabular.h"
 #include "causeway/models/tabular_layer.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "causeway/optim/muon.h"
 
-#include "causeway/kernels/optimize.h"
+#include "causeway/kernels/optimizer/optimizer.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/indexing.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "causeway/autograd/tape.h"
-#include "causeway/kernels/optimize.h"
+#include "causeway/kernels/optimizer/optimizer.h"
 
 #include <cstdint>
 #include <map>

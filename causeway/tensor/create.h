@@ -1,8 +1,8 @@
 // Making tensors: constants, ranges, random numbers.
 #pragma once
 
-#include "causeway/kernels/elementwise.h"
-#include "causeway/kernels/random.h"
+#include "causeway/kernels/elementwise/elementwise.h"
+#include "causeway/kernels/random/random.h"
 #include "causeway/tensor/tensor.h"
 
 namespace causeway {

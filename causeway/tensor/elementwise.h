@@ -3,7 +3,7 @@
 // integer tensor f32 if it has a fraction.
 #pragma once
 
-#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/tensor/tensor.h"
 
 namespace causeway {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "causeway/core/error.h"
-#include "causeway/kernels/device/half.h"
+#include "causeway/kernels/half_device.h"
 #include "causeway/runtime/transfer.h"
 #include "causeway/tensor/tensor.h"
 

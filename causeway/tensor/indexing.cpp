@@ -1,7 +1,7 @@
 #include "causeway/tensor/indexing.h"
 
 #include "causeway/core/error.h"
-#include "causeway/kernels/indexing.h"
+#include "causeway/kernels/indexing/indexing.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"
 

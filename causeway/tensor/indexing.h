@@ -1,7 +1,7 @@
 // Taking tensors apart and putting them together.
 #pragma once
 
-#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/tensor/tensor.h"
 
 #include <span>

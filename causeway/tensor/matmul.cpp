@@ -1,8 +1,8 @@
 #include "causeway/tensor/matmul.h"
 
 #include "causeway/core/error.h"
-#include "causeway/kernels/matmul.h"
-#include "causeway/kernels/matmul_layout.h"
+#include "causeway/kernels/matmul/matmul.h"
+#include "causeway/kernels/matmul/matmul_layout.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"

@@ -1,7 +1,7 @@
 // How tensors are handed to kernels. For the rooms that launch them.
 #pragma once
 
-#include "causeway/kernels/elementwise.h"
+#include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/kernels/operand.h"
 #include "causeway/tensor/tensor.h"
 

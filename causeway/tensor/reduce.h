@@ -1,7 +1,7 @@
 // Reductions over any axes; no axes given means all of them.
 #pragma once
 
-#include "causeway/kernels/reduce.h"
+#include "causeway/kernels/reduce/reduce.h"
 #include "causeway/tensor/tensor.h"
 
 #include <optional>

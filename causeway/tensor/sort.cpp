@@ -1,7 +1,7 @@
 #include "causeway/tensor/sort.h"
 
 #include "causeway/core/error.h"
-#include "causeway/kernels/sort.h"
+#include "causeway/kernels/sort/sort.h"
 #include "causeway/tensor/operand.h"
 
 #include <fmt/format.h>

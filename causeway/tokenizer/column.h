@@ -2,7 +2,7 @@
 #pragma once
 
 #include "causeway/tokenizer/options.h"
-#include "causeway/tokenizer/vocabulary.h"
+#include "causeway/tokenizer/artefact/vocabulary.h"
 
 #include <cstdint>
 #include <string>

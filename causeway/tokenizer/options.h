@@ -1,7 +1,7 @@
 // What a tokenizer is to do, as the user says it: for all columns, and for some by name.
 #pragma once
 
-#include "causeway/kernels/device/quantile.h"
+#include "causeway/tokenizer/kernels/quantile_device.h"
 
 #include <cstdint>
 #include <map>

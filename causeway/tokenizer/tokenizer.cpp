@@ -1,8 +1,8 @@
 #include "causeway/tokenizer/tokenizer.h"
 
 #include "causeway/core/error.h"
-#include "causeway/tokenizer/calendar.h"
-#include "causeway/tokenizer/encoder.h"
+#include "causeway/tokenizer/fit/calendar.h"
+#include "causeway/tokenizer/encode/encoder.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Fuzzes the tokenizer's artefact: any bytes are refused with a format error, or accepted with
 // columns that make sense and survive being written and read again.
 #include "causeway/core/error.h"
-#include "causeway/tokenizer/artefact.h"
+#include "causeway/tokenizer/artefact/artefact.h"
 #include "tests/fuzz/require.h"
 
 #include <string>

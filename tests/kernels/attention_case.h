@@ -2,7 +2,7 @@
 // whose outputs lie between guard elements that must come back untouched.
 #pragma once
 
-#include "causeway/kernels/attention.h"
+#include "causeway/kernels/attention/attention.h"
 #include "causeway/tensor/operand.h"
 #include "tests/tensor/devices.h"
 

@@ -1,5 +1,5 @@
 // Batch norm against plain f64 loops on the CPU, and the GPU against the CPU.
-#include "causeway/kernels/normalize.h"
+#include "causeway/kernels/norm/norm.h"
 #include "tests/kernels/guarded.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Cross entropy against plain f64 loops on the CPU, against finite differences, and the GPU against
 // the CPU.
-#include "causeway/kernels/cross_entropy.h"
+#include "causeway/kernels/cross_entropy/cross_entropy.h"
 
 #include "causeway/core/error.h"
 #include "tests/kernels/guarded.h"

@@ -1,5 +1,5 @@
 // Dropout: what its header promises word by word, and the same bytes on the GPU.
-#include "causeway/kernels/dropout.h"
+#include "causeway/kernels/dropout/dropout.h"
 
 #include "causeway/random/philox.h"
 #include "tests/kernels/guarded.h"

@@ -1,5 +1,5 @@
 // The gradient of an embedding against plain loops, and the GPU against the CPU.
-#include "causeway/kernels/embedding.h"
+#include "causeway/kernels/embedding/embedding.h"
 
 #include "tests/kernels/guarded.h"
 

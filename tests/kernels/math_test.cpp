@@ -1,5 +1,5 @@
 // The functions of device/math.h that are ours alone, against the C library's in f64.
-#include "causeway/kernels/device/math.h"
+#include "causeway/kernels/math_device.h"
 
 #include <gtest/gtest.h>
 

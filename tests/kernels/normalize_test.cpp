@@ -1,6 +1,6 @@
 // Layer and RMS norm against plain f64 loops on the CPU, against finite differences, and the GPU
 // against the CPU.
-#include "causeway/kernels/normalize.h"
+#include "causeway/kernels/norm/norm.h"
 
 #include "tests/kernels/guarded.h"
 

@@ -1,7 +1,7 @@
 // Products of tiles and of blocks on the CPU, against sums in f64.
-#include "causeway/kernels/cpu/product.h"
+#include "causeway/kernels/matmul/product_cpu.h"
 
-#include "causeway/kernels/cpu/blocked_product.h"
+#include "causeway/kernels/matmul/blocked_product_cpu.h"
 #include "causeway/runtime/threads.h"
 
 #include <algorithm>

@@ -92,11 +92,9 @@ class Tree:
             parts = name.split("/")
             if parts[0] != "causeway" or ".." in parts or len(parts) < 3:
                 yield f'includes "{name}"; includes are rooted: "causeway/<room>/<file>"'
-            elif path.startswith("causeway/kernels/device/"):
-                if not name.startswith(("causeway/kernels/device/", "causeway/random/")) and (
-                    name != "causeway/core/host_device.h"
-                ):
-                    yield f"includes {name}; kernels/device includes only itself and random"
+            elif path.endswith("_device.h"):
+                if not name.endswith("_device.h") and not name.startswith("causeway/random/"):
+                    yield f"includes {name}; a _device.h header includes only others and random"
             elif parts[1] not in reachable(room):
                 yield f"includes {name}; {room} may include {ROWS[room] or 'no other room'}"
 
@@ -141,8 +139,10 @@ class Rules(unittest.TestCase):
         self.one("rooted", {"causeway/core/a.cpp": '#include "a.h"\n'})
         self.one("rooted", {"causeway/core/a.cpp": '#include "causeway/core/../core/a.h"\n'})
 
-    def test_device_stands_alone(self):
-        self.one("only itself", {"causeway/kernels/device/a.h": '#include "causeway/core/error.h"'})
+    def test_device_headers_include_only_device_headers(self):
+        device = "causeway/kernels/sort/a_device.h"
+        self.one("only others", {device: '#include "causeway/core/error.h"'})
+        self.assertEqual(self.problems(files={device: '#include "causeway/core/host_device.h"'}), [])
 
     def test_core_has_no_cuda(self):
         self.one("no CUDA", {"causeway/core/a.cpp": "#include <cuda_runtime.h>\n"})
@@ -151,13 +151,13 @@ class Rules(unittest.TestCase):
         self.one("does not have", {"causeway/extras/a.h": ""})
 
     def test_bare_launch(self):
-        self.one("<<<", {"causeway/kernels/cuda/a.cu": "void f() { k<<<1, 2>>>(); }\n"})
+        self.one("<<<", {"causeway/kernels/sort/a.cu": "void f() { k<<<1, 2>>>(); }\n"})
         quiet = '// k<<<1, 2>>>()\nconst char* text = "<<<";\n'
         self.assertEqual(self.problems(files={"bench/a.cu": quiet}), [])
 
     def test_third_party_in_cuda(self):
-        self.one("by causeway/kernels/cuda/a.cu", {
-            "causeway/kernels/cuda/a.cu": '#include "causeway/kernels/b.h"\n',
+        self.one("by causeway/kernels/sort/a.cu", {
+            "causeway/kernels/sort/a.cu": '#include "causeway/kernels/b.h"\n',
             "causeway/kernels/b.h": '#include "causeway/core/c.h"\n',
             "causeway/core/c.h": "#include <fmt/format.h>\n",
         })  # fmt: skip

@@ -1,8 +1,8 @@
 // Categories, truths and dates; the artefact and its mistakes; streaming and merging.
-#include "causeway/tokenizer/artefact.h"
-#include "causeway/tokenizer/calendar.h"
-#include "causeway/tokenizer/drift.h"
-#include "causeway/tokenizer/streaming.h"
+#include "causeway/tokenizer/artefact/artefact.h"
+#include "causeway/tokenizer/fit/calendar.h"
+#include "causeway/tokenizer/artefact/drift.h"
+#include "causeway/tokenizer/streaming/streaming.h"
 #include "tests/data/scratch.h"
 #include "tests/tensor/devices.h"
 #include "tests/tokenizer/tables.h"

@@ -1,6 +1,6 @@
 // Fits in parts that travel: any cut of the rows gives the artefact of one fit, estimates keep
 // their bound, counts do not overflow, and what does not belong together does not merge.
-#include "causeway/tokenizer/streaming.h"
+#include "causeway/tokenizer/streaming/streaming.h"
 
 #include "tests/data/scratch.h"
 #include "tests/tensor/devices.h"

@@ -1,6 +1,6 @@
 // Exact quantiles against a sorted copy, for every definition, type, layout and size.
 #include "causeway/runtime/threads.h"
-#include "causeway/tokenizer/order_statistics.h"
+#include "causeway/tokenizer/fit/order_statistics.h"
 #include "tests/tensor/devices.h"
 #include "tests/tokenizer/tables.h"
 

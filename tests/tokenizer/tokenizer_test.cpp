@@ -2,8 +2,8 @@
 #include "causeway/tokenizer/tokenizer.h"
 
 #include "causeway/runtime/pool.h"
-#include "causeway/tokenizer/drift.h"
-#include "causeway/tokenizer/export.h"
+#include "causeway/tokenizer/artefact/drift.h"
+#include "causeway/tokenizer/artefact/export.h"
 #include "tests/data/scratch.h"
 #include "tests/tensor/devices.h"
 #include "tests/tokenizer/tables.h"

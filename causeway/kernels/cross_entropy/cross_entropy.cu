@@ -1,0 +1,464 @@
+// Cross entropy with its gradient. Bytes: the logits once, the gradient once; bound by memory:
+// 32768 x 50304 bf16 reach 75% of an H200's peak. Short rows stay in the registers of a few lanes;
+// a long one is kept in shared memory by a block while its maximum and sum are found, and only one
+// that does not fit there is read again.
+#include "causeway/kernels/cross_entropy/cross_entropy.h"
+
+#include "causeway/kernels/indexing/index_check.cuh"
+#include "causeway/kernels/reduce/reduce.cuh"
+#include "causeway/kernels/rows.cuh"
+#include "causeway/kernels/dispatch.h"
+
+namespace causeway::kernels::cuda {
+
+namespace {
+
+template <int kVec>
+constexpr int kHeld = kVec > 1 ? 4 : 8;  // vectors of a row in a thread's registers
+
+template <class T>
+struct LossRows {
+  using C = Compute<T>;
+  const T* logits;
+  const std::int64_t* classes;  // or
+  const T* probabilities;
+  const C* scale;
+  C* losses;
+  T* gradient;
+  std::int64_t n_rows;
+  int n_columns;
+  std::int64_t ignored;
+  C smoothing;
+  IndexCheck check;
+
+  // The row's class, or -1 where it has no loss; `reports` says who tells of a bad one.
+  __device__ __forceinline__ int target(std::int64_t row, bool reports) const {
+    const std::int64_t index = classes[row];
+    if (index == ignored) return -1;
+    const bool fits = index >= 0 && index < n_columns;
+    if (!fits && reports) check.fits(index);
+    return fits ? static_cast<int>(index) : -1;
+  }
+
+  // What smoothing measures the logits of the row at `first` from: that of the target, if it is
+  // finite.
+  __device__ __forceinline__ C base(std::int64_t first, int target) const {
+    if (smoothing == C(0) || target < 0) return C(0);
+    const C x = static_cast<C>(logits[first + target]);
+    return x - x == C(0) ? x : C(0);
+  }
+};
+
+// What a row with a class as its target is reduced to.
+template <class C>
+struct ClassSums {
+  MaxSum<C> softmax;
+  C total;      // for smoothing: how far the logits lie below one of them
+  C at_target;  // the target's logit: of the one thread that holds it
+
+  static __device__ __forceinline__ ClassSums none() { return {MaxSum<C>::none(), C(0), C(0)}; }
+  static __device__ __forceinline__ ClassSums combine(const ClassSums& a, const ClassSums& b) {
+    return {MaxSum<C>::combine(a.softmax, b.softmax), a.total + b.total, a.at_target + b.at_target};
+  }
+};
+
+// `base` is the logit that the total was measured from.
+template <class C>
+__device__ __forceinline__ C class_loss(const ClassSums<C>& sums, int n_columns, C smoothing,
+                                        C base) {
+  const C log_sum = math::log(sums.softmax.sum);
+  const C loss = log_sum + (sums.softmax.max - sums.at_target);
+  if (smoothing == C(0)) return loss;
+  const C spread = log_sum + ((sums.softmax.max - base) + sums.total / static_cast<C>(n_columns));
+  return (C(1) - smoothing) * loss + smoothing * spread;
+}
+
+// Short rows with classes as their targets: a team of lanes each.
+template <int kVec, class T>
+__global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LossRows<T> rows, int team_size) {
+  using C = Compute<T>;
+  constexpr int kVectors = kHeld<kVec>;
+  __shared__ ClassSums<C> memory[64];
+  TeamBoard<ClassSums<C>> board(memory);
+  const Team team(team_size);
+  const std::int64_t row =
+      std::int64_t{blockIdx.x} * (kThreads / team.size) + threadIdx.x / team.size;
+  const bool live = row < rows.n_rows;
+  const int columns = live ? rows.n_columns : 0;
+  const int target = live ? rows.target(row, team.rank == 0) : -1;
+  const C scale = rows.scale != nullptr ? *rows.scale : C(1);
+  const C base = rows.base(row * rows.n_columns, target);
+  Vector<T, kVec> loaded[kVectors];
+  load_row(loaded, rows.logits + row * rows.n_columns, team, columns,
+           static_cast<T>(minus_infinity<C>()));
+  Values<C, kVec> part[kVectors];
+  auto sums = ClassSums<C>::none();
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    const int column = team.column<kVec>(v);
+    part[v] = unpack(loaded[v]);
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      const C x = part[v].value[i];
+      sums.softmax.max = larger(sums.softmax.max, x);
+      if (column < columns) sums.total += base - x;
+      if (column + i == target) sums.at_target = x;
+    }
+  }
+  const C max = sums.softmax.max;
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      C& value = part[v].value[i];
+      value = MaxSum<C>::term(value, max);
+      sums.softmax.sum += value;
+    }
+  }
+  sums = combine_team(team, sums, ClassSums<C>::none(), board, ClassSums<C>::combine);
+  if (live && team.rank == 0) {
+    rows.losses[row] = target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing, base);
+  }
+  if (rows.gradient == nullptr) return;
+  const C factor = MaxSum<C>::rescale(max, sums.softmax.max) / sums.softmax.sum * scale;
+  const C spread = rows.smoothing / static_cast<C>(rows.n_columns) * scale;
+  const C peak = (C(1) - rows.smoothing) * scale;
+#pragma unroll
+  for (int v = 0; v < kVectors; ++v) {
+    const int column = team.column<kVec>(v);
+    if (column >= columns) continue;
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      C& value = part[v].value[i];
+      value = value * factor - (spread + (column + i == target ? peak : C(0)));
+      if (target < 0) value = C(0);
+    }
+    store_vector(rows.gradient + row * rows.n_columns + column, pack<T>(part[v]));
+  }
+}
+
+// The sum of a row's target probabilities, smoothed.
+template <class C>
+struct Probabilities {
+  C keep;    // 1 - smoothing
+  C spread;  // smoothing / n_columns
+
+  __device__ __forceinline__ C of(C probability) const { return keep * probability + spread; }
+};
+
+// A row's share of the loss that an element has: nothing where its target is 0, whatever the logit.
+template <class C>
+__device__ __forceinline__ C loss_term(C target, C x, C max, C log_sum) {
+  return target == C(0) ? C(0) : target * (log_sum + (max - x));
+}
+
+// Long rows, and probabilities: a block a row.
+template <class T>
+__global__ void __launch_bounds__(kRowThreads, 2)
+    cross_entropy_long_kernel(LossRows<T> rows, bool cached, bool alike) {
+  using C = Compute<T>;
+  constexpr int kVec = vector_width<T>();
+  constexpr int kUnroll = 4;
+  extern __shared__ __align__(16) unsigned char cache_memory[];
+  auto* cache = reinterpret_cast<T*>(cache_memory);
+  __shared__ ClassSums<C> memory[64];
+  __shared__ C loss_memory[64];
+  TeamBoard<ClassSums<C>> board(memory);
+  TeamBoard<C> loss_board(loss_memory);
+  const Team team(static_cast<int>(blockDim.x));
+  const std::int64_t first = std::int64_t{blockIdx.x} * rows.n_columns;
+  const VectorRow<kVec, const T> row(rows.logits + first, rows.n_columns);
+  const int n_vectors = row.n_vectors();
+  const bool by_class = rows.classes != nullptr;
+  const int target = by_class ? rows.target(blockIdx.x, team.rank == 0) : -1;
+  if (by_class && target < 0) {
+    if (team.rank == 0) rows.losses[blockIdx.x] = C(0);
+    if (rows.gradient == nullptr) return;
+    Vector<T, kVec> zeros;
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) zeros.value[i] = T(C(0));
+    for (int v = team.rank; v < n_vectors; v += team.size) {
+      row.store(v, rows.gradient + first, alike, zeros);
+    }
+    return;
+  }
+  const T fill = static_cast<T>(minus_infinity<C>());
+  const T* probabilities = by_class ? nullptr : rows.probabilities + first;
+  const Probabilities<C> smoothed = {C(1) - rows.smoothing,
+                                     rows.smoothing / static_cast<C>(rows.n_columns)};
+  const C base = rows.base(first, target);
+  auto sums = ClassSums<C>::none();
+  if (by_class && team.rank == 0) sums.at_target = static_cast<C>(rows.logits[first + target]);
+  for (int begin = team.rank; begin < n_vectors; begin += kUnroll * team.size) {
+    Vector<T, kVec> loaded[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int v = begin + u * team.size;
+      if (v < n_vectors) {
+        loaded[u] = row.load(v, fill);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kVec; ++i) loaded[u].value[i] = fill;
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int v = begin + u * team.size;
+      if (v >= n_vectors) continue;
+      if (cached) store_shared(cache + v * kVec, loaded[u]);
+      if (by_class && rows.smoothing == C(0)) continue;
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) {
+        const int at = row.column(v) + i;
+        if (at < 0 || at >= rows.n_columns) continue;
+        sums.total += by_class ? base - static_cast<C>(loaded[u].value[i])
+                               : smoothed.of(static_cast<C>(probabilities[at]));
+      }
+    }
+    include_vectors(sums.softmax, loaded);
+  }
+  sums = combine_team(team, sums, ClassSums<C>::none(), board, ClassSums<C>::combine);
+  if (by_class && team.rank == 0) {
+    rows.losses[blockIdx.x] = class_loss(sums, rows.n_columns, rows.smoothing, base);
+  }
+  if (by_class && rows.gradient == nullptr) return;
+  const C scale = rows.scale != nullptr ? *rows.scale : C(1);
+  const C max = sums.softmax.max;
+  const C log_sum = math::log(sums.softmax.sum);
+  // The probabilities may not add up to 1: each takes its share of the whole softmax.
+  const C factor = (by_class ? scale : scale * sums.total) / sums.softmax.sum;
+  const C spread = smoothed.spread * scale;
+  C loss = C(0);
+#pragma unroll 2
+  for (int v = team.rank; v < n_vectors; v += team.size) {
+    auto values = unpack(cached ? load_vector<kVec>(cache + v * kVec) : row.load(v, fill));
+    const int column = row.column(v);
+    if (by_class) {
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) {
+        C& value = values.value[i];
+        value = MaxSum<C>::term(value, max) * factor - spread;
+      }
+      // One vector of the row holds the target.
+      if (target >= column && target < column + kVec) {
+#pragma unroll
+        for (int i = 0; i < kVec; ++i) {
+          if (column + i == target) values.value[i] -= smoothed.keep * scale;
+        }
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) {
+        const int at = column + i;
+        if (at < 0 || at >= rows.n_columns) continue;
+        C& value = values.value[i];
+        const C wanted = smoothed.of(static_cast<C>(probabilities[at]));
+        loss += loss_term(wanted, value, max, log_sum);
+        value = MaxSum<C>::term(value, max) * factor - wanted * scale;
+      }
+    }
+    if (rows.gradient != nullptr) row.store(v, rows.gradient + first, alike, pack<T>(values));
+  }
+  if (by_class) return;
+  loss = sum_team(team, loss, loss_board);
+  if (team.rank == 0) rows.losses[blockIdx.x] = loss;
+}
+
+// The greatest element of each place of a vector, so far.
+template <int kVec, class T>
+__device__ __forceinline__ void include_max(Vector<T, kVec>& max, const Vector<T, kVec>& values) {
+  if constexpr (sizeof(T) == 2) {
+    using Pair = std::conditional_t<std::is_same_v<T, bf16>, __nv_bfloat162, __half2>;
+    Pair a[kVec / 2];
+    Pair b[kVec / 2];
+    memcpy(a, &max, sizeof(a));
+    memcpy(b, &values, sizeof(b));
+#pragma unroll
+    for (int i = 0; i < kVec / 2; ++i) a[i] = __hmax2(a[i], b[i]);
+    memcpy(&max, a, sizeof(a));
+  } else {
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) max.value[i] = larger(max.value[i], values.value[i]);
+  }
+}
+
+// Long rows of whole vectors that fit shared memory, with classes: the greatest logit on the way
+// in, which for halves takes one instruction a pair, then the sum, then the gradient on the way
+// out. The bytes of the common case; cross_entropy_long_kernel has all others.
+template <class T>
+__global__ void __launch_bounds__(kRowThreads, 2) cross_entropy_whole_kernel(LossRows<T> rows) {
+  using C = Compute<T>;
+  constexpr int kVec = vector_width<T>();
+  constexpr int kUnroll = 4;
+  extern __shared__ __align__(16) unsigned char cache_memory[];
+  auto* cache = reinterpret_cast<T*>(cache_memory);
+  __shared__ C max_memory[64];
+  __shared__ ClassSums<C> memory[64];
+  TeamBoard<C> max_board(max_memory);
+  TeamBoard<ClassSums<C>> board(memory);
+  const Team team(kRowThreads);
+  const T* logits = rows.logits + std::int64_t{blockIdx.x} * rows.n_columns;
+  T* gradient = rows.gradient + std::int64_t{blockIdx.x} * rows.n_columns;
+  const int n_vectors = rows.n_columns / kVec;
+  const int target = rows.target(blockIdx.x, team.rank == 0);
+  Vector<T, kVec> most;
+#pragma unroll
+  for (int i = 0; i < kVec; ++i) most.value[i] = static_cast<T>(minus_infinity<C>());
+  for (int begin = team.rank; begin < n_vectors; begin += kUnroll * kRowThreads) {
+    Vector<T, kVec> loaded[kUnroll];
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int v = begin + u * kRowThreads;
+      loaded[u] = most;
+      if (v < n_vectors) loaded[u] = load_vector<kVec>(logits + v * kVec);
+    }
+#pragma unroll
+    for (int u = 0; u < kUnroll; ++u) {
+      const int v = begin + u * kRowThreads;
+      if (v < n_vectors) store_shared(cache + v * kVec, loaded[u]);
+      include_max(most, loaded[u]);
+    }
+  }
+  C max = static_cast<C>(most.value[0]);
+#pragma unroll
+  for (int i = 1; i < kVec; ++i) max = larger(max, static_cast<C>(most.value[i]));
+  max = combine_team(team, max, minus_infinity<C>(), max_board,
+                     [](C a, C b) { return larger(a, b); });
+  const C base = max == minus_infinity<C>() ? C(0) : max;
+  // A thread reads back what it wrote itself.
+  auto sums = ClassSums<C>{{max, C(0)}, C(0), C(0)};
+#pragma unroll kUnroll
+  for (int v = team.rank; v < n_vectors; v += kRowThreads) {
+    const auto x = unpack(load_vector<kVec>(static_cast<const T*>(cache) + v * kVec));
+    C partial = C(0);
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) partial += exp_below_zero(x.value[i] - base);
+    sums.softmax.sum += partial;
+    if (rows.smoothing != C(0)) {
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) sums.total += base - x.value[i];
+    }
+    if (target >= v * kVec && target < (v + 1) * kVec) {
+      sums.at_target = static_cast<C>(cache[target]);
+    }
+  }
+  sums =
+      combine_team(team, sums, ClassSums<C>{{max, C(0)}, C(0), C(0)}, board, ClassSums<C>::combine);
+  if (team.rank == 0) {
+    rows.losses[blockIdx.x] =
+        target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing, base);
+  }
+  const C scale = target < 0 ? C(0) : (rows.scale != nullptr ? *rows.scale : C(1));
+  const C factor = scale / sums.softmax.sum;
+  const C spread = rows.smoothing / static_cast<C>(rows.n_columns) * scale;
+  const C peak = (C(1) - rows.smoothing) * scale;
+#pragma unroll kUnroll
+  for (int v = team.rank; v < n_vectors; v += kRowThreads) {
+    auto x = unpack(load_vector<kVec>(static_cast<const T*>(cache) + v * kVec));
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) {
+      x.value[i] = exp_below_zero(x.value[i] - base) * factor - spread;
+      if (target < 0) x.value[i] = C(0);
+    }
+    if (target >= v * kVec && target < (v + 1) * kVec) {
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) {
+        if (v * kVec + i == target) x.value[i] -= peak;
+      }
+    }
+    store_vector(gradient + v * kVec, pack<T>(x));
+  }
+}
+
+template <int kVec, class T>
+bool short_rows(StreamView stream, const LossRows<T>& rows) {
+  const RowPlan plan = plan_rows(rows.n_columns, kVec, 4, kHeld<kVec>);
+  if (!plan.fits() || plan.team > 32) return false;
+  const std::int64_t per_block = plan.rows_per_block();
+  launch({"cross_entropy", stream,
+          dim3(static_cast<unsigned>((rows.n_rows + per_block - 1) / per_block)), dim3(kThreads)},
+         cross_entropy_kernel<kVec, T>, rows, plan.team);
+  return true;
+}
+
+template <class T>
+void long_rows(StreamView stream, const LossRows<T>& rows) {
+  constexpr int kVec = vector_width<T>();
+  const std::size_t bytes = static_cast<std::size_t>(rows.n_columns + 2 * kVec) * sizeof(T);
+  const bool walks_twice = rows.gradient != nullptr || rows.classes == nullptr;
+  const bool cached = walks_twice && bytes <= shared_memory_limit(stream);
+  const bool whole = cached && rows.gradient != nullptr && rows.classes != nullptr &&
+                     rows.n_columns >= kRowThreads * kVec &&
+                     rows_align(rows.n_columns, kVec, sizeof(T), rows.logits, rows.gradient);
+  if (whole) {
+    return launch({"cross_entropy", stream, dim3(static_cast<unsigned>(rows.n_rows)),
+                   dim3(kRowThreads), bytes},
+                  cross_entropy_whole_kernel<T>, rows);
+  }
+  const int threads = std::clamp((rows.n_columns / kVec / 4 + 31) / 32 * 32, 32, kRowThreads);
+  launch({"cross_entropy", stream, dim3(static_cast<unsigned>(rows.n_rows)),
+          dim3(static_cast<unsigned>(threads)), cached ? bytes : 0},
+         cross_entropy_long_kernel<T>, rows, cached, lie_alike(rows.logits, rows.gradient));
+}
+
+// Counts targets that are not ignored; the result is 1 over their number.
+template <class R>
+struct CountedWeight {
+  using Acc = std::int64_t;
+  using Result = R;
+  std::int64_t ignored = 0;
+  CAUSEWAY_HOST_DEVICE Acc identity() const { return 0; }
+  CAUSEWAY_HOST_DEVICE Acc load(std::int64_t index, std::int64_t) const {
+    return index == ignored ? 0 : 1;
+  }
+  CAUSEWAY_HOST_DEVICE Acc combine(Acc a, Acc b) const { return a + b; }
+  CAUSEWAY_HOST_DEVICE Result finish(Acc count) const {
+    return count > 0 ? R(1) / static_cast<R>(count) : R(0);
+  }
+};
+
+}  // namespace
+
+void target_weight(StreamView stream, const CrossEntropy& how, const Operand& targets,
+                   const Operand& out) {
+  const Cube cube = {1, how.n_rows, 1};
+  const auto* from = static_cast<const std::int64_t*>(targets.data);
+  if (out.dtype == DType::f64) {
+    return reduce_rows<std::int64_t>(stream, CountedWeight<double>{how.ignore_index}, from,
+                                     static_cast<double*>(out.data), cube);
+  }
+  reduce_rows<std::int64_t>(stream, CountedWeight<float>{how.ignore_index}, from,
+                            static_cast<float*>(out.data), cube);
+}
+
+void cross_entropy(StreamView stream, const CrossEntropy& how, const Operand& logits,
+                   const Operand& targets, const Operand& scale, const Operand& losses,
+                   const Operand& gradient) {
+  if (how.n_rows == 0 || how.n_columns == 0) return;
+  const bool by_class = targets.dtype == DType::i64;
+  dispatch_floating(logits.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using C = Compute<T>;
+    const LossRows<T> rows = {static_cast<const T*>(logits.data),
+                              by_class ? static_cast<const std::int64_t*>(targets.data) : nullptr,
+                              by_class ? nullptr : static_cast<const T*>(targets.data),
+                              static_cast<const C*>(scale.data),
+                              static_cast<C*>(losses.data),
+                              static_cast<T*>(gradient.data),
+                              how.n_rows,
+                              static_cast<int>(how.n_columns),
+                              how.ignore_index,
+                              static_cast<C>(how.smoothing),
+                              make_check(stream, FaultSite::cross_entropy, 1, how.n_columns)};
+    if (!by_class) return long_rows(stream, rows);
+    if constexpr (sizeof(T) < 8) {  // 8-byte elements are as fast one by one
+      constexpr int kWide = vector_width<T>();
+      const bool aligned = rows_align(how.n_columns, kWide, sizeof(T), rows.logits, rows.gradient);
+      if (aligned && short_rows<kWide>(stream, rows)) return;
+    }
+    if (short_rows<1>(stream, rows)) return;
+    long_rows(stream, rows);
+  });
+}
+
+}  // namespace causeway::kernels::cuda

@@ -1,8 +1,0 @@
-// The forward pass for f16; see attention_flash.cuh.
-#include "causeway/kernels/cuda/attention_flash.cuh"
-
-namespace causeway::kernels::cuda {
-
-template void run_flash_attention<f16>(StreamView stream, const AttentionCall& call);
-
-}  // namespace causeway::kernels::cuda

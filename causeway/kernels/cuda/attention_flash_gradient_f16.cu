@@ -1,9 +1,0 @@
-// The gradients for f16; see attention_flash_gradient.cuh.
-#include "causeway/kernels/cuda/attention_flash_gradient.cuh"
-
-namespace causeway::kernels::cuda {
-
-template void run_flash_gradient<f16>(StreamView stream, const AttentionCall& call,
-                                      const AttentionGradients& gradients);
-
-}  // namespace causeway::kernels::cuda

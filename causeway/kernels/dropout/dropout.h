@@ -1,0 +1,15 @@
+// Dropout: its mask is never stored, but drawn again where it is needed.
+#pragma once
+
+#include "causeway/kernels/random/random.h"
+
+namespace causeway::kernels {
+
+// out[i] = in[i] / (1 - probability), or 0 with that probability, for contiguous floating operands;
+// out may be in. Element i is decided by word i % 4 of Philox block i / 4 of random stream
+// key.stream + (*step << 32): the same on every device. `step` is one i64 on the device, so that a
+// replayed graph draws anew, or is left out for 0. The gradient is the same call on the gradient.
+CAUSEWAY_KERNEL(dropout, RandomKey key, const Operand& step, double probability, const Operand& in,
+                const Operand& out);
+
+}  // namespace causeway::kernels

@@ -1,0 +1,57 @@
+// One result for two elements: arithmetic, comparison, choice. Bound by memory.
+#include "causeway/kernels/loop_cpu.h"
+#include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/elementwise/visit_elementwise.h"
+
+namespace causeway::kernels::cpu {
+
+namespace {
+
+template <class T, class Out, class Function>
+void map(const Operand& a, const Operand& b, const Operand& out, const Function& function) {
+  const auto loop = make_loop<3>({&out, &a, &b});
+  for_each_row(loop, [&](std::int64_t count, const std::array<std::int64_t, 3>& offset) {
+    map_row(
+        count, static_cast<const T*>(a.data) + offset[1], loop.stride[1][0],
+        static_cast<const T*>(b.data) + offset[2], loop.stride[2][0],
+        static_cast<Out*>(out.data) + offset[0], loop.stride[0][0], [&](T x, T y) CAUSEWAY_INLINE {
+          return static_cast<Out>(function(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y)));
+        });
+  });
+}
+
+}  // namespace
+
+void binary(StreamView, BinaryOp op, const Operand& a, const Operand& b, const Operand& out) {
+  dispatch_all(out.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    visit(op, [&](auto function) { map<T, T>(a, b, out, function); });
+  });
+}
+
+void compare(StreamView, CompareOp op, const Operand& a, const Operand& b, const Operand& out) {
+  dispatch_all(a.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    visit(op, [&](auto function) { map<T, bool>(a, b, out, function); });
+  });
+}
+
+void where(StreamView, const Operand& condition, const Operand& a, const Operand& b,
+           const Operand& out) {
+  const auto loop = make_loop<4>({&out, &condition, &a, &b});
+  dispatch_size(out.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    for_each_row(loop, [&](std::int64_t count, const std::array<std::int64_t, 4>& offset) {
+      T* to = static_cast<T*>(out.data) + offset[0];
+      const bool* chosen = static_cast<const bool*>(condition.data) + offset[1];
+      const T* from_a = static_cast<const T*>(a.data) + offset[2];
+      const T* from_b = static_cast<const T*>(b.data) + offset[3];
+      for (std::int64_t i = 0; i < count; ++i) {
+        to[i * loop.stride[0][0]] = chosen[i * loop.stride[1][0]] ? from_a[i * loop.stride[2][0]]
+                                                                  : from_b[i * loop.stride[3][0]];
+      }
+    });
+  });
+}
+
+}  // namespace causeway::kernels::cpu

@@ -1,0 +1,203 @@
+// Compiled with contraction: each step of a sum is a fused multiply-add. Bound by arithmetic, as
+// long as panels come from a near cache.
+#include "causeway/kernels/matmul/product_cpu.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace causeway::kernels::cpu {
+
+namespace {
+
+#if defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+template <class C>
+constexpr int kLanes = kVectorBytes / sizeof(C);
+template <class C>
+constexpr int kVectors = static_cast<int>(kPanel) / kLanes<C>;  // of a line
+
+template <class C>
+using Vector __attribute__((vector_size(kVectorBytes), aligned(alignof(C)), may_alias)) = C;
+
+template <class C>
+const Vector<C>& vector_at(const C* data) {
+  return *reinterpret_cast<const Vector<C>*>(data);
+}
+template <class C>
+Vector<C>& vector_at(C* data) {
+  return *reinterpret_cast<Vector<C>*>(data);
+}
+
+// The numbers of a line of the left, one by one. An Arm core multiplies by one lane of a vector,
+// others load one number into all lanes.
+template <class C>
+struct Line {
+#if defined(__aarch64__)
+  Vector<C> vectors[kVectors<C>];
+  explicit Line(const C* from) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kVectors<C>; ++i) vectors[i] = vector_at(from + i * kLanes<C>);
+  }
+  C operator[](int i) const { return vectors[i / kLanes<C>][i % kLanes<C>]; }
+#else
+  const C* numbers;
+  explicit Line(const C* from) : numbers(from) {}
+  C operator[](int i) const { return numbers[i]; }
+#endif
+};
+
+// Eight rows by eight columns.
+template <class C>
+struct Tile {
+  Vector<C> sums[kPanel][kVectors<C>] = {};
+
+  void add(const C* left, std::int64_t left_line, const C* right, std::int64_t right_line,
+           std::int64_t inner) {
+    for (std::int64_t k = 0; k < inner; ++k, left += left_line, right += right_line) {
+      const Line<C> factors(left);
+      Vector<C> across[kVectors<C>];
+#pragma GCC unroll 4
+      for (int i = 0; i < kVectors<C>; ++i) across[i] = vector_at(right + i * kLanes<C>);
+#pragma GCC unroll 8
+      for (int row = 0; row < kPanel; ++row) {
+        const C factor = factors[row];
+#pragma GCC unroll 4
+        for (int i = 0; i < kVectors<C>; ++i) sums[row][i] += across[i] * factor;
+      }
+    }
+  }
+
+  void put(C* out, std::int64_t leading, bool adds) const {
+#pragma GCC unroll 8
+    for (int row = 0; row < kPanel; ++row, out += leading) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kVectors<C>; ++i) {
+        Vector<C>& to = vector_at(out + i * kLanes<C>);
+        to = adds ? to + sums[row][i] : sums[row][i];
+      }
+    }
+  }
+
+  // A corner of it.
+  void put(C* out, std::int64_t leading, bool adds, std::int64_t rows, std::int64_t columns) const {
+    C whole[kPanel * kPanel];
+    put(whole, kPanel, false);
+    for (std::int64_t row = 0; row < rows; ++row, out += leading) {
+      for (std::int64_t i = 0; i < columns; ++i) {
+        out[i] = (adds ? out[i] : C(0)) + whole[row * kPanel + i];
+      }
+    }
+  }
+};
+
+// Numbers of a and b in turn, of their first halves or their second.
+template <class C>
+Vector<C> zip(Vector<C> a, Vector<C> b, bool second) {
+  using Index = std::conditional_t<sizeof(C) == 4, std::int32_t, std::int64_t>;
+  Vector<Index> mask;
+  for (int i = 0; i < kLanes<C>; ++i) {
+    mask[i] = (second ? kLanes<C> / 2 : 0) + i / 2 + (i % 2) * kLanes<C>;
+  }
+  return __builtin_shuffle(a, b, mask);
+}
+
+// Turns a square of vectors: zipping the upper half with the lower, again and again.
+template <class C>
+void turn(Vector<C> (&square)[kLanes<C>]) {
+  constexpr int kHalf = kLanes<C> / 2;
+#pragma GCC unroll 4
+  for (int round = 1; round < kLanes<C>; round *= 2) {
+    Vector<C> next[kLanes<C>];
+#pragma GCC unroll 8
+    for (int i = 0; i < kLanes<C>; ++i) {
+      next[i] = zip<C>(square[i / 2], square[i / 2 + kHalf], i % 2 != 0);
+    }
+    std::copy(next, next + kLanes<C>, square);
+  }
+}
+
+}  // namespace
+
+template <class C>
+void multiply(const Product& product, const Panels<C>& left, const Panels<C>& right, C* out) {
+  for (std::int64_t row = 0; row < product.rows; row += kPanel) {
+    const C* from = left.data + row / kPanel * left.step;
+    const std::int64_t rows = std::min(kPanel, product.rows - row);
+    for (std::int64_t column = 0; column < product.columns; column += kPanel) {
+      Tile<C> tile;
+      tile.add(from, left.line, right.data + column / kPanel * right.step, right.line,
+               product.inner);
+      const std::int64_t columns = std::min(kPanel, product.columns - column);
+      C* to = out + row * product.leading + column;
+      if (rows == kPanel && columns == kPanel) {
+        tile.put(to, product.leading, product.adds);
+      } else {
+        tile.put(to, product.leading, product.adds, rows, columns);
+      }
+    }
+  }
+}
+
+template <class C>
+void pack_lines(const C* from, std::int64_t leading, std::int64_t n_lines, std::int64_t count,
+                C* to) {
+  // A few lines at a time, each read from its beginning to its end.
+  constexpr std::int64_t kFew = 8;
+  for (std::int64_t k = 0; k < n_lines; k += kFew) {
+    const std::int64_t end = std::min(n_lines, k + kFew);
+    for (std::int64_t first = 0; first < count; first += kPanel) {
+      const std::int64_t width = std::min(kPanel, count - first);
+      C* panel = to + first * n_lines;
+      for (std::int64_t line = k; line < end; ++line) {
+        const C* at = from + line * leading + first;
+        C* into = panel + line * kPanel;
+        if (width == kPanel) {
+#pragma GCC unroll 4
+          for (int i = 0; i < kPanel; i += kLanes<C>) vector_at(into + i) = vector_at(at + i);
+        } else {
+          std::fill(std::copy(at, at + width, into), into + kPanel, C(0));
+        }
+      }
+    }
+  }
+}
+
+template <class C>
+void pack_turned(const C* from, std::int64_t leading, std::int64_t n_lines, std::int64_t count,
+                 C* to) {
+  for (std::int64_t first = 0; first < count; first += kPanel) {
+    const C* columns[kPanel];
+    for (std::int64_t i = 0; i < kPanel; ++i) {
+      columns[i] = from + std::min(first + i, count - 1) * leading;
+    }
+    std::int64_t k = 0;
+    for (; k + kLanes<C> <= n_lines; k += kLanes<C>, to += kLanes<C> * kPanel) {
+#pragma GCC unroll 4
+      for (int part = 0; part < kPanel; part += kLanes<C>) {
+        Vector<C> square[kLanes<C>];
+#pragma GCC unroll 8
+        for (int i = 0; i < kLanes<C>; ++i) square[i] = vector_at(columns[part + i] + k);
+        turn<C>(square);
+#pragma GCC unroll 8
+        for (int i = 0; i < kLanes<C>; ++i) vector_at(to + i * kPanel + part) = square[i];
+      }
+    }
+    for (; k < n_lines; ++k, to += kPanel) {
+      for (std::int64_t i = 0; i < kPanel; ++i) to[i] = columns[i][k];
+    }
+  }
+}
+
+#define CAUSEWAY_PRODUCTS(C)                                                        \
+  template void multiply(const Product&, const Panels<C>&, const Panels<C>&, C*);   \
+  template void pack_lines(const C*, std::int64_t, std::int64_t, std::int64_t, C*); \
+  template void pack_turned(const C*, std::int64_t, std::int64_t, std::int64_t, C*);
+CAUSEWAY_PRODUCTS(float)
+CAUSEWAY_PRODUCTS(double)
+#undef CAUSEWAY_PRODUCTS
+
+}  // namespace causeway::kernels::cpu

@@ -1,0 +1,205 @@
+// Matrix products by cuBLASLt. A product's plan (layouts and algorithm) is looked up once and kept
+// by shape; the algorithm is the library's first choice, so that the same product takes the same
+// one every time. Bound by arithmetic.
+#include "causeway/kernels/matmul/product_cuda.h"
+
+#include "causeway/core/error.h"
+#include "causeway/runtime/cuda_check.h"
+#include "causeway/runtime/pool.h"
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <cublasLt.h>
+
+namespace causeway::kernels::cuda {
+
+namespace {
+
+constexpr std::size_t kWorkspace = std::size_t{32} << 20;
+
+void check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  fail(ErrorKind::device, "matmul",
+       std::string(call) + " failed: " + cublasLtGetStatusString(status));
+}
+
+struct Plan {
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t left = nullptr;  // as column-major BLAS sees them: left is B
+  cublasLtMatrixLayout_t right = nullptr;
+  cublasLtMatrixLayout_t out = nullptr;
+  cublasLtMatmulAlgo_t algorithm{};
+  std::size_t workspace = 0;
+  bool exists = false;
+};
+
+cudaDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return CUDA_R_64F;
+    case DType::f16: return CUDA_R_16F;
+    case DType::bf16: return CUDA_R_16BF;
+    default: return CUDA_R_32F;
+  }
+}
+
+cublasComputeType_t compute_type(DType dtype, bool tf32) {
+  if (dtype == DType::f64) return CUBLAS_COMPUTE_64F;
+  return dtype == DType::f32 && tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
+cublasLtHandle_t handle_of(int device) {
+  static std::mutex mutex;
+  static std::map<int, cublasLtHandle_t> handles;
+  const std::lock_guard lock(mutex);
+  cublasLtHandle_t& handle = handles[device];
+  if (handle == nullptr) check(cublasLtCreate(&handle), "cublasLtCreate");
+  return handle;
+}
+
+cublasLtMatrixLayout_t make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
+                                   std::int64_t leading, std::int64_t batches,
+                                   std::int64_t stride) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  check(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
+                                   static_cast<std::uint64_t>(columns), leading),
+        "cublasLtMatrixLayoutCreate");
+  const auto count = static_cast<std::int32_t>(batches);
+  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                         sizeof(count)),
+        "cublasLtMatrixLayoutSetAttribute");
+  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                         &stride, sizeof(stride)),
+        "cublasLtMatrixLayoutSetAttribute");
+  return layout;
+}
+
+cublasLtEpilogue_t epilogue_of(const Problem& problem) {
+  switch (static_cast<Epilogue>(problem.epilogue)) {
+    case Epilogue::bias: return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::bias_gelu: return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    // DGELU_BGRAD would sum the columns too, and takes three times as long.
+    case Epilogue::gelu_gradient: return CUBLASLT_EPILOGUE_DGELU;
+    default: return CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+template <class T>
+void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, const T& value) {
+  check(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)),
+        "cublasLtMatmulDescSetAttribute");
+}
+
+void set_epilogue(cublasLtMatmulDesc_t operation, const Problem& problem) {
+  const auto epilogue = static_cast<Epilogue>(problem.epilogue);
+  if (epilogue == Epilogue::none) return;
+  set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(problem));
+  if (epilogue == Epilogue::bias) return;
+  set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, problem.n);
+}
+
+// A row-major matrix is its transpose in column-major eyes: out' = b' a'. So b stands on the left,
+// and an operand that is row-major here needs no transposition there.
+Plan make_plan(const Problem& problem) {
+  Plan plan;
+  const auto dtype = static_cast<DType>(problem.dtype);
+  const cudaDataType_t type = data_type(dtype);
+  const cudaDataType_t scale = dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F;
+  check(cublasLtMatmulDescCreate(&plan.operation, compute_type(dtype, problem.tf32 != 0), scale),
+        "cublasLtMatmulDescCreate");
+  const cublasOperation_t op_left = problem.transposed_b != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t op_right = problem.transposed_a != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
+  set(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, op_left);
+  set(plan.operation, CUBLASLT_MATMUL_DESC_TRANSB, op_right);
+  set_epilogue(plan.operation, problem);
+  const auto side = [&](bool transposed, std::int64_t rows, std::int64_t columns,
+                        std::int64_t leading, std::int64_t stride) {
+    return make_layout(type, transposed ? columns : rows, transposed ? rows : columns, leading,
+                       problem.batches, stride);
+  };
+  plan.left =
+      side(problem.transposed_b != 0, problem.n, problem.k, problem.leading_b, problem.stride_b);
+  plan.right =
+      side(problem.transposed_a != 0, problem.k, problem.m, problem.leading_a, problem.stride_a);
+  plan.out = side(false, problem.n, problem.m, problem.n, problem.m * problem.n);
+
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+  cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                       &kWorkspace, sizeof(kWorkspace));
+  const auto alignment = static_cast<std::uint32_t>(problem.alignment);
+  for (const auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    cublasLtMatmulPreferenceSetAttribute(preference, attribute, &alignment, sizeof(alignment));
+  }
+  // The library ranks more carefully when asked for several: its first of eight is the faster one.
+  std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle_of(problem.device), plan.operation, plan.left, plan.right, plan.out, plan.out,
+      preference, static_cast<int>(results.size()), results.data(), &found);
+  cublasLtMatmulPreferenceDestroy(preference);
+  // Some epilogues are not there for some types: the caller then does without.
+  plan.exists = status == CUBLAS_STATUS_SUCCESS && found > 0;
+  if (!plan.exists) return plan;
+  plan.algorithm = results[0].algo;
+  plan.workspace = results[0].workspaceSize;
+  return plan;
+}
+
+// Plans are kept for the life of the process; a training run has a few dozen.
+Plan& plan_for(const Problem& problem) {
+  static std::mutex mutex;
+  static std::map<Problem, Plan> plans;
+  const std::lock_guard lock(mutex);
+  const auto found = plans.find(problem);
+  if (found != plans.end()) return found->second;
+  return plans.emplace(problem, make_plan(problem)).first->second;
+}
+
+}  // namespace
+
+int alignment_of(std::initializer_list<const void*> addresses) {
+  std::uintptr_t bits = 0;
+  for (const void* address : addresses) bits |= reinterpret_cast<std::uintptr_t>(address);
+  for (int bytes = 256; bytes > 1; bytes /= 2) {
+    if (bits % static_cast<std::uintptr_t>(bytes) == 0) return bytes;
+  }
+  return 1;
+}
+
+bool can_multiply(const Problem& problem) { return plan_for(problem).exists; }
+
+void multiply(StreamView stream, const Problem& problem, const ProductData& data) {
+  Plan& plan = plan_for(problem);
+  if (!plan.exists) {
+    fail(ErrorKind::device, "matmul", "cuBLASLt has no algorithm for this product");
+  }
+  const Buffer workspace = pool_of(stream.device()).allocate(plan.workspace, stream);
+  const bool wide = static_cast<DType>(problem.dtype) == DType::f64;
+  const auto of_product = static_cast<float>(data.of_product);
+  const auto of_added = static_cast<float>(data.of_added);
+  const void* alpha = wide ? static_cast<const void*>(&data.of_product) : &of_product;
+  const void* beta = wide ? static_cast<const void*>(&data.of_added) : &of_added;
+  const void* added = data.added != nullptr ? data.added : data.out;
+  // The addresses of an epilogue are part of the plan, which threads share.
+  static std::mutex mutex;
+  std::unique_lock lock(mutex, std::defer_lock);
+  const auto epilogue = static_cast<Epilogue>(problem.epilogue);
+  if (epilogue != Epilogue::none) {
+    lock.lock();
+    if (data.bias != nullptr) set(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, data.bias);
+    if (data.aux != nullptr) {
+      set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, data.aux);
+    }
+  }
+  check(cublasLtMatmul(handle_of(problem.device), plan.operation, alpha, data.b, plan.left, data.a,
+                       plan.right, beta, added, plan.out, data.out, plan.out, &plan.algorithm,
+                       workspace.data(), plan.workspace, stream.handle()),
+        "cublasLtMatmul");
+}
+
+}  // namespace causeway::kernels::cuda

@@ -1,0 +1,10 @@
+// The reductions that give positions; called by reduce.
+#pragma once
+
+#include "causeway/kernels/reduce/reduce.h"
+
+namespace causeway::kernels::cuda {
+
+void arg_reduce(StreamView stream, ReduceOp op, const Operand& in, const Operand& out, Cube cube);
+
+}  // namespace causeway::kernels::cuda

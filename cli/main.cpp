@@ -47,6 +47,7 @@ ExitCode exit_code(ErrorKind kind) {
     case ErrorKind::out_of_memory:
     case ErrorKind::compile:
     case ErrorKind::distributed: return kFailed;
+    case ErrorKind::interrupted: return kInterrupted;
     case ErrorKind::internal: break;
   }
   return kInternal;

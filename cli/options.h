@@ -21,12 +21,12 @@ inline CLI::Option* add_device(CLI::App& command, Device& device, const std::str
       throw CLI::ValidationError("--device", "\"" + text + "\" is not auto, cpu, cuda or cuda:<i>");
     }
   };
-  return command.add_option_function<std::string>("--device", read, description)
+  return command.add_option_function<std::string>("--device", read, description + " [auto]")
       ->type_name("auto|cpu|cuda[:i]");
 }
 
 inline CLI::Option* add_seed(CLI::App& command, std::uint64_t& seed) {
-  return command.add_option("--seed", seed, "What random numbers are drawn from")->type_name("N");
+  return command.add_option("--seed", seed, "Random seed [0]")->type_name("N");
 }
 
 inline CLI::Option* add_json(CLI::App& command, bool& json) {
@@ -37,10 +37,10 @@ inline CLI::Option* add_quiet(CLI::App& command, bool& quiet) {
   return command.add_flag("--quiet", quiet, "Show no progress, only results and errors");
 }
 
-// Thrown by a command that Ctrl-C ended after it put things in order; the exit code is 130.
+// Thrown by a command that was interrupted after it saved its state; the exit code is 130.
 struct Interrupted {};
 
-// A check for counts, in words of our own.
+// A check for counts.
 inline CLI::Validator at_least_one() {
   return CLI::Validator(
       [](const std::string& text) {
@@ -69,6 +69,12 @@ inline CLI::Validator at_least_zero() {
         return is_one ? std::string() : "expected a whole number from 0 up, got \"" + text + "\"";
       },
       "");
+}
+
+inline CLI::Option* add_threads(CLI::App& command, int& threads) {
+  return command.add_option("--threads", threads, "CPU threads [all cores]")
+      ->type_name("N")
+      ->check(at_least_one());
 }
 
 }  // namespace causeway::cli

@@ -1,12 +1,13 @@
 #include "cli/pretrain.h"
 
+#include "cli/config_options.h"
 #include "cli/options.h"
-#include "cli/prior_options.h"
 #include "cli/progress.h"
 #include "cli/table_scores.h"
 
-#include "causeway/train/pretrain_run.h"
+#include "causeway/core/log.h"
 #include "causeway/runtime/threads.h"
+#include "causeway/train/pretrain_run.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,81 +20,65 @@ namespace causeway::cli {
 namespace {
 
 struct PretrainOptions {
-  PriorOptions prior;
-  std::string preset = "default";
-  std::int64_t width = 0, heads = 0, hidden = 0, layers = 0, group = 0, thinking = -1;
-  train::PretrainConfig config;
-  train::RunOptions run;
-  std::string dtype;
-  std::string stages;
+  ConfigOptions settings;
   std::string folder;
-  std::vector<std::string> tables;  // to score on
-  std::string target = "target";
-  double learning_rate = 0;
-  std::string decay = "constant";
+  bool resume = false;
+  Device device = Device::cpu();
+  bool device_given = false;
+  int threads = 0;
+  bool json = false;
+  bool quiet = false;
 };
 
-models::TabularConfig model_of(const PretrainOptions& options) {
-  models::TabularConfig model = models::TabularConfig::preset(options.preset);
-  const auto take = [](std::int64_t given, std::int64_t& to) {
-    if (given > 0) to = given;
-  };
-  take(options.width, model.width);
-  take(options.heads, model.heads);
-  take(options.hidden, model.hidden);
-  take(options.layers, model.layers);
-  take(options.group, model.group);
-  if (options.thinking >= 0) model.thinking = options.thinking;
-  return model;
-}
+using Scorer = std::function<double(models::TabularTransformer&)>;
 
-// "0:128,2000:512" to stages.
-std::vector<train::RowStage> parse_stages(const std::string& text) {
-  std::vector<train::RowStage> stages;
-  std::size_t at = 0;
-  while (at <= text.size() && !text.empty()) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const std::string part = text.substr(at, comma - at);
-    const std::size_t colon = part.find(':');
-    train::RowStage stage;
-    const bool reads = colon != std::string::npos &&
-                       CLI::detail::lexical_cast(part.substr(0, colon), stage.step) &&
-                       CLI::detail::lexical_cast(part.substr(colon + 1), stage.rows) &&
-                       stage.rows > 1 && stage.step >= 0 &&
-                       (stages.empty() || stages.back().step < stage.step);
-    if (!reads) {
-      throw CLI::ValidationError("--stages", fmt::format("\"{}\" is not step:rows, the steps "
-                                                         "ascending, with commas between",
-                                                         text));
-    }
-    stages.push_back(stage);
-    at = comma + 1;
+// Scores a model on the tables of a run; empty where there are none.
+Scorer scorer_of(const train::PretrainSettings& settings) {
+  if (settings.run.evaluate.empty()) return {};
+  const bool regression = settings.config.model.is_regression();
+  const auto tables = std::make_shared<std::vector<TableReader>>();
+  for (const std::string& path : settings.run.evaluate) {
+    tables->emplace_back(path, settings.run.target, regression);
+    require_two(path, tables->back(), regression);
   }
-  return stages;
+  return [tables](models::TabularTransformer& model) { return mean_score(model, *tables, 0); };
 }
 
-std::string describe(const train::RunLine& line) {
-  std::string text = fmt::format(
-      "step {:>6}  {:>8.1f} s  loss {:.4f}  {:.0f} datasets/s  {:.2f} M tokens/s", line.step,
-      line.seconds, line.loss, line.datasets_per_second, line.tokens_per_second / 1e6);
-  if (line.limit_share > 0) text += fmt::format(" ({:.0f}% of the limit)", 100 * line.limit_share);
-  text += fmt::format("  prior {:.0f}%", 100 * line.prior_share);
-  if (line.score.has_value()) text += fmt::format("  score {:.4f}", *line.score);
+// 12345678 to "12.3 M".
+std::string scaled(double value) {
+  if (value >= 1e9) return fmt::format("{:.2f} G", value / 1e9);
+  if (value >= 1e6) return fmt::format("{:.1f} M", value / 1e6);
+  if (value >= 1e3) return fmt::format("{:.1f} k", value / 1e3);
+  return fmt::format("{:.0f} ", value);
+}
+
+std::string describe(const train::RunLine& line, bool regression) {
+  std::string text =
+      fmt::format("step {}  {:.1f} s  loss {:.4f}  {} datasets/s  {}tokens/s", line.step,
+                  line.seconds, line.loss,
+                  line.datasets_per_second < 10 ? fmt::format("{:.1f}", line.datasets_per_second)
+                                                : fmt::format("{:.0f}", line.datasets_per_second),
+                  scaled(line.tokens_per_second));
+  if (line.limit_share > 0) text += fmt::format(" ({:.0f}% of peak)", 100 * line.limit_share);
+  text += fmt::format("  prior {:.0f}% of step time", 100 * line.prior_share);
+  if (line.score.has_value()) {
+    text += fmt::format("  mean {} {:.4f}", regression ? "R2" : "ROC AUC", *line.score);
+  }
   return text;
 }
 
-// How much of the run is done: of its steps or of its time, whichever ends it first.
-double share_done(const train::RunLine& line, const train::RunOptions& run) {
-  double share = run.seconds > 0 ? line.seconds / run.seconds : 0;
+// How much of the run is done, by steps or by time, whichever ends it first.
+double fraction_done(const train::RunLine& line, const train::RunConfig& run) {
+  double fraction = run.seconds > 0 ? line.seconds / run.seconds : 0;
   if (run.steps > 0) {
-    share = std::max(share, static_cast<double>(line.step) / static_cast<double>(run.steps));
+    fraction = std::max(fraction, static_cast<double>(line.step) / static_cast<double>(run.steps));
   }
-  return std::min(share, 1.0);
+  return std::min(fraction, 1.0);
 }
 
-nlohmann::ordered_json to_json(const train::RunResult& result) {
+Json to_json(const train::RunResult& result) {
   const train::RunLine& line = result.last;
-  nlohmann::ordered_json json;
+  Json json;
   json["step"] = line.step;
   json["datasets"] = line.datasets;
   json["seconds"] = line.seconds;
@@ -105,62 +90,70 @@ nlohmann::ordered_json to_json(const train::RunResult& result) {
   return json;
 }
 
-// Whether Ctrl-C ended it.
-bool pretrain(PretrainOptions& options) {
-  train::PretrainConfig& config = options.config;
-  config.stages = parse_stages(options.stages);
-  dist::Group group = dist::Group::from_environment();
-  if (options.prior.threads > 0) set_thread_count(options.prior.threads);
-  Device device = options.prior.device_given ? options.prior.device : parse_device("auto");
-  if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
-  config.prior = options.prior.config;
-  config.seed = options.prior.config.seed;
-  config.model = model_of(options);
-  config.match_target();
-  const auto suited = train::PretrainConfig::suited_to(device);
-  config.dtype = suited.dtype;
-  config.window_steps = suited.window_steps;
-  if (!options.dtype.empty()) config.dtype = parse_dtype(options.dtype);
-  if (options.learning_rate > 0) config.schedule.peak = options.learning_rate;
-  options.run.folder = options.folder;
-  if (options.run.steps == 0 && options.run.seconds == 0) options.run.steps = 1000;
-  if (options.decay != "constant") {
-    if (options.run.steps == 0) {
-      throw CLI::ValidationError("--decay", "a rate falls by steps; give --steps too");
-    }
-    config.schedule.decay = options.decay == "linear" ? optim::Decay::linear : optim::Decay::cosine;
-    config.schedule.total = options.run.steps;
+train::PretrainSettings settings_of(const PretrainOptions& options, Device device) {
+  if (options.resume && options.folder.empty()) {
+    throw CLI::ValidationError("--resume", "needs --out, the folder of the run");
   }
-  std::vector<TableReader> tables;
-  for (const std::string& path : options.tables) {
-    tables.emplace_back(path, options.target, config.model.is_regression());
-    require_two(path, tables.back(), config.model.is_regression());
+  const Json base = options.resume ? train::settings_of_run(options.folder) : Json::object();
+  try {
+    return train::resolve_settings(base, options.settings.given(), device);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::invalid_argument) throw;
+    throw CLI::ValidationError(error.message().substr(error.message().find("] ") + 2));
   }
-  if (!tables.empty()) {
-    options.run.evaluate = [&](models::TabularTransformer& model) {
-      return mean_score(model, tables, 0);
-    };
-  }
-  train::Pretrainer trainer(config, device, group);
-  const bool tells = group.rank() == 0 && !options.prior.quiet;
-  Progress progress("steps", !tells);
-  const auto result =
-      train::run_pretraining(trainer, group, options.run, [&](const train::RunLine& line) {
-        if (!tells) return;
-        progress.clear();
-        fmt::print(stderr, "{}\n", describe(line));
-        const double share = share_done(line, options.run);
-        progress.show(share, format_seconds(line.seconds * (1 / share - 1)) + " left");
-      });
-  progress.clear();
-  if (group.rank() != 0) return result.interrupted;
-  if (options.prior.json) {
+}
+
+void print_result(const PretrainOptions& options, const train::RunResult& result, bool shown,
+                  bool regression) {
+  if (options.json) {
     fmt::print("{}\n", to_json(result).dump());
-  } else {
-    const char* goes_on = options.folder.empty() ? "" : "; the same command with --resume goes on";
-    fmt::print("{}{}{}\n", describe(result.last), result.interrupted ? "  interrupted" : "",
-               result.interrupted ? goes_on : "");
+    return;
   }
+  if (!shown) fmt::print("{}\n", describe(result.last, regression));
+  if (options.folder.empty()) return;
+  if (result.interrupted) {
+    fmt::print("interrupted at step {}; resume with: causeway pretrain --out {} --resume\n",
+               result.last.step, options.folder);
+  } else {
+    fmt::print("model: {}/model.safetensors\n", options.folder);
+  }
+}
+
+// Whether the run was interrupted.
+bool pretrain(const PretrainOptions& options) {
+  dist::Group group = dist::Group::from_environment();
+  if (options.threads > 0) set_thread_count(options.threads);
+  Device device = options.device_given ? options.device : parse_device("auto");
+  if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
+  const train::PretrainSettings settings = settings_of(options, device);
+  if (options.settings.prints()) {
+    if (group.rank() == 0) fmt::print("{}\n", settings.to_json());
+    return false;
+  }
+  train::RunOptions run;
+  run.folder = options.folder;
+  run.resume = options.resume;
+  run.config = settings.run;
+  run.settings = settings.to_json();
+  run.evaluate = scorer_of(settings);
+  const bool reports = group.rank() == 0 && !options.quiet;
+  if (reports && options.folder.empty()) {
+    logger::warn("[pretrain] without --out, neither the model nor checkpoints are saved");
+  }
+  train::Pretrainer trainer(settings.config, device, group);
+  const bool regression = settings.config.model.is_regression();
+  Progress progress("steps", !reports);
+  bool shown = false;
+  const auto result = train::run_pretraining(trainer, group, run, [&](const train::RunLine& line) {
+    if (!reports) return;
+    shown = true;
+    progress.clear();
+    fmt::print(stderr, "{}\n", describe(line, regression));
+    const double fraction = fraction_done(line, settings.run);
+    progress.show(fraction, format_seconds(line.seconds * (1 / fraction - 1)) + " left");
+  });
+  progress.clear();
+  if (group.rank() == 0) print_result(options, result, shown, regression);
   return result.interrupted;
 }
 
@@ -168,68 +161,25 @@ bool pretrain(PretrainOptions& options) {
 
 void add_pretrain(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "pretrain", "Train a tabular transformer on datasets that a prior makes meanwhile");
+      "pretrain", "Train a tabular transformer on datasets generated on the fly by a prior");
   const auto options = std::make_shared<PretrainOptions>();
-  options->prior.config.family = "mix";
-  options->prior.add_to(*command);
-  const auto count = [&](const char* name, std::int64_t& to, const char* description) {
-    command->add_option(name, to, description)->type_name("N")->check(at_least_one());
-  };
-  command->add_option("--out", options->folder, "The run's folder: log, checkpoints")
+  command
+      ->add_option("--out", options->folder, "Folder of the run: model, log, checkpoints, config")
       ->type_name("FOLDER");
-  command->add_flag("--resume", options->run.resume, "Go on from the folder's newest checkpoint");
-  command->add_option("--preset", options->preset, "The model to begin with")
-      ->type_name("default|nanotabpfn|speedrun")
-      ->default_str("default");
-  count("--width", options->width, "Numbers a token has");
-  count("--heads", options->heads, "Heads of attention");
-  count("--hidden", options->hidden, "Numbers between the MLP's layers");
-  count("--layers", options->layers, "Layers");
-  count("--group", options->group, "Columns a token sees");
-  command->add_option("--thinking", options->thinking, "Learned rows")
-      ->type_name("N")
-      ->check(at_least_zero());
-  count("--steps", options->run.steps, "Steps in all [1000, or what the time allows]");
-  command->add_option("--seconds", options->run.seconds, "Seconds of training in all")
-      ->type_name("S")
-      ->check(above_zero());
-  count("--batch", options->config.batch, "Datasets a step, over all ranks [32]");
-  command->add_option("--stages", options->stages, "Rows over time, as step:rows,step:rows")
-      ->type_name("STAGES");
-  command->add_option("--learning-rate", options->learning_rate, "The peak [0.002]")
-      ->type_name("X")
-      ->check(above_zero());
-  command->add_option("--warmup", options->config.schedule.warmup, "Steps to the peak [100]")
-      ->type_name("N")
-      ->check(at_least_zero());
-  command
-      ->add_option("--decay", options->decay, "Of the rate, to 0 at the last of --steps [constant]")
-      ->type_name("constant|linear|cosine")
-      ->check(CLI::IsMember({"constant", "linear", "cosine"}).description(""));
-  command->add_flag("--muon,!--no-muon", options->config.muon,
-                    "Muon for the matrices of layers, else AdamW for all [yes]");
-  count("--average-steps", options->config.average_steps,
-        "Steps between the ten last weights whose mean is the model [50]");
-  command->add_option("--dtype", options->dtype, "Of the weights [bf16 on a GPU, else f32]")
-      ->type_name("f32|bf16")
-      ->check(CLI::IsMember({"f32", "bf16"}).description(""));
-  count("--log-steps", options->run.log_steps, "Steps between lines [20]");
-  count("--save-steps", options->run.save_steps, "Steps between checkpoints [one at the end]");
-  command->add_option("--evaluate", options->tables, "Tables to score the model on at the end")
-      ->type_name("CSV...");
-  command->add_option("--target", options->target, "Their column to be told [target]")
-      ->type_name("NAME")
-      ->needs("--evaluate");
-  command
-      ->add_option("--evaluate-steps", options->run.evaluate_steps,
-                   "Steps between scores, besides the one at the end")
-      ->type_name("N")
-      ->check(at_least_one())
-      ->needs("--evaluate");
-  command->add_flag("--detect-anomaly", options->config.detect_anomaly,
-                    "Stop at the first number that is not finite, naming it; slow");
+  command->add_flag("--resume", options->resume,
+                    "Resume the run in --out from its newest checkpoint, with its own settings; "
+                    "options given change them");
+  static const auto defaults =
+      train::resolve_settings(Json::object(), Json::object(), Device::cpu());
+  options->settings.add_to(*command, train::describe_settings(), &defaults);
+  add_device(*command, options->device, "Device to train on")->each([options](const std::string&) {
+    options->device_given = true;
+  });
+  add_threads(*command, options->threads);
+  add_json(*command, options->json);
+  add_quiet(*command, options->quiet);
   command->callback([options] {
-    if (pretrain(*options)) throw Interrupted();  // its group is gone by now, and went well
+    if (pretrain(*options)) throw Interrupted();
   });
 }
 

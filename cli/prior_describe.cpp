@@ -64,6 +64,7 @@ void add_prior_describe(CLI::App& prior) {
   command->add_option("--index", options->index, "The dataset's number [0]")->type_name("N");
   options->prior.add_to(*command);
   command->callback([options] {
+    if (options->prior.printed()) return;
     const prior::Prior of = options->prior.make();
     const prior::Description description = of.describe(options->index);
     if (options->prior.json) {

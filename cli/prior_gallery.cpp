@@ -60,7 +60,8 @@ report::GalleryDataset dataset_of(const prior::Prior& prior, const train::HostBa
   dataset.title = fmt::format("{} {}", facts.family, facts.index);
   dataset.facts = facts_of(facts, batch.hashes[static_cast<std::size_t>(k)]);
   dataset.command = fmt::format("causeway prior generate {} --first {} --count 1 --out {}-{}.npz",
-                                flags_of(prior.config()), facts.index, facts.family, facts.index);
+                                option_text(prior::describe_prior(), &prior.config()), facts.index,
+                                facts.family, facts.index);
   dataset.n_classes = facts.n_classes;
   const Tensor x = batch.x_of(k);
   for (int column = 0; column < facts.n_features; ++column) {
@@ -88,7 +89,8 @@ void run(const GalleryOptions& options) {
                   options.first, options.first + static_cast<std::uint64_t>(options.count) - 1,
                   prior.config().seed);
   page.command = fmt::format("causeway prior gallery {} --first {} --count {} --out {}",
-                             flags_of(prior.config()), options.first, options.count, options.out);
+                             option_text(prior::describe_prior(), &prior.config()), options.first,
+                             options.count, options.out);
   {
     Progress progress("datasets", options.prior.quiet);
     const std::int64_t step = std::min<std::int64_t>(sample.good_batch(), 16);
@@ -122,7 +124,9 @@ void add_prior_gallery(CLI::App& prior) {
       ->check(CLI::Range(1, 1000).description(""));
   command->add_option("--first", options->first, "The number of the first [0]")->type_name("N");
   options->prior.add_to(*command);
-  command->callback([options] { run(*options); });
+  command->callback([options] {
+    if (!options->prior.printed()) run(*options);
+  });
 }
 
 }  // namespace causeway::cli

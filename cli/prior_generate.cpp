@@ -1,10 +1,12 @@
 // `causeway prior generate`: datasets to a file, or their hashes, or both.
 #include "cli/options.h"
 #include "cli/prior.h"
-#include "cli/prior_options.h"
+#include "cli/config_options.h"
 #include "cli/progress.h"
 
 #include "causeway/core/environment.h"
+#include "causeway/prior/prior.h"
+#include "causeway/runtime/threads.h"
 #include "causeway/train/dump.h"
 
 #include <fmt/format.h>
@@ -23,11 +25,32 @@ namespace causeway::cli {
 
 namespace {
 
-struct GenerateOptions {
-  PriorOptions prior;
+// What is written, and from which prior.
+struct GenerateSettings {
+  prior::PriorConfig prior;
   train::DumpOptions dump;
+};
+
+const ConfigDescription<GenerateSettings>& describe_generate() {
+  static const auto description = [] {
+    ConfigDescription<GenerateSettings> d("prior.generate");
+    d.section("", &GenerateSettings::dump, train::describe_dump());
+    d.section("prior", &GenerateSettings::prior, prior::describe_prior());
+    return d;
+  }();
+  return description;
+}
+
+struct GenerateOptions {
+  ConfigOptions settings;
+  train::DumpOptions dump;
+  Device device = Device::cpu();
+  bool device_given = false;
+  int threads = 0;
   std::string out;
   bool hash = false;
+  bool json = false;
+  bool quiet = false;
 };
 
 struct Outcome {
@@ -37,11 +60,11 @@ struct Outcome {
   double seconds = 0.0;
 };
 
-// A dump can be gone on with whenever it was left, so an interrupt only says so.
-void say_so_when_interrupted() {
+// A dump can be resumed at any point, so an interrupt needs no clean-up.
+void report_interrupt() {
   std::signal(SIGINT, [](int) {
     constexpr std::string_view kWords =
-        "\ncauseway: interrupted; the same command goes on from here\n";
+        "\ncauseway: interrupted; run the same command again to resume\n";
     const ssize_t ignored = ::write(STDERR_FILENO, kWords.data(), kWords.size());
     static_cast<void>(ignored);
     _exit(130);
@@ -62,7 +85,7 @@ std::int64_t bytes_at(const std::filesystem::path& path) {
 
 Outcome generate(const GenerateOptions& options, const prior::Prior& prior) {
   Outcome outcome;
-  Progress progress("datasets", options.prior.quiet);
+  Progress progress("datasets", options.quiet);
   const auto note = [&](std::int64_t done, std::int64_t total,
                         std::span<const std::uint64_t> hashes) {
     if (options.hash) outcome.hashes.insert(outcome.hashes.end(), hashes.begin(), hashes.end());
@@ -70,7 +93,7 @@ Outcome generate(const GenerateOptions& options, const prior::Prior& prior) {
   };
   const auto start = std::chrono::steady_clock::now();
   if (!options.out.empty()) {
-    say_so_when_interrupted();
+    report_interrupt();
     outcome.dump = train::dump(prior, options.dump, note);
     outcome.n_bytes = bytes_at(options.dump.out);
   } else {
@@ -92,18 +115,17 @@ void print_text(const GenerateOptions& options, const Outcome& outcome) {
   const train::DumpResult& dump = outcome.dump;
   if (!options.out.empty()) {
     std::string how;
-    if (dump.n_kept > 0) how += fmt::format(", {} of them there already", dump.n_kept);
-    if (dump.n_damaged > 0) how += fmt::format(", {} damaged and made again", dump.n_damaged);
+    if (dump.n_kept > 0) how += fmt::format(", {} of them already written", dump.n_kept);
+    if (dump.n_damaged > 0) how += fmt::format(", {} damaged and generated again", dump.n_damaged);
     const auto made = static_cast<double>(dump.n_datasets - dump.n_kept);
-    fmt::print("{}: {} datasets{}, {}, {:.1f} s ({:.3g} a second)\n", options.out, dump.n_datasets,
-               how, format_bytes(static_cast<std::size_t>(outcome.n_bytes)), outcome.seconds,
+    fmt::print("{}: {} datasets{}, {}, {:.1f} s ({:.3g}/s)\n", options.out, dump.n_datasets, how,
+               format_bytes(static_cast<std::size_t>(outcome.n_bytes)), outcome.seconds,
                made / std::max(outcome.seconds, 1e-9));
   }
   if (options.hash) fmt::print("{}\n", hex(prior::hash_all(outcome.hashes)));
 }
 
 void print_json(const GenerateOptions& options, const prior::Prior& prior, const Outcome& outcome) {
-  using Json = nlohmann::ordered_json;
   Json json{{"prior", Json::parse(prior.config().to_json())},
             {"seed", prior.config().seed},
             {"first", options.dump.first},
@@ -131,14 +153,27 @@ void print_json(const GenerateOptions& options, const prior::Prior& prior, const
 }
 
 void run(GenerateOptions& options) {
+  GenerateSettings settings;
+  describe_generate().read(&settings, options.settings.given());
+  if (options.settings.prints()) {
+    Json json = describe_generate().to_json(&settings);
+    json["prior"]["seed"] = settings.prior.seed;
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
   if (options.out.empty() && !options.hash) {
     throw CLI::ValidationError(
-        "give --out PATH to write the datasets, or --hash to see their hash");
+        "give --out PATH to write the datasets, or --hash to print their hash");
   }
+  if (settings.dump.count < 1) throw CLI::ValidationError("--count", "is required");
+  settings.prior.check();
+  if (options.threads > 0) set_thread_count(options.threads);
+  options.dump = settings.dump;
   options.dump.out = options.out;
-  const prior::Prior prior = options.prior.make();
+  const prior::Prior prior(settings.prior,
+                           options.device_given ? options.device : parse_device("auto"));
   const Outcome outcome = generate(options, prior);
-  options.prior.json ? print_json(options, prior, outcome) : print_text(options, outcome);
+  options.json ? print_json(options, prior, outcome) : print_text(options, outcome);
 }
 
 }  // namespace
@@ -146,41 +181,21 @@ void run(GenerateOptions& options) {
 void add_prior_generate(CLI::App& prior) {
   CLI::App* command = prior.add_subcommand("generate", "Write datasets to a file, or hash them");
   const auto options = std::make_shared<GenerateOptions>();
-  options->dump.count = 1;
-  command->add_option("--count", options->dump.count, "How many datasets")
-      ->type_name("N")
-      ->required()
-      ->check(at_least_one());
-  command->add_option("--first", options->dump.first, "The number of the first [0]")
-      ->type_name("N");
+  options->settings.add_to(*command, describe_generate());
   command
       ->add_option("--out", options->out,
-                   "Where to: name.h5, name.npz, or a folder's name for an .npz a batch")
+                   "Output: name.h5, name.npz, or a folder for one .npz file per batch")
       ->type_name("PATH");
   command->add_flag("--hash", options->hash,
-                    "Print one hash over all datasets in order; with --json one each as well");
-  command
-      ->add_option_function<std::string>(
-          "--shard",
-          [options](const std::string& text) {
-            try {
-              options->dump.shard = train::Shard::parse(text);
-            } catch (const Error&) {
-              throw CLI::ValidationError(
-                  "--shard", fmt::format("\"{}\" is not i/n with i from 0 to n - 1", text));
-            }
-          },
-          "Of n runs, the share of run i: the datasets k with k % n = i")
-      ->type_name("I/N");
-  command->add_option("--batch", options->dump.batch, "Datasets made at a time")
-      ->type_name("N")
-      ->check(at_least_one());
-  command->add_flag("--overwrite", options->dump.overwrite,
-                    "Begin again, whatever stands at --out");
-  options->prior.add_to(*command);
+                    "Print one hash of all datasets in order; with --json also one per dataset");
+  add_device(*command, options->device, "Device that generates the datasets")
+      ->each([options](const std::string&) { options->device_given = true; });
+  add_threads(*command, options->threads);
+  add_json(*command, options->json);
+  add_quiet(*command, options->quiet);
   command->footer(
-      "Run again, a dump that was interrupted goes on where it was; <out>.manifest.json says what "
-      "is in it.");
+      "A dump that was interrupted resumes when the command is run again. <out>.manifest.json "
+      "describes its content.");
   command->callback([options] { run(*options); });
 }
 

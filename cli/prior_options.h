@@ -1,5 +1,7 @@
-// The flags every subcommand of `causeway prior` takes: which prior, and where it runs.
+// The options every subcommand of `causeway prior` takes: which prior, and where it runs.
 #pragma once
+
+#include "cli/config_options.h"
 
 #include "causeway/prior/prior.h"
 
@@ -10,7 +12,7 @@
 namespace causeway::cli {
 
 struct PriorOptions {
-  prior::PriorConfig config;
+  ConfigOptions settings;
   Device device = Device::cpu();
   bool device_given = false;
   int threads = 0;
@@ -18,11 +20,12 @@ struct PriorOptions {
   bool quiet = false;
 
   void add_to(CLI::App& command);
-  // Checks, sets the number of threads and makes the prior; auto is the device at first.
+  // The configuration from --config and the options; checked.
+  prior::PriorConfig config() const;
+  // Sets the number of threads and makes the prior.
   prior::Prior make() const;
+  // With --print-config, prints the configuration; the command then ends.
+  bool printed() const;
 };
-
-// The flags that make `config` again, those at their first value left out.
-std::string flags_of(const prior::PriorConfig& config);
 
 }  // namespace causeway::cli

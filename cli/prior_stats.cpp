@@ -160,7 +160,9 @@ void add_prior_stats(CLI::App& prior) {
       ->check(at_least_one());
   command->add_option("--first", options->first, "The number of the first [0]")->type_name("N");
   options->prior.add_to(*command);
-  command->callback([options] { run(*options); });
+  command->callback([options] {
+    if (!options->prior.printed()) run(*options);
+  });
 }
 
 }  // namespace causeway::cli

@@ -94,7 +94,7 @@ void run_encode(const UseOptions& given) {
 
 void run_decode(const UseOptions& given) {
   const Tokenizer tok = Tokenizer::load(given.tokenizer);
-  const Decoding how = word("--as", given.how, parse_decoding);
+  const Decoding how = parse_decoding(given.how);
   const auto columns = tok.decode(load_npy(given.input.path), how);
   write_csv(given.out, columns);
   const std::size_t n_rows = columns.empty() ? 0 : columns[0].missing.size();

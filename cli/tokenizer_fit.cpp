@@ -8,6 +8,7 @@
 #include "causeway/tokenizer/tokenizer.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <map>
 #include <memory>
@@ -17,15 +18,8 @@ namespace causeway::cli {
 using namespace causeway::tokenizer;
 
 Options options_of(const FitOptions& given) {
-  Options options = given.fit;
-  options.strategy = word("--strategy", given.strategy, parse_strategy);
-  options.quantile = word("--quantile", given.quantile, parse_quantile_method);
-  options.closed = word("--closed", given.closed, parse_closed);
-  options.duplicates = word("--duplicates", given.duplicates, parse_duplicates);
-  options.missing = word("--missing-token", given.missing_token, parse_missing_rule);
-  for (const std::string& field : given.fields) {
-    options.fields.push_back(word("--fields", field, parse_time_field));
-  }
+  Options options;
+  describe_options().read(&options, given.settings.given());
   const auto declare = [&](const std::vector<std::string>& names, ColumnKind kind) {
     for (const std::string& name : names) options.columns[name].kind = kind;
   };
@@ -123,6 +117,11 @@ Tokenizer fit_streaming(const FitOptions& given, const Options& options) {
 }
 
 void run_fit(const FitOptions& given) {
+  if (given.settings.prints()) {
+    const Options options = options_of(given);
+    fmt::print("{}\n", describe_options().to_json(&options).dump(2));
+    return;
+  }
   if (given.out.empty() == given.partial.empty()) {
     throw CLI::ValidationError(given.out.empty() ? "--out is required, or --partial"
                                                  : "--out and --partial exclude each other");
@@ -144,65 +143,47 @@ void run_fit(const FitOptions& given) {
 }  // namespace
 
 void add_fit(CLI::App& parent) {
-  CLI::App* command = parent.add_subcommand("fit", "Find bins and vocabularies, and write them");
+  CLI::App* command =
+      parent.add_subcommand("fit", "Fit bins and vocabularies to a table and write a tokenizer");
   const auto options = std::make_shared<FitOptions>();
   add_input(*command, options->input, true);
-  const auto text = [&](const char* name, std::string& value, const char* about, const char* type) {
-    command->add_option(name, value, about)->type_name(type)->capture_default_str();
-  };
   const auto names = [&](const char* name, std::vector<std::string>& value, const char* about) {
     command->add_option(name, value, about)
         ->type_name("NAME,...")
         ->delimiter(',')
         ->allow_extra_args(false);
   };
-  const auto count = [&](const char* name, std::int64_t& value, const char* about) {
-    command->add_option(name, value, about)->type_name("N")->capture_default_str();
-  };
-  command->add_option("--out", options->out, "Where the tokenizer goes, a JSON file")
+  command->add_option("--out", options->out, "Output: the tokenizer, a JSON file")
       ->type_name("FILE");
   command
       ->add_option("--partial", options->partial,
-                   "Instead, where this part of a fit goes; `merge` makes one fit of all parts")
+                   "Write one part of a distributed fit instead; `merge` combines the parts")
       ->type_name("FILE");
   command
       ->add_option("--against", options->against,
-                   "With --partial: the plan that `merge` made, for the second pass")
+                   "With --partial: the plan written by `merge`, for the second pass")
       ->type_name("FILE");
-  count("--bins", options->fit.bins, "Bins of a numeric column");
-  command->add_option("--column-bins", options->column_bins, "Bins of some columns")
+  options->settings.add_to(*command, describe_options());
+  command->add_option("--column-bins", options->column_bins, "Bins of single columns")
       ->type_name("NAME=N,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  text("--strategy", options->strategy, "How edges are found", "quantile|uniform|kmeans|tree");
-  text("--quantile", options->quantile, "Which of NumPy's nine quantiles",
-       "inverted_cdf|averaged_inverted_cdf|closest_observation|interpolated_inverted_cdf|hazen|"
-       "weibull|linear|median_unbiased|normal_unbiased");
-  text("--closed", options->closed, "Which side of a bin belongs to it", "left|right");
-  text("--duplicates", options->duplicates, "Edges that fall together", "drop|keep|error");
-  command->add_option("--min-width", options->fit.min_width, "Narrower bins are dropped")
-      ->type_name("X");
-  text("--missing-token", options->missing_token, "A token for missing values",
-       "auto|always|never");
-  names("--categorical", options->input.categorical, "Columns of categories");
-  names("--numeric", options->input.numeric, "Columns of numbers");
-  names("--boolean", options->input.boolean, "Columns of true and false");
-  names("--datetime", options->input.datetime, "Columns of dates");
-  names("--drop", options->input.drop, "Columns to leave out");
-  names("--fields", options->fields,
-        "Parts of dates: year, month, day, weekday, hour, minute, second");
-  count("--min-count", options->fit.min_count, "Rarer categories are unknown");
-  count("--max-categories", options->fit.max_categories, "The most categories of a column");
-  count("--unknown-buckets", options->fit.unknown_buckets, "Tokens shared by unknown categories");
-  command->add_flag("--global", options->fit.global, "One vocabulary for all columns");
-  names("--special-tokens", options->fit.special_tokens, "First tokens of that vocabulary");
-  command->add_option("--target", options->target, "The column that tree bins are to tell apart")
+  names("--categorical", options->input.categorical, "Categorical columns");
+  names("--numeric", options->input.numeric, "Numeric columns");
+  names("--boolean", options->input.boolean, "Boolean columns");
+  names("--datetime", options->input.datetime, "Date columns");
+  names("--drop", options->input.drop, "Columns to drop");
+  command->add_option("--target", options->target, "Target column for tree bins")
       ->type_name("NAME");
-  command->add_option("--weights", options->weights, "The column of the rows' weights")
-      ->type_name("NAME");
-  text("--memory", options->memory, "Larger files are read twice instead of held", "SIZE");
-  add_device(*command, options->device, "Where to work; auto at first")
-      ->each([options](const std::string&) { options->device_given = true; });
+  command->add_option("--weights", options->weights, "Column of sample weights")->type_name("NAME");
+  command
+      ->add_option("--memory", options->memory,
+                   "Files larger than this are read twice instead of held in memory")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  add_device(*command, options->device, "Device to fit on")->each([options](const std::string&) {
+    options->device_given = true;
+  });
   add_json(*command, options->json);
   add_quiet(*command, options->input.quiet);
   command->callback([options] { run_fit(*options); });

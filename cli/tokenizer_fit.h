@@ -1,9 +1,9 @@
-// What `tokenizer fit` is told, for fits of whole tables and of parts.
+// The options of `tokenizer fit`, for fits of whole tables and of parts.
 #pragma once
 
+#include "cli/config_options.h"
 #include "cli/tokenizer_input.h"
 
-#include "causeway/core/error.h"
 #include "causeway/tokenizer/options.h"
 
 #include <CLI/CLI.hpp>
@@ -15,28 +15,15 @@ namespace causeway::cli {
 
 struct FitOptions {
   InputOptions input;
-  tokenizer::Options fit;
+  ConfigOptions settings;
   std::string out, partial, against;
-  std::string strategy = "quantile", quantile = "linear", closed = "left", duplicates = "drop";
-  std::string missing_token = "auto";
-  std::vector<std::string> fields, column_bins;
+  std::vector<std::string> column_bins;
   std::string target, weights;
   std::string memory = "4GiB";
   Device device = Device::cpu();
   bool device_given = false;
   bool json = false;
 };
-
-// A word of the command line; the error names its option.
-template <class Parse>
-auto word(const char* option, const std::string& text, Parse parse) {
-  try {
-    return parse(text);
-  } catch (const Error& error) {
-    const std::string message = error.message();
-    throw CLI::ValidationError(option, message.substr(message.find("] ") + 2));
-  }
-}
 
 // The options of the fit. Throws usage errors.
 tokenizer::Options options_of(const FitOptions& given);

@@ -2,6 +2,8 @@
 // of Tensor are added to its class by the room they come from.
 #pragma once
 
+#include "causeway/core/error.h"
+#include "causeway/core/interrupt.h"
 #include "causeway/tensor/tensor.h"
 
 #include <nanobind/nanobind.h>
@@ -41,11 +43,40 @@ void bind_pretrain(nb::module_& module);
 void bind_tokenizer(nb::module_& module);
 void bind_partial_fit(nb::module_& module);
 
-// Runs `body`, which touches no Python object, while other Python threads go on.
+// While one lives, Ctrl-C also requests an interrupt of the library's computations. It does nothing
+// in threads that do not get the signal, and where Python ignores it.
+class CatchSignal {
+ public:
+  CatchSignal();
+  ~CatchSignal();
+  CatchSignal(const CatchSignal&) = delete;
+  CatchSignal& operator=(const CatchSignal&) = delete;
+
+ private:
+  bool caught_ = false;
+};
+
+// Runs `body`, which touches no Python object, while other Python threads run.
 template <class Body>
 auto without_gil(Body&& body) {
   const nb::gil_scoped_release released;
   return std::forward<Body>(body)();
+}
+
+// The same for work of seconds: Ctrl-C stops it, and raises KeyboardInterrupt.
+template <class Body>
+auto interruptible(Body&& body) {
+  const CatchSignal caught;
+  try {
+    const nb::gil_scoped_release released;
+    const Interruptible on;
+    return std::forward<Body>(body)();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::interrupted && PyErr_CheckSignals() != 0) {
+      nb::raise_python_error();
+    }
+    throw;
+  }
 }
 
 // Throws where an operation in place would change what the tape still needs.

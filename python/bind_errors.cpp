@@ -31,6 +31,7 @@ const ErrorClass kClasses[] = {
      "A file does not hold what its format says."},
     {ErrorKind::compile, "CompileError", nullptr, "A kernel did not compile."},
     {ErrorKind::distributed, "DistributedError", nullptr, "Ranks lost each other."},
+    {ErrorKind::interrupted, "Interrupted", &PyExc_KeyboardInterrupt, "Ctrl-C was pressed."},
     {ErrorKind::internal, "InternalError", nullptr, "The library broke a promise to itself."},
 };
 

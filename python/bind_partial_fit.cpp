@@ -1,8 +1,8 @@
 // Fits in parts, which causeway.PartialFit stands on, and their files.
 #include "causeway/data/safetensors.h"
 #include "causeway/tokenizer/streaming/streaming.h"
+#include "causeway/tokenizer/options_json.h"
 #include "python/bind.h"
-#include "python/tokenizer_options.h"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/vector.h>
@@ -16,8 +16,8 @@ void bind_partial_fit(nb::module_& module) {
       .def(nb::init<>())
       .def_static(
           "begin",
-          [](const Table& sample, const nb::dict& options) {
-            return PartialFit::begin(sample, options_of(options));
+          [](const Table& sample, const std::string& options) {
+            return PartialFit::begin(sample, read_options(nlohmann::ordered_json::parse(options)));
           },
           "sample"_a, "options"_a)
       .def("fresh", &PartialFit::fresh)

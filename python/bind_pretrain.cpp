@@ -3,6 +3,8 @@
 #include "python/bind.h"
 #include "python/casters.h"
 
+#include <nlohmann/json.hpp>
+
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string_view.h>
@@ -31,10 +33,10 @@ nb::dict to_dict(const RunLine& line) {
   return dict;
 }
 
-// Trains, calling `tell` with every line of the log; the model's configuration, its averaged
-// weights, and whether Ctrl-C ended it.
+// Trains, calling `report` with every line of the log. Returns the model's configuration, its
+// averaged weights, and whether the run was interrupted.
 nb::tuple run(PretrainConfig config, Device device, const RunOptions& options,
-              const nb::callable& tell) {
+              const nb::callable& report) {
   std::map<std::string, Tensor> weights;
   bool interrupted = false;
   without_gil([&] {
@@ -43,7 +45,7 @@ nb::tuple run(PretrainConfig config, Device device, const RunOptions& options,
     train::Pretrainer trainer(config, device, group);
     const auto result = train::run_pretraining(trainer, group, options, [&](const RunLine& line) {
       const nb::gil_scoped_acquire held;
-      tell(to_dict(line));
+      report(to_dict(line));
     });
     interrupted = result.interrupted;
     trainer.with_averaged_weights([&](models::TabularTransformer& model) {
@@ -57,28 +59,30 @@ nb::tuple run(PretrainConfig config, Device device, const RunOptions& options,
 
 void bind_pretrain(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("_pretrain", "Pre-training.");
+  module.def("fields", [] { return train::describe_settings().to_table().dump(); });
   module.def(
-      "defaults", [](Device device) { return PretrainConfig::suited_to(device).to_json(); },
-      "device"_a);
+      "read_config",
+      [](const std::string& path) { return read_config_file("pretrain", path).dump(); }, "path"_a);
+  module.def(
+      "resolve",
+      [](const std::string& given, Device device, const std::string& resumed) {
+        const Json base = resumed.empty() ? Json::object() : train::settings_of_run(resumed);
+        return train::resolve_settings(base, Json::parse(given), device).to_json();
+      },
+      "given"_a, "device"_a, "resumed"_a);
   module.def(
       "run",
-      [](std::string_view config, Device device, const std::filesystem::path& folder, bool resume,
-         std::int64_t steps, double seconds, std::int64_t log_steps, std::int64_t save_steps,
-         bool detect_anomaly, const nb::callable& tell) {
-        PretrainConfig read = PretrainConfig::from_json(config);
-        read.match_target();
-        read.detect_anomaly = detect_anomaly;
+      [](const std::string& settings, Device device, const std::filesystem::path& folder,
+         bool resume, const nb::callable& report) {
+        const auto read = train::resolve_settings(Json::object(), Json::parse(settings), device);
         RunOptions options;
         options.folder = folder;
         options.resume = resume;
-        options.steps = steps;
-        options.seconds = seconds;
-        options.log_steps = log_steps;
-        options.save_steps = save_steps;
-        return run(std::move(read), device, options, tell);
+        options.config = read.run;
+        options.settings = settings;
+        return run(read.config, device, options, report);
       },
-      "config"_a, "device"_a, "folder"_a, "resume"_a, "steps"_a, "seconds"_a, "log_steps"_a,
-      "save_steps"_a, "detect_anomaly"_a, "tell"_a);
+      "settings"_a, "device"_a, "folder"_a, "resume"_a, "report"_a);
 }
 
 }  // namespace causeway::python

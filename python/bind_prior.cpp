@@ -3,6 +3,8 @@
 #include "python/bind.h"
 #include "python/casters.h"
 
+#include <nlohmann/json.hpp>
+
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -14,65 +16,27 @@ namespace causeway::python {
 namespace {
 
 using prior::Batch;
-using prior::CountRange;
 using prior::DatasetFacts;
 using prior::Layout;
 using prior::Prior;
 using prior::PriorConfig;
 using prior::Worlds;
 
-// A range as text, which the library parses and prints itself.
-template <CountRange PriorConfig::*kField>
-void bind_range(nb::class_<PriorConfig>& config, const char* name) {
-  config.def_prop_rw(
-      name, [](const PriorConfig& self) { return (self.*kField).to_string(); },
-      [name](PriorConfig& self, const std::string& text) {
-        self.*kField = CountRange::parse(name, text);
-      });
-}
-
-template <double PriorConfig::*kLow, double PriorConfig::*kHigh>
-void bind_share(nb::class_<PriorConfig>& config, const char* name) {
-  config.def_prop_rw(
-      name, [](const PriorConfig& self) { return std::pair(self.*kLow, self.*kHigh); },
-      [](PriorConfig& self, const std::pair<double, double>& ends) {
-        self.*kLow = ends.first;
-        self.*kHigh = ends.second;
-      });
-}
-
 void bind_config(nb::module_& module) {
-  nb::class_<PriorConfig> config(module, "_Config", "What is asked of a prior.");
-  config.def(nb::init<>())
-      .def_rw("family", &PriorConfig::family)
-      .def_rw("mix", &PriorConfig::mix)
-      .def_rw("regression", &PriorConfig::regression)
-      .def_rw("balanced", &PriorConfig::balanced)
-      .def_rw("filter_constant", &PriorConfig::filter_constant)
-      .def_rw("filter_classes", &PriorConfig::filter_classes)
-      .def_rw("filter_predictable", &PriorConfig::filter_predictable)
-      .def_rw("filter_trivial", &PriorConfig::filter_trivial)
-      .def_rw("edge_offset", &PriorConfig::edge_offset)
-      .def_rw("graph_noise", &PriorConfig::graph_noise)
-      .def_rw("max_categories", &PriorConfig::max_categories)
-      .def_rw("reference_choices", &PriorConfig::reference_choices)
-      .def_rw("reference_warps", &PriorConfig::reference_warps)
-      .def_rw("reference_categories", &PriorConfig::reference_categories)
+  module.def("fields", [] { return prior::describe_prior().to_table().dump(); });
+  nb::class_<PriorConfig>(module, "_Config", "The configuration of a prior.")
       .def_rw("seed", &PriorConfig::seed)
-      .def_prop_rw(
-          "nodes",
-          [](const PriorConfig& self) { return std::pair(self.min_nodes, self.max_nodes); },
-          [](PriorConfig& self, const std::pair<int, int>& ends) {
-            self.min_nodes = ends.first;
-            self.max_nodes = ends.second;
-          })
       .def("to_json", &PriorConfig::to_json)
-      .def_static("from_json", &PriorConfig::from_json, "text"_a);
-  bind_range<&PriorConfig::rows>(config, "rows");
-  bind_range<&PriorConfig::features>(config, "features");
-  bind_range<&PriorConfig::classes>(config, "classes");
-  bind_share<&PriorConfig::train_low, &PriorConfig::train_high>(config, "train_share");
-  bind_share<&PriorConfig::missing_low, &PriorConfig::missing_high>(config, "missing_share");
+      .def_static("from_json", &PriorConfig::from_json, "text"_a)
+      .def_static(
+          "from_settings",
+          [](const std::string& settings) {
+            PriorConfig config;
+            prior::describe_prior().read(&config, Json::parse(settings));
+            config.check();
+            return config;
+          },
+          "settings"_a);
 }
 
 nb::tuple to_tuple(const DatasetFacts& facts) {

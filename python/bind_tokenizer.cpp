@@ -7,9 +7,9 @@
 #include "causeway/tokenizer/table_batch.h"
 #include "causeway/tokenizer/tokenizer.h"
 #include "python/arrow_import.h"
+#include "causeway/tokenizer/options_json.h"
 #include "python/bind.h"
 #include "python/casters.h"
-#include "python/tokenizer_options.h"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
@@ -189,9 +189,9 @@ void bind_tokenizer(nb::module_& module) {
   nb::class_<Tokenizer>(module, "_Tokenizer", "What causeway.Tokenizer stands on.")
       .def_static(
           "fit",
-          [](const Table& table, const nb::dict& options, std::optional<Tensor> weights,
+          [](const Table& table, const std::string& options, std::optional<Tensor> weights,
              std::optional<Tensor> target) {
-            const Options chosen = options_of(options);
+            const Options chosen = read_options(nlohmann::ordered_json::parse(options));
             return without_gil([&] {
               return Tokenizer::fit(table, chosen,
                                     {weights.value_or(Tensor()), target.value_or(Tensor())});

@@ -12,6 +12,7 @@ std::string_view to_string(ErrorKind kind) {
     case ErrorKind::format: return "format";
     case ErrorKind::compile: return "compile";
     case ErrorKind::distributed: return "distributed";
+    case ErrorKind::interrupted: return "interrupted";
     case ErrorKind::internal: return "internal";
   }
   return "unknown";

@@ -20,6 +20,7 @@ enum class ErrorKind {
   format,
   compile,
   distributed,
+  interrupted,
   internal,
 };
 

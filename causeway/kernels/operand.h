@@ -2,6 +2,7 @@
 #pragma once
 
 #include "causeway/core/dtype.h"
+#include "causeway/core/interrupt.h"
 #include "causeway/core/shape.h"
 #include "causeway/runtime/profiler.h"
 #include "causeway/runtime/stream.h"
@@ -65,6 +66,7 @@ struct Kernel {
   void (*cuda)(StreamView, Args...);
 
   void operator()(StreamView stream, Args... args) const {
+    check_interrupt();
     const auto chosen = stream.device().is_cuda() ? cuda : cpu;
     if (!profiler::enabled()) return chosen(stream, args...);
     const double bytes = (internal::bytes_of_argument<std::remove_cvref_t<Args>>(args) + ...);

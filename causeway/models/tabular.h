@@ -3,6 +3,7 @@
 // reads a table with known and unknown targets and says the unknown ones, in one pass.
 #pragma once
 
+#include "causeway/core/config.h"
 #include "causeway/models/kernels/tabular.h"
 #include "causeway/models/tabular_layer.h"
 
@@ -15,19 +16,19 @@
 namespace causeway::models {
 
 struct TabularConfig {
-  std::int64_t width = 128;
+  std::int64_t width = 128;  // embedding width
   std::int64_t heads = 4;
   std::int64_t hidden = 384;  // of the MLP
   std::int64_t layers = 4;
-  std::int64_t group = 3;        // columns that a feature's token sees
-  std::int64_t thinking = 16;    // learned rows that every row sees
-  std::int64_t classes = 10;     // the most a table may have; 0: the target is a number
-  std::int64_t bins = 64;        // of a number's distribution
-  bool pre_norm = true;          // before a branch and without a mean, else behind it and with one
-  bool projection = true;        // behind attention
-  double residual_decay = 1;     // layer i adds to decay^i of what it is given
-  bool class_as_number = false;  // in the input; rows to be told then have the mean
-  bool mean_readout = false;     // of the features' tokens, else the target's token
+  std::int64_t group = 3;        // columns that one feature token reads
+  std::int64_t thinking = 16;    // learned rows that every row attends to
+  std::int64_t classes = 10;     // maximum number of classes; 0: regression
+  std::int64_t bins = 64;        // of the predicted distribution of a numeric target
+  bool pre_norm = true;          // RMS norm before each branch, else layer norm after it
+  bool projection = true;        // after attention
+  double residual_decay = 1;     // layer i scales its input by decay^i
+  bool class_as_number = false;  // in the input; query rows then have the mean
+  bool mean_readout = false;     // of the feature tokens, else the target token
 
   bool is_regression() const { return classes == 0; }
   std::int64_t outputs() const { return is_regression() ? bins : classes; }
@@ -47,6 +48,8 @@ struct TabularConfig {
   std::string to_json() const;
   static TabularConfig from_json(std::string_view text);
 };
+
+const ConfigDescription<TabularConfig>& describe_tabular();
 
 // A batch of tables, padded and contiguous, on one device: see kernels/tabular.h.
 struct Tables {

@@ -42,25 +42,13 @@ void TabularConfig::check() const {
   const auto refuse = [](const std::string& why) {
     fail(ErrorKind::invalid_argument, "tabular transformer", why);
   };
-  const auto within = [&](const char* name, std::int64_t value, std::int64_t low,
-                          std::int64_t high) {
-    if (value < low || value > high) {
-      refuse(fmt::format("{} {}: expected {} to {}", name, value, low, high));
-    }
-  };
-  within("width", width, 8, 4096);
-  within("heads", heads, 1, 64);
-  within("hidden", hidden, 8, 65536);
-  within("layers", layers, 1, 64);
-  within("group", group, 1, 16);
-  within("thinking", thinking, 0, 1024);
-  if (classes != 0) within("classes", classes, 2, 1000);
-  if (is_regression()) within("bins", bins, 2, 4096);
+  describe_tabular().check(this);
   if (width % heads != 0 || width / heads % 8 != 0) {
-    refuse(fmt::format("width {} with {} heads: a head's share must be a multiple of 8", width,
-                       heads));
+    refuse(
+        fmt::format("width {} with {} heads: width / heads must be a multiple of 8", width, heads));
   }
-  if (class_as_number && is_regression()) refuse("class_as_number wants classes");
+  if (classes == 1) refuse("classes 1: expected 2 or more, or 0 for regression");
+  if (class_as_number && is_regression()) refuse("class_as_number needs a model with classes");
 }
 
 TabularConfig TabularConfig::preset(std::string_view name) {
@@ -94,44 +82,47 @@ TabularConfig TabularConfig::preset(std::string_view name) {
        fmt::format("there is no preset \"{}\"; there are default, nanotabpfn and speedrun", name));
 }
 
-std::string TabularConfig::to_json() const {
-  nlohmann::ordered_json json;
-  json["width"] = width;
-  json["heads"] = heads;
-  json["hidden"] = hidden;
-  json["layers"] = layers;
-  json["group"] = group;
-  json["thinking"] = thinking;
-  json["classes"] = classes;
-  json["bins"] = bins;
-  json["pre_norm"] = pre_norm;
-  json["projection"] = projection;
-  json["residual_decay"] = residual_decay;
-  json["class_as_number"] = class_as_number;
-  json["mean_readout"] = mean_readout;
-  return json.dump();
+namespace {
+
+ConfigDescription<TabularConfig> make_description() {
+  using Config = TabularConfig;
+  ConfigDescription<Config> d("tabular transformer");
+  d.add("width", &Config::width, "Embedding width").between(8, 4096);
+  d.add("heads", &Config::heads, "Attention heads").between(1, 64);
+  d.add("hidden", &Config::hidden, "Hidden width of the MLP").between(8, 65536);
+  d.add("layers", &Config::layers, "Transformer layers").between(1, 64);
+  d.add("group", &Config::group, "Columns read by one feature token").between(1, 16);
+  d.add("thinking", &Config::thinking, "Thinking rows (learned)").between(0, 1024);
+  d.add("classes", &Config::classes, "Maximum number of classes; 0 for regression")
+      .between(0, 1000)
+      .json_only();
+  d.add("bins", &Config::bins, "Bins of the predicted distribution (regression)").between(2, 4096);
+  d.add("pre_norm", &Config::pre_norm, "RMS norm before each branch, else layer norm after it");
+  d.add("projection", &Config::projection, "Linear projection after attention");
+  d.add("residual_decay", &Config::residual_decay, "Layer i scales its input by this to the i");
+  d.add("class_as_number", &Config::class_as_number,
+        "Feed the class as one number instead of one-hot");
+  d.add("mean_readout", &Config::mean_readout,
+        "Read the mean of the feature tokens instead of the target token");
+  return d;
 }
+
+}  // namespace
+
+const ConfigDescription<TabularConfig>& describe_tabular() {
+  static const ConfigDescription<TabularConfig> description = make_description();
+  return description;
+}
+
+std::string TabularConfig::to_json() const { return describe_tabular().to_json(this).dump(); }
 
 TabularConfig TabularConfig::from_json(std::string_view text) {
   TabularConfig config;
   try {
-    const auto json = nlohmann::json::parse(text);
-    json.at("width").get_to(config.width);
-    json.at("heads").get_to(config.heads);
-    json.at("hidden").get_to(config.hidden);
-    json.at("layers").get_to(config.layers);
-    json.at("group").get_to(config.group);
-    json.at("thinking").get_to(config.thinking);
-    json.at("classes").get_to(config.classes);
-    json.at("bins").get_to(config.bins);
-    json.at("pre_norm").get_to(config.pre_norm);
-    json.at("projection").get_to(config.projection);
-    json.at("residual_decay").get_to(config.residual_decay);
-    json.at("class_as_number").get_to(config.class_as_number);
-    json.at("mean_readout").get_to(config.mean_readout);
+    describe_tabular().read(&config, Json::parse(text));
   } catch (const nlohmann::json::exception& problem) {
     fail(ErrorKind::format, "tabular transformer",
-         fmt::format("not a configuration: {}", problem.what()));
+         fmt::format("not a model configuration: {}", problem.what()));
   }
   config.check();
   return config;

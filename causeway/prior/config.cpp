@@ -103,62 +103,106 @@ void PriorConfig::check() const {
   }
 }
 
-std::string PriorConfig::to_json() const {
-  nlohmann::ordered_json json;
-  json["family"] = family;
-  if (family == "mix") json["mix"] = mix;
-  json["rows"] = rows.to_string();
-  json["features"] = features.to_string();
-  if (!regression) json["classes"] = classes.to_string();
-  json["regression"] = regression;
-  json["train_share"] = {train_low, train_high};
-  json["missing_share"] = {missing_low, missing_high};
-  json["balanced"] = balanced;
-  json["filter_constant"] = filter_constant;
-  json["filter_classes"] = filter_classes;
-  json["filter_predictable"] = filter_predictable;
-  json["filter_trivial"] = filter_trivial;
-  json["nodes"] = {min_nodes, max_nodes};
-  json["edge_offset"] = edge_offset;
-  json["graph_noise"] = graph_noise;
-  json["max_categories"] = max_categories;
-  json["reference_choices"] = reference_choices;
-  json["reference_warps"] = reference_warps;
-  json["reference_categories"] = reference_categories;
-  return json.dump();
+namespace {
+
+Json count_to_json(const CountRange& range) { return range.to_string(); }
+
+void count_from_json(const Json& json, CountRange& range) {
+  try {
+    if (json.is_array() && json.size() == 2 && json[0].is_number() && json[1].is_number()) {
+      int low = 0;
+      int high = 0;
+      range_from_json(json, low, high);
+      range = {low, high};
+    } else if (json.is_number()) {
+      int value = 0;
+      value_from_json(json, value);
+      range = {value, value};
+    } else if (json.is_string()) {
+      range = CountRange::parse("range", json.get<std::string>());
+    } else {
+      throw ValueExpected{};
+    }
+  } catch (const ValueExpected&) {
+    throw ValueExpected{"a whole number, low:high or \"log low:high\""};
+  } catch (const Error&) {
+    throw ValueExpected{"a whole number, low:high or \"log low:high\""};
+  }
 }
+
+// Weights in the order of the families, or by name.
+void mix_from_json(const Json& json, std::vector<double>& mix) {
+  if (!json.is_object()) return value_from_json(json, mix);
+  std::vector<std::string> names = family_names();
+  names.pop_back();  // mix itself
+  std::vector<double> weights(names.size(), 0.0);
+  for (const auto& [name, weight] : json.items()) {
+    value_from_json(weight, weights[name_from_json(name, names)]);
+  }
+  mix = weights;
+}
+
+Json mix_to_json(const std::vector<double>& mix) { return mix; }
+
+ConfigDescription<PriorConfig> make_description() {
+  ConfigDescription<PriorConfig> d("prior");
+  d.choice("family", &PriorConfig::family, family_names(), "Prior family").option_name("prior");
+  d.custom("mix", &PriorConfig::mix, "W,W,W,W", mix_to_json, mix_from_json,
+           "Weights of simple, mlp, tree and graph in a mix");
+  d.applies_if("mix", [](const PriorConfig& config) { return config.family == "mix"; });
+  const auto count = [&](const char* name, CountRange PriorConfig::*member, const char* help) {
+    d.custom(name, member, "RANGE", count_to_json, count_from_json, help);
+  };
+  count("rows", &PriorConfig::rows, "Rows per dataset");
+  count("features", &PriorConfig::features, "Features per dataset");
+  count("classes", &PriorConfig::classes, "Classes per dataset");
+  d.applies_if("classes", [](const PriorConfig& config) { return !config.regression; });
+  d.add("regression", &PriorConfig::regression, "Numeric target instead of classes");
+  d.range("train_share", &PriorConfig::train_low, &PriorConfig::train_high,
+          "Fraction of rows used as context, drawn per dataset")
+      .between(0, 1);
+  d.range("missing_share", &PriorConfig::missing_low, &PriorConfig::missing_high,
+          "Fraction of cells that are missing, drawn per dataset")
+      .between(0, 0.5)
+      .option_name("missing");
+  d.add("balanced", &PriorConfig::balanced, "Classes of equal size (not for graph)");
+  d.add("filter_constant", &PriorConfig::filter_constant, "Drop columns with a single value");
+  d.add("filter_classes", &PriorConfig::filter_classes,
+        "Require the same classes in context and query rows");
+  d.add("filter_predictable", &PriorConfig::filter_predictable,
+        "Require that a forest beats the mean (graph and mix)");
+  d.add("filter_trivial", &PriorConfig::filter_trivial,
+        "Reject datasets that a forest predicts almost perfectly");
+  d.range("nodes", &PriorConfig::min_nodes, &PriorConfig::max_nodes, "Nodes of a graph");
+  d.add("edge_offset", &PriorConfig::edge_offset, "More edges above 0, fewer below");
+  d.add("graph_noise", &PriorConfig::graph_noise, "Add noise at every node");
+  d.add("max_categories", &PriorConfig::max_categories, "Maximum categories of a column")
+      .between(2, 1000);
+  d.add("reference_choices", &PriorConfig::reference_choices,
+        "Reproduce a fault of the reference: choices within a dataset are not correlated");
+  d.add("reference_warps", &PriorConfig::reference_warps,
+        "Reproduce a fault of the reference: warps reach a node's children");
+  d.add("reference_categories", &PriorConfig::reference_categories,
+        "Reproduce a fault of the reference: at most nine categories");
+  d.add("seed", &PriorConfig::seed, "Random seed").option_only();
+  return d;
+}
+
+}  // namespace
+
+const ConfigDescription<PriorConfig>& describe_prior() {
+  static const ConfigDescription<PriorConfig> description = make_description();
+  return description;
+}
+
+std::string PriorConfig::to_json() const { return describe_prior().to_json(this).dump(); }
 
 PriorConfig PriorConfig::from_json(std::string_view text) {
   PriorConfig config;
   try {
-    const auto json = nlohmann::json::parse(text);
-    config.family = json.at("family").get<std::string>();
-    if (json.contains("mix")) config.mix = json.at("mix").get<std::vector<double>>();
-    config.rows = CountRange::parse("rows", json.at("rows").get<std::string>());
-    config.features = CountRange::parse("features", json.at("features").get<std::string>());
-    config.regression = json.at("regression").get<bool>();
-    if (!config.regression) {
-      config.classes = CountRange::parse("classes", json.at("classes").get<std::string>());
-    }
-    config.train_low = json.at("train_share").at(0).get<double>();
-    config.train_high = json.at("train_share").at(1).get<double>();
-    config.missing_low = json.at("missing_share").at(0).get<double>();
-    config.missing_high = json.at("missing_share").at(1).get<double>();
-    config.balanced = json.at("balanced").get<bool>();
-    config.filter_constant = json.at("filter_constant").get<bool>();
-    config.filter_classes = json.at("filter_classes").get<bool>();
-    config.filter_predictable = json.at("filter_predictable").get<bool>();
-    config.filter_trivial = json.at("filter_trivial").get<bool>();
-    config.min_nodes = json.at("nodes").at(0).get<int>();
-    config.max_nodes = json.at("nodes").at(1).get<int>();
-    config.edge_offset = json.at("edge_offset").get<double>();
-    config.graph_noise = json.at("graph_noise").get<bool>();
-    config.max_categories = json.at("max_categories").get<int>();
-    config.reference_choices = json.at("reference_choices").get<bool>();
-    config.reference_warps = json.at("reference_warps").get<bool>();
-    config.reference_categories = json.at("reference_categories").get<bool>();
+    describe_prior().read(&config, Json::parse(text));
   } catch (const nlohmann::json::exception& error) {
-    fail(ErrorKind::format, "prior", fmt::format("not a prior's configuration: {}", error.what()));
+    fail(ErrorKind::format, "prior", fmt::format("not a prior configuration: {}", error.what()));
   }
   config.check();
   return config;

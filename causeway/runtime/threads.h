@@ -1,6 +1,8 @@
 // The one way work is spread over the CPU's cores.
 #pragma once
 
+#include "causeway/core/interrupt.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -47,17 +49,32 @@ void run_pieces(std::int64_t n_pieces, const Body& body) {
 
 // Calls body(begin, end) on pieces of [0, count), of at least `grain` items but for the last, each
 // by one thread. Runs in the caller where there is one piece or it is in a parallel region already.
-// `body` must not throw.
+// `body` must not throw. In an interruptible thread every piece is cut further, and what is left
+// when an interrupt is requested is skipped; then it throws.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
   if (count <= 0) return;
-  const std::int64_t pieces = std::min<std::int64_t>(
-      thread_count(), (count + grain - 1) / std::max<std::int64_t>(grain, 1));
-  if (pieces <= 1) return body(0, count);
-  internal::run_pieces(pieces, [&](std::int64_t piece) {
-    const std::int64_t begin = count / pieces * piece + std::min(piece, count % pieces);
-    body(begin, begin + count / pieces + (piece < count % pieces ? 1 : 0));
-  });
+  grain = std::max<std::int64_t>(grain, 1);
+  const std::int64_t pieces = std::min<std::int64_t>(thread_count(), (count + grain - 1) / grain);
+  const bool interruptible = internal::is_interruptible;
+  const auto run = [&](std::int64_t begin, std::int64_t end) {
+    if (!interruptible) return body(begin, end);
+    constexpr std::int64_t kChecks = 64;
+    const std::int64_t step = std::max(grain, (end - begin + kChecks - 1) / kChecks);
+    for (std::int64_t at = begin; at < end && !interrupt_requested(); at += step) {
+      body(at, std::min(at + step, end));
+    }
+  };
+  if (pieces <= 1) {
+    run(0, count);
+  } else {
+    internal::run_pieces(pieces, [&](std::int64_t piece) {
+      const Interruptible off(false);  // the caller is one of the threads, and must not throw here
+      const std::int64_t begin = count / pieces * piece + std::min(piece, count % pieces);
+      run(begin, begin + count / pieces + (piece < count % pieces ? 1 : 0));
+    });
+  }
+  check_interrupt();
 }
 
 }  // namespace causeway

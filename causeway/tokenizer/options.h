@@ -1,6 +1,7 @@
 // What a tokenizer is to do, as the user says it: for all columns, and for some by name.
 #pragma once
 
+#include "causeway/core/config.h"
 #include "causeway/tokenizer/kernels/quantile_device.h"
 
 #include <cstdint>
@@ -79,6 +80,8 @@ MissingRule parse_missing_rule(std::string_view word);
 ColumnKind parse_column_kind(std::string_view word);
 TimeField parse_time_field(std::string_view word);
 Decoding parse_decoding(std::string_view word);
+
+const ConfigDescription<Options>& describe_options();
 
 // Throws invalid_argument for numbers out of range and lists that do not ascend.
 void check(const Options& options);

@@ -4,7 +4,9 @@
 #include "causeway/core/shown.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -12,12 +14,10 @@ namespace causeway::tokenizer {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::vector<double> read_numbers(const Json& json) {
-  std::vector<double> values;
+void read_number_list(const Json& json, std::vector<double>& values) {
+  if (!json.is_array()) throw ValueExpected{"a list of numbers"};
+  values.clear();
   for (const Json& value : json) values.push_back(read_number(value));
-  return values;
 }
 
 Json fields_json(const std::vector<TimeField>& fields) {
@@ -26,10 +26,14 @@ Json fields_json(const std::vector<TimeField>& fields) {
   return list;
 }
 
-std::vector<TimeField> read_fields(const Json& json) {
-  std::vector<TimeField> fields;
-  for (const Json& field : json) fields.push_back(parse_time_field(field.get<std::string>()));
-  return fields;
+std::vector<std::string> split_list(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size() && !text.empty();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    parts.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
 }
 
 Json column_json(const ColumnOptions& options) {
@@ -43,15 +47,59 @@ Json column_json(const ColumnOptions& options) {
   return out;
 }
 
-ColumnOptions read_column(const Json& json) {
+// The names of an enumeration's values from 0 up.
+template <class E>
+std::vector<std::string> names_of() {
+  std::vector<std::string> names;
+  while (true) {
+    const std::string_view name = to_string(static_cast<E>(names.size()));
+    if (name.empty()) return names;
+    names.emplace_back(name);
+  }
+}
+
+void fields_from_json(const Json& json, std::vector<TimeField>& fields) {
+  std::vector<std::string> names;
+  value_from_json(json, names);
+  if (json.is_string()) names = split_list(json.get<std::string>());
+  fields.clear();
+  for (const std::string& name : names) {
+    fields.push_back(static_cast<TimeField>(name_from_json(name, names_of<TimeField>())));
+  }
+}
+
+// An enumeration that may be left out.
+template <class E>
+void optional_from_json(const Json& json, std::optional<E>& value) {
+  value = static_cast<E>(name_from_json(json, names_of<E>()));
+}
+
+template <class T>
+Json unused_json(const std::optional<T>&) {
+  return Json();
+}
+
+ConfigDescription<ColumnOptions> make_column_description() {
+  using Own = ColumnOptions;
+  ConfigDescription<Own> d("tokenizer");
+  const auto numbers = +[](const std::vector<double>& values) { return json_numbers(values); };
+  const auto bins = +[](const Json& json, std::optional<std::int64_t>& value) {
+    value_from_json(json, value.emplace());
+  };
+  d.custom("kind", &Own::kind, "", unused_json, optional_from_json<ColumnKind>, "");
+  d.custom("bins", &Own::bins, "", unused_json, bins, "");
+  d.custom("strategy", &Own::strategy, "", unused_json, optional_from_json<Strategy>, "");
+  d.custom("edges", &Own::edges, "", numbers, read_number_list, "");
+  d.custom("levels", &Own::levels, "", numbers, read_number_list, "");
+  d.custom("fields", &Own::fields, "", fields_json, fields_from_json, "");
+  return d;
+}
+
+ColumnOptions read_column(const std::string& name, const Json& json) {
+  static const ConfigDescription<ColumnOptions> description = make_column_description();
   ColumnOptions options;
-  const auto text = [&](const char* key) { return json.at(key).get<std::string>(); };
-  if (json.contains("kind")) options.kind = parse_column_kind(text("kind"));
-  if (json.contains("bins")) options.bins = json.at("bins").get<std::int64_t>();
-  if (json.contains("strategy")) options.strategy = parse_strategy(text("strategy"));
-  if (json.contains("edges")) options.edges = read_numbers(json.at("edges"));
-  if (json.contains("levels")) options.levels = read_numbers(json.at("levels"));
-  if (json.contains("fields")) options.fields = read_fields(json.at("fields"));
+  with_context(fmt::format("reading the options of column {}", shown(name)),
+               [&] { description.read(&options, json); });
   return options;
 }
 
@@ -81,46 +129,74 @@ nlohmann::ordered_json json_numbers(const std::vector<double>& values) {
   return list;
 }
 
+namespace {
+
+void tokens_from_json(const Json& json, std::vector<std::string>& tokens) {
+  value_from_json(json, tokens);
+  if (json.is_string()) tokens = split_list(json.get<std::string>());
+}
+
+Json columns_to_json(const std::map<std::string, ColumnOptions>& columns) {
+  Json json = Json::object();
+  for (const auto& [name, own] : columns) json[name] = column_json(own);
+  return json;
+}
+
+void columns_from_json(const Json& json, std::map<std::string, ColumnOptions>& columns) {
+  if (!json.is_object()) throw ValueExpected{"an object of options by column name"};
+  std::map<std::string, ColumnOptions> made;
+  for (const auto& [name, own] : json.items()) made[name] = read_column(name, own);
+  columns = made;
+}
+
+ConfigDescription<Options> make_description() {
+  ConfigDescription<Options> d("tokenizer");
+  d.add("bins", &Options::bins, "Bins of a numeric column");
+  d.choice("strategy", &Options::strategy, names_of<Strategy>(), "How bin edges are placed");
+  d.choice("quantile", &Options::quantile, names_of<QuantileMethod>(),
+           "Quantile method, as in NumPy");
+  d.choice("closed", &Options::closed, names_of<Closed>(), "Closed side of a bin");
+  d.choice("duplicates", &Options::duplicates, names_of<Duplicates>(), "Edges that coincide");
+  d.custom(
+      "min_width", &Options::min_width, "X",
+      +[](const double& value) { return json_number(value); },
+      +[](const Json& json, double& value) { value = read_number(json); },
+      "Narrower bins are dropped");
+  d.choice("missing", &Options::missing, names_of<MissingRule>(), "Token for missing values")
+      .option_name("missing-token");
+  d.add("statistics", &Options::statistics, "Keep counts and medians of the bins");
+  d.add("min_count", &Options::min_count, "Rarer categories are unknown");
+  d.add("max_categories", &Options::max_categories, "Maximum categories of a column");
+  d.add("unknown_buckets", &Options::unknown_buckets, "Tokens shared by unknown categories");
+  d.custom("fields", &Options::fields, "NAME,...", fields_json, fields_from_json,
+           "Parts of dates: year, month, day, weekday, hour, minute, second")
+      .defaults_to("those that vary");
+  d.add("global", &Options::global, "One vocabulary for all columns");
+  d.custom(
+       "special_tokens", &Options::special_tokens, "NAME,...",
+       +[](const std::vector<std::string>& tokens) { return Json(tokens); }, tokens_from_json,
+       "First tokens of that vocabulary")
+      .defaults_to("none");
+  d.custom("columns", &Options::columns, "JSON", columns_to_json, columns_from_json,
+           "Options of single columns")
+      .json_only();
+  return d;
+}
+
+}  // namespace
+
+const ConfigDescription<Options>& describe_options() {
+  static const ConfigDescription<Options> description = make_description();
+  return description;
+}
+
 nlohmann::ordered_json options_json(const Options& options) {
-  Json out = {{"bins", options.bins},
-              {"strategy", to_string(options.strategy)},
-              {"quantile", to_string(options.quantile)},
-              {"closed", to_string(options.closed)},
-              {"duplicates", to_string(options.duplicates)},
-              {"min_width", json_number(options.min_width)},
-              {"missing", to_string(options.missing)},
-              {"statistics", options.statistics},
-              {"min_count", options.min_count},
-              {"max_categories", options.max_categories},
-              {"unknown_buckets", options.unknown_buckets},
-              {"fields", fields_json(options.fields)},
-              {"global", options.global},
-              {"special_tokens", options.special_tokens}};
-  out["columns"] = Json::object();
-  for (const auto& [name, own] : options.columns) out["columns"][name] = column_json(own);
-  return out;
+  return describe_options().to_json(&options);
 }
 
 Options read_options(const nlohmann::ordered_json& json) {
   Options options;
-  const auto text = [&](const char* key) { return json.at(key).get<std::string>(); };
-  options.bins = json.at("bins").get<std::int64_t>();
-  options.strategy = parse_strategy(text("strategy"));
-  options.quantile = parse_quantile_method(text("quantile"));
-  options.closed = parse_closed(text("closed"));
-  options.duplicates = parse_duplicates(text("duplicates"));
-  options.min_width = read_number(json.at("min_width"));
-  options.missing = parse_missing_rule(text("missing"));
-  options.statistics = json.at("statistics").get<bool>();
-  options.min_count = json.at("min_count").get<std::int64_t>();
-  options.max_categories = json.at("max_categories").get<std::int64_t>();
-  options.unknown_buckets = json.at("unknown_buckets").get<std::int64_t>();
-  options.fields = read_fields(json.at("fields"));
-  options.global = json.at("global").get<bool>();
-  options.special_tokens = json.at("special_tokens").get<std::vector<std::string>>();
-  for (const auto& [name, own] : json.at("columns").items()) {
-    options.columns[name] = read_column(own);
-  }
+  describe_options().read(&options, json);
   check(options);
   return options;
 }

@@ -41,6 +41,7 @@ CheckpointManifest manifest_of(const Snapshot& snapshot) {
   manifest.datasets = snapshot.datasets;
   manifest.score = snapshot.score;
   manifest.random = snapshot.random;
+  manifest.progress = snapshot.progress;
   manifest.configuration = snapshot.configuration;
   manifest.version = causeway_version();
   manifest.date = date_now();
@@ -115,6 +116,7 @@ Snapshot read_checkpoint(const std::filesystem::path& folder, std::int64_t step,
   snapshot.datasets = manifest.datasets;
   snapshot.score = manifest.score;
   snapshot.random = std::move(manifest.random);
+  snapshot.progress = std::move(manifest.progress);
   snapshot.configuration = std::move(manifest.configuration);
   for (const CheckpointManifest::File& file : manifest.files) {
     snapshot.tensors[file.set] = read_set(folder, file, device);

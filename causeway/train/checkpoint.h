@@ -20,7 +20,8 @@ struct Snapshot {
   std::int64_t step = 0;      // steps taken
   std::int64_t datasets = 0;  // seen
   std::optional<double> score;
-  std::string random = "{}";         // JSON: seeds and where generators stand
+  std::string random = "{}";         // JSON: the state of random number generators
+  std::string progress = "{}";       // JSON: seconds of training, the last loss, …
   std::string configuration = "{}";  // JSON
   // By set, "model", "optimizer", …: lower-case letters, digits, "_" and "-".
   std::map<std::string, std::map<std::string, Tensor>> tensors;

@@ -50,6 +50,8 @@ CheckpointManifest from_json(const Json& json) {
   manifest.datasets = json.at("datasets").get<std::int64_t>();
   if (!json.at("score").is_null()) manifest.score = json.at("score").get<double>();
   manifest.random = json.at("random").dump();
+  // Version 0.1.0 had it among the state of random numbers.
+  manifest.progress = json.contains("progress") ? json.at("progress").dump() : manifest.random;
   manifest.configuration = json.at("configuration").dump();
   for (const auto& [set, file] : json.at("files").items()) {
     require(is_set_name(set), "a file's name is not one of ours");
@@ -88,6 +90,7 @@ std::string CheckpointManifest::to_text() const {
             {"datasets", datasets},
             {"score", has_score ? Json(*score) : Json()},
             {"random", parse_given("state of random numbers", random)},
+            {"progress", parse_given("progress", progress)},
             {"configuration", parse_given("configuration", configuration)},
             {"files", Json::object()}};
   for (const File& file : files) {

@@ -26,12 +26,13 @@ struct CheckpointManifest {
   std::int64_t datasets = 0;
   std::optional<double> score;
   std::string random;         // JSON
+  std::string progress;       // JSON
   std::string configuration;  // JSON
   std::string version;        // of causeway
   std::string date;
   std::vector<File> files;
 
-  // Throws invalid_argument where `random` or `configuration` is not JSON.
+  // Throws invalid_argument where one of them is not JSON.
   std::string to_text() const;
   // Throws format errors that name `path`; any change of a byte of what to_text gave is found.
   static CheckpointManifest parse(const std::filesystem::path& path, std::string_view text);

@@ -8,6 +8,7 @@
 #include "causeway/train/sink.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -240,6 +241,32 @@ class Dump {
 };
 
 }  // namespace
+
+const ConfigDescription<DumpOptions>& describe_dump() {
+  static const auto description = [] {
+    ConfigDescription<DumpOptions> d("prior.generate");
+    d.add("count", &DumpOptions::count, "Number of datasets").at_least(1).defaults_to("required");
+    d.add("first", &DumpOptions::first, "Index of the first dataset");
+    d.custom(
+        "shard", &DumpOptions::shard, "I/N",
+        +[](const Shard& shard) { return Json(shard.to_string()); },
+        +[](const Json& json, Shard& shard) {
+          try {
+            shard = Shard::parse(json.is_string() ? json.get<std::string>() : "");
+          } catch (const Error&) {
+            throw ValueExpected{"I/N with I from 0 to N - 1"};
+          }
+        },
+        "Of N shards, write shard I: the datasets k with k % N = I");
+    d.add("batch", &DumpOptions::batch, "Datasets generated together")
+        .at_least(1)
+        .defaults_to("chosen by size");
+    d.add("overwrite", &DumpOptions::overwrite, "Start over and replace what is at --out")
+        .option_only();
+    return d;
+  }();
+  return description;
+}
 
 DumpResult dump(const prior::Prior& prior, const DumpOptions& options, const OnBatch& on_batch) {
   if (options.count < 1) {

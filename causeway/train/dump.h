@@ -4,6 +4,7 @@
 // dump's batches are checked against that, those that are right kept, and the rest made.
 #pragma once
 
+#include "causeway/core/config.h"
 #include "causeway/train/sample.h"
 
 #include <cstdint>
@@ -21,6 +22,8 @@ struct DumpOptions {
   std::int64_t batch = 0;  // datasets made and written at a time; 0: Sample::good_batch
   bool overwrite = false;  // what is there goes, whatever it is
 };
+
+const ConfigDescription<DumpOptions>& describe_dump();
 
 struct DumpResult {
   std::int64_t n_datasets = 0;

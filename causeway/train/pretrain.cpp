@@ -207,15 +207,16 @@ void Pretrainer::check_fit(const PretrainConfig& of_snapshot) const {
   for (const std::string& difference : differences(of_snapshot, config_)) {
     for (const char* fixed : {"model.", "muon ", "dtype "}) {
       if (!difference.starts_with(fixed)) continue;
-      fail(ErrorKind::format, "pretrain",
-           fmt::format("the checkpoint is of another model or optimizer: {}; give the settings it "
-                       "was made with, or another folder",
-                       difference));
+      fail(
+          ErrorKind::format, "pretrain",
+          fmt::format("the checkpoint has another model or optimizer: {}; resume with the settings "
+                      "it was made with, or use another folder",
+                      difference));
     }
     others += (others.empty() ? "" : ", ") + difference;
   }
   if (!others.empty())
-    logger::warn(fmt::format("[pretrain] goes on with other settings: {}", others));
+    logger::warn(fmt::format("[pretrain] resumes with other settings: {}", others));
 }
 
 }  // namespace causeway::train

@@ -10,6 +10,7 @@
 #include "causeway/optim/schedule.h"
 #include "causeway/train/checkpoint.h"
 #include "causeway/train/gradient_sync.h"
+#include "causeway/train/pretrain_config.h"
 #include "causeway/train/table_stream.h"
 
 #include <chrono>
@@ -22,38 +23,6 @@
 #include <vector>
 
 namespace causeway::train {
-
-struct PretrainConfig {
-  models::TabularConfig model;
-  prior::PriorConfig prior;
-  std::uint64_t seed = 0;  // of the first weights; the prior has its own
-  std::int64_t batch = 32;
-  std::int64_t window_steps = 32;
-  std::vector<RowStage> stages;
-  DType dtype = DType::f32;  // of the weights computed with; halves have f32 masters
-  optim::Schedule schedule = {2e-3, 100, 0, optim::Decay::constant, 0};
-  double weight_decay = 0.01;
-  double max_norm = 1;
-  bool muon = true;           // for the matrices between layers, else all by schedule-free AdamW
-  double muon_factor = 0.1;   // of the rate, times the root of a matrix's longer side
-  std::int64_t average = 10;  // snapshots whose mean is used, one every
-  std::int64_t average_steps = 50;
-  // Looks at every result and gradient of every step, which takes far longer, and throws at the
-  // first that is not finite. Not a part of the JSON.
-  bool detect_anomaly = false;
-
-  // What suits a device: bf16 and long windows on a GPU.
-  static PretrainConfig suited_to(Device device);
-  // Has the model say what the prior's datasets ask: a class of as many as there may be, or a
-  // number.
-  void match_target();
-
-  std::string to_json() const;
-  static PretrainConfig from_json(std::string_view text);
-};
-
-// What differs, as "batch 8 instead of 4", "model.width 32 instead of 16".
-std::vector<std::string> differences(const PretrainConfig& before, const PretrainConfig& now);
 
 class Pretrainer {
  public:

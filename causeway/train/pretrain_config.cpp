@@ -1,15 +1,190 @@
+#include "causeway/train/pretrain_config.h"
+
 #include "causeway/core/error.h"
-#include "causeway/train/pretrain.h"
+#include "causeway/train/checkpoint.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace causeway::train {
 
+namespace {
+
+constexpr const char* kOperation = "pretrain";
+
+Json stages_to_json(const std::vector<RowStage>& stages) {
+  Json json = Json::array();
+  for (const RowStage& stage : stages) json.push_back({stage.step, stage.rows});
+  return json;
+}
+
+// [[0, 128], [2000, 512]], or "0:128,2000:512".
+void stages_from_json(const Json& json, std::vector<RowStage>& stages) {
+  const ValueExpected expected{"step:rows,step:rows with ascending steps and 2 or more rows"};
+  std::vector<RowStage> made;
+  const auto take = [&](const Json& pair) {
+    int step = 0;
+    int rows = 0;
+    range_from_json(pair, step, rows);
+    made.push_back({step, rows});
+  };
+  try {
+    if (json.is_string()) {
+      std::string rest = json.get<std::string>();
+      while (!rest.empty()) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        const std::string pair = rest.substr(0, comma);
+        if (pair.find(':') == std::string::npos) throw expected;
+        take(pair);
+        rest.erase(0, comma + 1);
+      }
+    } else {
+      if (!json.is_array()) throw expected;
+      for (const Json& pair : json) {
+        const bool is_pair = pair.is_array() && pair.size() == 2;
+        if (!is_pair && !pair.is_string()) throw expected;
+        take(pair);
+      }
+    }
+  } catch (const ValueExpected&) {
+    throw expected;
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const bool ascends = i == 0 || made[i - 1].step < made[i].step;
+    if (made[i].step < 0 || made[i].rows < 2 || !ascends) throw expected;
+  }
+  stages = std::move(made);
+}
+
+Json dtype_to_json(const DType& dtype) { return std::string(to_string(dtype)); }
+
+void dtype_from_json(const Json& json, DType& dtype) {
+  DType read = DType::f32;
+  value_from_json(json, read);
+  if (read != DType::f32 && read != DType::bf16) throw ValueExpected{"f32 or bf16"};
+  dtype = read;
+}
+
+const std::vector<std::string> kDecays = {"constant", "linear", "cosine"};
+
+void add_optimizer(ConfigDescription<PretrainConfig>& d) {
+  using Config = PretrainConfig;
+  d.add(
+       "learning_rate", [](Config& c) -> double& { return c.schedule.peak; }, "Peak learning rate")
+      .above(0);
+  d.add(
+       "warmup", [](Config& c) -> std::int64_t& { return c.schedule.warmup; },
+       "Steps of linear warm-up")
+      .at_least(0);
+  d.add(
+       "total", [](Config& c) -> std::int64_t& { return c.schedule.total; },
+       "Step at which the decay ends")
+      .json_only();
+  d.choice(
+      "decay", [](Config& c) -> optim::Decay& { return c.schedule.decay; }, kDecays,
+      "Learning-rate schedule after warm-up");
+  d.add(
+       "floor", [](Config& c) -> double& { return c.schedule.floor; },
+       "Learning rate at the end of the decay")
+      .at_least(0);
+  d.add("weight_decay", &Config::weight_decay, "Weight decay").at_least(0);
+  d.add("max_norm", &Config::max_norm, "Gradients are clipped to this norm").above(0);
+  d.add("muon", &Config::muon, "Muon for the matrices of the layers, else AdamW for all");
+  d.add("muon_factor", &Config::muon_factor, "Learning-rate factor of Muon").above(0);
+  d.add("average", &Config::average, "Snapshots of the weights that are averaged").at_least(1);
+  d.add("average_steps", &Config::average_steps, "Steps between snapshots").at_least(1);
+}
+
+ConfigDescription<PretrainConfig> make_description() {
+  using Config = PretrainConfig;
+  ConfigDescription<Config> d(kOperation, 2);
+  d.section("model", &Config::model, models::describe_tabular());
+  d.section("prior", &Config::prior, prior::describe_prior());
+  d.remove("prior.seed");  // prior_seed below
+  d.add(
+       "prior_seed", [](Config& c) -> std::uint64_t& { return c.prior.seed; },
+       "Random seed of the prior")
+      .defaults_to("the seed");
+  d.add("seed", &Config::seed, "Random seed");
+  d.add("batch", &Config::batch, "Datasets per optimizer step, over all ranks").at_least(1);
+  d.add("window_steps", &Config::window_steps, "Steps whose datasets are generated together")
+      .at_least(1)
+      .defaults_to("32 on a GPU, 4 on a CPU");
+  d.custom("stages", &Config::stages, "STEP:ROWS,...", stages_to_json, stages_from_json,
+           "Rows per dataset from given steps on");
+  d.custom("dtype", &Config::dtype, "f32|bf16", dtype_to_json, dtype_from_json,
+           "Type of the weights and activations")
+      .defaults_to("bf16 on a GPU, else f32");
+  add_optimizer(d);
+  d.add("detect_anomaly", &Config::detect_anomaly,
+        "Stop at the first value that is not finite and name it; slow")
+      .option_only();
+  d.on_older([](int, Json& json) {
+    if (const auto decay = json.find("decay"); decay != json.end() && decay->is_number_integer()) {
+      const auto at = decay->get<std::int64_t>();
+      if (at >= 0 && at < 3) *decay = kDecays[static_cast<std::size_t>(at)];
+    }
+  });
+  return d;
+}
+
+ConfigDescription<RunConfig> make_run_description() {
+  ConfigDescription<RunConfig> d(kOperation);
+  d.add("steps", &RunConfig::steps, "Optimizer steps in total")
+      .at_least(0)
+      .defaults_to("1000 unless seconds are given");
+  d.add("seconds", &RunConfig::seconds, "Seconds of training in total")
+      .at_least(0)
+      .defaults_to("no limit");
+  d.add("log_steps", &RunConfig::log_steps, "Steps between log lines").at_least(1);
+  d.add("save_steps", &RunConfig::save_steps, "Steps between checkpoints")
+      .at_least(0)
+      .defaults_to("one at the end");
+  d.add("keep", &RunConfig::keep, "Checkpoints kept, besides the best").at_least(1);
+  d.add("evaluate", &RunConfig::evaluate, "CSV files to score the model on at the end")
+      .written("CSV...")
+      .defaults_to("none");
+  d.add("target", &RunConfig::target, "Target column of these files").written("NAME");
+  d.add("evaluate_steps", &RunConfig::evaluate_steps, "Steps between scores, besides the last")
+      .at_least(0)
+      .defaults_to("only at the end");
+  return d;
+}
+
+ConfigDescription<PretrainSettings> make_settings_description() {
+  ConfigDescription<PretrainSettings> d(kOperation, 2);
+  d.choice("preset", &PretrainSettings::preset, {"default", "nanotabpfn", "speedrun"},
+           "Model preset")
+      .option_only();  // the model's own settings are stored
+  static const ConfigDescription<RunConfig> run = make_run_description();
+  d.section("run", &PretrainSettings::run, run);
+  d.section("", &PretrainSettings::config, describe_pretrain());
+  return d;
+}
+
+bool has(const Json& settings, const char* name) {
+  const auto found = settings.find(name);
+  return found != settings.end() && !found->is_null();
+}
+
+}  // namespace
+
+const ConfigDescription<PretrainConfig>& describe_pretrain() {
+  static const ConfigDescription<PretrainConfig> description = make_description();
+  return description;
+}
+
+const ConfigDescription<PretrainSettings>& describe_settings() {
+  static const ConfigDescription<PretrainSettings> description = make_settings_description();
+  return description;
+}
+
 PretrainConfig PretrainConfig::suited_to(Device device) {
   PretrainConfig config;
+  config.prior.family = "mix";
   config.dtype = device.is_cuda() ? DType::bf16 : DType::f32;
   if (device.is_cpu()) config.window_steps = 4;
   return config;
@@ -20,77 +195,68 @@ void PretrainConfig::match_target() {
   if (prior.regression) model.class_as_number = false;
 }
 
-std::string PretrainConfig::to_json() const {
-  nlohmann::ordered_json json;
-  json["model"] = nlohmann::ordered_json::parse(model.to_json());
-  json["prior"] = nlohmann::ordered_json::parse(prior.to_json());
-  json["prior_seed"] = prior.seed;
-  json["seed"] = seed;
-  json["batch"] = batch;
-  json["window_steps"] = window_steps;
-  json["stages"] = nlohmann::ordered_json::array();
-  for (const RowStage& stage : stages) json["stages"].push_back({stage.step, stage.rows});
-  json["dtype"] = to_string(dtype);
-  json["learning_rate"] = schedule.peak;
-  json["warmup"] = schedule.warmup;
-  json["total"] = schedule.total;
-  json["decay"] = static_cast<int>(schedule.decay);
-  json["floor"] = schedule.floor;
-  json["weight_decay"] = weight_decay;
-  json["max_norm"] = max_norm;
-  json["muon"] = muon;
-  json["muon_factor"] = muon_factor;
-  json["average"] = average;
-  json["average_steps"] = average_steps;
-  return json.dump();
+void PretrainConfig::check() const {
+  describe_pretrain().check(this);
+  model.check();
+  prior.check();
 }
+
+std::string PretrainConfig::to_json() const { return describe_pretrain().to_json(this).dump(); }
 
 PretrainConfig PretrainConfig::from_json(std::string_view text) {
   PretrainConfig config;
   try {
-    const auto json = nlohmann::json::parse(text);
-    config.model = models::TabularConfig::from_json(json.at("model").dump());
-    config.prior = prior::PriorConfig::from_json(json.at("prior").dump());
-    json.at("prior_seed").get_to(config.prior.seed);
-    json.at("seed").get_to(config.seed);
-    json.at("batch").get_to(config.batch);
-    json.at("window_steps").get_to(config.window_steps);
-    for (const auto& stage : json.at("stages")) {
-      config.stages.push_back({stage.at(0).get<std::int64_t>(), stage.at(1).get<int>()});
-    }
-    config.dtype = parse_dtype(json.at("dtype").get<std::string>());
-    json.at("learning_rate").get_to(config.schedule.peak);
-    json.at("warmup").get_to(config.schedule.warmup);
-    json.at("total").get_to(config.schedule.total);
-    config.schedule.decay = static_cast<optim::Decay>(json.at("decay").get<int>());
-    json.at("floor").get_to(config.schedule.floor);
-    json.at("weight_decay").get_to(config.weight_decay);
-    json.at("max_norm").get_to(config.max_norm);
-    json.at("muon").get_to(config.muon);
-    json.at("muon_factor").get_to(config.muon_factor);
-    json.at("average").get_to(config.average);
-    json.at("average_steps").get_to(config.average_steps);
+    Json json = Json::parse(text);
+    if (!json.contains("version")) json["version"] = 1;
+    describe_pretrain().read(&config, json);
   } catch (const nlohmann::json::exception& problem) {
-    fail(ErrorKind::format, "pretrain", fmt::format("not a configuration: {}", problem.what()));
+    fail(ErrorKind::format, kOperation, fmt::format("not a configuration: {}", problem.what()));
   }
   return config;
 }
 
 std::vector<std::string> differences(const PretrainConfig& before, const PretrainConfig& now) {
-  const auto flat = [](const PretrainConfig& config) {
-    return nlohmann::json::parse(config.to_json()).flatten();
-  };
-  const auto old = flat(before);
-  const auto fresh = flat(now);
-  std::vector<std::string> found;
-  for (const auto& [path, value] : fresh.items()) {
-    const auto was = old.value(path, nlohmann::json());
-    if (was == value) continue;
-    std::string name = path.substr(1);
-    std::replace(name.begin(), name.end(), '/', '.');
-    found.push_back(fmt::format("{} {} instead of {}", name, value.dump(), was.dump()));
+  const auto& fields = describe_pretrain();
+  return config_differences(fields.to_json(&before), fields.to_json(&now));
+}
+
+std::string PretrainSettings::to_json() const { return describe_settings().to_json(this).dump(2); }
+
+PretrainSettings resolve_settings(const Json& base, const Json& given, Device device) {
+  PretrainSettings settings;
+  settings.config = PretrainConfig::suited_to(device);
+  const auto& description = describe_settings();
+  if (base.empty()) {
+    PretrainSettings first;
+    description.read(&first, given);  // for the preset, which others change
+    settings.config.model = models::TabularConfig::preset(first.preset);
+  } else {
+    description.read(&settings, base);
   }
-  return found;
+  description.read(&settings, given);
+  PretrainConfig& config = settings.config;
+  if (has(given, "seed") && !has(given, "prior_seed")) config.prior.seed = config.seed;
+  if (settings.run.steps == 0 && settings.run.seconds == 0) settings.run.steps = 1000;
+  if (config.schedule.decay != optim::Decay::constant) {
+    if (settings.run.steps == 0) {
+      fail(ErrorKind::invalid_argument, kOperation,
+           "decay: a learning-rate decay ends at the last step; set steps too");
+    }
+    config.schedule.total = settings.run.steps;
+  }
+  config.match_target();
+  config.check();
+  return settings;
+}
+
+Json settings_of_run(const std::string& folder) {
+  const std::filesystem::path file = std::filesystem::path(folder) / "config.json";
+  std::error_code none;
+  if (std::filesystem::exists(file, none)) return read_config_file(kOperation, file.string());
+  const auto newest = CheckpointFolder(folder).load_newest();
+  if (!newest.has_value()) return Json::object();
+  const auto config = PretrainConfig::from_json(newest->configuration);
+  return describe_pretrain().to_json(&config);
 }
 
 }  // namespace causeway::train

@@ -1,13 +1,16 @@
 #include "causeway/train/pretrain_run.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/file.h"
 #include "causeway/core/log.h"
 #include "causeway/models/tabular_file.h"
 #include "causeway/train/interrupt.h"
 #include "causeway/train/run_log.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -25,29 +28,33 @@ double since(Clock::time_point start) {
 class Run {
  public:
   Run(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
-      const std::function<void(const RunLine&)>& tell)
+      const std::function<void(const RunLine&)>& report)
       : trainer_(trainer),
         group_(group),
         options_(options),
-        tell_(tell),
+        report_(report),
         ask_steps_(trainer.model().parameters().front().device().is_cuda() ? 8 : 1),
         peak_flops_(describe(trainer.model().parameters().front().device()).peak_flops) {
     if (options.folder.empty()) return;
     CheckpointOptions kept;
-    kept.keep_last = options.keep;
+    kept.keep_last = static_cast<std::size_t>(options.config.keep);
     kept.high_scores_win = true;
     checkpoints_.emplace(options.folder, kept);
     if (options.resume) {
       restore();
     } else if (holds_a_run()) {
       fail(ErrorKind::invalid_argument, "pretrain",
-           fmt::format("\"{}\" holds a run already; pass --resume to go on with it, or another "
-                       "folder",
+           fmt::format("\"{}\" already holds a run; resume it, or use another folder",
                        options.folder.string()));
     }
-    group.barrier();  // nothing is written before all have looked
+    group.barrier();  // nothing is written before all ranks have read the folder
     if (group.rank() != 0) return;
     checkpoints_->prepare();
+    if (!options.settings.empty()) {
+      const std::string text = options.settings + "\n";
+      const auto bytes = std::as_bytes(std::span(text));
+      write_file_atomically("pretrain", options.folder / "config.json", std::array{bytes});
+    }
     log_.emplace(options.folder, trainer.step() > 0 ? trainer.step() : -1);
   }
 
@@ -56,9 +63,10 @@ class Run {
     while (!ends()) {
       trainer_.advance();
       const std::int64_t step = trainer_.step();
-      const bool evaluates = options_.evaluate_steps > 0 && step % options_.evaluate_steps == 0;
-      const bool saves = options_.save_steps > 0 && step % options_.save_steps == 0;
-      if (step % options_.log_steps != 0 && !evaluates && !saves) continue;
+      const bool evaluates =
+          options_.config.evaluate_steps > 0 && step % options_.config.evaluate_steps == 0;
+      const bool saves = options_.config.save_steps > 0 && step % options_.config.save_steps == 0;
+      if (step % options_.config.log_steps != 0 && !evaluates && !saves) continue;
       close_line();
       if (evaluates) score();
       write_line();
@@ -72,7 +80,7 @@ class Run {
     if (has_more || scores) write_line();
     if (saved_ != trainer_.step()) save(true);
     write_model();
-    group_.barrier();  // a launcher ends all when one has ended; the checkpoint is there by now
+    group_.barrier();  // a launcher ends all ranks when one has ended
     return {line_, interrupted_};
   }
 
@@ -88,7 +96,7 @@ class Run {
     const auto found = checkpoints_->load_newest(trainer_.model().parameters().front().device());
     if (found.has_value()) {
       trainer_.restore(*found);
-      const auto noted = nlohmann::json::parse(found->random);
+      const auto noted = nlohmann::json::parse(found->progress);
       line_.step = saved_ = trainer_.step();
       line_.datasets = trainer_.datasets();
       line_.seconds = noted.value("seconds", 0.0);
@@ -99,7 +107,7 @@ class Run {
     for (const std::int64_t there : group_.all_gather(trainer_.step())) {
       if (there == trainer_.step()) continue;
       fail(ErrorKind::io, "pretrain",
-           fmt::format("ranks go on from steps {} and {}: \"{}\" must be one folder for all",
+           fmt::format("ranks resume from steps {} and {}: \"{}\" must be one folder for all",
                        trainer_.step(), there, options_.folder.string()));
     }
   }
@@ -107,11 +115,11 @@ class Run {
   // Whether all steps are taken, time is over or a signal came. Clocks and signals of ranks differ,
   // so these ask each other.
   bool ends() {
-    if (options_.steps > 0 && trainer_.step() >= options_.steps) return true;
+    if (options_.config.steps > 0 && trainer_.step() >= options_.config.steps) return true;
     constexpr double kTimeIsOver = 1;
     constexpr double kInterrupted = 2;
     double wish = 0;
-    if (options_.seconds > 0 && line_.seconds + since(start_) >= options_.seconds) {
+    if (options_.config.seconds > 0 && line_.seconds + since(start_) >= options_.config.seconds) {
       wish = kTimeIsOver;
     }
     if (interrupt_.requested()) wish = kInterrupted;
@@ -168,7 +176,7 @@ class Run {
       if (line_.score.has_value()) numbers.push_back({"score", *line_.score});
       unless_full("this line of the log", [&] { log_->add(line_.step, numbers); });
     }
-    tell_(line_);
+    report_(line_);
   }
 
   // The weights to use, for who wants to predict with them.
@@ -183,7 +191,7 @@ class Run {
     if (!checkpoints_.has_value() || group_.rank() != 0) return;
     Snapshot snapshot = trainer_.snapshot();
     snapshot.score = line_.score;
-    snapshot.random = nlohmann::json{
+    snapshot.progress = nlohmann::json{
         {"seconds", line_.seconds},
         {"loss", line_.loss},
         {"gradient_norm",
@@ -202,7 +210,7 @@ class Run {
       return true;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::io) throw;
-      logger::warn(fmt::format("training goes on without {}: {}", what, error.what()));
+      logger::warn(fmt::format("training continues without {}: {}", what, error.what()));
       return false;
     }
   }
@@ -210,7 +218,7 @@ class Run {
   Pretrainer& trainer_;
   dist::Group& group_;
   const RunOptions& options_;
-  const std::function<void(const RunLine&)>& tell_;
+  const std::function<void(const RunLine&)>& report_;
   const Interrupt interrupt_;
   const std::int64_t ask_steps_;  // a GPU's steps may be too short to ask after each
   const double peak_flops_;       // of the device
@@ -227,8 +235,8 @@ class Run {
 }  // namespace
 
 RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
-                          const std::function<void(const RunLine&)>& tell) {
-  return Run(trainer, group, options, tell).go();
+                          const std::function<void(const RunLine&)>& report) {
+  return Run(trainer, group, options, report).go();
 }
 
 }  // namespace causeway::train

@@ -1,5 +1,5 @@
-// A run of pre-training in a folder: its log, its checkpoints, its end by steps, by time or by
-// Ctrl-C, and going on after any of these.
+// A pre-training run in a folder: its log, its checkpoints, its end by steps, by time or by a
+// signal, and how it resumes.
 #pragma once
 
 #include "causeway/train/pretrain.h"
@@ -11,14 +11,10 @@ namespace causeway::train {
 struct RunOptions {
   std::filesystem::path folder;  // empty: nothing is written
   bool resume = false;           // from the newest checkpoint, if there is one
-  std::int64_t steps = 0;        // in all; 0: as many as the time allows
-  double seconds = 0;            // of training in all; 0: as long as the steps take
-  std::int64_t log_steps = 20;   // between lines of the log
-  std::int64_t save_steps = 0;   // between checkpoints, besides the one at the end; 0: none
-  std::int64_t evaluate_steps = 0;
-  // Scores the model, its weights averaged; higher is better.
+  RunConfig config;
+  std::string settings;  // JSON, written to the folder as config.json; empty: not written
+  // Scores the model with averaged weights; higher is better. Empty: not scored.
   std::function<double(models::TabularTransformer&)> evaluate;
-  std::size_t keep = 3;
 };
 
 struct RunLine {
@@ -29,8 +25,8 @@ struct RunLine {
   double norm = 0;
   double datasets_per_second = 0;
   double tokens_per_second = 0;
-  double limit_share = 0;  // of the products of halves that the device can do; 0 where unknown
-  double prior_share = 0;  // of the device's time that went into making datasets
+  double limit_share = 0;  // of the device's peak FLOP/s for 16-bit matrix products; 0: unknown
+  double prior_share = 0;  // of the device's time spent on generating datasets
   std::optional<double> score;
 };
 
@@ -39,10 +35,10 @@ struct RunResult {
   bool interrupted = false;
 };
 
-// Takes steps until an end; on rank 0 `tell` hears of every line of the log. Throws where the
-// folder holds another run and `resume` is not set. Where the disk is full, training goes on with a
+// Trains until an end; on rank 0 `report` is called with every line of the log. Throws where the
+// folder holds another run and `resume` is not set. On a full disk training continues with a
 // warning; only when the last checkpoint cannot be written, that is an error.
 RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
-                          const std::function<void(const RunLine&)>& tell);
+                          const std::function<void(const RunLine&)>& report);
 
 }  // namespace causeway::train

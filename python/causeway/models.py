@@ -15,6 +15,7 @@ from typing import Any
 
 from . import cuda, nn
 from ._core import Generator
+from ._settings import to_json
 from ._core._models import TableContext, _read_tabular, _save_tabular, _TabularTransformer
 
 __all__ = ["TableContext", "TabularTransformer", "load_tabular", "save_tabular"]
@@ -38,13 +39,8 @@ class TabularTransformer(_TabularTransformer):
         generator: Generator | None = None,
         **changes: Any,
     ) -> None:
-        known = json.loads(self._preset("default"))
         settings = json.loads(self._preset(config)) if isinstance(config, str) else dict(config)
-        settings.update(changes)
-        unknown = sorted(settings.keys() - known.keys())
-        if unknown:
-            raise TypeError(f"there is no setting {unknown[0]!r}; there are {', '.join(known)}")
-        super().__init__(json.dumps(known | settings), dtype, device, generator)
+        super().__init__(to_json(settings | changes), dtype, device, generator)
 
     @property
     def config(self) -> dict[str, Any]:

@@ -12,22 +12,22 @@ device, in any batch, worker or rank.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._core import InvalidArgument, Tensor, _prior
+from ._settings import document, to_json
 
 __all__ = ["FAMILIES", "Batch", "DatasetFacts", "Prior", "TorchDataset", "Worlds"]
 
 FAMILIES = tuple(_prior.family_names())
 _REASONS = tuple(_prior.rejection_reasons())
-
-Range = int | str | Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -58,45 +58,6 @@ class Worlds(NamedTuple):
     y: Tensor
     other_x: Tensor
     other_y: Tensor
-
-
-def _range_text(name: str, value: Range) -> str:
-    """A range as the library writes it."""
-    if isinstance(value, str):
-        return value
-    try:
-        ends = [value] if isinstance(value, (int, np.integer)) else list(value)
-        if 1 <= len(ends) <= 2 and all(float(end).is_integer() for end in ends):
-            return ":".join(str(int(end)) for end in ends)
-    except (TypeError, ValueError):
-        pass
-    raise InvalidArgument(
-        f"[prior] {name}: expected a whole number, (low, high) or \"log low:high\", got {value!r}"
-    )
-
-
-def _share(name: str, value: float | Sequence[float]) -> tuple[float, float]:
-    """The two ends of a share."""
-    try:
-        low, high = (value, value) if isinstance(value, (int, float)) else value
-        return float(low), float(high)
-    except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"[prior] {name}: expected a share or (low, high), got {value!r}"
-        ) from None
-
-
-def _mix_weights(mix: Sequence[float] | Mapping[str, float]) -> list[float]:
-    """Weights of the families in order."""
-    if not isinstance(mix, Mapping):
-        return [float(weight) for weight in mix]
-    unknown = set(mix) - set(FAMILIES[:-1])
-    if unknown:
-        raise InvalidArgument(
-            f"[prior] mix: no family is called {', '.join(sorted(unknown))}; "
-            f"there are {', '.join(FAMILIES[:-1])}"
-        )
-    return [float(mix.get(family, 0.0)) for family in FAMILIES[:-1]]
 
 
 class Batch:
@@ -198,20 +159,13 @@ class Batch:
 class Prior:
     """A distribution over tables, from which dataset k of a seed is drawn.
 
-    family: "simple" (a sum of sin, cos, tanh, exp and linear terms of even features), "mlp" (random
-    networks), "tree" (random trees), "graph" (random graphs of random functions), or "mix" of them
-    by weights, as in mix={"mlp": 0.7, "tree": 0.3}.
+    family: "simple" (sums of sin, cos, tanh, exp and linear terms), "mlp" (random networks), "tree"
+    (random trees), "graph" (random graphs of random functions), or "mix" of them by weight, as in
+    mix={"mlp": 0.7, "tree": 0.3}.
 
-    rows, features, classes: a number, or (low, high), both included, or "log low:high".
-    regression: a numeric target; classes do not count.
-    train_share, missing_share: of the rows before the split, of the cells left out; a number, or
-    (low, high), drawn evenly.
-    balanced: classes cut at even quantiles; not in the graph family.
-    filter_constant, filter_classes, filter_predictable, filter_trivial: what datasets must pass;
-    those that do not are drawn again. The third holds in the graph family and in mixes.
-    nodes, edge_offset, graph_noise, max_categories: of the graph family.
-    reference_choices, reference_warps, reference_categories: known faults of the reference
-    implementation, off unless they are asked for.
+    rows, features, classes are a number, (low, high) with both ends included, or "log low:high".
+    train_share and missing_share are a number or (low, high). Datasets that fail a filter are drawn
+    again.
 
         >>> prior = Prior("mlp", rows=100, features=(2, 5), classes=2, seed=7)
         >>> batch = prior.batch(4)
@@ -219,56 +173,9 @@ class Prior:
         ((4, 100, 5), [4, 5])
     """
 
-    def __init__(
-        self,
-        family: str = "graph",
-        *,
-        rows: Range = 1024,
-        features: Range = (1, 100),
-        classes: Range = (2, 10),
-        regression: bool = False,
-        train_share: float | Sequence[float] = (0.3, 0.9),
-        missing_share: float | Sequence[float] = 0.0,
-        balanced: bool = False,
-        filter_constant: bool = True,
-        filter_classes: bool = True,
-        filter_predictable: bool = True,
-        filter_trivial: bool = False,
-        nodes: int | Sequence[int] = (2, 32),
-        edge_offset: float = 0.0,
-        graph_noise: bool = False,
-        max_categories: int = 200,
-        reference_choices: bool = False,
-        reference_warps: bool = False,
-        reference_categories: bool = False,
-        mix: Sequence[float] | Mapping[str, float] | None = None,
-        seed: int = 0,
-        device: str = "cpu",
-    ) -> None:
-        config = _prior._Config()
-        config.family = family
-        config.rows = _range_text("rows", rows)
-        config.features = _range_text("features", features)
-        if not regression:
-            config.classes = _range_text("classes", classes)
-        config.train_share = _share("train_share", train_share)
-        config.missing_share = _share("missing_share", missing_share)
-        low, high = _range_text("nodes", nodes).partition(":")[::2]
-        config.nodes = int(low), int(high or low)
-        if mix is not None:
-            config.mix = _mix_weights(mix)
-        if not 0 <= seed < 2**64:
-            raise InvalidArgument(f"[prior] seed {seed}: expected 0 to 2^64 - 1")
-        for name, value in {
-            "regression": regression, "balanced": balanced, "filter_constant": filter_constant,
-            "filter_classes": filter_classes, "filter_predictable": filter_predictable,
-            "filter_trivial": filter_trivial, "edge_offset": edge_offset,
-            "graph_noise": graph_noise, "max_categories": max_categories,
-            "reference_choices": reference_choices, "reference_warps": reference_warps,
-            "reference_categories": reference_categories, "seed": seed,
-        }.items():
-            setattr(config, name, value)
-        self._start(config, device, 0)
+    def __init__(self, family: str = "graph", *, device: str = "cpu", **settings: Any) -> None:
+        given = {name: value for name, value in settings.items() if value is not None}
+        self._start(_prior._Config.from_settings(to_json({"family": family, **given})), device, 0)
 
     def _start(self, config: Any, device: str, position: int) -> None:
         self._inner = _prior._Prior(config, device)
@@ -374,6 +281,12 @@ class Prior:
             parts.append("regression=True")
         return (f"Prior({config['family']!r}, {', '.join(parts)}, seed={self.seed}, "
                 f"device={self.device!r})")
+
+
+document(Prior, _prior.fields(), [
+    inspect.Parameter("family", inspect.Parameter.POSITIONAL_OR_KEYWORD, default="graph"),
+    inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu"),
+])
 
 
 def _index(k: int) -> int:

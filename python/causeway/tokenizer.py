@@ -19,6 +19,7 @@ import numpy as np
 from ._core import Tensor, _PartialFit, _Tokenizer, asarray
 from ._estimator import BaseEstimator, NotFittedError, TransformerMixin
 from ._tables import read_input, read_target, read_tokens, read_weights
+from ._settings import to_json
 from .partial_fit import PartialFit
 
 __all__ = ["PartialFit", "Tokenizer"]
@@ -85,7 +86,7 @@ class Tokenizer(TransformerMixin, BaseEstimator):
 
     # Fitting.
 
-    def _options(self, names: list[str]) -> dict[str, Any]:
+    def _options(self, names: list[str]) -> str:
         columns = {name: dict(own) for name, own in (self.columns or {}).items()}
         bins = self.bins
         if isinstance(bins, Mapping):
@@ -98,16 +99,13 @@ class Tokenizer(TransformerMixin, BaseEstimator):
             for name, count in zip(names, bins):
                 columns.setdefault(name, {}).setdefault("bins", int(count))
             bins = 256
-        return {
-            "bins": int(bins), "strategy": self.strategy, "quantile": self.quantile,
-            "closed": self.closed, "duplicates": self.duplicates, "min_width": float(self.min_width),
-            "missing": self.missing, "statistics": bool(self.statistics),
-            "min_count": int(self.min_count), "max_categories": int(self.max_categories),
-            "unknown_buckets": int(self.unknown_buckets),
-            "fields": None if self.fields is None else list(self.fields),
-            "global_ids": bool(self.global_ids),
-            "special_tokens": list(self.special_tokens or []), "columns": columns,
-        }
+        names_of_settings = (
+            "strategy", "quantile", "closed", "duplicates", "min_width", "missing", "statistics",
+            "min_count", "max_categories", "unknown_buckets", "fields", "special_tokens",
+        )
+        settings = {name: getattr(self, name) for name in names_of_settings}
+        settings |= {"bins": bins, "global": self.global_ids, "columns": columns}
+        return to_json(settings)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Tokenizer:
         """Finds edges and vocabularies. y is the target of the strategy "tree"."""

@@ -1,0 +1,85 @@
+// The configuration of a pre-training run, and how it is made from defaults, files and options.
+#pragma once
+
+#include "causeway/core/config.h"
+#include "causeway/models/tabular.h"
+#include "causeway/optim/schedule.h"
+#include "causeway/prior/config.h"
+#include "causeway/train/table_stream.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace causeway::train {
+
+// What decides every number of a run.
+struct PretrainConfig {
+  models::TabularConfig model;
+  prior::PriorConfig prior;
+  std::uint64_t seed = 0;          // of the initial weights; the prior has its own
+  std::int64_t batch = 32;         // datasets per optimizer step, over all ranks
+  std::int64_t window_steps = 32;  // steps whose datasets are generated together
+  std::vector<RowStage> stages;
+  DType dtype = DType::f32;  // of the weights computed with; 16-bit types have f32 master weights
+  optim::Schedule schedule = {2e-3, 100, 0, optim::Decay::constant, 0};
+  double weight_decay = 0.01;
+  double max_norm = 1;        // of the gradients
+  bool muon = true;           // for the matrices of the layers, else schedule-free AdamW for all
+  double muon_factor = 0.1;   // of the learning rate, times the root of a matrix's longer side
+  std::int64_t average = 10;  // snapshots of the weights that are averaged
+  std::int64_t average_steps = 50;
+  // Checks every result and gradient of every step, and throws at the first that is not finite.
+  // Slow. Not a part of the JSON.
+  bool detect_anomaly = false;
+
+  // Defaults for a device: bf16 and long windows on a GPU.
+  static PretrainConfig suited_to(Device device);
+  // Sets the model's outputs from the prior's target.
+  void match_target();
+  // Throws invalid_argument.
+  void check() const;
+
+  std::string to_json() const;
+  static PretrainConfig from_json(std::string_view text);
+};
+
+const ConfigDescription<PretrainConfig>& describe_pretrain();
+
+// What differs, as "batch 8 instead of 4", "model.width 32 instead of 16".
+std::vector<std::string> differences(const PretrainConfig& before, const PretrainConfig& now);
+
+// When a run ends, and what it writes on the way.
+struct RunConfig {
+  std::int64_t steps = 0;             // in total; 0: no limit
+  double seconds = 0;                 // of training in total; 0: no limit
+  std::int64_t log_steps = 20;        // between log lines
+  std::int64_t save_steps = 0;        // between checkpoints, besides the last; 0: none
+  std::int64_t keep = 3;              // checkpoints kept, besides the best
+  std::vector<std::string> evaluate;  // CSV files to score the model on
+  std::string target = "target";      // their target column
+  std::int64_t evaluate_steps = 0;    // between scores, besides the last; 0: none
+};
+
+// Everything that `causeway pretrain` and cw.pretrain take.
+struct PretrainSettings {
+  PretrainConfig config;
+  RunConfig run;
+  std::string preset = "default";  // of the model
+
+  std::string to_json() const;
+};
+
+const ConfigDescription<PretrainSettings>& describe_settings();
+
+// The one place where defaults are resolved. `base` holds the settings of an earlier run, or is
+// empty; `given` what the user asked for, which comes last. Both are JSON objects, with sections or
+// flat. Throws invalid_argument and format errors.
+PretrainSettings resolve_settings(const Json& base, const Json& given, Device device);
+
+// The settings of the run in a folder, for a run that resumes: its config.json, or else the
+// configuration in its newest checkpoint. An empty object where there is neither.
+Json settings_of_run(const std::string& folder);
+
+}  // namespace causeway::train

@@ -1,0 +1,49 @@
+"""Settings as JSON, and signatures made from the library's descriptions of configurations."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: NumPy's numbers as Python's, infinities as text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        return [plain(inner) for inner in value]
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return value
+
+
+def to_json(settings: Mapping[str, Any]) -> str:
+    return json.dumps(plain(settings))
+
+
+def document(function: Any, fields: str, first: list[inspect.Parameter]) -> None:
+    """Gives a function that takes **settings the signature and the list of settings it accepts.
+
+    fields: the table of a configuration's description; first: the parameters before the settings.
+    """
+    known = {parameter.name for parameter in first}
+    table = [field for field in json.loads(fields) if field["name"] not in known]
+    parameters = first + [
+        inspect.Parameter(field["name"], inspect.Parameter.KEYWORD_ONLY, default=_default(field))
+        for field in table
+    ]
+    function.__signature__ = inspect.Signature(parameters)
+    lines = [f"    {field['name']}: {field['help']} [{field['default_text']}]" for field in table]
+    function.__doc__ = inspect.cleandoc(function.__doc__) + "\n\nSettings:\n" + "\n".join(lines)
+
+
+def _default(field: Mapping[str, Any]) -> Any:
+    value = field["default"]
+    return tuple(value) if isinstance(value, list) else value

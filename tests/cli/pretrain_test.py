@@ -160,7 +160,7 @@ class Ends(Folder):
         for number in (signal.SIGINT, signal.SIGTERM):
             folder, code, out, err = self.interrupted(number)
             self.assertEqual(code, 130, err)
-            self.assertRegex(out, r"^step .*  interrupted; the same command with --resume goes on\n$")
+            self.assertRegex(out, r"^interrupted at step \d+; resume with: causeway pretrain --out .* --resume\n$")
             (step,) = steps_of(folder)
             self.assertEqual(log_of(folder)[-1]["step"], step)
             self.train(folder.name, steps=step + 1, resume=True)
@@ -196,7 +196,7 @@ class Ends(Folder):
         arguments = command(out=folder, steps=6, save_steps=2)
         code, _, err = finish(start(arguments, preexec_fn=self.limited(size - 1000)))
         self.assertEqual(code, 3)
-        self.assertEqual(err.count("training goes on without this checkpoint"), 3, err)
+        self.assertEqual(err.count("training continues without this checkpoint"), 3, err)
         self.assertRegex(err.splitlines()[-1], r"\[checkpoint.save\] .*File too large")
         self.assertEqual(len(losses_of(folder)), 6)
         self.assertEqual(list((folder / "checkpoints").iterdir()), [])
@@ -208,7 +208,7 @@ class Ends(Folder):
         folder = self.folder / "run"
         code, _, err = finish(start(command(out=folder, steps=4), preexec_fn=self.limited(300)))
         self.assertEqual(code, 3)  # the last checkpoint could not be written
-        self.assertIn("training goes on without this line of the log", err)
+        self.assertIn("training continues without this line of the log", err)
         self.assertIn("step      4", err)
 
 
@@ -262,7 +262,7 @@ class Mistakes(Folder):
             self.refused(3, words + told, out=folder, resume=True, **{name: value})
         code, _, err = pretrain(out=folder, resume=True, steps=3, batch=8)
         self.assertEqual(code, 0)
-        self.assertIn("goes on with other settings: batch 8 instead of 4", err)
+        self.assertIn("resumes with other settings: batch 8 instead of 4", err)
 
     def test_damaged_checkpoints(self):
         folder = self.train("run", steps=4, save_steps=2)

@@ -277,7 +277,8 @@ TEST(Pretrain, ConfigurationsThroughJson) {
             (std::vector<std::string>{"model.width 32 instead of 16",
                                       "prior_seed 3 instead of 1234567890123456789",
                                       "stages.1.1 99 instead of 20"}));
-  EXPECT_TRUE(says(failure([] { PretrainConfig::from_json("{}"); }), "format: [pretrain] not a"));
+  EXPECT_TRUE(says(failure([] { PretrainConfig::from_json("{"); }), "format: [pretrain] not a"));
+  EXPECT_EQ(PretrainConfig::from_json("{}").to_json(), PretrainConfig().to_json());
 }
 
 TEST(Pretrain, SnapshotsOfOthersAreRefused) {

@@ -1,0 +1,205 @@
+#include "causeway/core/config.h"
+
+#include "causeway/core/error.h"
+#include "causeway/core/nearest.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace causeway {
+namespace {
+
+enum class Shape { round, square };
+
+struct Inner {
+  std::int64_t width = 8;
+  bool flag = false;
+};
+
+struct Settings {
+  std::int64_t batch = 4;
+  double rate = 0.5;
+  Shape shape = Shape::square;
+  double low = 0.1, high = 0.9;
+  std::string name = "x";
+  std::vector<std::string> files;
+  std::uint64_t seed = 0;
+  Inner inner;
+};
+
+const ConfigDescription<Settings>& description() {
+  static const auto made = [] {
+    static const auto inner = [] {
+      ConfigDescription<Inner> d("inner");
+      d.add("width", &Inner::width, "Embedding width").between(1, 64);
+      d.add("flag", &Inner::flag, "A switch");
+      return d;
+    }();
+    ConfigDescription<Settings> d("test", 2);
+    d.add("batch", &Settings::batch, "Datasets per step").at_least(1);
+    d.add("rate", &Settings::rate, "Learning rate").above(0);
+    d.choice("shape", &Settings::shape, {"round", "square"}, "Shape");
+    d.range("share", &Settings::low, &Settings::high, "Share").between(0, 1);
+    d.add("name", &Settings::name, "Name");
+    d.add("files", &Settings::files, "Files");
+    d.add("seed", &Settings::seed, "Random seed");
+    d.section("inner", &Settings::inner, inner);
+    d.on_older([](int, Json& json) {
+      if (json.contains("size")) {
+        json["batch"] = json["size"];
+        json.erase("size");
+      }
+    });
+    return d;
+  }();
+  return made;
+}
+
+std::string refusal(const char* json) {
+  Settings settings;
+  try {
+    description().read(&settings, Json::parse(json));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Config, WritesEveryFieldAndReadsItBack) {
+  Settings settings;
+  settings.batch = 7;
+  settings.shape = Shape::round;
+  settings.inner.width = 16;
+  settings.seed = 18446744073709551615u;
+  settings.files = {"a.csv", "b.csv"};
+  const Json json = description().to_json(&settings);
+  EXPECT_EQ(json.dump(),
+            R"({"version":2,"batch":7,"rate":0.5,"shape":"round","share":[0.1,0.9],"name":"x",)"
+            R"("files":["a.csv","b.csv"],"seed":18446744073709551615,)"
+            R"("inner":{"width":16,"flag":false}})");
+  Settings read;
+  description().read(&read, json);
+  EXPECT_EQ(description().to_json(&read), json);
+}
+
+TEST(Config, MissingKeysKeepTheirValues) {
+  Settings settings;
+  description().read(&settings, Json::parse(R"({"inner": {"flag": true}, "rate": null})"));
+  EXPECT_EQ(settings.batch, 4);
+  EXPECT_EQ(settings.rate, 0.5);
+  EXPECT_EQ(settings.inner.width, 8);
+  EXPECT_TRUE(settings.inner.flag);
+}
+
+TEST(Config, FieldsOfSectionsMayBeFlat) {
+  Settings settings;
+  description().read(&settings, Json::parse(R"({"width": 32, "batch": 2})"));
+  EXPECT_EQ(settings.inner.width, 32);
+}
+
+TEST(Config, UnknownKeysNameTheNearest) {
+  EXPECT_EQ(refusal(R"({"bacth": 3})"),
+            "[test] there is no setting \"bacth\"; did you mean batch?");
+  EXPECT_EQ(refusal(R"({"inner": {"widht": 3}})"),
+            "[test] there is no setting \"inner.widht\"; did you mean inner.width?");
+  EXPECT_EQ(refusal(R"({"qqqqqqqq": 3})"),
+            "[test] there is no setting \"qqqqqqqq\"; there are: batch, rate, shape, share, name, "
+            "files, seed, width, flag");
+}
+
+TEST(Config, ValuesAreChecked) {
+  EXPECT_EQ(refusal(R"({"batch": 0})"), "[test] batch: expected 1 or more, got 0");
+  EXPECT_EQ(refusal(R"({"batch": 1.5})"), "[test] batch: expected a whole number, got 1.5");
+  EXPECT_EQ(refusal(R"({"batch": "4"})"), "[test] batch: expected a whole number, got \"4\"");
+  EXPECT_EQ(refusal(R"({"rate": 0})"), "[test] rate: expected a number above 0, got 0");
+  EXPECT_EQ(refusal(R"({"seed": -1})"), "[test] seed: expected a whole number from 0 up, got -1");
+  EXPECT_EQ(refusal(R"({"shape": "sqare"})"),
+            "[test] shape: expected round, square (did you mean square?), got \"sqare\"");
+  EXPECT_EQ(refusal(R"({"shape": 1})"), "[test] shape: expected round, square, got 1");
+  EXPECT_EQ(refusal(R"({"share": [0.5, 2]})"), "[test] share: expected 0 to 1, got [0.5,2]");
+  EXPECT_EQ(refusal(R"({"inner": {"width": 96.5}})"),
+            "[test] inner.width: expected a whole number, got 96.5");
+  EXPECT_EQ(refusal(R"({"inner": {"flag": 1}})"),
+            "[test] inner.flag: expected true or false, got 1");
+  EXPECT_EQ(refusal("[]"), "[test] a configuration is a JSON object of settings");
+}
+
+TEST(Config, ARefusedValueChangesNothing) {
+  Settings settings;
+  EXPECT_THROW(description().read(&settings, Json::parse(R"({"batch": -3})")), Error);
+  EXPECT_EQ(settings.batch, 4);
+}
+
+TEST(Config, VersionsAreCheckedAndUpgraded) {
+  Settings settings;
+  description().read(&settings, Json::parse(R"({"version": 1, "size": 9})"));
+  EXPECT_EQ(settings.batch, 9);
+  EXPECT_NE(refusal(R"({"version": 2, "size": 9})"), "");
+  EXPECT_EQ(refusal(R"({"version": 3})"),
+            "[test] the configuration has version 3; this program reads 1 to 2");
+  EXPECT_NE(refusal(R"({"version": "two"})"), "");
+}
+
+TEST(Config, TextOfOptions) {
+  EXPECT_EQ(json_of_text("12"), Json(12));
+  EXPECT_EQ(json_of_text("18446744073709551615"), Json(18446744073709551615u));
+  EXPECT_EQ(json_of_text("1e-3"), Json(1e-3));
+  EXPECT_EQ(json_of_text("true"), Json(true));
+  EXPECT_EQ(json_of_text("12 apples"), Json("12 apples"));
+  EXPECT_EQ(json_of_text(""), Json(""));
+  double low = 0, high = 0;
+  range_from_json(json_of_text("0.25:0.5"), low, high);
+  EXPECT_EQ(low, 0.25);
+  EXPECT_EQ(high, 0.5);
+  range_from_json(json_of_text("0.75"), low, high);
+  EXPECT_EQ(low, 0.75);
+  EXPECT_EQ(high, 0.75);
+  EXPECT_THROW(range_from_json(json_of_text("1:2:3"), low, high), ValueExpected);
+}
+
+TEST(Config, Differences) {
+  Settings before, now;
+  now.batch = 8;
+  now.inner.width = 9;
+  EXPECT_EQ(config_differences(description().to_json(&before), description().to_json(&now)),
+            (std::vector<std::string>{"batch 8 instead of 4", "inner.width 9 instead of 8"}));
+}
+
+Json from_file(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return read_config_file("test", path);
+}
+
+TEST(Config, Files) {
+  const Json toml = from_file("a.toml",
+                              "batch = 16\nname = \"rule set\"\nfiles = [\"a\", \"b\"]\n"
+                              "[inner]\nwidth = 4\nflag = true\n");
+  Settings settings;
+  description().read(&settings, toml);
+  EXPECT_EQ(settings.batch, 16);
+  EXPECT_EQ(settings.name, "rule set");
+  EXPECT_EQ(settings.files, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(settings.inner.width, 4);
+  EXPECT_TRUE(settings.inner.flag);
+  EXPECT_EQ(from_file("a.json", R"({"batch": 3})"), Json::parse(R"({"batch": 3})"));
+  EXPECT_THROW(from_file("b.json", "{"), Error);
+  EXPECT_THROW(from_file("b.json", "3"), Error);
+  EXPECT_THROW(from_file("a.ini", "batch = 1"), Error);
+  EXPECT_THROW(read_config_file("test", "/nonexistent/a.json"), Error);
+}
+
+TEST(Nearest, Names) {
+  const std::vector<std::string> names = {"width", "heads", "hidden", "layers"};
+  EXPECT_EQ(nearest_name("widht", names), "width");
+  EXPECT_EQ(nearest_name("Layer", names), "layers");
+  EXPECT_EQ(nearest_name("hiden", names), "hidden");
+  EXPECT_EQ(nearest_name("zzzzz", names), "");
+  EXPECT_EQ(nearest_name("", names), "");
+  EXPECT_EQ(nearest_name(std::string(100000, 'w'), names), "");
+}
+
+}  // namespace
+}  // namespace causeway

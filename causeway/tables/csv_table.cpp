@@ -47,7 +47,8 @@ struct Candidates {
 std::map<std::string, CsvType> types_of(const std::filesystem::path& path,
                                         const CsvTableOptions& options) {
   CsvOptions as_text = options.csv;
-  for (const std::string& name : CsvReader(path, options.csv).names()) {
+  const CsvReader header(path, options.csv);
+  for (const std::string& name : header.names()) {
     as_text.types.emplace(name, CsvType::text);
   }
   CsvReader reader(path, as_text);
@@ -59,9 +60,10 @@ std::map<std::string, CsvType> types_of(const std::filesystem::path& path,
     }
   }
   std::map<std::string, CsvType> types = options.csv.types;
-  for (const std::string& name : options.text) types.emplace(name, CsvType::text);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    types.emplace(reader.names()[i], candidates[i].type());
+    const std::string& name = reader.names()[i];
+    const bool stays = std::find(options.text.begin(), options.text.end(), name) != options.text.end();
+    types.emplace(name, stays ? CsvType::text : candidates[i].type());
   }
   return types;
 }

@@ -37,7 +37,8 @@ double deviation(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-void print(const Options& given, const tables::LabelledTable& table, const std::vector<Score>& scores) {
+void print(const Options& given, const tables::LabelledTable& table,
+           const std::vector<Score>& scores) {
   if (given.json) {
     nlohmann::ordered_json json;
     json["rows"] = table.n_rows();

@@ -69,8 +69,8 @@ auto fit_and_predict(Estimator& estimator, const Options& given, const tables::T
   const tables::Table test = tables::read_csv(given.test);
   Progress progress("predictions", given.quiet);
   estimator.on_progress(bar_of(progress));
-  const auto result = with_context(fmt::format("predicting \"{}\"", given.test),
-                                   [&] { return predict(test); });
+  const auto result =
+      with_context(fmt::format("predicting \"{}\"", given.test), [&] { return predict(test); });
   progress.clear();
   given.warn(estimator.warnings());
   return result;
@@ -87,9 +87,9 @@ std::string predictions(const Options& given) {
         given.target);
   }
   models::TabularClassifier classifier(model, given.estimator());
-  const Tensor shares =
-      fit_and_predict(classifier, given, train,
-                      [&](const tables::Table& test) { return classifier.predict_proba(test); });
+  const Tensor shares = fit_and_predict(classifier, given, train, [&](const tables::Table& test) {
+    return classifier.predict_proba(test);
+  });
   return lines_of(shares, given.target, classifier.classes());
 }
 

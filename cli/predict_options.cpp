@@ -18,9 +18,10 @@ void PredictOptions::add_to(CLI::App& command) {
                   "Model file [the packaged weights, or those in the folder CAUSEWAY_WEIGHTS]")
       ->type_name("FILE");
   command
-      .add_option("--task", task,
-                  "Which packaged weights to use [classes for text or up to ten whole numbers, else "
-                  "numbers]")
+      .add_option(
+          "--task", task,
+          "Which packaged weights to use [classes for text or up to ten whole numbers, else "
+          "numbers]")
       ->type_name("classes|numbers")
       ->check(CLI::IsMember({"classes", "numbers"}).description(""))
       ->excludes("--model");

@@ -96,8 +96,7 @@ void add_input(CLI::App& command, InputOptions& options, bool required) {
   CLI::Option* data = command.add_option("data", options.path, "A .csv, .tsv or .npy file");
   data->type_name("FILE");
   if (required) data->required();
-  command
-      .add_option("--delimiter", options.delimiter, "Field separator [, or a tab for .tsv]")
+  command.add_option("--delimiter", options.delimiter, "Field separator [, or a tab for .tsv]")
       ->type_name("CHAR");
   command.add_flag("--no-header", options.no_header,
                    "The first line holds values, not names; columns are 0, 1, ...");

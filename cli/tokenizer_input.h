@@ -32,7 +32,7 @@ void add_input(CLI::App& command, InputOptions& options, bool required);
 
 // The whole table; `select` keeps some columns where it is given, by name.
 tables::Table read_table(const InputOptions& options, Device device,
-                            const std::vector<std::string>& select = {});
+                         const std::vector<std::string>& select = {});
 
 // How columns are read follows from what a tokenizer says they are. Returns their names.
 std::vector<std::string> declare_columns(const std::vector<tokenizer::Column>& columns,

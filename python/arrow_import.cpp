@@ -42,8 +42,7 @@ Table table_from_arrow(nb::handle source) {
   const nb::object second = pair[1];
   auto* schema = open_once<ArrowSchema>(first, "arrow_schema");
   if (on_device) {
-    return import_arrow_device_array(schema,
-                                     open<ArrowDeviceArray>(second, "arrow_device_array"));
+    return import_arrow_device_array(schema, open<ArrowDeviceArray>(second, "arrow_device_array"));
   }
   return import_arrow_array(schema, open_once<ArrowArray>(second, "arrow_array"));
 }

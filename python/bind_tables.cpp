@@ -1,4 +1,5 @@
-// Tables on their way into a tokenizer or an estimator: from matrices, columns, Arrow and CSV files.
+// Tables on their way into a tokenizer or an estimator: from matrices, columns, Arrow and CSV
+// files.
 #include "causeway/core/error.h"
 #include "causeway/tables/cells.h"
 #include "causeway/tables/csv_table.h"
@@ -85,8 +86,9 @@ Table renamed(const Table& table, std::vector<std::string> names) {
   if (table.is_matrix()) return Table(table.matrix(), std::move(names));
   std::vector<TableColumn> columns = table.columns();
   if (names.size() != columns.size()) {
-    fail(ErrorKind::invalid_argument, "table",
-         std::to_string(names.size()) + " names for " + std::to_string(columns.size()) + " columns");
+    fail(
+        ErrorKind::invalid_argument, "table",
+        std::to_string(names.size()) + " names for " + std::to_string(columns.size()) + " columns");
   }
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].name = std::move(names[i]);
   return Table(std::move(columns), table.n_rows());
@@ -120,8 +122,8 @@ nb::tuple find_weights(bool regression) {
   const tables::WeightsSearch search = tables::find_weights(regression);
   std::vector<std::string> folders;
   for (const auto& folder : search.folders) folders.push_back(folder.string());
-  return nb::make_tuple(search.name,
-                        search.found ? nb::cast(search.found->string()) : nb::none(), folders);
+  return nb::make_tuple(search.name, search.found ? nb::cast(search.found->string()) : nb::none(),
+                        folders);
 }
 
 }  // namespace
@@ -154,8 +156,9 @@ void bind_tables(nb::module_& module) {
         return without_gil([&] { return tables::read_csv(path); });
       },
       "path"_a, "The table of a CSV file, with the types that all its rows have.");
-  module.def("_ranks_of_names", ranks_of, "names"_a,
-             "Places in the order of classes: by value where all names are numbers, else by bytes.");
+  module.def(
+      "_ranks_of_names", ranks_of, "names"_a,
+      "Places in the order of classes: by value where all names are numbers, else by bytes.");
   module.def("_find_weights", find_weights, "regression"_a,
              "The name of the packaged weights' file, its path or None, and the folders searched.");
 }

@@ -88,9 +88,9 @@ TableContext TabularPredictor::make_context(const Batch& batch,
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
     const auto shift = static_cast<double>(fitted_.members[i].shift);
     for (const double value : fitted_.y) {
-      const double target =
-          is_regression() ? (value - fitted_.target.mean) * fitted_.target.inverse
-                          : std::fmod(value + shift, static_cast<double>(fitted_.n_outputs));
+      const double target = is_regression()
+                                ? (value - fitted_.target.mean) * fitted_.target.inverse
+                                : std::fmod(value + shift, static_cast<double>(fitted_.n_outputs));
       y.push_back(static_cast<float>(target));
     }
     sizes.insert(sizes.end(), {fitted_.n_context, n_columns, fitted_.n_context});

@@ -96,7 +96,8 @@ class TabularPredictor {
   // The context of a batch: kept from an earlier call, or computed.
   TableContext context_of(std::size_t number, const Batch& batch, Work& work);
   std::int64_t rows_at_once(const Batch& batch) const;
-  Work plan_work(const std::vector<Batch>& all, std::int64_t n_rows, const ProgressHook& hook) const;
+  Work plan_work(const std::vector<Batch>& all, std::int64_t n_rows,
+                 const ProgressHook& hook) const;
   // Adds the members' probabilities of some rows.
   void add_probabilities(const Batch& batch, const Tensor& logits, double* out) const;
 

@@ -61,8 +61,8 @@ void PredictorOptions::check() const {
 void TabularPredictor::require_table(const Tensor& x) {
   if (x.n_dims() == 2 && x.dtype() == DType::f64 && x.device() == Device::cpu()) return;
   fail(ErrorKind::shape_mismatch, kName,
-       fmt::format("table {} of {}: expected (rows, features) f64 on the CPU",
-                   to_string(x.shape()), to_string(x.dtype())));
+       fmt::format("table {} of {}: expected (rows, features) f64 on the CPU", to_string(x.shape()),
+                   to_string(x.dtype())));
 }
 
 TabularPredictor::TabularPredictor(std::shared_ptr<TabularTransformer> model,
@@ -104,11 +104,10 @@ std::vector<std::int64_t> TabularPredictor::choose_rows(const Tensor& y,
   std::vector<std::int64_t> rows(static_cast<std::size_t>(n_rows));
   std::iota(rows.begin(), rows.end(), 0);
   if (n_rows <= options_.max_rows) return rows;
-  warnings.push_back(
-      fmt::format("{} rows are more than max_rows = {}: a {} of that size is used as context; a "
-                  "larger max_rows costs time and memory",
-                  n_rows, options_.max_rows,
-                  is_regression() ? "random sample" : "stratified sample"));
+  warnings.push_back(fmt::format(
+      "{} rows are more than max_rows = {}: a {} of that size is used as context; a "
+      "larger max_rows costs time and memory",
+      n_rows, options_.max_rows, is_regression() ? "random sample" : "stratified sample"));
   Generator generator(options_.seed);
   const std::vector<std::int64_t> classes = is_regression()
                                                 ? std::vector<std::int64_t>(rows.size(), 0)

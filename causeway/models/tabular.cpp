@@ -117,10 +117,11 @@ void TabularTransformer::check(const Tables& tables) const {
     const bool fits = size[0] >= 0 && size[0] <= x.size(1) && size[1] >= 0 &&
                       size[1] <= x.size(2) && size[2] >= 0 && size[2] <= size[0];
     if (fits) continue;
-    fail(ErrorKind::invalid_argument, "tabular transformer",
-         fmt::format("table {} has sizes of {} rows, {} features and {} context rows; the batch has "
-                     "room for {} rows and {} features",
-                     table, size[0], size[1], size[2], x.size(1), x.size(2)));
+    fail(
+        ErrorKind::invalid_argument, "tabular transformer",
+        fmt::format("table {} has sizes of {} rows, {} features and {} context rows; the batch has "
+                    "room for {} rows and {} features",
+                    table, size[0], size[1], size[2], x.size(1), x.size(2)));
   }
 }
 
@@ -166,8 +167,8 @@ Tensor TabularTransformer::among_columns(std::size_t i, const Tensor& read,
 
 Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const TableContext* from,
                                TableContext* into, WorkMeter* meter) {
-  const auto apply = [&](double TabularWork::Layer::*flops, std::size_t i, const Tensor& x, int axis,
-                         std::int64_t unit, auto&& body) {
+  const auto apply = [&](double TabularWork::Layer::*flops, std::size_t i, const Tensor& x,
+                         int axis, std::int64_t unit, auto&& body) {
     if (meter == nullptr) return body(x, std::int64_t{0}, x.size(axis));
     return meter->in_pieces(meter->layer(i).*flops, x, axis, unit, body);
   };
@@ -180,12 +181,12 @@ Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const
     TabularLayer& layer = *layers_[i];
     const bool is_last = i + 1 == layers_.size();
     const bool reads_numbers = i == 0 && config_.joins_encoder();
-    Tensor branch = apply(
-        &TabularWork::Layer::columns, i, reads_numbers ? numbers : stream.read, 1, 1,
-        [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
-          const bool all = end - begin == numbers.size(1);
-          return among_columns(i, rows, all ? n_columns : n_columns.slice(0, begin, end));
-        });
+    Tensor branch =
+        apply(&TabularWork::Layer::columns, i, reads_numbers ? numbers : stream.read, 1, 1,
+              [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
+                const bool all = end - begin == numbers.size(1);
+                return among_columns(i, rows, all ? n_columns : n_columns.slice(0, begin, end));
+              });
     if (is_last && !config_.mean_readout) stream.x = target_token(stream.x);
     if (config_.residual_decay != 1 && i > 0) {
       stream.x =
@@ -200,12 +201,13 @@ Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const
                      });
     } else {
       const bool ends_here = is_last && into != nullptr;
-      const Tensor heads = apply(&TabularWork::Layer::projections, i, stream.read, 1, 1,
-                                 [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                                   return ends_here ? layer.rows->keys_and_values(rows)
-                                                    : layer.rows->split(rows);
-                                 });
-      if (into != nullptr) into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
+      const Tensor heads =
+          apply(&TabularWork::Layer::projections, i, stream.read, 1, 1,
+                [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                  return ends_here ? layer.rows->keys_and_values(rows) : layer.rows->split(rows);
+                });
+      if (into != nullptr)
+        into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
       if (ends_here) return stream.read;
       branch = apply(&TabularWork::Layer::rows, i, heads, 2, config_.heads,
                      [&](const Tensor& columns, std::int64_t, std::int64_t) {
@@ -213,10 +215,9 @@ Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const
                      });
     }
     stream = norm_behind(i, 1).take_in(layer.rows->project(branch), stream.x);
-    branch = apply(&TabularWork::Layer::mlp, i, stream.read, 1, 1,
-                   [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                     return layer.mlp->forward(rows);
-                   });
+    branch = apply(
+        &TabularWork::Layer::mlp, i, stream.read, 1, 1,
+        [&](const Tensor& rows, std::int64_t, std::int64_t) { return layer.mlp->forward(rows); });
     stream = norm_behind(i, 2).take_in(branch, stream.x);
   }
   return stream.read;
@@ -241,7 +242,8 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
 }
 
 Tensor TabularTransformer::forward(const Tables& tables, const Tensor& statistics) {
-  const Tensor x = run(numbers_of(tables, statistics, true), tables.sizes, nullptr, nullptr, nullptr);
+  const Tensor x =
+      run(numbers_of(tables, statistics, true), tables.sizes, nullptr, nullptr, nullptr);
   return read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
 }
 

@@ -63,7 +63,8 @@ class WorkMeter {
     const std::int64_t n_units = size / unit;
     const bool whole = x.device().is_cuda() || n_tables_ != 1 || n_units <= 1;
     const auto wanted = whole ? 1 : static_cast<std::int64_t>(std::ceil(flops / kPiece));
-    const std::int64_t n_pieces = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(n_units, 1));
+    const std::int64_t n_pieces =
+        std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(n_units, 1));
     if (n_pieces == 1) {
       const Tensor result = body(x, std::int64_t{0}, size);
       add(flops);

@@ -75,7 +75,8 @@ void ArrowColumnReader::read_converted(std::int64_t factor) {
     const auto* from = reinterpret_cast<const From*>(buffer(*part, 1)) + part->offset;
     for (std::int64_t i = 0; i < part->length; ++i) {
       if (sizeof(From) == 8 && static_cast<std::uint64_t>(from[i]) >> 63 != 0) {
-        refuse_arrow("column \"" + column_.name + "\" holds numbers above 2^63; cast it to float64");
+        refuse_arrow("column \"" + column_.name +
+                     "\" holds numbers above 2^63; cast it to float64");
       }
       *to++ = static_cast<std::int64_t>(from[i]) * factor;
     }
@@ -174,7 +175,7 @@ void ArrowColumnReader::read_plain(const std::string& format) {
     return;
   }
   refuse_arrow("column \"" + column_.name + "\" has Arrow type \"" + format +
-         "\", which is neither number, text, boolean nor time; cast it first");
+               "\", which is neither number, text, boolean nor time; cast it first");
 }
 
 // The names of all chunks' dictionaries, each once, and codes into them.

@@ -17,7 +17,7 @@ namespace causeway::tables {
 class ArrowColumnReader {
  public:
   ArrowColumnReader(const ArrowSchema& schema, std::vector<const ArrowArray*> parts,
-               std::shared_ptr<void> owner, Device device)
+                    std::shared_ptr<void> owner, Device device)
       : schema_(schema), parts_(std::move(parts)), owner_(std::move(owner)), device_(device) {
     for (const ArrowArray* part : parts_) n_rows_ += part->length;
   }

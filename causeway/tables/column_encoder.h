@@ -24,8 +24,7 @@ class ColumnEncoder {
  public:
   // Learns from some rows. A column of text is read as cells of a CSV file are: as numbers where
   // every value is a number, else as booleans, else as times, else as categories.
-  ColumnEncoder(const TableColumn& column, std::int64_t n_rows,
-                std::span<const std::int64_t> rows);
+  ColumnEncoder(const TableColumn& column, std::int64_t n_rows, std::span<const std::int64_t> rows);
   ColumnEncoder(std::string name, ColumnKind kind, std::vector<std::string> categories);
 
   const std::string& name() const { return name_; }

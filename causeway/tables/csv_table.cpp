@@ -62,7 +62,8 @@ std::map<std::string, CsvType> types_of(const std::filesystem::path& path,
   std::map<std::string, CsvType> types = options.csv.types;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const std::string& name = reader.names()[i];
-    const bool stays = std::find(options.text.begin(), options.text.end(), name) != options.text.end();
+    const bool stays =
+        std::find(options.text.begin(), options.text.end(), name) != options.text.end();
     types.emplace(name, stays ? CsvType::text : candidates[i].type());
   }
   return types;

@@ -55,8 +55,7 @@ Tensor TableEncoder::transform(const Table& table, std::vector<std::string>& war
 }
 
 Tensor TableEncoder::transform(const Table& table, std::span<const std::int64_t> rows,
-                               std::vector<std::string>& warnings,
-                               const char* operation) const {
+                               std::vector<std::string>& warnings, const char* operation) const {
   std::vector<std::int64_t> positions;
   std::vector<std::string> absent;
   for (const ColumnEncoder& column : columns_) {
@@ -71,8 +70,8 @@ Tensor TableEncoder::transform(const Table& table, std::span<const std::int64_t>
   const auto n_features = static_cast<std::int64_t>(columns_.size());
   Tensor out = Tensor::empty({static_cast<std::int64_t>(rows.size()), n_features}, DType::f64);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    columns_[i].encode(table.column(positions[i]), table.n_rows(), rows,
-                       out.data_as<double>() + i, n_features, operation, warnings);
+    columns_[i].encode(table.column(positions[i]), table.n_rows(), rows, out.data_as<double>() + i,
+                       n_features, operation, warnings);
   }
   return out;
 }
@@ -97,7 +96,8 @@ std::string TableEncoder::to_json() const {
 TableEncoder TableEncoder::from_json(std::string_view text) {
   TableEncoder encoder;
   try {
-    for (const auto& entry : nlohmann::json::parse(text).at("columns")) {
+    const auto json = nlohmann::json::parse(text);
+    for (const auto& entry : json.at("columns")) {
       encoder.columns_.emplace_back(entry.at("name").get<std::string>(),
                                     parse_column_kind(entry.at("kind").get<std::string>()),
                                     entry.value("categories", std::vector<std::string>()));

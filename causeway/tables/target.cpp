@@ -39,9 +39,10 @@ std::optional<double> number_at(const Cells& cells, std::int64_t row) {
 
 void require_finite(double value, std::string_view target, std::int64_t row) {
   if (!std::isinf(value)) return;
-  refuse(fmt::format("target {}, row {} (from 0): infinity; replace it by a finite number, or mark "
-                     "it as missing",
-                     shown(target), row));
+  refuse(
+      fmt::format("target {}, row {} (from 0): infinity; replace it by a finite number, or mark "
+                  "it as missing",
+                  shown(target), row));
 }
 
 // Rows that have a target, with a warning about the others.
@@ -116,8 +117,8 @@ Target read_numbers(const Table& table, std::string_view target) {
   for (const std::int64_t row : made.rows) {
     const auto value = number_at(cells, row);
     if (!value.has_value()) {
-      refuse(fmt::format("target {}, row {} (from 0): expected a number, got {}", shown(target), row,
-                         shown(cells.shown_value(row))));
+      refuse(fmt::format("target {}, row {} (from 0): expected a number, got {}", shown(target),
+                         row, shown(cells.shown_value(row))));
     }
     require_finite(*value, target, row);
     values.push_back(*value);

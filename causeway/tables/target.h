@@ -12,8 +12,8 @@ namespace causeway::tables {
 
 // The rows whose target is not missing: the context rows of a fit.
 struct Target {
-  std::vector<std::int64_t> rows;  // ascending
-  Tensor y;                        // (rows,) f64: codes 0 to n_classes - 1, or numbers
+  std::vector<std::int64_t> rows;    // ascending
+  Tensor y;                          // (rows,) f64: codes 0 to n_classes - 1, or numbers
   std::vector<std::string> classes;  // labels by code; empty for numbers
   std::vector<std::string> warnings;
 

@@ -61,9 +61,9 @@ TEST(Csv, TypesAreInferred) {
 
 TEST(Csv, MissingMarkersAreThoseOfPandas) {
   std::string text = "id,x\n";
-  const char* markers[] = {"",     "#N/A", "#N/A N/A", "#NA",     "-1.#IND", "-1.#QNAN", "-NaN",
-                           "-nan", "1.#IND", "1.#QNAN", "<NA>",   "N/A",     "NA",       "NULL",
-                           "NaN",  "None", "n/a",      "nan",     "null"};
+  const char* markers[] = {"",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
+                           "-nan", "1.#IND", "1.#QNAN",  "<NA>", "N/A",     "NA",       "NULL",
+                           "NaN",  "None",   "n/a",      "nan",  "null"};
   for (const char* marker : markers) text += fmt::format("1,{}\n", marker);
   const CsvBatch batch = read(text + "1,7\n");
   EXPECT_EQ(batch.columns[1].type, CsvType::number);

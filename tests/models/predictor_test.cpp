@@ -122,7 +122,8 @@ TEST(Predictor, NumbersKeepTheirUnit) {
   predictor.fit(data.x, data.y, 0);
   const Tensor first = predictor.predict_mean(data.query);
   predictor.fit(data.x, data.y * Scalar(50.0) + Scalar(1000.0), 0);
-  expect_within(predictor.predict_mean(data.query), first * Scalar(50.0) + Scalar(1000.0), 1e-2, "unit");
+  expect_within(predictor.predict_mean(data.query), first * Scalar(50.0) + Scalar(1000.0), 1e-2,
+                "unit");
   predictor.fit(data.x, full({20}, 8.25, DType::f64), 0);
   expect_within(predictor.predict_mean(data.query), full({9}, 8.25, DType::f64), 0, "constant");
 }
@@ -223,7 +224,8 @@ TEST(Predictor, PiecesAddUp) {
   const Tensor query = data.query.to(DType::f32).reshape({1, 9, 12});
   const std::vector<Tensor> rows = {data.x.to(DType::f32), data.query.to(DType::f32)};
   const std::vector<Tensor> targets = {data.y.to(DType::f32), zeros({9})};
-  const Tensor sizes = Tensor::from<std::int64_t>(std::vector<std::int64_t>{1509, 12, 1500}, {1, 3});
+  const Tensor sizes =
+      Tensor::from<std::int64_t>(std::vector<std::int64_t>{1509, 12, 1500}, {1, 3});
   const Tensor whole = model->logits({concatenate(rows, 0).reshape({1, 1509, 12}),
                                       concatenate(targets, 0).reshape({1, 1509}), sizes});
   expect_within(model->predict_logits(kept, query).to(DType::f64),
@@ -234,7 +236,8 @@ TEST(Predictor, RefusesInWords) {
   const auto model = make_model(small("default"));
   const Data data = draw_data(3, 4);
   TabularPredictor predictor(model, {.max_features = 2});
-  expect_words(failure([&] { predictor.fit(data.x, data.y, 4); }), "3 features are more than max_features = 2");
+  expect_words(failure([&] { predictor.fit(data.x, data.y, 4); }),
+               "3 features are more than max_features = 2");
   expect_words(failure([&] { predictor.fit(data.x, data.y, 5); }),
                "model outputs 4 classes but the target has 5");
   expect_words(failure([&] { predictor.fit(data.x, data.y, 2); }), "whole numbers from 0 to 1");
@@ -253,7 +256,8 @@ TEST(Predictor, ManyRowsAndOneClass) {
   TabularPredictor predictor(model, {.max_rows = 50});
   predictor.fit(data.x, data.y, 4);
   ASSERT_EQ(predictor.warnings().size(), 1u);
-  expect_words(predictor.warnings()[0], "300 rows are more than max_rows = 50: a stratified sample");
+  expect_words(predictor.warnings()[0],
+               "300 rows are more than max_rows = 50: a stratified sample");
   const Tensor first = predictor.predict_proba(data.query);
   TabularPredictor again(model, {.max_rows = 50});
   again.fit(data.x, data.y, 4);

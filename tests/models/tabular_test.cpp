@@ -103,8 +103,9 @@ TEST(Tabular, TellsWhatLogitsSay) {
       const Tensor last = model.predict_logits(context, asked.slice(1, 3).contiguous());
       expect_close(last, all.slice(1, 3).contiguous(), "one row", kLoose);
       const Tensor backwards = asked.slice(1, -1, Tensor::kEnd, -1).contiguous();
-      expect_close(model.predict_logits(context, backwards).slice(1, -1, Tensor::kEnd, -1).contiguous(), all,
-                   "backwards", kLoose);
+      expect_close(
+          model.predict_logits(context, backwards).slice(1, -1, Tensor::kEnd, -1).contiguous(), all,
+          "backwards", kLoose);
       EXPECT_EQ(model.predict_logits(context, asked.slice(1, 0, 0).contiguous()).shape(),
                 (Shape{2, 0, config.outputs()}));
     }
@@ -331,7 +332,8 @@ TEST(Tabular, MistakesAreNamed) {
   Tables wrong{good.x, good.y, good.sizes.clone()};
   wrong.sizes.data_as<std::int64_t>()[2] = 10;
   EXPECT_THROW(model.logits(wrong), Error);
-  EXPECT_THROW(model.predict_logits(model.encode_context(good), good.x.slice(2, 1).contiguous()), Error);
+  EXPECT_THROW(model.predict_logits(model.encode_context(good), good.x.slice(2, 1).contiguous()),
+               Error);
 }
 
 // Counted by hand: width 8, one layer, 4 rows of one feature and the target, half of them seen.

@@ -47,8 +47,9 @@ TEST(Scores, AreaIsPairsInOrder) {
 TEST(Scores, ProbabilitiesMustBeFinite) {
   const std::vector<double> shares = {0.5, 0.5, std::nan(""), std::nan(""), 0.2, 0.8};
   const std::vector<std::int64_t> classes = {0, 1, 0};
-  EXPECT_TRUE(data_test::says(data_test::failure([&] { (void)roc_auc(shares, classes, 2); }),
-                              "invalid_argument: [roc_auc] the probabilities are not finite: row 1"));
+  EXPECT_TRUE(
+      data_test::says(data_test::failure([&] { (void)roc_auc(shares, classes, 2); }),
+                      "invalid_argument: [roc_auc] the probabilities are not finite: row 1"));
 }
 
 TEST(Scores, Edges) {

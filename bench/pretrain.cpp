@@ -82,7 +82,7 @@ void time(const PretrainCase& of, Device device, const Report& report) {
   report(result);
 }
 
-// Telling a thousand rows by others, as cw.TabularClassifier does, host work included.
+// Predictions for a thousand query rows, as by cw.TabularClassifier, host work included.
 void time_prediction(std::int64_t context, std::int64_t features, Device device,
                      const Report& report) {
   Generator generator(1);
@@ -91,18 +91,18 @@ void time_prediction(std::int64_t context, std::int64_t features, Device device,
   auto model = std::make_shared<models::TabularTransformer>(models::TabularConfig(), placement);
   if (device.is_cuda()) model->to(DType::bf16);
   model->to(device);
-  const Tensor known = generator.normal({context, features}, 0, 1, DType::f64);
+  const Tensor x = generator.normal({context, features}, 0, 1, DType::f64);
   const Tensor classes = generator.integers({context}, 0, 2).to(DType::f64);
-  const Tensor asked = generator.normal({1000, features}, 0, 1, DType::f64);
+  const Tensor query = generator.normal({1000, features}, 0, 1, DType::f64);
   models::TabularPredictor predictor(model, {});
   const auto both = [&] {
-    predictor.fit(known, classes, 2);
-    predictor.probabilities(asked);
+    predictor.fit(x, classes, 2);
+    predictor.predict_proba(query);
   };
   if (device.is_cuda()) both();  // what is made once
   const std::string name = fmt::format("predict 1000 from {} x {}", context, features);
   report(once("fit and " + name, both));
-  report(once(name, [&] { predictor.probabilities(asked); }));
+  report(once(name, [&] { predictor.predict_proba(query); }));
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// `causeway predict`: the target of one CSV table's rows, by those of another.
+// `causeway predict`: predicts a column of one CSV file from labelled rows in another.
 #include "cli/predict.h"
 
-#include "cli/predict_input.h"
 #include "cli/predict_options.h"
 
 #include "causeway/core/file.h"
+#include "causeway/models/estimator.h"
+#include "causeway/tables/csv_table.h"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,15 @@ struct Options : PredictOptions {
   std::string train;
   std::string test;
   std::string out;
+
+  models::EstimatorOptions estimator() const {
+    models::EstimatorOptions options;
+    options.n_estimators = predictor.n_estimators;
+    options.max_features = predictor.max_features;
+    options.max_rows = predictor.max_rows;
+    options.random_state = predictor.seed;
+    return options;
+  }
 };
 
 // A CSV field, quoted where it must be.
@@ -29,6 +39,7 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
+// Probabilities in the shortest form that reads back as the same double.
 std::string lines_of(const Tensor& probabilities, const std::string& target,
                      const std::vector<std::string>& classes) {
   std::string text = field(target);
@@ -38,7 +49,7 @@ std::string lines_of(const Tensor& probabilities, const std::string& target,
   for (std::int64_t row = 0; row < probabilities.size(0); ++row, shares += classes.size()) {
     const auto best = std::max_element(shares, shares + classes.size()) - shares;
     text += field(classes[static_cast<std::size_t>(best)]);
-    for (std::size_t c = 0; c < classes.size(); ++c) text += fmt::format(",{:.6g}", shares[c]);
+    for (std::size_t c = 0; c < classes.size(); ++c) text += fmt::format(",{}", shares[c]);
     text += "\n";
   }
   return text;
@@ -50,19 +61,40 @@ std::string lines_of(const Tensor& numbers, const std::string& target) {
   return text;
 }
 
+template <class Estimator>
+auto fit_and_predict(Estimator& estimator, const Options& given, const tables::Table& train,
+                     auto&& predict) {
+  estimator.fit(train, given.target);
+  given.warn(estimator.warnings());
+  const tables::Table test = tables::read_csv(given.test);
+  Progress progress("predictions", given.quiet);
+  estimator.on_progress(bar_of(progress));
+  const auto result =
+      with_context(fmt::format("predicting \"{}\"", given.test), [&] { return predict(test); });
+  progress.clear();
+  given.warn(estimator.warnings());
+  return result;
+}
+
+std::string predictions(const Options& given) {
+  const tables::Table train = given.read(given.train);
+  const auto model = given.load(train);
+  if (model->config().is_regression()) {
+    models::TabularRegressor regressor(model, given.estimator());
+    return lines_of(
+        fit_and_predict(regressor, given, train,
+                        [&](const tables::Table& test) { return regressor.predict(test); }),
+        given.target);
+  }
+  models::TabularClassifier classifier(model, given.estimator());
+  const Tensor shares = fit_and_predict(classifier, given, train, [&](const tables::Table& test) {
+    return classifier.predict_proba(test);
+  });
+  return lines_of(shares, given.target, classifier.classes());
+}
+
 void run(const Options& given) {
-  const auto model = given.load(given.train);
-  const bool regression = model->config().is_regression();
-  TableReader table(given.train, given.target, regression);
-  const Tensor asked = table.read(given.test);
-  given.tell(table.notes());
-  models::TabularPredictor predictor(model, given.predictor);
-  predictor.fit(table.x(), table.y(), static_cast<std::int64_t>(table.classes().size()),
-                table.names());
-  given.tell(predictor.notes());
-  const std::string text =
-      regression ? lines_of(predictor.numbers(asked), given.target)
-                 : lines_of(predictor.probabilities(asked), given.target, table.classes());
+  const std::string text = predictions(given);
   if (given.out.empty()) {
     fmt::print("{}", text);
     return;
@@ -76,13 +108,15 @@ void run(const Options& given) {
 
 void add_predict(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("predict", "Tell a column of a CSV file by the rows of another");
-  command->add_option("train", options->train, "Rows whose target is known")
+  CLI::App* command = app.add_subcommand(
+      "predict", "Predict a column of one CSV file from labelled rows in another");
+  command->add_option("train", options->train, "CSV file of context rows, which have the target")
       ->required()
       ->type_name("FILE");
-  command->add_option("test", options->test, "Rows to tell")->required()->type_name("FILE");
-  command->add_option("--out", options->out, "Where predictions go, else stdout")
+  command->add_option("test", options->test, "CSV file of query rows")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--out", options->out, "CSV file for the predictions [stdout]")
       ->type_name("FILE");
   options->add_to(*command);
   command->callback([options] { run(*options); });

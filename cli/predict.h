@@ -1,4 +1,4 @@
-// `causeway predict` and `causeway evaluate`: a pretrained model told a table's rows.
+// `causeway predict` and `causeway evaluate`: predictions of a pretrained model for CSV files.
 #pragma once
 
 #include <CLI/CLI.hpp>

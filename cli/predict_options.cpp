@@ -1,59 +1,80 @@
 #include "cli/predict_options.h"
 
-#include "cli/predict_input.h"
-#include "cli/weights.h"
-
 #include "causeway/models/tabular_file.h"
+#include "causeway/tables/labelled.h"
+#include "causeway/tables/target.h"
+#include "causeway/tables/weights.h"
 
 #include <fmt/format.h>
+
+#include <chrono>
 
 namespace causeway::cli {
 
 void PredictOptions::add_to(CLI::App& command) {
-  command.add_option("--target", target, "The column to tell")->required()->type_name("NAME");
+  command.add_option("--target", target, "Column to predict")->required()->type_name("NAME");
   command
       .add_option("--model", model,
-                  "The model's file, else the weights that come with the program or lie in the "
-                  "folder CAUSEWAY_WEIGHTS")
+                  "Model file [the packaged weights, or those in the folder CAUSEWAY_WEIGHTS]")
       ->type_name("FILE");
   command
-      .add_option("--task", task,
-                  "What those weights tell [classes, if the target is words or up to ten whole "
-                  "numbers]")
+      .add_option(
+          "--task", task,
+          "Which packaged weights to use [classes for text or up to ten whole numbers, else "
+          "numbers]")
       ->type_name("classes|numbers")
       ->check(CLI::IsMember({"classes", "numbers"}).description(""))
       ->excludes("--model");
+  command.add_option("--estimators", predictor.n_estimators, "Ensemble size [4]")
+      ->check(at_least_one())
+      ->type_name("N");
   command
-      .add_option("--estimators", predictor.n_estimators,
-                  "Orders of columns and classes to average")
+      .add_option("--max-rows", predictor.max_rows,
+                  "Context rows to use; a sample of larger tables [10000]")
       ->check(at_least_one())
       ->type_name("N");
-  command.add_option("--max-rows", predictor.max_rows, "Known rows to keep; of more, a sample")
-      ->check(at_least_one())
-      ->type_name("N");
-  command.add_option("--max-features", predictor.max_features, "The most columns to take")
+  command.add_option("--max-features", predictor.max_features, "Most features to accept [100]")
       ->check(at_least_one())
       ->type_name("N");
   add_seed(command, predictor.seed);
-  add_device(command, device, "Where the model runs")->each([this](const std::string&) {
+  add_device(command, device, "Device the model runs on [auto]")->each([this](const std::string&) {
     device_given = true;
   });
   add_quiet(command, quiet);
 }
 
-std::shared_ptr<models::TabularTransformer> PredictOptions::load(const std::string& data) const {
+tables::Table PredictOptions::read(const std::string& path) const {
+  return tables::read_csv_with_target(path, target);
+}
+
+std::shared_ptr<models::TabularTransformer> PredictOptions::load(const tables::Table& table) const {
   const auto packaged = [&] {
-    return packaged_weights(task.empty() ? is_number_target(data, target) : task == "numbers");
+    const bool regression =
+        task.empty() ? tables::is_regression_target(table, target) : task == "numbers";
+    return tables::packaged_weights(
+        regression, "pass --model, such as the model.safetensors of a `causeway pretrain` run");
   };
-  const std::string path = model.empty() ? packaged() : model;
+  const std::filesystem::path path = model.empty() ? packaged() : std::filesystem::path(model);
   const Device where = device_given ? device : parse_device("auto");
   return models::load_tabular(path, models::placement_for_use(where));
 }
 
-void PredictOptions::tell(const std::vector<std::string>& notes) const {
-  for (const std::string& note : notes) {
-    if (!quiet) fmt::print(stderr, "causeway: {}\n", note);
+void PredictOptions::warn(const std::vector<std::string>& warnings) const {
+  for (const std::string& sentence : warnings) {
+    if (!quiet) fmt::print(stderr, "causeway: {}\n", sentence);
   }
+}
+
+models::ProgressHook bar_of(Progress& progress) {
+  using Clock = std::chrono::steady_clock;
+  using Seconds = std::chrono::duration<double>;
+  return [&progress, start = Clock::now(), last = Clock::now()](double done) mutable {
+    const Clock::time_point now = Clock::now();
+    const double passed = Seconds(now - start).count();
+    if (passed < 2 || Seconds(now - last).count() < 0.1 || done <= 0) return;
+    last = now;
+    progress.show(done, format_seconds(passed * (1 / done - 1)) + " left");
+  };
 }
 
 }  // namespace causeway::cli

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "cli/options.h"
+#include "cli/progress.h"
 
 #include "causeway/models/predictor.h"
+#include "causeway/tables/table.h"
 
 #include <memory>
 #include <string>
@@ -22,10 +24,15 @@ struct PredictOptions {
   bool quiet = false;
 
   void add_to(CLI::App& command);
-  // The model of --model, or the packaged one for the target of the table `data`.
-  std::shared_ptr<models::TabularTransformer> load(const std::string& data) const;
-  // Sentences about the data, to stderr.
-  void tell(const std::vector<std::string>& notes) const;
+  // The CSV file, which has the target among its columns.
+  tables::Table read(const std::string& path) const;
+  // The model of --model, or the packaged one that suits the target of the table.
+  std::shared_ptr<models::TabularTransformer> load(const tables::Table& table) const;
+  // Prints sentences about the data to stderr.
+  void warn(const std::vector<std::string>& warnings) const;
 };
+
+// Shows the fraction done as a bar with the time left, for work longer than two seconds.
+models::ProgressHook bar_of(Progress& progress);
 
 }  // namespace causeway::cli

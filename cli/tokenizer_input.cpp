@@ -5,8 +5,8 @@
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
 #include "causeway/data/npy.h"
+#include "causeway/tables/csv_table.h"
 #include "causeway/tensor/indexing.h"
-#include "causeway/tokenizer/table_batch.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,8 +17,8 @@ namespace causeway::cli {
 
 namespace {
 
-using tokenizer::Table;
-using tokenizer::TableColumn;
+using tables::Table;
+using tables::TableColumn;
 
 CsvOptions csv_options(const InputOptions& options) {
   CsvOptions csv;
@@ -59,8 +59,7 @@ Table chosen(const CsvBatch& batch, const InputOptions& options,
     if (has(options.drop, column.name) || (!select.empty() && !has(select, column.name))) continue;
     kept.columns.push_back(column);
   }
-  return tokenizer::table_of_batch(
-      kept, [](const CsvColumn& column) { return column.type == CsvType::time; });
+  return tables::table_of(kept);
 }
 
 // A matrix without the columns that are dropped, by number.
@@ -97,14 +96,13 @@ void add_input(CLI::App& command, InputOptions& options, bool required) {
   CLI::Option* data = command.add_option("data", options.path, "A .csv, .tsv or .npy file");
   data->type_name("FILE");
   if (required) data->required();
-  command
-      .add_option("--delimiter", options.delimiter, "What separates fields; , or a tab for .tsv")
+  command.add_option("--delimiter", options.delimiter, "Field separator [, or a tab for .tsv]")
       ->type_name("CHAR");
   command.add_flag("--no-header", options.no_header,
-                   "The first line is a row; columns are 0, 1, ...");
+                   "The first line holds values, not names; columns are 0, 1, ...");
   command
       .add_option("--missing", options.missing,
-                  "Text that means there is no value, beside NA and the like")
+                  "Another marker of missing values, besides pandas' defaults")
       ->type_name("TEXT")
       ->allow_extra_args(false);
 }
@@ -132,7 +130,7 @@ Table on_device(const Table& table, Device device) {
   }
   std::vector<TableColumn> columns = table.columns();
   for (const TableColumn& column : columns) {
-    if (column.type == tokenizer::ValueType::text) return table;  // text stays on the CPU
+    if (column.type == tables::ValueType::text) return table;  // text stays on the CPU
   }
   for (TableColumn& column : columns) {
     column.numbers = column.numbers.to(device);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "causeway/data/csv.h"
+#include "causeway/tables/table.h"
 #include "causeway/tokenizer/column.h"
-#include "causeway/tokenizer/table.h"
 
 #include <CLI/CLI.hpp>
 
@@ -31,15 +31,15 @@ char delimiter_of(const InputOptions& options);
 void add_input(CLI::App& command, InputOptions& options, bool required);
 
 // The whole table; `select` keeps some columns where it is given, by name.
-tokenizer::Table read_table(const InputOptions& options, Device device,
-                            const std::vector<std::string>& select = {});
+tables::Table read_table(const InputOptions& options, Device device,
+                         const std::vector<std::string>& select = {});
 
 // How columns are read follows from what a tokenizer says they are. Returns their names.
 std::vector<std::string> declare_columns(const std::vector<tokenizer::Column>& columns,
                                          InputOptions& input);
 
 // The table with its numbers on `device`; one with text stays on the CPU.
-tokenizer::Table on_device(const tokenizer::Table& table, Device device);
+tables::Table on_device(const tables::Table& table, Device device);
 
 bool is_csv(const std::string& path);
 // Bytes of the file.
@@ -48,6 +48,6 @@ std::size_t file_size(const InputOptions& options);
 // Calls `body` with one batch after the other.
 void for_each_batch(const InputOptions& options, const std::string& label,
                     const std::vector<std::string>& select,
-                    const std::function<void(const tokenizer::Table&)>& body);
+                    const std::function<void(const tables::Table&)>& body);
 
 }  // namespace causeway::cli

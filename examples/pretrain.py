@@ -34,8 +34,8 @@ def main():
         device=device, progress=tell,
     )  # fmt: skip
     x, y, x_new, y_new = two_halves()
-    context = done.model.remember(x, y)
-    said = done.model.tell(context, x_new).numpy()[0].argmax(axis=1)
+    context = done.model.encode_context(x, y)
+    said = done.model.predict_logits(context, x_new).numpy()[0].argmax(axis=1)
     right = (said == y_new).mean()
     likelier = max(y_new.mean(), 1 - y_new.mean())
     print(f"right about {right:.0%} of 100 tumours; always the likelier kind: {likelier:.0%}")

@@ -36,6 +36,8 @@ void bind_autograd(nb::module_& module, TensorClass& tensor);
 void bind_functional(nb::module_& module);
 void bind_nn(nb::module_& module);
 void bind_models(nb::module_& module);
+void bind_tables(nb::module_& module);
+void bind_estimators(nb::module_& module);
 void bind_optim(nb::module_& module);
 void bind_prior(nb::module_& module);
 void bind_prior_parts(nb::module_& module);

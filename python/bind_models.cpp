@@ -1,5 +1,4 @@
 // Models: causeway.models, whose classes derive from these.
-#include "causeway/models/predictor.h"
 #include "causeway/models/tabular_file.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -17,7 +16,6 @@ namespace {
 using models::TableContext;
 using models::Tables;
 using models::TabularConfig;
-using models::TabularPredictor;
 using models::TabularTransformer;
 
 Device device_of(const TabularTransformer& model) { return model.parameters().front().device(); }
@@ -26,7 +24,7 @@ Tensor as_table(nb::handle values, DType dtype, Device device) {
   return autograd::detach(as_tensor(values)).to(device).to(dtype).contiguous();
 }
 
-// `sizes` (tables, 3), or how many rows of every table are known where no table is padded.
+// `sizes` (tables, 3), or the number of context rows of every table where no table is padded.
 Tables as_tables(const TabularTransformer& model, nb::handle x, nb::handle y, nb::handle sizes) {
   const Device device = device_of(model);
   Tables tables{as_table(x, DType::f32, device), as_table(y, DType::f32, device), {}};
@@ -45,8 +43,8 @@ Tables as_tables(const TabularTransformer& model, nb::handle x, nb::handle y, nb
 }
 
 void bind_context(nb::module_& module) {
-  nb::class_<TableContext>(module, "TableContext", "What a model keeps of the rows it knows.")
-      .def_ro("sizes", &TableContext::sizes, "(tables, 3): rows, features, known rows.")
+  nb::class_<TableContext>(module, "TableContext", "Keys and values of context rows.")
+      .def_ro("sizes", &TableContext::sizes, "(tables, 3): rows, features, context rows.")
       .def_prop_ro(
           "nbytes",
           [](const TableContext& self) {
@@ -82,90 +80,47 @@ void bind_tabular(nb::module_& module) {
             return without_gil([&] { return self.logits(tables); });
           },
           "x"_a, "y"_a, "sizes"_a,
-          "(tables, rows, outputs) of x (tables, rows, features), NaN where missing, and y "
-          "(tables, "
-          "rows), whose known rows come first. sizes is (tables, 3), each table's rows, features "
-          "and known rows, or the number of known rows where no table is padded.")
+          "Logits (tables, rows, outputs) of x (tables, rows, features), NaN where missing, and y "
+          "(tables, rows); context rows come first. sizes is (tables, 3), each table's rows, "
+          "features and context rows, or the number of context rows where no table is padded.")
       .def(
           "loss",
           [](TabularTransformer& self, nb::handle x, nb::handle y, nb::handle sizes) {
             const Tables tables = as_tables(self, x, y, sizes);
             return without_gil([&] { return self.loss(tables); });
           },
-          "x"_a, "y"_a, "sizes"_a, "The mean cross entropy of the rows that are not known.")
+          "x"_a, "y"_a, "sizes"_a, "The mean cross entropy of the query rows.")
       .def(
-          "remember",
+          "encode_context",
           [](TabularTransformer& self, nb::handle x, nb::handle y, nb::handle sizes) {
             if (sizes.is_none()) {
               const auto shape = nb::cast<nb::tuple>(nb::borrow(y).attr("shape"));
               const nb::object rows = nb::borrow(shape[shape.size() - 1]);
               const Tables tables = as_tables(self, x, y, rows);
-              return without_gil([&] { return self.remember(tables); });
+              return without_gil([&] { return self.encode_context(tables); });
             }
             const Tables tables = as_tables(self, x, y, sizes);
-            return without_gil([&] { return self.remember(tables); });
+            return without_gil([&] { return self.encode_context(tables); });
           },
           "x"_a, "y"_a, "sizes"_a.none() = nb::none(),
-          "Keeps what is known of tables, to tell other rows by; all rows, without sizes.")
+          "The context of tables for predict_logits; without sizes, of all rows.")
       .def(
-          "tell",
+          "predict_logits",
           [](TabularTransformer& self, const TableContext& context, nb::handle x) {
             const Tensor rows = as_table(x, DType::f32, device_of(self));
-            return without_gil([&] { return self.tell(context, rows); });
+            return without_gil([&] { return self.predict_logits(context, rows); });
           },
-          "context"_a, "x"_a, "The logits of rows (tables, rows, features) that are not known.")
+          "context"_a, "x"_a, "Logits of query rows (tables, rows, features).")
       .def(
           "borders",
           [](const TabularTransformer& self) -> nb::object {
             return self.borders() == nullptr ? nb::none() : nb::cast(*self.borders());
           },
-          "Of a numeric target, standardised by the known rows: where its bins meet.")
+          "The borders of the bins of a numeric target, standardised by the context rows.")
       .def("centres", &TabularTransformer::centres, "The bins' means.")
       .def("matrices", &TabularTransformer::matrices,
            "The matrices of the layers, which Muon is for.")
       .def("others", &TabularTransformer::others, "All other parameters.");
-}
-
-void bind_predictor(nb::module_& module) {
-  const auto as_numbers = [](nb::handle values) {
-    return as_table(values, DType::f64, Device::cpu());
-  };
-  nb::class_<TabularPredictor>(module, "_TabularPredictor",
-                               "Keeps rows whose target is known, and tells others by them.")
-      .def(
-          "__init__",
-          [](TabularPredictor* self, std::shared_ptr<TabularTransformer> model,
-             std::int64_t n_estimators, std::int64_t max_features, std::int64_t max_rows,
-             std::uint64_t seed, std::size_t cache_bytes) {
-            new (self) TabularPredictor(std::move(model),
-                                        {n_estimators, max_features, max_rows, seed, cache_bytes});
-          },
-          "model"_a, "n_estimators"_a, "max_features"_a, "max_rows"_a, "seed"_a, "cache_bytes"_a)
-      .def(
-          "fit",
-          [as_numbers](TabularPredictor& self, nb::handle x, nb::handle y, std::int64_t n_classes,
-                       const std::vector<std::string>& names) {
-            const Tensor table = as_numbers(x);
-            const Tensor targets = as_numbers(y);
-            without_gil([&] { self.fit(table, targets, n_classes, names); });
-            return self.notes();
-          },
-          "x"_a, "y"_a, "n_classes"_a, "names"_a, "Returns what it left out, in sentences.")
-      .def_prop_ro("is_regression", &TabularPredictor::is_regression)
-      .def(
-          "probabilities",
-          [as_numbers](TabularPredictor& self, nb::handle x) {
-            const Tensor rows = as_numbers(x);
-            return without_gil([&] { return self.probabilities(rows); });
-          },
-          "x"_a, "(rows, classes) f64.")
-      .def(
-          "numbers",
-          [as_numbers](TabularPredictor& self, nb::handle x) {
-            const Tensor rows = as_numbers(x);
-            return without_gil([&] { return self.numbers(rows); });
-          },
-          "x"_a, "(rows,) f64.");
 }
 
 void bind_files(nb::module_& module) {
@@ -190,7 +145,7 @@ void bind_models(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("_models", "Models.");
   bind_context(module);
   bind_tabular(module);
-  bind_predictor(module);
+  bind_estimators(module);
   bind_files(module);
 }
 

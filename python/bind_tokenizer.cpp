@@ -1,12 +1,8 @@
 // The tokenizer. The class users meet is Python (causeway/tokenizer.py); this is what it stands on.
-#include "causeway/core/error.h"
-#include "causeway/data/csv.h"
 #include "causeway/tokenizer/artefact/drift.h"
 #include "causeway/tokenizer/artefact/export.h"
 #include "causeway/tokenizer/fit/order_statistics.h"
-#include "causeway/tokenizer/table_batch.h"
 #include "causeway/tokenizer/tokenizer.h"
-#include "python/arrow_import.h"
 #include "causeway/tokenizer/options_json.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -21,66 +17,6 @@ namespace causeway::python {
 namespace {
 
 using namespace causeway::tokenizer;
-
-// A list of str and None.
-TableColumn text_column(const std::string& name, nb::handle list) {
-  struct Held {
-    std::string bytes;
-    std::vector<std::int64_t> offsets{0};
-  };
-  const auto held = std::make_shared<Held>();
-  std::vector<bool> missing;
-  bool any = false;
-  for (nb::handle item : list) {
-    const bool absent = item.is_none();
-    missing.push_back(absent);
-    any = any || absent;
-    if (!absent) {
-      if (!nb::isinstance<nb::str>(item)) {
-        fail(ErrorKind::invalid_argument, "tokenizer",
-             "column \"" + name + "\": expected text or None, got " +
-                 nb::cast<std::string>(nb::repr(item)));
-      }
-      held->bytes += nb::cast<std::string_view>(item);
-    }
-    held->offsets.push_back(static_cast<std::int64_t>(held->bytes.size()));
-  }
-  TableColumn column;
-  column.name = name;
-  column.type = ValueType::text;
-  column.text = Text{held->bytes.data(), held->offsets.data(), held};
-  if (any) {
-    column.missing = Tensor::empty({static_cast<std::int64_t>(missing.size())}, DType::boolean);
-    std::copy(missing.begin(), missing.end(), column.missing.data_as<bool>());
-  }
-  return column;
-}
-
-// (name, values, mask or None, units per second or 0) a column; values are a tensor or a list of
-// text.
-Table table_of(const nb::list& given, std::int64_t n_rows) {
-  std::vector<TableColumn> columns;
-  for (nb::handle entry : given) {
-    const auto name = nb::cast<std::string>(nb::object(entry[0]));
-    const nb::object values = entry[1], mask = entry[2];
-    if (!nb::isinstance<Tensor>(values)) {
-      columns.push_back(text_column(name, values));
-      continue;
-    }
-    TableColumn column;
-    column.name = name;
-    column.numbers = nb::cast<Tensor>(values);
-    if (!mask.is_none()) column.missing = nb::cast<Tensor>(mask);
-    column.units_per_second = nb::cast<std::int64_t>(nb::object(entry[3]));
-    if (column.units_per_second > 0) {
-      column.type = ValueType::time;
-    } else {
-      column.units_per_second = 1;
-    }
-    columns.push_back(std::move(column));
-  }
-  return Table(std::move(columns), n_rows);
-}
 
 nb::dict describe_slot(const Slot& slot) {
   nb::dict out;
@@ -148,44 +84,9 @@ nb::list describe_drift(const Tokenizer& tokenizer, const Table& table) {
   return out;
 }
 
-void bind_table(nb::module_& module) {
-  nb::class_<Table>(module, "_Table", "Columns on their way into a tokenizer.")
-      .def_static(
-          "of_matrix",
-          [](const Tensor& matrix, std::vector<std::string> names) {
-            return Table(matrix, std::move(names));
-          },
-          "matrix"_a, "names"_a)
-      .def_static("of_columns", table_of, "columns"_a, "n_rows"_a)
-      .def_static("of_arrow", table_from_arrow, "source"_a,
-                  nb::sig("def of_arrow(source: object) -> _Table"))
-      .def_prop_ro("n_rows", &Table::n_rows)
-      .def_prop_ro("is_matrix", &Table::is_matrix)
-      .def_prop_ro("names", [](const Table& table) {
-        std::vector<std::string> names;
-        for (const TableColumn& column : table.columns()) names.push_back(column.name);
-        return names;
-      });
-}
-
-void bind_csv(nb::module_& module) {
-  module.def(
-      "_read_csv",
-      [](const std::filesystem::path& path) {
-        return without_gil([&] {
-          const CsvBatch batch = CsvReader(path).rest();
-          return table_of_batch(
-              batch, [](const CsvColumn& column) { return column.type == CsvType::time; });
-        });
-      },
-      "path"_a, "The table of a CSV file.");
-}
-
 }  // namespace
 
 void bind_tokenizer(nb::module_& module) {
-  bind_table(module);
-  bind_csv(module);
   nb::class_<Tokenizer>(module, "_Tokenizer", "What causeway.Tokenizer stands on.")
       .def_static(
           "fit",

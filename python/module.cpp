@@ -28,6 +28,7 @@ NB_MODULE(_core, module) {
   bind_autograd(module, tensor);
   bind_functional(module);
   bind_nn(module);
+  bind_tables(module);
   bind_models(module);
   bind_optim(module);
   bind_prior(module);

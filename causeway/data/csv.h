@@ -19,8 +19,11 @@ namespace causeway {
 struct CsvOptions {
   char delimiter = ',';
   bool header = true;  // the first line names the columns; else they are "0", "1", …
-  // Cells that hold no value, spaces around them aside.
-  std::vector<std::string> missing{"", "NA", "N/A", "NaN", "nan", "null", "NULL"};
+  // Cells that hold no value, spaces around them aside: those of pandas.read_csv.
+  std::vector<std::string> missing{"",         "#N/A", "#N/A N/A", "#NA",    "-1.#IND",
+                                   "-1.#QNAN", "-NaN", "-nan",     "1.#IND", "1.#QNAN",
+                                   "<NA>",     "N/A",  "NA",       "NULL",   "NaN",
+                                   "None",     "n/a",  "nan",      "null"};
   std::map<std::string, CsvType> types;  // by column, instead of what is inferred
   std::size_t batch_bytes = std::size_t{32} << 20;
 };

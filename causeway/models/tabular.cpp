@@ -117,10 +117,11 @@ void TabularTransformer::check(const Tables& tables) const {
     const bool fits = size[0] >= 0 && size[0] <= x.size(1) && size[1] >= 0 &&
                       size[1] <= x.size(2) && size[2] >= 0 && size[2] <= size[0];
     if (fits) continue;
-    fail(ErrorKind::invalid_argument, "tabular transformer",
-         fmt::format("table {} says it has {} rows, {} features and {} known rows; the batch has "
-                     "room for {} rows and {} features",
-                     table, size[0], size[1], size[2], x.size(1), x.size(2)));
+    fail(
+        ErrorKind::invalid_argument, "tabular transformer",
+        fmt::format("table {} has sizes of {} rows, {} features and {} context rows; the batch has "
+                    "room for {} rows and {} features",
+                    table, size[0], size[1], size[2], x.size(1), x.size(2)));
   }
 }
 
@@ -153,43 +154,71 @@ TabularNorm& TabularTransformer::norm_behind(std::size_t layer, std::size_t bran
   return layer + 1 < layers_.size() ? *layers_[layer + 1]->norms[0] : *last_norm_;
 }
 
+// Attention between columns in a layer that reads tokens, or in the first one the encoder's inputs.
+Tensor TabularTransformer::among_columns(std::size_t i, const Tensor& read,
+                                         const Tensor& n_columns) {
+  TabularAttention& attention = *layers_[i]->columns;
+  if (i + 1 == layers_.size() && !config_.mean_readout) {  // later only the target's token is read
+    return attention.project(attention.target_among_columns(read, n_columns));
+  }
+  const Tensor* encoder = i == 0 && config_.joins_encoder() ? &encoder_ : nullptr;
+  return attention.project(attention.among_columns(read, n_columns, encoder));
+}
+
 Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const TableContext* from,
-                               TableContext* into) {
+                               TableContext* into, WorkMeter* meter) {
+  const auto apply = [&](double TabularWork::Layer::*flops, std::size_t i, const Tensor& x,
+                         int axis, std::int64_t unit, auto&& body) {
+    if (meter == nullptr) return body(x, std::int64_t{0}, x.size(axis));
+    return meter->in_pieces(meter->layer(i).*flops, x, axis, unit, body);
+  };
   const Tensor n_columns = count_columns(sizes, numbers.size(1));
-  const Tensor n_known =
+  const Tensor n_context =
       (from != nullptr ? from->sizes : sizes).select(1, 2) + Scalar(config_.thinking);
   const Tensor tokens = autograd::linear(numbers, encoder_);
   Stream stream{tokens, config_.pre_norm ? layers_[0]->norms[0]->forward(tokens) : tokens};
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     TabularLayer& layer = *layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    Tensor branch;
-    if (is_last && !config_.mean_readout) {  // nobody reads another column's token any more
-      branch = layer.columns->target_among_columns(stream.read, n_columns);
-      stream.x = target_token(stream.x);
-    } else if (i == 0 && config_.joins_encoder()) {
-      branch = layer.columns->among_columns(numbers, n_columns, &encoder_);
-    } else {
-      branch = layer.columns->among_columns(stream.read, n_columns);
-    }
+    const bool reads_numbers = i == 0 && config_.joins_encoder();
+    Tensor branch =
+        apply(&TabularWork::Layer::columns, i, reads_numbers ? numbers : stream.read, 1, 1,
+              [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
+                const bool all = end - begin == numbers.size(1);
+                return among_columns(i, rows, all ? n_columns : n_columns.slice(0, begin, end));
+              });
+    if (is_last && !config_.mean_readout) stream.x = target_token(stream.x);
     if (config_.residual_decay != 1 && i > 0) {
       stream.x =
           autograd::multiply(stream.x, std::pow(config_.residual_decay, static_cast<double>(i)));
     }
-    stream = norm_behind(i, 0).take_in(layer.columns->project(branch), stream.x);
+    stream = norm_behind(i, 0).take_in(branch, stream.x);
 
     if (from != nullptr) {
-      branch = layer.rows->among_kept(stream.read, from->layers[i], n_known);
-    } else if (is_last && into != nullptr) {
-      into->layers.push_back(layer.rows->keys_and_values(stream.read));
-      return stream.read;
+      branch = apply(&TabularWork::Layer::rows, i, stream.read, 1, 1,
+                     [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                       return layer.rows->among_kept(rows, from->layers[i], n_context);
+                     });
     } else {
-      const Tensor heads = layer.rows->split(stream.read);
-      if (into != nullptr) into->layers.push_back(heads.slice(3, 1).contiguous());
-      branch = layer.rows->among_rows(heads, n_known);
+      const bool ends_here = is_last && into != nullptr;
+      const Tensor heads =
+          apply(&TabularWork::Layer::projections, i, stream.read, 1, 1,
+                [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                  return ends_here ? layer.rows->keys_and_values(rows) : layer.rows->split(rows);
+                });
+      if (into != nullptr)
+        into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
+      if (ends_here) return stream.read;
+      branch = apply(&TabularWork::Layer::rows, i, heads, 2, config_.heads,
+                     [&](const Tensor& columns, std::int64_t, std::int64_t) {
+                       return layer.rows->among_rows(columns, n_context);
+                     });
     }
     stream = norm_behind(i, 1).take_in(layer.rows->project(branch), stream.x);
-    stream = norm_behind(i, 2).take_in(layer.mlp->forward(stream.read), stream.x);
+    branch = apply(
+        &TabularWork::Layer::mlp, i, stream.read, 1, 1,
+        [&](const Tensor& rows, std::int64_t, std::int64_t) { return layer.mlp->forward(rows); });
+    stream = norm_behind(i, 2).take_in(branch, stream.x);
   }
   return stream.read;
 }
@@ -212,14 +241,15 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
                        *decoder_out_->bias);
 }
 
-Tensor TabularTransformer::say(const Tables& tables, const Tensor& statistics) {
-  const Tensor x = run(numbers_of(tables, statistics, true), tables.sizes, nullptr, nullptr);
+Tensor TabularTransformer::forward(const Tables& tables, const Tensor& statistics) {
+  const Tensor x =
+      run(numbers_of(tables, statistics, true), tables.sizes, nullptr, nullptr, nullptr);
   return read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
 }
 
 Tensor TabularTransformer::logits(const Tables& tables) {
   check(tables);
-  return say(tables, statistics_of(tables));
+  return forward(tables, statistics_of(tables));
 }
 
 Tensor TabularTransformer::loss(const Tables& tables) {
@@ -233,39 +263,46 @@ Tensor TabularTransformer::loss(const Tables& tables) {
                          operand(targets, stream));
   autograd::CrossEntropyOptions each;
   each.reduction = autograd::Reduction::none;
-  const Tensor losses = autograd::cross_entropy(say(tables, statistics), targets, each);
-  const Tensor told =
+  const Tensor losses = autograd::cross_entropy(forward(tables, statistics), targets, each);
+  const Tensor n_query =
       (tables.sizes.slice(1, 0, 1) - tables.sizes.slice(1, 2, 3)).to(losses.dtype());
   const Tensor shares =
-      binary(BinaryOp::maximum, told * static_cast<double>(told.size(0)), Scalar(1.0));
+      binary(BinaryOp::maximum, n_query * static_cast<double>(n_query.size(0)), Scalar(1.0));
   return autograd::sum(autograd::divide(losses, shares));
 }
 
-TableContext TabularTransformer::remember(const Tables& tables) {
+TableContext TabularTransformer::encode_context(const Tables& tables,
+                                                const ProgressHook& progress) {
   check(tables);
   const autograd::NoGrad no_grad;
   TableContext context{tables.sizes, statistics_of(tables), {}};
-  run(numbers_of(tables, context.statistics, true), tables.sizes, nullptr, &context);
+  WorkMeter meter(TabularWork::of_context(config_, tables.x.size(1), tables.x.size(2)),
+                  tables.x.size(0), progress);
+  run(numbers_of(tables, context.statistics, true), tables.sizes, nullptr, &context, &meter);
   return context;
 }
 
-Tensor TabularTransformer::tell(const TableContext& context, const Tensor& x) {
+Tensor TabularTransformer::predict_logits(const TableContext& context, const Tensor& x,
+                                          const ProgressHook& progress) {
   const std::int64_t n_tables = context.sizes.size(0);
   const std::int64_t n_features = context.statistics.size(1) - 1;
   if (x.n_dims() != 3 || x.size(0) != n_tables || x.size(2) != n_features) {
     fail(ErrorKind::shape_mismatch, "tabular transformer",
-         fmt::format("rows {} to tell: expected ({}, rows, {}), as in the tables remembered",
+         fmt::format("query rows {}: expected ({}, rows, {}), as in the context",
                      to_string(x.shape()), n_tables, n_features));
   }
   const autograd::NoGrad no_grad;
   const std::vector<Tensor> sizes = {full({n_tables, 1}, x.size(1), DType::i64, x.device()),
                                      context.sizes.slice(1, 1, 2),
                                      zeros({n_tables, 1}, DType::i64, x.device())};
-  const Tables asked{x, zeros({n_tables, x.size(1)}, DType::f32, x.device()),
+  const Tables query{x, zeros({n_tables, x.size(1)}, DType::f32, x.device()),
                      concatenate(sizes, 1)};
-  check(asked);
-  const Tensor numbers = numbers_of(asked, context.statistics, false);
-  return read_out(run(numbers, asked.sizes, &context, nullptr), asked.sizes);
+  check(query);
+  const std::int64_t n_context = context.layers.front().size(1) - config_.thinking;
+  WorkMeter meter(TabularWork::of_query(config_, x.size(1), n_features, n_context), n_tables,
+                  progress);
+  const Tensor numbers = numbers_of(query, context.statistics, false);
+  return read_out(run(numbers, query.sizes, &context, nullptr, &meter), query.sizes);
 }
 
 std::vector<double> TabularTransformer::centres() const {

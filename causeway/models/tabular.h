@@ -1,11 +1,12 @@
 // A transformer over tables (Hollmann et al. 2025; nanoTabPFN): attention between the columns of a
-// row, then between the rows of a column, where every row sees only those whose target is known. It
-// reads a table with known and unknown targets and says the unknown ones, in one pass.
+// row, then between the rows of a column, where every row sees only the context rows, whose targets
+// are given. It predicts the targets of the query rows in one pass.
 #pragma once
 
 #include "causeway/core/config.h"
 #include "causeway/models/kernels/tabular.h"
 #include "causeway/models/tabular_layer.h"
+#include "causeway/models/tabular_work.h"
 
 #include <cstdint>
 #include <memory>
@@ -37,8 +38,8 @@ struct TabularConfig {
   // no norm stands there, and the two products are one with fewer terms.
   bool joins_encoder() const { return !pre_norm && inputs().width() < width && layers > 1; }
 
-  // What products and attention of a training step take on tables of so many rows, half of them
-  // known: forward, and twice that backward.
+  // The products and attention of a training step on tables of so many rows, half of them context
+  // rows: forward, and twice that backward.
   double step_flops(std::int64_t tables, std::int64_t rows, std::int64_t features) const;
 
   // Throws invalid_argument where it cannot be.
@@ -55,10 +56,10 @@ const ConfigDescription<TabularConfig>& describe_tabular();
 struct Tables {
   Tensor x;      // (tables, rows, features) f32
   Tensor y;      // (tables, rows) f32
-  Tensor sizes;  // (tables, 3) i64: rows, features, rows that are known
+  Tensor sizes;  // (tables, 3) i64: rows, features, context rows, which come first
 };
 
-// What a model keeps of the known rows, to tell others by.
+// The keys and values of context rows, which queries attend to.
 struct TableContext {
   Tensor sizes;
   Tensor statistics;
@@ -71,20 +72,21 @@ class TabularTransformer : public nn::Module {
 
   const TabularConfig& config() const { return config_; }
 
-  // (tables, rows, outputs): of rows that are known too, where they mean nothing.
+  // (tables, rows, outputs), also of context rows, where they mean nothing.
   Tensor logits(const Tables& tables);
-  // The cross entropy of the rows to be told: the mean of each table, and then of the tables, so
-  // that parts of a batch add up to it. One that has none to be told counts as 0.
+  // The cross entropy of the query rows: the mean of each table, and then of the tables, so that
+  // parts of a batch add up to it. A table without query rows counts as 0.
   Tensor loss(const Tables& tables);
 
-  // Of the known rows of tables, whatever else they have.
-  TableContext remember(const Tables& tables);
-  // The logits (tables, rows, outputs) of rows (tables, rows, features) whose targets are not
-  // known: what logits() would say of them beside the known rows.
-  Tensor tell(const TableContext& context, const Tensor& x);
+  // The context rows of tables, without their query rows. `progress` hears how much is done.
+  TableContext encode_context(const Tables& tables, const ProgressHook& progress = {});
+  // The logits (tables, rows, outputs) of query rows (tables, rows, features): those of logits()
+  // with the same context rows.
+  Tensor predict_logits(const TableContext& context, const Tensor& x,
+                        const ProgressHook& progress = {});
 
-  // Of a numeric target, standardised by the known rows: where its bins meet, (bins - 1,) f32, and
-  // the bins' means were it as wide as the borders suppose.
+  // Of a numeric target, standardised by the context rows: the borders of its bins, (bins - 1,)
+  // f32, and the bins' means under the normal distribution that the borders assume.
   const Tensor* borders() const { return borders_; }
   std::vector<double> centres() const;
 
@@ -97,14 +99,16 @@ class TabularTransformer : public nn::Module {
   Tensor statistics_of(const Tables& tables) const;
   // What the encoder makes tokens of, (tables, rows, columns, inputs).
   Tensor numbers_of(const Tables& tables, const Tensor& statistics, bool with_thinking) const;
-  // Runs the layers, over the known rows that `from` has or else their own, and puts those into
-  // `into` where it is given; then what it returns is nothing.
+  // Runs the layers. Queries attend to `from` where it is given, else rows to the context rows
+  // among them, whose keys and values go into `into` where that is given; the result is then not
+  // used. Inference has a meter.
   Tensor run(const Tensor& numbers, const Tensor& sizes, const TableContext* from,
-             TableContext* into);
+             TableContext* into, WorkMeter* meter);
+  Tensor among_columns(std::size_t layer, const Tensor& read, const Tensor& n_columns);
   // The norm that reads the stream behind branch 0, 1 or 2 of a layer.
   TabularNorm& norm_behind(std::size_t layer, std::size_t branch) const;
   Tensor read_out(const Tensor& x, const Tensor& sizes);
-  Tensor say(const Tables& tables, const Tensor& statistics);
+  Tensor forward(const Tables& tables, const Tensor& statistics);
 
   TabularConfig config_;
   Tensor& encoder_;  // (width, inputs)

@@ -1,65 +1,13 @@
-// Tables as a tokenizer takes them: named columns that borrow memory from wherever they come from,
-// or a matrix whose columns are seen one by one. Numbers may lie on any device, text on the CPU.
+// A tokenizer reads the tables of causeway/tables.
 #pragma once
 
-#include "causeway/tensor/tensor.h"
-
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "causeway/tables/table.h"
 
 namespace causeway::tokenizer {
 
-// Strings one after the other: row i is bytes[offsets[i], offsets[i + 1]).
-struct Text {
-  const char* bytes = nullptr;
-  const std::int64_t* offsets = nullptr;  // one more than there are rows
-  std::shared_ptr<void> owner;            // keeps both alive
-
-  std::string_view at(std::int64_t row) const {
-    return {bytes + offsets[row], static_cast<std::size_t>(offsets[row + 1] - offsets[row])};
-  }
-};
-
-enum class ValueType { number, text, time };
-
-struct TableColumn {
-  std::string name;
-  ValueType type = ValueType::number;
-  Tensor numbers;                     // (n_rows); for time, i64 since 1970 in units of a second
-  std::int64_t units_per_second = 1;  // 1, 1000, 10^6 or 10^9, for time
-  Text text;
-  Tensor missing;  // (n_rows) bool, true where there is no value; empty where nothing is marked
-};
-
-class Table {
- public:
-  Table() = default;
-  // A matrix (n_rows, n_columns) of any dtype and strides; names may be empty: "0", "1", …
-  explicit Table(const Tensor& matrix, std::vector<std::string> names = {});
-  explicit Table(std::vector<TableColumn> columns, std::int64_t n_rows);
-
-  std::int64_t n_rows() const { return n_rows_; }
-  std::int64_t n_columns() const { return static_cast<std::int64_t>(columns_.size()); }
-  const std::vector<TableColumn>& columns() const { return columns_; }
-  const TableColumn& column(std::int64_t at) const {
-    return columns_[static_cast<std::size_t>(at)];
-  }
-  // Where a column of that name is; -1 where there is none.
-  std::int64_t find(std::string_view name) const;
-  // The matrix the columns are of; without elements for a table of separate columns.
-  const Tensor& matrix() const { return matrix_; }
-  bool is_matrix() const { return is_matrix_; }
-  // The device all numbers are on; throws where they are on several.
-  Device device() const;
-
- private:
-  std::vector<TableColumn> columns_;
-  Tensor matrix_;
-  std::int64_t n_rows_ = 0;
-  bool is_matrix_ = false;
-};
+using tables::Table;
+using tables::TableColumn;
+using tables::Text;
+using tables::ValueType;
 
 }  // namespace causeway::tokenizer

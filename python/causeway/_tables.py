@@ -1,7 +1,8 @@
-"""Tables of other libraries on their way into a tokenizer: pandas, polars, Arrow, NumPy, files."""
+"""Adapters from other libraries to tables: pandas, polars, Arrow, NumPy, files."""
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +11,23 @@ import numpy as np
 
 from ._core import Tensor, _Table, asarray, from_dlpack
 from ._estimator import _check_feature_names, _check_n_features, validate_data
-from .columns import is_absent, without_zone
 
 _TIME_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def is_absent(value: Any) -> bool:
+    """Whether a Python object stands for a missing value: None, NaN, NaT, pandas.NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA
+        return True
+
+
+def without_zone(times: Any) -> Any:
+    """pandas' times in UTC; those without a zone as they are."""
+    return times if times.dt.tz is None else times.dt.tz_convert(None)
 
 
 class Input:
@@ -42,16 +57,20 @@ def _back_like(x: Any) -> Callable[[Tensor], Any]:
     return lambda tokens: tokens.numpy()
 
 
+def _time_column(name: str, array: np.ndarray) -> tuple[str, Any, Any, int]:
+    unit, multiple = np.datetime_data(array.dtype)
+    if unit not in _TIME_UNITS:
+        array, unit = array.astype("datetime64[s]"), "s"
+    elif multiple != 1:
+        array = array.astype(f"datetime64[{unit}]")
+    return name, asarray(np.ascontiguousarray(array).view("int64")), None, _TIME_UNITS[unit]
+
+
 def _series_column(name: str, values: Any) -> tuple[str, Any, Any, int]:
     """One column without Arrow: NumPy values, dates, or objects that are text or None."""
     array = np.asarray(values)
     if array.dtype.kind == "M":
-        unit, multiple = np.datetime_data(array.dtype)
-        if unit not in _TIME_UNITS:
-            array, unit = array.astype("datetime64[s]"), "s"
-        elif multiple != 1:
-            array = array.astype(f"datetime64[{unit}]")
-        return name, asarray(np.ascontiguousarray(array).view("int64")), None, _TIME_UNITS[unit]
+        return _time_column(name, array)
     if array.dtype.kind in "biuf":
         return name, asarray(_signed(array)), None, 0
     items = [None if is_absent(item) else item for item in array.tolist()]
@@ -93,7 +112,7 @@ def _frame_table(frame: Any, names: list[str]) -> _Table:
 
 
 def read_input(estimator: Any, X: Any, reset: bool, least_rows: int = 1) -> Input:
-    """X as a table; with `reset`, the estimator remembers what columns there are."""
+    """X as a table; with `reset`, the estimator keeps the names of the columns."""
     if isinstance(X, (str, os.PathLike)):
         X = _read_file(X)
     if isinstance(X, _Table):
@@ -182,3 +201,89 @@ def read_tokens(tokens: Any) -> np.ndarray:
         return from_dlpack(tokens).to("cpu").numpy()
     array = np.asarray(tokens)
     return _signed(array) if array.dtype.kind in "iu" else array.astype("int64")
+
+
+# Estimators: objects are read as cells of a CSV file would be, which the encoder does with text.
+
+
+def is_frame(x: Any) -> bool:
+    """Whether a table has columns with names: pandas, polars, Arrow."""
+    return isinstance(x, _Table) or hasattr(x, "iloc") or hasattr(x, "__arrow_c_stream__")
+
+
+def frame_names(frame: Any) -> list[Any]:
+    if isinstance(frame, _Table):
+        return frame.names
+    return list(frame.columns if hasattr(frame, "columns") and not hasattr(frame, "column_names")
+                else frame.column_names)
+
+
+def estimator_table(x: Any) -> _Table:
+    """A frame, or a validated array, as a table."""
+    if isinstance(x, _Table):
+        return x
+    if hasattr(x, "iloc"):
+        columns = [_estimator_column(str(name), x.iloc[:, i]) for i, name in enumerate(x.columns)]
+        return _Table.of_columns(columns, x.shape[0])
+    if hasattr(x, "__arrow_c_stream__"):
+        return _Table.of_arrow(x)
+    if x.dtype.kind in "bif" and x.dtype.itemsize <= 8:
+        return _Table.of_matrix(asarray(x), [])
+    return _Table.of_columns([_estimator_column(str(i), x[:, i]) for i in range(x.shape[1])], len(x))
+
+
+def _estimator_column(name: str, values: Any) -> tuple[Any, ...]:
+    """One column of pandas or NumPy: numbers, times, categories, or text."""
+    dtype = values.dtype
+    if not isinstance(dtype, np.dtype):  # pandas' own types
+        if hasattr(dtype, "categories"):
+            codes = asarray(values.cat.codes.to_numpy().astype(np.int64))
+            return name, codes, None, 0, [_as_text(name, item) for item in dtype.categories], bool(dtype.ordered)
+        kind = getattr(dtype, "kind", "O")
+        if kind == "b":
+            mask = values.isna().to_numpy()
+            return name, asarray(values.fillna(False).to_numpy(dtype=bool)), asarray(mask), 0
+        if kind in "iuf":
+            return name, asarray(values.to_numpy(dtype=np.float64, na_value=np.nan)), None, 0
+        values = without_zone(values).to_numpy() if kind == "M" else values.to_numpy(dtype=object)
+    array = np.asarray(values)
+    if array.dtype.kind == "M":
+        return _time_column(name, array)
+    if array.dtype.kind in "biuf":
+        as_is = array.dtype.kind in "bif" and array.dtype.itemsize <= 8
+        return name, asarray(np.ascontiguousarray(array if as_is else array.astype(np.float64))), None, 0
+    if array.dtype.kind not in "OUS":
+        raise ValueError(f'column "{name}" is of type {array.dtype}; expected numbers, text, '
+                         "categories, booleans or times")
+    return _object_column(name, array.tolist())
+
+
+def _object_column(name: str, items: list[Any]) -> tuple[Any, ...]:
+    items = [None if is_absent(item) else item for item in items]
+    present = [item for item in items if item is not None]
+    if present and all(isinstance(item, (bool, np.bool_)) for item in present):
+        mask = np.array([item is None for item in items])
+        return name, asarray(np.array([bool(item) for item in items])), asarray(mask), 0
+    if all(isinstance(item, (bool, int, float, np.number, np.bool_)) for item in present):
+        return name, asarray(np.array([np.nan if item is None else float(item) for item in items])), None, 0
+    return name, [None if item is None else _as_text(name, item) for item in items], None, 0
+
+
+def _as_text(name: str, item: Any) -> str:
+    """What a CSV file would have for the value."""
+    if isinstance(item, str):
+        return str(item)
+    if isinstance(item, bytes):
+        return item.decode()
+    if isinstance(item, (bool, np.bool_)):
+        return str(bool(item))
+    if isinstance(item, (int, np.integer)):
+        return str(int(item))
+    if isinstance(item, (float, np.floating)):
+        return str(int(item)) if float(item).is_integer() else repr(float(item))
+    if isinstance(item, (datetime.date, datetime.datetime)):
+        if getattr(item, "tzinfo", None) is not None:
+            item = item.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        return item.isoformat()
+    raise TypeError(f'column "{name}": the argument must be a string or a real number, '
+                    f"not {type(item).__name__!r}")

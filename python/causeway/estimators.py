@@ -1,15 +1,17 @@
 """Predictions for tables without training, with scikit-learn's interface.
 
-    clf = cw.TabularClassifier().fit(X, y)    # keeps the rows; nothing is trained
+    clf = cw.TabularClassifier().fit(X, y)    # keeps the context rows; nothing is trained
     clf.predict_proba(X_new)
 
-X is an array, a list or a frame of pandas or polars: numbers, text, categories, booleans and times,
-with missing cells. A frame's columns are found by name, in whatever order they come.
+X is an array, a list or a frame of pandas, polars or Arrow: numbers, text, categories, booleans and
+times, with missing cells. A frame's columns are found by name, in any order. docs/tables.md has the
+rules for columns.
 """
 
 from __future__ import annotations
 
 import functools
+import numbers
 import os
 import warnings
 from pathlib import Path
@@ -17,8 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ._core._models import _TabularPredictor
-from .columns import Columns, is_frame
+from ._core import _find_weights, _ranks_of_names, asarray
+from ._core._models import _TabularEstimator as _Estimator
+from ._progress import ProgressBar
+from ._tables import estimator_table, frame_names, is_frame
 from .models import TabularTransformer, load_tabular
 
 try:
@@ -32,17 +36,16 @@ except ImportError as problem:
 __all__ = ["TabularClassifier", "TabularRegressor"]
 
 
-def _packaged(name: str) -> Path:
+def _packaged(regression: bool) -> Path:
     """The weights that come with the package, or those in the folder that CAUSEWAY_WEIGHTS names."""
-    folder = os.environ.get("CAUSEWAY_WEIGHTS") or Path(__file__).resolve().parent / "weights"
-    path = Path(folder) / name
-    if not path.exists():
+    name, path, folders = _find_weights(regression)
+    if path is None:
         raise FileNotFoundError(
-            f"there are no weights: no {name} in {folder}; pass model=, the path of a file that "
-            "cw.models.save_tabular or `causeway pretrain` wrote, or set CAUSEWAY_WEIGHTS to a folder "
-            "that has it"
+            f"there are no weights: no {name} in {' or '.join(folders)}; pass model=, the path of a file "
+            "that cw.models.save_tabular or `causeway pretrain` wrote, or set CAUSEWAY_WEIGHTS to a "
+            "folder that has it"
         )
-    return path
+    return Path(path)
 
 
 @functools.lru_cache(maxsize=4)
@@ -50,8 +53,27 @@ def _load(path: str, changed: float, device: str) -> TabularTransformer:
     return load_tabular(path, device=device)
 
 
+def _require_finite_target(y: Any) -> None:
+    """scikit-learn's check names no row."""
+    values = np.asarray(y)
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        row = int(np.argmax(np.isinf(values.ravel())))
+        raise ValueError(f"target, row {row} (from 0): infinity; replace it by a finite number")
+
+
+def _labels(names: list[str], kind: str) -> np.ndarray:
+    """Labels of classes as values of their column's type."""
+    if kind == "boolean":
+        return np.array([name == "True" for name in names])
+    if kind == "number":
+        values = np.array([float(name) for name in names])
+        whole = np.all(values == np.floor(values)) and np.all(np.abs(values) < 2**53)
+        return values.astype(np.int64) if whole else values
+    return np.array(names, dtype=object)
+
+
 class _TabularEstimator(BaseEstimator):
-    _weights: str
+    _regression: bool
 
     def __init__(
         self,
@@ -62,6 +84,7 @@ class _TabularEstimator(BaseEstimator):
         max_rows: int = 10_000,
         random_state: Any = 0,
         device: str = "auto",
+        verbose: bool = False,
     ) -> None:
         self.model = model
         self.n_estimators = n_estimators
@@ -69,122 +92,202 @@ class _TabularEstimator(BaseEstimator):
         self.max_rows = max_rows
         self.random_state = random_state
         self.device = device
+        self.verbose = verbose
 
     def _model(self) -> TabularTransformer:
         if isinstance(self.model, TabularTransformer):
             return self.model
-        path = _packaged(self._weights) if self.model is None else Path(os.fspath(self.model))
+        path = _packaged(self._regression) if self.model is None else Path(os.fspath(self.model))
         changed = path.stat().st_mtime if path.exists() else 0.0
         return _load(str(path), changed, self.device)
 
-    def _read(self, X: Any, y: Any = None) -> tuple[np.ndarray, Any]:
-        """The table as numbers, and the target as one checked column; y comes with fit only."""
-        reset = y is not None
-        if is_frame(X):
-            if X.shape[0] == 0:
-                raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of "
-                                 "1 is required.")
-            if reset:
-                validate_data(self, X, reset=True, skip_check_array=True)
-                y = column_or_1d(y, warn=True)
-                assert_all_finite(y, input_name="y")
-                check_consistent_length(X, y)
-        else:
-            how = {"reset": reset, "dtype": None, "ensure_all_finite": "allow-nan"}
-            if reset:
-                X, y = validate_data(self, X, y, **how)
-            else:
-                X = validate_data(self, X, **how)
-        if reset:
-            self._columns = Columns(X)
-        return self._columns.numbers(X), y
+    def _new_estimator(self) -> _Estimator:
+        model = self._model()
+        if self._regression != (model.config["classes"] == 0):
+            predicts = "numbers" if model.config["classes"] == 0 else "classes"
+            raise ValueError(f"{type(self).__name__} got a model that predicts {predicts}")
+        return _Estimator(
+            model, self._regression, self.n_estimators, self.max_features, self.max_rows, self._seed
+        )
 
-    def _keep(self, x: np.ndarray, y: np.ndarray, n_classes: int) -> None:
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._known = (x, y, n_classes, seed)
-        for note in self._make_predictor():
+    def _draw_seed(self) -> int:
+        """An integer random_state is the seed itself, as in the program and in C++."""
+        if isinstance(self.random_state, numbers.Integral) and self.random_state >= 0:
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _fit(self, X: Any, y: Any) -> None:
+        """Fits; where that fails the estimator stays as it was."""
+        before = dict(self.__dict__)
+        try:
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            notes: list[str] = []
+            if isinstance(y, str) and hasattr(X, "iloc"):
+                have = X[y].notna()
+                if not have.all():
+                    notes.append(f'rows without a value of the target "{y}" are left out: {(~have).sum()}')
+                X, y = X.loc[have].drop(columns=[y]), X.loc[have, y]
+            self._seed = self._draw_seed()
+            if isinstance(y, str):
+                notes += self._fit_column(X, y)
+            else:
+                X, y = self._validated(X, y)
+                codes, n_classes = self._encode_target(y)
+                estimator = self._new_estimator()
+                notes += estimator.fit(estimator_table(X), asarray(codes.astype(np.float64)), n_classes)
+                self._estimator = estimator
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        for note in notes:
             warnings.warn(note, UserWarning, stacklevel=3)
 
-    def _make_predictor(self) -> list[str]:
-        x, y, n_classes, seed = self._known
-        model = self._model()
-        wants_numbers = n_classes == 0
-        if wants_numbers != (model.config["classes"] == 0):
-            told = "numbers" if model.config["classes"] == 0 else "classes"
-            raise ValueError(f"{type(self).__name__} got a model that tells {told}")
-        self._predictor = _TabularPredictor(
-            model, self.n_estimators, self.max_features, self.max_rows, seed, 4 << 30
-        )
-        return self._predictor.fit(x, y, n_classes, [str(name) for name in self._columns.names])
+    def _fit_column(self, X: Any, target: str) -> list[str]:
+        """The target is a column of a table; rows without a target are left out."""
+        if not is_frame(X):
+            raise ValueError(f"y={target!r} names a column, but X has no column names")
+        table = estimator_table(X)
+        estimator = self._new_estimator()
+        labels, notes = estimator.fit_target(table, target, self._regression)
+        if not self._regression:
+            self.classes_ = _labels(labels, table.type_of(target))
+            self._ranks = np.arange(len(labels))
+        self._names = [name for name in table.names if name != target]
+        self.n_features_in_ = len(self._names)
+        self.feature_names_in_ = np.array(self._names, dtype=object)
+        self._estimator = estimator
+        return notes
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
+        _require_finite_target(y)
+        if not is_frame(X):
+            X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)
+            self._names = None
+            return X, y
+        n_rows = X.n_rows if hasattr(X, "n_rows") else X.shape[0]
+        if n_rows == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape=({n_rows}, ...)) while a minimum of "
+                             "1 is required.")
+        names = frame_names(X)
+        self._names = [str(name) for name in names]
+        if hasattr(X, "shape"):
+            validate_data(self, X, reset=True, skip_check_array=True)
+            check_consistent_length(X, y)
+        else:
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        return X, y
+
+    def _query_table(self, X: Any) -> Any:
+        if is_frame(X):
+            n_rows = X.n_rows if hasattr(X, "n_rows") else X.shape[0]
+            if n_rows == 0:
+                raise ValueError(f"Found array with 0 sample(s) (shape=({n_rows}, ...)) while a minimum "
+                                 "of 1 is required.")
+        else:
+            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
+        table = estimator_table(X)
+        if self._names is not None and is_frame(X):
+            return table  # found by name
+        if len(table.names) != self.n_features_in_:
+            raise ValueError(f"the table has {len(table.names)} columns; fit saw {self.n_features_in_}")
+        return table.renamed(self._names or [str(i) for i in range(self.n_features_in_)])
+
+    def _predict(self, method: str, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        table = self._query_table(X)
+        with ProgressBar("predict", always=bool(self.verbose)) as bar:
+            result, notes = getattr(self._estimator, method)(table, bar)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=4)
+        return result.numpy()
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
-        state.pop("_predictor", None)
+        estimator = state.pop("_estimator", None)
+        if estimator is not None:
+            encoder, x, y, n_classes = estimator.state()
+            state["_context"] = (encoder, x.numpy(), y.numpy(), n_classes)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "_known" in state:
-            self._make_predictor()
+        context = state.get("_context")
+        super().__setstate__({name: value for name, value in state.items() if name != "_context"})
+        if context is not None:
+            encoder, x, y, n_classes = context
+            self._estimator = self._new_estimator()
+            self._estimator.restore(encoder, asarray(x), asarray(y), n_classes)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_predictor")
+        return hasattr(self, "_estimator")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
-        # Text is taken too; scikit-learn's tag would promise that objects of any kind are.
+        # Text is accepted too; scikit-learn's tag would promise that objects of any kind are.
         return tags
 
 
 class TabularClassifier(ClassifierMixin, _TabularEstimator):
-    """Tells classes by rows whose class is known, in one pass of a pretrained transformer.
+    """Predicts classes from labelled context rows, in one forward pass of a pretrained transformer.
 
-    model: a file that cw.models.save_tabular wrote, or a TabularTransformer; otherwise the package's,
-        or what lies in the folder that CAUSEWAY_WEIGHTS names.
-    n_estimators: orders of columns and classes whose answers are averaged.
-    max_features: of more columns that say something, fit raises. max_rows: of more rows, fit keeps a
-        stratified sample and warns. device: "auto", "cpu", "cuda".
+    model: a file that cw.models.save_tabular wrote, or a TabularTransformer. Default: the packaged
+        weights, or those in the folder that CAUSEWAY_WEIGHTS names.
+    n_estimators: ensemble size; members differ in the order of columns and classes.
+    max_features: fit raises where more columns vary.
+    max_rows: of more context rows, fit keeps a stratified sample and warns.
+    random_state: seed of the ensemble and of the sample. device: "auto", "cpu" or "cuda".
+    verbose: show a progress bar. Without it a bar is shown where stderr is a terminal and a
+        prediction takes longer than a few seconds.
     """
 
-    _weights = "tabular.safetensors"
+    _regression = False
 
     def fit(self, X: Any, y: Any) -> TabularClassifier:
-        """Keeps the rows of X (rows, features) and their classes y."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        x, y = self._read(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        self._keep(x, codes.astype(np.float64), len(self.classes_))
+        """Keeps the rows of X (rows, features) as context. y holds their classes, or is the name of
+        a column of X. The model runs at the first prediction."""
+        self._fit(X, y)
         return self
 
+    def _encode_target(self, y: Any) -> tuple[np.ndarray, int]:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        # Labels that are numbers as text have another order in the model than in classes_.
+        is_text = all(isinstance(label, str) for label in self.classes_)
+        n_classes = len(self.classes_)
+        self._ranks = np.array(_ranks_of_names([str(label) for label in self.classes_])) if is_text else (
+            np.arange(n_classes))
+        return self._ranks[codes.ravel()], n_classes
+
     def predict_proba(self, X: Any) -> np.ndarray:
-        """(rows, classes), in the order of classes_."""
-        check_is_fitted(self)
-        return self._predictor.probabilities(self._read(X)[0]).numpy()
+        """Class probabilities for each row of X, shape (rows, classes), in the order of classes_."""
+        return self._predict("predict_proba", X)[:, self._ranks]
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest class of each row."""
+        """The most probable class of each row."""
         check_is_fitted(self)
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return self.classes_[np.argmax(self._predict("predict_proba", X)[:, self._ranks], axis=1)]
 
 
 class TabularRegressor(RegressorMixin, _TabularEstimator):
-    """Tells numbers by rows whose number is known. Parameters are those of TabularClassifier."""
+    """Predicts numbers from labelled context rows. Parameters are those of TabularClassifier."""
 
-    _weights = "tabular_regression.safetensors"
+    _regression = True
 
     def fit(self, X: Any, y: Any) -> TabularRegressor:
-        """Keeps the rows of X (rows, features) and their numbers y."""
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        x, y = self._read(X, y)
-        self._keep(x, np.asarray(y).astype(np.float64), 0)
+        """Keeps the rows of X (rows, features) as context. y holds their numbers, or is the name of
+        a column of X. The model runs at the first prediction."""
+        self._fit(X, y)
         return self
 
+    def _encode_target(self, y: Any) -> tuple[np.ndarray, int]:
+        return np.asarray(y), 0
+
     def predict(self, X: Any) -> np.ndarray:
-        """The mean of each row's distribution."""
-        check_is_fitted(self)
-        return self._predictor.numbers(self._read(X)[0]).numpy()
+        """The mean of each row's predicted distribution."""
+        return self._predict("predict_mean", X)

@@ -1,9 +1,9 @@
 """Models.
 
     model = cw.models.TabularTransformer("nanotabpfn", layers=6, device="cuda")
-    loss = model.loss(x, y, sizes)               # of the rows that are not known
-    context = model.remember(x_known, y_known)   # once
-    logits = model.tell(context, x_new)          # as often as there are rows
+    loss = model.loss(x, y, sizes)                       # of the query rows
+    context = model.encode_context(x_context, y_context)  # once
+    logits = model.predict_logits(context, x_query)       # for every batch of query rows
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["TableContext", "TabularTransformer", "load_tabular", "save_tabular"]
 
 class TabularTransformer(_TabularTransformer):
     """A transformer over tables: attention between the columns of a row, then between the rows of a
-    column, where every row sees only those whose target is known.
+    column, where every row sees only the context rows.
 
     config is a preset ("default", "nanotabpfn" or "speedrun") or a mapping of all settings; keyword
-    arguments change single ones. With classes=0 the target is a number, and the outputs are bins of
-    its distribution.
+    arguments override single settings. With classes=0 the target is a number, and the outputs are
+    bins of its distribution.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ def save_tabular(model: TabularTransformer, path: str | os.PathLike[str]) -> Non
 def load_tabular(
     path: str | os.PathLike[str], *, dtype: Any = None, device: str = "cpu"
 ) -> TabularTransformer:
-    """Reads what save_tabular wrote. As it is used: f32 on the CPU, bf16 on a GPU, unless told."""
+    """Reads what save_tabular wrote. Default dtype: f32 on the CPU, bf16 on a GPU."""
     config, state = _read_tabular(os.fspath(path))
     if device == "auto":
         device = "cuda" if cuda.is_available() else "cpu"

@@ -98,10 +98,10 @@ class Predict(unittest.TestCase):
         self.assertEqual(len(rows), 3)
         for row in rows:
             shares = {name: float(row[f"p_{name}"]) for name in ("no", "yes")}
-            self.assertAlmostEqual(sum(shares.values()), 1, places=4)
+            self.assertAlmostEqual(sum(shares.values()), 1, places=12)
             self.assertEqual(row["kind"], max(shares, key=shares.get))
-        self.assertIn('rows without a value in "kind" are left out: 1\n', err)
-        self.assertIn('column "city": words not seen before are taken as missing: "Rome"\n', err)
+        self.assertIn('rows without a value of the target "kind" are left out: 1\n', err)
+        self.assertIn('column "city": values not seen in fit are treated as missing: "Rome"\n', err)
         self.assertEqual(self.predict("--quiet"), (out, ""))
         written = self.path / "out.csv"
         self.assertEqual(self.predict("--quiet", "--out", written)[0], "")
@@ -147,18 +147,18 @@ class Predict(unittest.TestCase):
     def test_mistakes(self):
         train, test = self.path / "train.csv", self.path / "test.csv"
         model = ["--model", self.path / "classes.safetensors", "--device", "cpu"]
-        self.mistake('has no column "sort"; --target names one of: age, city', "predict", train, test,
+        self.mistake('has no column "sort" for the target; it has: age, city', "predict", train, test,
                      "--target", "sort", *model)
-        self.mistake('lacks columns of the table to learn from: "kind"', "predict", train, test,
+        self.mistake('the table has no column "kind"; fit saw 3 columns', "predict", train, test,
                      "--target", "age", *model)
-        self.mistake("classes; the model tells at most 3: join classes", "evaluate", train,
+        self.mistake("model outputs 3 classes but the target has ", "evaluate", train,
                      "--target", "age", *model)
-        self.mistake("3 features are more than 2", "predict", train, test, "--target", "kind", *model,
+        self.mistake("3 features are more than max_features = 2", "predict", train, test, "--target", "kind", *model,
                      "--max-features", "2")
         self.mistake("absent.csv", "predict", self.path / "absent.csv", test, "--target", "kind", *model)
         bad = self.path / "bad.csv"
         bad.write_text("age,city,size\nmany,Kiel,1\n")
-        self.mistake('line 2, column 1 "age"', "predict", train, bad, "--target", "kind", *model)
+        self.mistake('column "age", row 0 (from 0): expected a number, as in fit, got "many"; while predicting', "predict", train, bad, "--target", "kind", *model)
         self.mistake("safetensors", "predict", train, test, "--target", "kind", "--model", train)
 
 

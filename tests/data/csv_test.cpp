@@ -59,6 +59,19 @@ TEST(Csv, TypesAreInferred) {
       "1|true|1769817600000000|x|1000|\n-|false|1500000|y, z|-0.25|\n-|true|-|say \"hi\"|7|\n");
 }
 
+TEST(Csv, MissingMarkersAreThoseOfPandas) {
+  std::string text = "id,x\n";
+  const char* markers[] = {"",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
+                           "-nan", "1.#IND", "1.#QNAN",  "<NA>", "N/A",     "NA",       "NULL",
+                           "NaN",  "None",   "n/a",      "nan",  "null"};
+  for (const char* marker : markers) text += fmt::format("1,{}\n", marker);
+  const CsvBatch batch = read(text + "1,7\n");
+  EXPECT_EQ(batch.columns[1].type, CsvType::number);
+  for (std::int64_t row = 0; row < 19; ++row) EXPECT_EQ(cell(batch.columns[1], row), "-") << row;
+  EXPECT_EQ(cell(batch.columns[1], 19), "7");
+  EXPECT_EQ(all(read("x\nnone\nNone\n")), "none|\n-|\n");
+}
+
 TEST(Csv, OddFiles) {
   EXPECT_EQ(all(read("a\n1\n\n2")), "1|\n-|\n2|\n");  // one column: an empty line is a row
   EXPECT_EQ(all(read("a,b\n1,2\n\n\n3,4\n\n")), "1|2|\n3|4|\n");  // several: it is none
@@ -120,11 +133,11 @@ TEST(Csv, CutsDoNotMatter) {
 TEST(Csv, MistakesHaveAPlace) {
   const auto refused = [](const std::string& text) { return failure([&] { (void)read(text); }); };
   std::string numbers = "id,age\n";
-  for (int i = 0; i < 20; ++i) numbers += i == 16 ? "16,n/a\n" : fmt::format("{},{}\n", i, i);
+  for (int i = 0; i < 20; ++i) numbers += i == 16 ? "16,unknown\n" : fmt::format("{},{}\n", i, i);
   EXPECT_TRUE(
       says(refused(numbers),
            "format: [read_csv] \"x.csv\": line 18, column 2 \"age\": expected a number, got "
-           "\"n/a\"",
+           "\"unknown\"",
            "--missing"));
   EXPECT_TRUE(
       says(refused("a,b\n1,2\n3\n"),

@@ -1,4 +1,4 @@
-// Predictions for tables: what is averaged, kept, left out and refused; models in files.
+// Predictions for tables of numbers: the ensemble, contexts, progress, errors; models in files.
 #include "causeway/models/predictor.h"
 
 #include "causeway/core/error.h"
@@ -28,7 +28,7 @@ std::shared_ptr<TabularTransformer> make_model(const TabularConfig& config) {
 struct Data {
   Tensor x;
   Tensor y;
-  Tensor asked;
+  Tensor query;
 };
 
 Data draw_data(std::int64_t n_features, std::int64_t n_classes, std::int64_t n_rows = 20) {
@@ -50,31 +50,13 @@ void expect_within(const Tensor& got, const Tensor& want, double limit, const st
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], limit) << what << ", " << i;
 }
 
-TEST(Predictor, SamplesOfEveryClassItsShare) {
-  std::vector<std::int64_t> classes;
-  for (int i = 0; i < 100; ++i) classes.push_back(i % 10 < 7 ? 0 : (i % 10 < 9 ? 1 : 2));
-  Generator generator(1);
-  const auto half = models::stratified_sample(classes, 50, generator);
-  std::map<std::int64_t, int> counts;
-  for (const std::int64_t row : half) ++counts[classes[static_cast<std::size_t>(row)]];
-  EXPECT_EQ(counts, (std::map<std::int64_t, int>{{0, 35}, {1, 10}, {2, 5}}));
-  EXPECT_TRUE(std::is_sorted(half.begin(), half.end()));
-  EXPECT_EQ(std::adjacent_find(half.begin(), half.end()), half.end());
-  EXPECT_NE(models::stratified_sample(classes, 50, generator), half);  // another draw
-  const auto three = models::stratified_sample(classes, 3, generator);
-  counts.clear();
-  for (const std::int64_t row : three) ++counts[classes[static_cast<std::size_t>(row)]];
-  EXPECT_EQ(counts, (std::map<std::int64_t, int>{{0, 1}, {1, 1}, {2, 1}}));
-  EXPECT_EQ(models::stratified_sample(classes, 1000, generator).size(), 100u);
-}
-
 TEST(Predictor, OneEstimatorIsTheModel) {
   const auto model = make_model(small("default"));
   const Data data = draw_data(3, 4);
   TabularPredictor predictor(model, {.n_estimators = 1});
   predictor.fit(data.x, data.y, 4);
-  const Tensor got = predictor.probabilities(data.asked);
-  const std::vector<Tensor> rows = {data.x, data.asked};
+  const Tensor got = predictor.predict_proba(data.query);
+  const std::vector<Tensor> rows = {data.x, data.query};
   const Tensor sizes = Tensor::from<std::int64_t>(std::vector<std::int64_t>{29, 3, 20}, {1, 3});
   const std::vector<Tensor> targets = {data.y.to(DType::f32), zeros({9})};
   const autograd::NoGrad no_grad;
@@ -89,11 +71,11 @@ TEST(Predictor, TurnsClassesThereAndBack) {
   const Data data = draw_data(1, 3);
   TabularPredictor predictor(make_model(small("default")), {.n_estimators = 3});
   predictor.fit(data.x, data.y, 3);
-  const Tensor first = predictor.probabilities(data.asked);
+  const Tensor first = predictor.predict_proba(data.query);
   const Tensor turned = binary(BinaryOp::remainder, data.y + Scalar(1.0), Scalar(3.0));
   predictor.fit(data.x, turned, 3);
   const auto order = Tensor::from<std::int64_t>(std::vector<std::int64_t>{1, 2, 0}, {3});
-  expect_within(index_select(predictor.probabilities(data.asked), 1, order), first, 1e-5, "turned");
+  expect_within(index_select(predictor.predict_proba(data.query), 1, order), first, 1e-5, "turned");
   for (std::int64_t row = 0; row < 9; ++row) {
     double sum = 0;
     for (std::int64_t c = 0; c < 3; ++c) sum += first.data_as<double>()[row * 3 + c];
@@ -107,16 +89,16 @@ TEST(Predictor, CutsAndCachesDoNotMatter) {
     const auto model = make_model(config);
     TabularPredictor predictor(model, {});
     predictor.fit(data.x, data.y, config.classes);
-    const Tensor all = predictor.probabilities(data.asked);
-    const std::vector<Tensor> parts = {predictor.probabilities(data.asked.slice(0, 0, 2)),
-                                       predictor.probabilities(data.asked.slice(0, 2))};
+    const Tensor all = predictor.predict_proba(data.query);
+    const std::vector<Tensor> parts = {predictor.predict_proba(data.query.slice(0, 0, 2)),
+                                       predictor.predict_proba(data.query.slice(0, 2))};
     expect_within(concatenate(parts, 0), all, 1e-6, "parts");
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{100'000}}) {
       TabularPredictor other(model, {.cache_bytes = bytes});
       other.fit(data.x, data.y, config.classes);
-      expect_within(other.probabilities(data.asked), all, 1e-6, "cache");
+      expect_within(other.predict_proba(data.query), all, 1e-6, "cache");
     }
-    EXPECT_EQ(predictor.probabilities(data.asked.slice(0, 0, 0)).size(0), 0);
+    EXPECT_EQ(predictor.predict_proba(data.query.slice(0, 0, 0)).size(0), 0);
   }
 }
 
@@ -124,13 +106,13 @@ TEST(Predictor, UnitsDoNotMatter) {
   const Data data = draw_data(3, 4);
   TabularPredictor predictor(make_model(small("default")), {});
   predictor.fit(data.x, data.y, 4);
-  const Tensor first = predictor.probabilities(data.asked);
+  const Tensor first = predictor.predict_proba(data.query);
   const auto changed = [](const Tensor& x) { return x * Scalar(3600e6) + Scalar(1.7e15); };
   predictor.fit(changed(data.x), data.y, 4);
-  expect_within(predictor.probabilities(changed(data.asked)), first, 1e-4, "times");
+  expect_within(predictor.predict_proba(changed(data.query)), first, 1e-4, "times");
   for (const double unit : {0x1p-1000, 0x1p-520, 0x1p520, 0x1p1000}) {  // squares would not do
     predictor.fit(data.x * Scalar(unit), data.y, 4);
-    expect_within(predictor.probabilities(data.asked * Scalar(unit)), first, 0, "powers of two");
+    expect_within(predictor.predict_proba(data.query * Scalar(unit)), first, 0, "powers of two");
   }
 }
 
@@ -138,11 +120,12 @@ TEST(Predictor, NumbersKeepTheirUnit) {
   const Data data = draw_data(3, 0);
   TabularPredictor predictor(make_model(small("default", true)), {});
   predictor.fit(data.x, data.y, 0);
-  const Tensor first = predictor.numbers(data.asked);
+  const Tensor first = predictor.predict_mean(data.query);
   predictor.fit(data.x, data.y * Scalar(50.0) + Scalar(1000.0), 0);
-  expect_within(predictor.numbers(data.asked), first * Scalar(50.0) + Scalar(1000.0), 1e-2, "unit");
+  expect_within(predictor.predict_mean(data.query), first * Scalar(50.0) + Scalar(1000.0), 1e-2,
+                "unit");
   predictor.fit(data.x, full({20}, 8.25, DType::f64), 0);
-  expect_within(predictor.numbers(data.asked), full({9}, 8.25, DType::f64), 0, "constant");
+  expect_within(predictor.predict_mean(data.query), full({9}, 8.25, DType::f64), 0, "constant");
 }
 
 TEST(Predictor, ColumnsThatSayNothingAreLeftOut) {
@@ -155,32 +138,115 @@ TEST(Predictor, ColumnsThatSayNothingAreLeftOut) {
   };
   TabularPredictor plain(model, {});
   plain.fit(data.x, data.y, 4);
-  EXPECT_TRUE(plain.notes().empty());
+  EXPECT_TRUE(plain.warnings().empty());
   TabularPredictor predictor(model, {.max_features = 3});
   predictor.fit(widened(data.x), data.y, 4, {"empty", "a", "b", "c", "seven"});
-  ASSERT_EQ(predictor.notes().size(), 1u);
-  expect_words(predictor.notes()[0], "left out: \"empty\"");
-  expect_within(predictor.probabilities(widened(data.asked)), plain.probabilities(data.asked), 1e-6,
+  ASSERT_EQ(predictor.warnings().size(), 1u);
+  expect_words(predictor.warnings()[0], "left out: \"empty\"");
+  expect_within(predictor.predict_proba(widened(data.query)), plain.predict_proba(data.query), 1e-6,
                 "the same");
   // Nothing but such columns is a table still.
   predictor.fit(full({20, 2}, 1.0, DType::f64), data.y, 4);
-  EXPECT_EQ(predictor.probabilities(full({3, 2}, 1.0, DType::f64)).shape(), (Shape{3, 4}));
+  EXPECT_EQ(predictor.predict_proba(full({3, 2}, 1.0, DType::f64)).shape(), (Shape{3, 4}));
+}
+
+TEST(Predictor, ProgressIsTheFractionOfTheWork) {
+  const Data data = draw_data(6, 4, 400);
+  TabularPredictor predictor(make_model(small("default")), {.n_estimators = 3});
+  predictor.fit(data.x, data.y, 4);
+  const Tensor many = concatenate(std::vector<Tensor>(40, data.query), 0);
+  std::vector<double> done;
+  const auto note = [&](double fraction) { done.push_back(fraction); };
+  const Tensor first = predictor.predict_proba(many, note);
+  ASSERT_GT(done.size(), 10u);
+  EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+  EXPECT_GT(done.front(), 0);
+  EXPECT_NEAR(done.back(), 1, 1e-9);
+  // Contexts are kept: the second time only queries are left to do.
+  const std::size_t n_first = done.size();
+  done.clear();
+  expect_same_bytes(predictor.predict_proba(many, note), first, "again");
+  EXPECT_LT(done.size(), n_first);
+  EXPECT_NEAR(done.back(), 1, 1e-9);
+}
+
+TEST(Predictor, StaysUsableWhenAPredictionIsStopped) {
+  const Data data = draw_data(3, 4, 60);
+  TabularPredictor predictor(make_model(small("default")), {});
+  predictor.fit(data.x, data.y, 4);
+  TabularPredictor other(make_model(small("default")), {});
+  other.fit(data.x, data.y, 4);
+  const Tensor want = other.predict_proba(data.query);
+  for (int stop = 1; stop < 40; stop += 7) {  // in contexts and in queries
+    int calls = 0;
+    const auto hook = [&](double) {
+      if (++calls == stop) throw std::runtime_error("stop");
+    };
+    try {
+      (void)predictor.predict_proba(data.query, hook);
+    } catch (const std::runtime_error&) {
+      EXPECT_EQ(calls, stop);
+    }
+  }
+  expect_same_bytes(predictor.predict_proba(data.query), want, "after stops");
+}
+
+TEST(Predictor, AFitThatFailsChangesNothing) {
+  const Data data = draw_data(3, 4, 60);
+  TabularPredictor predictor(make_model(small("default")), {});
+  predictor.fit(data.x, data.y, 4);
+  const Tensor want = predictor.predict_proba(data.query);
+  EXPECT_THROW(predictor.fit(data.x, data.y, 5), Error);
+  EXPECT_THROW(predictor.fit(full({4, 200}, 1.0, DType::f64), data.y, 4), Error);
+  expect_same_bytes(predictor.predict_proba(data.query), want, "after failures");
+}
+
+// Large branches run in pieces; whatever their number, the result is the same to rounding.
+TEST(Predictor, PiecesAddUp) {
+  TabularConfig config = models::TabularConfig::preset("default");
+  config.layers = 2;
+  config.classes = 4;
+  const auto model = make_model(config);
+  const Data data = draw_data(12, 4, 1500);
+  std::vector<double> done;
+  const auto context = [&](const models::ProgressHook& hook) {
+    const Tensor x = data.x.to(DType::f32).reshape({1, 1500, 12});
+    const Tensor y = data.y.to(DType::f32).reshape({1, 1500});
+    const Tensor sizes =
+        Tensor::from<std::int64_t>(std::vector<std::int64_t>{1500, 12, 1500}, {1, 3});
+    return model->encode_context({x, y, sizes}, hook);
+  };
+  const auto kept = context([&](double fraction) { done.push_back(fraction); });
+  const std::size_t n_branches = 4 + 2;  // of a whole layer, and of the last one
+  EXPECT_GT(done.size(), n_branches) << "no branch was cut";
+  EXPECT_NEAR(done.back(), 1, 1e-9);
+  const autograd::NoGrad no_grad;
+  const Tensor query = data.query.to(DType::f32).reshape({1, 9, 12});
+  const std::vector<Tensor> rows = {data.x.to(DType::f32), data.query.to(DType::f32)};
+  const std::vector<Tensor> targets = {data.y.to(DType::f32), zeros({9})};
+  const Tensor sizes =
+      Tensor::from<std::int64_t>(std::vector<std::int64_t>{1509, 12, 1500}, {1, 3});
+  const Tensor whole = model->logits({concatenate(rows, 0).reshape({1, 1509, 12}),
+                                      concatenate(targets, 0).reshape({1, 1509}), sizes});
+  expect_within(model->predict_logits(kept, query).to(DType::f64),
+                whole.slice(1, 1500).to(DType::f64).contiguous(), 1e-4, "logits");
 }
 
 TEST(Predictor, RefusesInWords) {
   const auto model = make_model(small("default"));
   const Data data = draw_data(3, 4);
   TabularPredictor predictor(model, {.max_features = 2});
-  expect_words(failure([&] { predictor.fit(data.x, data.y, 4); }), "3 features are more than 2");
+  expect_words(failure([&] { predictor.fit(data.x, data.y, 4); }),
+               "3 features are more than max_features = 2");
   expect_words(failure([&] { predictor.fit(data.x, data.y, 5); }),
-               "5 classes; the model tells at most 4");
+               "model outputs 4 classes but the target has 5");
   expect_words(failure([&] { predictor.fit(data.x, data.y, 2); }), "whole numbers from 0 to 1");
   expect_words(failure([&] { predictor.fit(data.x.slice(0, 0, 0), data.y.slice(0, 0, 0), 4); }),
-               "no rows");
+               "no rows to fit");
   TabularPredictor fresh(model, {});
-  expect_words(failure([&] { fresh.probabilities(data.x); }), "call fit first");
+  expect_words(failure([&] { fresh.predict_proba(data.x); }), "call fit first");
   fresh.fit(data.x, data.y, 4);
-  expect_words(failure([&] { fresh.probabilities(data.x.slice(1, 1)); }), "fit had 3");
+  expect_words(failure([&] { fresh.predict_proba(data.x.slice(1, 1)); }), "fit had 3");
   EXPECT_THROW(TabularPredictor(model, {.n_estimators = 0}), Error);
 }
 
@@ -189,14 +255,15 @@ TEST(Predictor, ManyRowsAndOneClass) {
   const Data data = draw_data(2, 4, 300);
   TabularPredictor predictor(model, {.max_rows = 50});
   predictor.fit(data.x, data.y, 4);
-  ASSERT_EQ(predictor.notes().size(), 1u);
-  expect_words(predictor.notes()[0], "300 rows are more than 50: a stratified sample");
-  const Tensor first = predictor.probabilities(data.asked);
+  ASSERT_EQ(predictor.warnings().size(), 1u);
+  expect_words(predictor.warnings()[0],
+               "300 rows are more than max_rows = 50: a stratified sample");
+  const Tensor first = predictor.predict_proba(data.query);
   TabularPredictor again(model, {.max_rows = 50});
   again.fit(data.x, data.y, 4);
-  expect_same_bytes(again.probabilities(data.asked), first, "the same sample");
+  expect_same_bytes(again.predict_proba(data.query), first, "the same sample");
   predictor.fit(data.x, zeros({300}, DType::f64), 1);
-  expect_within(predictor.probabilities(data.asked), ones({9, 1}, DType::f64), 0, "one class");
+  expect_within(predictor.predict_proba(data.query), ones({9, 1}, DType::f64), 0, "one class");
 }
 
 TEST(Predictor, ModelsInFiles) {

@@ -132,10 +132,10 @@ TEST(GpuTabular, TellsWhatLogitsSay) {
     const Tables tables = draw_tables({{90, 7, 50}, {90, 4, 50}}, classes_of(config), 83);
     const Tables there = on(Device::cuda(), tables);
     const Tensor want = autograd::detach(model.cpu.logits(tables)).slice(1, 50).contiguous();
-    const auto context = model.cuda.remember(there);
-    expect_near(model.cuda.tell(context, there.x.slice(1, 50).contiguous()), want, 1e-4,
+    const auto context = model.cuda.encode_context(there);
+    expect_near(model.cuda.predict_logits(context, there.x.slice(1, 50).contiguous()), want, 1e-4,
                 name_of(config));
-    expect_near(model.cuda.tell(context, there.x.slice(1, 83).contiguous()),
+    expect_near(model.cuda.predict_logits(context, there.x.slice(1, 83).contiguous()),
                 want.slice(1, 33).contiguous(), 1e-4, "a part");
   }
 }

@@ -97,15 +97,16 @@ TEST(Tabular, TellsWhatLogitsSay) {
                  tables.sizes.clone()};
     known.sizes.slice(1, 0, 1).copy_from(full({}, 5, DType::i64));
     for (const Tables& from : {tables, known}) {
-      const auto context = model.remember(from);
+      const auto context = model.encode_context(from);
       ASSERT_EQ(context.layers.size(), static_cast<std::size_t>(config.layers));
-      expect_close(model.tell(context, asked), all, name_of(config), kLoose);
-      const Tensor last = model.tell(context, asked.slice(1, 3).contiguous());
+      expect_close(model.predict_logits(context, asked), all, name_of(config), kLoose);
+      const Tensor last = model.predict_logits(context, asked.slice(1, 3).contiguous());
       expect_close(last, all.slice(1, 3).contiguous(), "one row", kLoose);
       const Tensor backwards = asked.slice(1, -1, Tensor::kEnd, -1).contiguous();
-      expect_close(model.tell(context, backwards).slice(1, -1, Tensor::kEnd, -1).contiguous(), all,
-                   "backwards", kLoose);
-      EXPECT_EQ(model.tell(context, asked.slice(1, 0, 0).contiguous()).shape(),
+      expect_close(
+          model.predict_logits(context, backwards).slice(1, -1, Tensor::kEnd, -1).contiguous(), all,
+          "backwards", kLoose);
+      EXPECT_EQ(model.predict_logits(context, asked.slice(1, 0, 0).contiguous()).shape(),
                 (Shape{2, 0, config.outputs()}));
     }
   }
@@ -279,8 +280,8 @@ TEST(Tabular, PresetsRun) {
     const auto b = told(full, tables, 0).to(DType::f64).to_vector<double>();
     for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 0.05) << name;
     autograd::backward(half.loss(tables));
-    const auto context = half.remember(tables);
-    EXPECT_EQ(half.tell(context, tables.x).shape(), rough.shape());
+    const auto context = half.encode_context(tables);
+    EXPECT_EQ(half.predict_logits(context, tables.x).shape(), rough.shape());
   }
 }
 
@@ -331,7 +332,8 @@ TEST(Tabular, MistakesAreNamed) {
   Tables wrong{good.x, good.y, good.sizes.clone()};
   wrong.sizes.data_as<std::int64_t>()[2] = 10;
   EXPECT_THROW(model.logits(wrong), Error);
-  EXPECT_THROW(model.tell(model.remember(good), good.x.slice(2, 1).contiguous()), Error);
+  EXPECT_THROW(model.predict_logits(model.encode_context(good), good.x.slice(2, 1).contiguous()),
+               Error);
 }
 
 // Counted by hand: width 8, one layer, 4 rows of one feature and the target, half of them seen.

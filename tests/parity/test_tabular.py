@@ -71,8 +71,8 @@ def test_twin(case, sizes, device):
         assert gradient is not None and parameter.grad is not None, name
         assert_near(parameter.grad.to("cpu").numpy(), gradient, 1e-4, name)
     # The same again, row by row.
-    context = model.remember(x, y, np.array(sizes))
+    context = model.encode_context(x, y, np.array(sizes))
     for k, (n, _, known) in enumerate(sizes):
         for row in range(known, n):
-            told = model.tell(context, x[:, row : row + 1]).to("cpu").numpy()[k]
+            told = model.predict_logits(context, x[:, row : row + 1]).to("cpu").numpy()[k]
             assert_near(told, want[k, row : row + 1], 2e-5, f"row {row} of table {k}")

@@ -1,5 +1,4 @@
-"""TabularClassifier and TabularRegressor: scikit-learn's own checks, tables of all kinds, words for
-mistakes. A small model is trained on clouds of points first, so that answers can be right."""
+"""TabularClassifier and TabularRegressor: scikit-learn's own checks, tables of all kinds, errors. A small model is trained on clouds of points first, so that predictions can be right."""
 
 import atexit
 import copy
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
+from causeway._tables import estimator_table  # noqa: E402
 from causeway.models import TabularTransformer, load_tabular, save_tabular  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import make_blobs  # noqa: E402
@@ -55,7 +55,7 @@ class UntrainedRegressor(cw.TabularRegressor):
 
 
 class _Path:
-    """A path to a model, which is made when it is first asked for: scikit-learn's checks are listed
+    """A path to a model, which is made at its first use: scikit-learn's checks are listed
     when tests are collected, and nothing should be trained then."""
 
     folder = None
@@ -86,7 +86,7 @@ def classifier(**settings):
 
 
 # There, products come from OpenBLAS, and round a row otherwise beside other rows: shares differ in
-# the seventh digit, which test_tells_clouds allows.
+# the seventh digit, which test_predicts_clouds allows.
 ON_X86 = {"check_methods_subset_invariance": "products of few rows round otherwise"}
 
 
@@ -112,7 +112,7 @@ def test_counts_the_columns_of_frames_too(blobs):
             clf.predict_proba(pd.DataFrame(np.ones((2, width))))
 
 
-def test_tells_clouds(blobs):
+def test_predicts_clouds(blobs):
     x, y, x_new, y_new = blobs
     clf = classifier().fit(x, np.array(["red", "green", "blue"])[y])
     assert list(clf.classes_) == ["blue", "green", "red"]
@@ -142,8 +142,8 @@ def test_pickles_and_clones(blobs):
     assert copy.deepcopy(model.to("f64")).parameters()[0].dtype == cw.f64
 
 
-def test_words_of_any_kind():
-    """A word tells the class, if its codes are what the column is to the model."""
+def test_text():
+    """The class follows from the text, if its codes are what the model reads."""
     rng = np.random.default_rng(1)
     words = np.array(["ash", "birch", None, "cedar"], dtype=object)
     pick = rng.integers(0, 4, 60)
@@ -153,29 +153,29 @@ def test_words_of_any_kind():
     y = (pick == 0).astype(int)
     clf = classifier().fit(x, y)
     known = clf.predict_proba(np.array([["ash", 0.0], [None, 0.0], ["birch", 0.5]], dtype=object))
-    with pytest.warns(UserWarning, match=r"column 0: values that fit did not see are .*: 'elm'"):
+    with pytest.warns(UserWarning, match=r'column "0": values not seen in fit are treated as missing: "elm"'):
         elm = clf.predict_proba(np.array([["elm", 0.0]], dtype=object))
     assert np.array_equal(elm[0], clf.predict_proba(np.array([[None, 0.0]], dtype=object))[0])
     assert not np.allclose(known[0], known[1])
-    with pytest.raises(ValueError, match="column 1 held numbers when fit saw it"):
+    with pytest.raises(ValueError, match=r'column "1", row 0 .*: expected a number, as in fit, got "often"'):
         clf.predict(np.array([["ash", "often"]], dtype=object))
-    with pytest.raises(TypeError, match="column 0: the argument must be a string or a real number"):
+    with pytest.raises(TypeError, match='column "0": the argument must be a string or a real number'):
         classifier().fit(np.array([[{}, 1], ["a", 2]], dtype=object), [0, 1])
 
 
 def test_limits(blobs):
     x, y, _, _ = blobs
-    with pytest.raises(cw.Error, match="11 classes; the model tells at most 10: join classes"):
+    with pytest.raises(cw.Error, match="model outputs 10 classes but the target has 11"):
         classifier().fit(np.arange(22.0)[:, None], np.arange(22) % 11)
-    with pytest.raises(cw.Error, match="3 features are more than 2: choose those that matter"):
+    with pytest.raises(cw.Error, match="3 features are more than max_features = 2"):
         classifier(max_features=2).fit(x, y)
-    with pytest.warns(UserWarning, match="80 rows are more than 50: a stratified sample"):
+    with pytest.warns(UserWarning, match="80 rows are more than max_rows = 50: a stratified sample"):
         classifier(max_rows=50).fit(x, y)
     with pytest.warns(UserWarning, match="left out: \"1\""):
         classifier().fit(np.where([False, True, False], np.nan, x), y)
     only = classifier().fit(x, np.full(80, "yes"))
     assert set(only.predict(x)) == {"yes"} and only.predict_proba(x).shape == (80, 1)
-    with pytest.raises(ValueError, match="got a model that tells numbers"):
+    with pytest.raises(ValueError, match="got a model that predicts numbers"):
         cw.TabularClassifier(NUMBERS).fit(x, y)
     with pytest.raises(cw.Error, match="absent"):
         cw.TabularClassifier("absent.safetensors").fit(x, y)
@@ -212,7 +212,7 @@ def test_frames(library):
     want = clf.predict_proba(frame)
     backwards = frames.DataFrame({name: columns[name] for name in [*list(columns)[::-1]]})
     assert np.array_equal(clf.predict_proba(backwards), want)
-    with pytest.raises(ValueError, match="no column 'city', 'income'; fit saw 4 columns"):
+    with pytest.raises(ValueError, match='no column "city", "income"; fit saw 4 columns'):
         clf.predict(backwards[["age", "member"]])
     array = np.empty((50, 4), dtype=object)
     for i, values in enumerate(columns.values()):
@@ -233,7 +233,7 @@ def test_pandas_types():
     frame.loc[3, ["age", "city", "size", "seen"]] = None
     clf = classifier().fit(frame, y)
     assert np.isfinite(clf.predict_proba(frame)).all()
-    codes = clf._columns.numbers(frame)
+    codes = clf._estimator.encode(estimator_table(frame)).numpy()
     assert np.isnan(codes[3, [0, 1, 4, 5]]).all() and np.isnan(codes[0, 6])
     sizes = frame["size"].map({"s": 0.0, "m": 1.0, "l": 2.0}).astype(float)
     np.testing.assert_array_equal(codes[:, 4], sizes)
@@ -258,18 +258,18 @@ def halves(x, y, stratify=None):
 
 
 @pytest.mark.parametrize("name, least", [("iris", 0.99), ("wine", 0.995), ("breast_cancer", 0.99)])
-def test_packaged_weights_tell_classes(name, least):
+def test_packaged_weights_predict_classes(name, least):
     from sklearn import datasets
     from sklearn.metrics import roc_auc_score
 
     x, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    known, asked, known_y, asked_y = halves(x, y, stratify=y)
-    said = cw.TabularClassifier(device="cpu").fit(known, known_y).predict_proba(asked)
-    scores = said[:, 1] if said.shape[1] == 2 else said
-    assert roc_auc_score(asked_y, scores, multi_class="ovo") > least
+    context, query, context_y, query_y = halves(x, y, stratify=y)
+    shares = cw.TabularClassifier(device="cpu").fit(context, context_y).predict_proba(query)
+    scores = shares[:, 1] if shares.shape[1] == 2 else shares
+    assert roc_auc_score(query_y, scores, multi_class="ovo") > least
 
 
-def test_packaged_weights_tell_numbers():
+def test_packaged_weights_predict_numbers():
     from sklearn.datasets import load_diabetes, make_friedman1
     from sklearn.linear_model import LinearRegression
     from sklearn.metrics import r2_score
@@ -277,9 +277,9 @@ def test_packaged_weights_tell_numbers():
     tables = {"diabetes": load_diabetes(return_X_y=True),
               "friedman": make_friedman1(600, noise=1, random_state=0)}
     for name, (x, y) in tables.items():
-        known, asked, known_y, asked_y = halves(x, y)
-        ours = r2_score(asked_y, cw.TabularRegressor(device="cpu").fit(known, known_y).predict(asked))
-        linear = r2_score(asked_y, LinearRegression().fit(known, known_y).predict(asked))
+        context, query, context_y, query_y = halves(x, y)
+        ours = r2_score(query_y, cw.TabularRegressor(device="cpu").fit(context, context_y).predict(query))
+        linear = r2_score(query_y, LinearRegression().fit(context, context_y).predict(query))
         assert ours > linear + {"diabetes": -0.03, "friedman": 0.1}[name]
 
 

@@ -42,17 +42,17 @@ def test_state(device, rng):
     assert np.array_equal(a.logits(x, y, 12).detach().numpy(), b.logits(x, y, 12).detach().numpy())
 
 
-def test_remembers(device, rng):
+def test_context(device, rng):
     model = TabularTransformer(**SMALL, device=device)
     x, y = separable(rng)
     want = model.logits(x, y, 20).detach().numpy()[:, 20:]
-    context = model.remember(x[:, :20], y[:, :20])
-    got = model.tell(context, x[:, 20:])
+    context = model.encode_context(x[:, :20], y[:, :20])
+    got = model.predict_logits(context, x[:, 20:])
     np.testing.assert_allclose(got.numpy(), want, atol=1e-5)
     assert context.nbytes > 0
     with pytest.raises(cw.Error, match=r"expected \(4, rows, 3\)"):
-        model.tell(context, x[:, 20:, :2])
-    with pytest.raises(cw.Error, match="says it has 24 rows, 3 features and 25 known rows"):
+        model.predict_logits(context, x[:, 20:, :2])
+    with pytest.raises(cw.Error, match="has sizes of 24 rows, 3 features and 25 context rows"):
         if device != "cpu":  # sizes on a GPU are not looked at
             pytest.skip("the CPU alone looks at sizes")
         model.loss(x, y, 25)

@@ -29,7 +29,9 @@ double stability_index(const std::vector<std::int64_t>& before,
 
 }  // namespace
 
-std::vector<SlotDrift> drift_of(const Tokenizer& tokenizer, const Table& table) {
+std::vector<SlotDrift> drift_of(const Tokenizer& tokenizer, const Table& given) {
+  Table room;
+  const Table& table = tables::categories_as_text(given, room);
   std::vector<std::vector<std::int64_t>> counts = tokenizer.count_tokens(table);
   std::vector<SlotDrift> drifts;
   const double n_rows = std::max<double>(1, static_cast<double>(table.n_rows()));

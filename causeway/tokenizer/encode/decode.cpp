@@ -102,7 +102,9 @@ std::vector<DecodedColumn> Tokenizer::decode(const Tensor& tokens, Decoding how)
   return decoded;
 }
 
-std::vector<std::vector<std::int64_t>> Tokenizer::count_tokens(const Table& table) const {
+std::vector<std::vector<std::int64_t>> Tokenizer::count_tokens(const Table& given) const {
+  Table room;
+  const Table& table = tables::categories_as_text(given, room);
   const Tensor tokens = encode(table, {{}, true}).to(Device::cpu());
   std::vector<std::vector<std::int64_t>> counts;
   for (std::size_t s = 0; s < slots_.size(); ++s) {

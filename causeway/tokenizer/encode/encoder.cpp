@@ -177,7 +177,9 @@ void Encoder::write_others(const Tensor& out) const {
   }
 }
 
-Tensor Tokenizer::encode(const Table& table, const EncodeOptions& options) const {
+Tensor Tokenizer::encode(const Table& given, const EncodeOptions& options) const {
+  Table room;
+  const Table& table = tables::categories_as_text(given, room);
   const DType dtype = options.dtype.value_or(token_dtype());
   if (dtype != DType::u8 && dtype != DType::u16 && dtype != DType::i32) {
     fail(ErrorKind::invalid_argument, "tokenizer.encode",
@@ -197,7 +199,9 @@ Tensor Tokenizer::encode(const Table& table, const EncodeOptions& options) const
   return out;
 }
 
-Tensor Tokenizer::one_hot(const Table& table, DType dtype) const {
+Tensor Tokenizer::one_hot(const Table& given, DType dtype) const {
+  Table room;
+  const Table& table = tables::categories_as_text(given, room);
   if (dtype != DType::u8 && dtype != DType::f32) {
     fail(ErrorKind::invalid_argument, "tokenizer.one_hot", "one-hot columns are u8 or f32");
   }
@@ -219,7 +223,9 @@ Tensor Tokenizer::one_hot(const Table& table, DType dtype) const {
   return out;
 }
 
-Tensor Tokenizer::piecewise_linear(const Table& table) const {
+Tensor Tokenizer::piecewise_linear(const Table& given) const {
+  Table room;
+  const Table& table = tables::categories_as_text(given, room);
   const std::vector<std::int64_t> matched = match_columns(*this, table, "tokenizer.encode");
   std::vector<std::int64_t> places = matched;
   std::int64_t width = 0;

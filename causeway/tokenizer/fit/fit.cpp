@@ -143,7 +143,9 @@ void finish_missing(const Options& options, Column& column) {
                        (options.missing == MissingRule::automatic && column.n_missing > 0);
 }
 
-Tokenizer Tokenizer::fit(const Table& table, const Options& options, const FitData& data) {
+Tokenizer Tokenizer::fit(const Table& given, const Options& options, const FitData& data) {
+  Table room;
+  const Table& table = tables::categories_as_text(given, room);
   check(options);
   if (table.n_columns() == 0 || table.n_rows() == 0) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",

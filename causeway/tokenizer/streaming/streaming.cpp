@@ -64,7 +64,9 @@ void require_streamable(const Options& options, const std::string& name) {
 
 }  // namespace
 
-PartialFit PartialFit::begin(const Table& sample, const Options& options) {
+PartialFit PartialFit::begin(const Table& given, const Options& options) {
+  Table room;
+  const Table& sample = tables::categories_as_text(given, room);
   check(options);
   if (sample.n_columns() == 0) refuse("a table without columns has nothing to fit");
   check_columns(sample, options);
@@ -129,7 +131,9 @@ PartialFit PartialFit::fresh() const {
   return fit;
 }
 
-void PartialFit::count(const Table& batch) {
+void PartialFit::count(const Table& given) {
+  Table room;
+  const Table& batch = tables::categories_as_text(given, room);
   if (planned_) refuse("the counting is over; collect now");
   for (Part& part : parts_) {
     const bool numeric = part.column.kind == ColumnKind::numeric;
@@ -183,7 +187,9 @@ void PartialFit::plan(std::int64_t memory) {
   plan_id_ = state().metadata.at("hash");
 }
 
-void PartialFit::collect(const Table& batch) {
+void PartialFit::collect(const Table& given) {
+  Table room;
+  const Table& batch = tables::categories_as_text(given, room);
   if (!planned_) refuse("there is no plan yet; count all batches, then plan");
   for (Part& part : parts_) {
     if (part.column.kind != ColumnKind::numeric) continue;

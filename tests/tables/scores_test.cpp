@@ -1,9 +1,10 @@
 // Scores of predictions against counts of pairs, and against scikit-learn's numbers.
-#include "causeway/train/scores.h"
+#include "causeway/tables/scores.h"
 
+#include "tests/data/scratch.h"
 #include "tests/tensor/devices.h"
 
-namespace causeway::train {
+namespace causeway::tables {
 namespace {
 
 TEST(Scores, NumbersOfScikitLearn) {
@@ -43,6 +44,14 @@ TEST(Scores, AreaIsPairsInOrder) {
   EXPECT_NEAR(roc_auc(shares, classes, 2), won / pairs, 1e-12);
 }
 
+TEST(Scores, ProbabilitiesMustBeFinite) {
+  const std::vector<double> shares = {0.5, 0.5, std::nan(""), std::nan(""), 0.2, 0.8};
+  const std::vector<std::int64_t> classes = {0, 1, 0};
+  EXPECT_TRUE(
+      data_test::says(data_test::failure([&] { (void)roc_auc(shares, classes, 2); }),
+                      "invalid_argument: [roc_auc] the probabilities are not finite: row 1"));
+}
+
 TEST(Scores, Edges) {
   const std::vector<double> sure = {1, 0, 1, 0};
   const std::vector<std::int64_t> one = {0, 0};
@@ -54,4 +63,4 @@ TEST(Scores, Edges) {
 }
 
 }  // namespace
-}  // namespace causeway::train
+}  // namespace causeway::tables

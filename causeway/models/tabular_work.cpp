@@ -1,0 +1,48 @@
+#include "causeway/models/tabular_work.h"
+
+#include "causeway/models/tabular.h"
+
+namespace causeway::models {
+
+TabularWork::TabularWork(const TabularConfig& config, std::int64_t n_rows, std::int64_t n_features,
+                         std::int64_t n_seen, bool is_context) {
+  const auto w = static_cast<double>(config.width);
+  const auto rows = static_cast<double>(n_rows);
+  const auto columns = static_cast<double>(n_features + 1);
+  const double behind = config.projection ? 2 * w * w : 0;
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    const bool target_only = i + 1 == config.layers && !config.mean_readout;
+    const bool ends_here = i + 1 == config.layers && is_context;
+    const double tokens = target_only ? rows : rows * columns;
+    Layer layer;
+    layer.columns = rows * columns * 4 * w * w + tokens * (2 * w * w + 4 * w * columns + behind);
+    if (is_context) layer.projections = tokens * (ends_here ? 4 : 6) * w * w;
+    if (!ends_here) {
+      const double queries = is_context ? 0 : 2 * w * w;
+      layer.rows = tokens * (queries + 4 * w * static_cast<double>(n_seen) + behind);
+      layer.mlp = tokens * 4 * w * static_cast<double>(config.hidden);
+    }
+    layers_.push_back(layer);
+  }
+}
+
+TabularWork TabularWork::of_context(const TabularConfig& config, std::int64_t n_rows,
+                                    std::int64_t n_features) {
+  const std::int64_t all_rows = n_rows + config.thinking;
+  return {config, all_rows, n_features, all_rows, true};
+}
+
+TabularWork TabularWork::of_query(const TabularConfig& config, std::int64_t n_rows,
+                                  std::int64_t n_features, std::int64_t n_context) {
+  return {config, n_rows, n_features, n_context + config.thinking, false};
+}
+
+double TabularWork::total() const {
+  double sum = 0;
+  for (const Layer& layer : layers_) {
+    sum += layer.columns + layer.projections + layer.rows + layer.mlp;
+  }
+  return sum;
+}
+
+}  // namespace causeway::models

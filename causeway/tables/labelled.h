@@ -1,0 +1,35 @@
+// A table with a target, encoded as numbers: what a model is scored on.
+#pragma once
+
+#include "causeway/tables/table.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace causeway::tables {
+
+struct LabelledTable {
+  // Encoders learn from all rows that have a target; the others are left out.
+  LabelledTable(const Table& table, const std::string& target, bool regression);
+  // Of a CSV file.
+  LabelledTable(const std::filesystem::path& path, const std::string& target, bool regression);
+
+  std::vector<std::string> names;  // of the features
+  Tensor x;                        // (rows, features) f64, NaN where missing
+  Tensor y;                        // (rows,) f64: class codes, or numbers
+  std::vector<std::string> classes;
+  std::vector<std::string> warnings;
+
+  std::int64_t n_rows() const { return y.size(0); }
+  std::int64_t n_classes() const { return static_cast<std::int64_t>(classes.size()); }
+  // Codes for a stratified split: all 0 for regression.
+  std::vector<std::int64_t> strata() const;
+};
+
+// Reads a CSV file whose target keeps its labels as they are written. Throws invalid_argument
+// naming the columns where the target is not one.
+Table read_csv_with_target(const std::filesystem::path& path, const std::string& target);
+
+}  // namespace causeway::tables

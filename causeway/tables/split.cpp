@@ -1,0 +1,56 @@
+#include "causeway/tables/split.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace causeway::tables {
+
+std::vector<std::int64_t> stratified_sample(std::span<const std::int64_t> classes,
+                                            std::int64_t count, Generator& generator) {
+  const auto n_rows = static_cast<std::int64_t>(classes.size());
+  count = std::min(count, n_rows);
+  // In random order, the rows of every class get the positions (k + 1/2) / size between 0 and 1.
+  // The first rows by position then have every class's share.
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t c : classes) {
+    if (c >= static_cast<std::int64_t>(sizes.size())) sizes.resize(static_cast<std::size_t>(c) + 1);
+    ++sizes[static_cast<std::size_t>(c)];
+  }
+  const auto order = generator.permutation(n_rows).to_vector<std::int64_t>();
+  std::vector<std::int64_t> seen(sizes.size(), 0);
+  struct Position {
+    bool later;  // the first row of a class comes before all others
+    double share;
+    std::int64_t row;
+  };
+  std::vector<Position> positions;
+  for (const std::int64_t row : order) {
+    const auto c = static_cast<std::size_t>(classes[static_cast<std::size_t>(row)]);
+    const auto k = static_cast<double>(seen[c]++);
+    positions.push_back({k > 0, (k + 0.5) / static_cast<double>(sizes[c]), row});
+  }
+  std::stable_sort(positions.begin(), positions.end(), [](const Position& a, const Position& b) {
+    return std::pair(a.later, a.share) < std::pair(b.later, b.share);
+  });
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < count; ++i) {
+    chosen.push_back(positions[static_cast<std::size_t>(i)].row);
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+Halves halve(std::span<const std::int64_t> classes, Generator& generator) {
+  const auto n_rows = static_cast<std::int64_t>(classes.size());
+  const auto context = stratified_sample(classes, n_rows / 2, generator);
+  std::vector<std::int64_t> query;
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    if (!std::binary_search(context.begin(), context.end(), row)) query.push_back(row);
+  }
+  const auto tensor = [](const std::vector<std::int64_t>& rows) {
+    return Tensor::from<std::int64_t>(rows, {static_cast<std::int64_t>(rows.size())});
+  };
+  return {tensor(context), tensor(query)};
+}
+
+}  // namespace causeway::tables

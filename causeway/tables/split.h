@@ -1,0 +1,26 @@
+// Samples of rows that keep the share of every class.
+#pragma once
+
+#include "causeway/tensor/create.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace causeway::tables {
+
+// `count` row numbers, ascending: of every class (codes from 0 up) its share, and at least one row
+// of each where there is room.
+std::vector<std::int64_t> stratified_sample(std::span<const std::int64_t> classes,
+                                            std::int64_t count, Generator& generator);
+
+// Context rows and query rows, i64, ascending.
+struct Halves {
+  Tensor context;
+  Tensor query;
+};
+
+// Splits all rows in two, stratified by class; for regression all classes are 0.
+Halves halve(std::span<const std::int64_t> classes, Generator& generator);
+
+}  // namespace causeway::tables

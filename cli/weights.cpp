@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 std::vector<fs::path> folders() {
   if (const auto given = environment("CAUSEWAY_WEIGHTS")) return {*given};
   const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
-  return {program / "python/causeway/weights", program.parent_path() / "share/causeway/weights"};
+  return {program / "python/causeway/weights", program.parent_path() / "share/causeway/weights",
+          program.parent_path() / "weights"};
 }
 
 }  // namespace

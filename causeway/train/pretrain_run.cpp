@@ -1,5 +1,6 @@
 #include "causeway/train/pretrain_run.h"
 
+#include "causeway/core/advice.h"
 #include "causeway/core/error.h"
 #include "causeway/core/log.h"
 #include "causeway/models/tabular_file.h"
@@ -41,9 +42,8 @@ class Run {
       restore();
     } else if (holds_a_run()) {
       fail(ErrorKind::invalid_argument, "pretrain",
-           fmt::format("\"{}\" holds a run already; pass --resume to go on with it, or another "
-                       "folder",
-                       options.folder.string()));
+           fmt::format("\"{}\" holds a run already; pass {} to go on with it, or another folder",
+                       options.folder.string(), advice("--resume", "resume=True")));
     }
     group.barrier();  // nothing is written before all have looked
     if (group.rank() != 0) return;

@@ -25,13 +25,15 @@ LibrarySearch search() {
 }  // namespace
 
 Hdf5::Hdf5() : library(search()) {
+  // At exit it would try again to write what a full disk did not take. Before any other call, for
+  // each of them sets the library up.
+  H5dont_atexit();
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;
   H5get_libversion(&major, &minor, &release);
   version = fmt::format("{}.{}.{}", major, minor, release);
   if (major != 1 || minor < 10) library.fail_version(version, "1.10 to 1.14");
-  H5dont_atexit();  // at exit it would try again to write what a full disk did not take
   H5open();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   file_access = variable("H5P_CLS_FILE_ACCESS_ID_g");

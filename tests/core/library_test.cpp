@@ -2,12 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-
-#include <dlfcn.h>
 
 namespace causeway {
 namespace {
@@ -47,8 +44,8 @@ class Variable {
 TEST(SharedLibrary, FindsFunctions) {
   const SharedLibrary library(search_for({"libnot-there.so.7", "libm.so.6"}));
   using Function = double (*)(double);
-  EXPECT_EQ(library.symbol<Function>("cbrt")(27.0), 3.0);
-  EXPECT_TRUE(library.has("cbrt"));
+  EXPECT_EQ(library.symbol<Function>("floor")(2.5), 2.0);
+  EXPECT_TRUE(library.has("floor"));
   EXPECT_FALSE(library.has("no_such_function"));
   EXPECT_NE(library.path().find("libm"), std::string::npos);
 }

@@ -12,55 +12,60 @@ CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS) --test-dir
 CCACHE = $(shell command -v ccache)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(CCACHE)
 export CMAKE_CUDA_COMPILER_LAUNCHER ?= $(CCACHE)
-
-step = @printf '\n== %s\n' "$(1)"
+# CUDA code is built for tests where there is a toolkit, for the demo where there is a GPU too. CUDA=ON
+# or CUDA=OFF decides for both.
+CUDA =
+HAS_GPU = $(shell nvidia-smi -L >/dev/null 2>&1 && echo yes)
+phase = @scripts/phase
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 bootstrap:  ## install what is missing: system packages, .venv
-	@scripts/bootstrap
+	$(phase) "install what is missing" scripts/bootstrap
 
-build: bootstrap  ## build/causeway, and the package for .venv/bin/python
-	$(call step,build)
-	cmake --preset release -DPython_EXECUTABLE=$(PYTHON)
-	cmake --build build -j $(JOBS)
-	@echo $(CURDIR)/build/python > \
+# Makes the built package importable by .venv/bin/python.
+link_package = @echo $(CURDIR)/build/python > \
 	  "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/causeway.pth"
 
+build: bootstrap  ## program, package for .venv/bin/python, tests and benchmarks, in build/
+	$(phase) "configure" cmake --preset release -DPython_EXECUTABLE=$(PYTHON) \
+	  -DCAUSEWAY_CUDA=$(or $(CUDA),AUTO) -DCAUSEWAY_TESTS=ON -DCAUSEWAY_BENCH=ON
+	$(phase) "build" cmake --build build -j $(JOBS)
+	$(link_package)
+
 test: build  ## every test that needs no GPU, format check and fuzzing
-	$(call step,tests)
-	$(CTEST) build
+	$(phase) "tests" $(CTEST) build
 	@if build/causeway --version | grep -q 'cpu only'; then \
-	  printf '\n== %s\n' 'no CUDA toolkit: the build above was the CPU-only one'; \
+	  printf '\n== %s\n' 'no CUDA: the build above was the CPU-only one'; \
 	else $(MAKE) --no-print-directory test-cpu-only; fi
-	$(call step,Python tests)
-	$(PYTHON) -m pytest -q tests/python tests/parity  # the latter where there is PyTorch
-	$(call step,examples)
-	for example in examples/*.py; do $(PYTHON) $$example; done
-	$(call step,format check)
-	scripts/format --check
-	$(call step,fuzz)
-	tests/fuzz/run 30
-	$(call step,all tests passed)
+	$(phase) "Python tests" $(PYTHON) -m pytest -q tests/python tests/parity  # the latter with PyTorch
+	$(phase) "examples" bash -ec 'for example in examples/*.py; do $(PYTHON) $$example; done'
+	$(phase) "format check" scripts/format --check
+	$(phase) "fuzz" tests/fuzz/run 30
+	@printf '\n== %s\n' "all tests passed"
 
 .PHONY: test-cpu-only
 test-cpu-only:
-	$(call step,build without CUDA)
-	cmake --preset cpu-only
-	cmake --build build/cpu-only -j $(JOBS)
-	$(call step,tests without CUDA)
-	$(CTEST) build/cpu-only -LE structure
+	$(phase) "configure without CUDA" cmake --preset cpu-only
+	$(phase) "build without CUDA" cmake --build build/cpu-only -j $(JOBS)
+	$(phase) "tests without CUDA" $(CTEST) build/cpu-only -LE 'structure|install'
 
+# Only what the demo runs. A build folder that is there already keeps its settings.
 DEMO_SECONDS := 120
-demo: build  ## train a small model for two minutes, compare it, write demo/report.html
-	$(call step,build/causeway info)
-	@build/causeway info
-	$(call step,examples/demo)
-	@$(PYTHON) examples/demo/demo.py --seconds $(DEMO_SECONDS)
+demo:  ## train a small model for two minutes, compare it, write demo/report.html
+	$(phase) "install what is missing" scripts/bootstrap build
+	@if [[ ! -f build/build.ninja || -n "$(CUDA)" ]]; then \
+	  scripts/phase "configure" cmake --preset release -DPython_EXECUTABLE=$(PYTHON) \
+	    -DCAUSEWAY_CUDA=$(or $(CUDA),$(if $(HAS_GPU),AUTO,OFF)) -DCAUSEWAY_TESTS=OFF \
+	    -DCAUSEWAY_BENCH=OFF; fi
+	$(phase) "build" cmake --build build -j $(JOBS) --target causeway _core
+	$(link_package)
+	$(phase) "build/causeway info" build/causeway info
+	$(phase) "examples/demo" $(PYTHON) examples/demo/demo.py --seconds $(DEMO_SECONDS)
 
 bench: build  ## how fast the operations are
-	build/causeway bench ops
+	build/causeway-bench ops
 
 format:  ## format the sources
 	scripts/format

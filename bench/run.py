@@ -1,4 +1,4 @@
-"""Runs the suites of `causeway bench` and the peers on one machine, one after the other, and prints them side
+"""Runs the suites of causeway-bench and the peers on one machine, one after the other, and prints them side
 by side; with --out, writes the figures with the date, the commit and the machine as JSON.
 
     python3 bench/run.py --device cuda --out bench/results/NVIDIA-H200.json
@@ -94,7 +94,7 @@ def write(record, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default=ROOT / "build" / "causeway")
+    parser.add_argument("--program", default=ROOT / "build" / "causeway-bench")
     parser.add_argument("--python", default=sys.executable, help="the interpreter with the peers")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--threads", type=int, help="CPU threads, ours and the peers'")
@@ -110,7 +110,7 @@ def main():
     if arguments.out and arguments.out.exists():  # suites that are not run now stay
         record = json.loads(arguments.out.read_text())
     for suite in arguments.suites:
-        command = [arguments.program, "bench", suite, "--device", arguments.device, "--json",
+        command = [arguments.program, suite, "--device", arguments.device, "--json",
                    "--quiet"]
         if arguments.threads:
             command += ["--threads", str(arguments.threads)]

@@ -41,7 +41,7 @@ def table(record, suite):
         head += ["peak, ours"] + [f"peak, {peer}" for peer in peers]
     threads = f", {record['threads']} threads" if record["device"] == "cpu" else ""
     made = f"{record[suite]['date']}, commit {record[suite]['commit']}"
-    lines = [f"`bench {suite}` on {record['machine']}{threads}, {made}; medians, ratios above 1 are "
+    lines = [f"`causeway-bench {suite}` on {record['machine']}{threads}, {made}; medians, ratios above 1 are "
              "in our favour:", "",
              "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for row in rows:

@@ -4,6 +4,11 @@
 #include "cli/table.h"
 
 #include "causeway/core/environment.h"
+#include "causeway/core/version.h"
+#include "causeway/data/hdf5.h"
+#include "causeway/dist/nccl.h"
+#include "causeway/dist/transport.h"
+#include "causeway/kernels/libraries.h"
 #include "causeway/runtime/device.h"
 #include "causeway/runtime/driver.h"
 #include "causeway/runtime/pool.h"
@@ -78,11 +83,37 @@ std::string cuda_line() {
   return fmt::format("{}, driver {}", runtime, driver::driver_version());
 }
 
+struct NamedLibrary {
+  const char* name;
+  const char* key;
+  LibraryStatus (*status)();
+};
+
+// Libraries that are opened at first use. Those of a GPU are not looked for where there is none:
+// opening them takes a while.
+std::vector<NamedLibrary> libraries() {
+  std::vector<NamedLibrary> all{{"HDF5", "hdf5", data::hdf5_status},
+                                {"MPI", "mpi", dist::mpi_status}};
+  if (cuda_device_count() == 0) return all;
+  all.push_back({"cuBLASLt", "cublaslt", kernels::cublas_status});
+  all.push_back({"cuDNN", "cudnn", kernels::cudnn_status});
+  all.push_back({"NCCL", "nccl", dist::nccl_status});
+  return all;
+}
+
+std::string library_line(const LibraryStatus& status) {
+  if (status.version.empty()) return "none: " + status.absence;
+  return fmt::format("{} ({})", status.version, status.path);
+}
+
 void print_text(const std::vector<Device>& devices) {
   Table backends({{""}, {""}});
   backends.add_row({"OpenBLAS", openblas_get_config()});
   backends.add_row({"CPU threads", fmt::format("{}", thread_count())});
   backends.add_row({"CUDA", cuda_line()});
+  for (const auto& [name, key, status] : libraries()) {
+    backends.add_row({name, library_line(status())});
+  }
   fmt::print("{}\n\n{}\n{}", version_line(), backends.to_string(), device_table(devices));
 }
 
@@ -124,13 +155,21 @@ Json to_json(Device device) {
 void print_json(const std::vector<Device>& devices) {
   Json all = Json::array();
   for (const Device device : devices) all.push_back(to_json(device));
-  const Json report = {{"version", CAUSEWAY_VERSION},
+  Json found = Json::object();
+  for (const auto& [name, key, status] : libraries()) {
+    const LibraryStatus of_library = status();
+    found[key] = {{"version", text_or_null(of_library.version)},
+                  {"path", text_or_null(of_library.path)},
+                  {"absence", text_or_null(of_library.absence)}};
+  }
+  const Json report = {{"version", kVersion},
                        {"openblas", openblas_get_config()},
                        {"cpu_threads", thread_count()},
                        {"cuda",
                         {{"runtime", text_or_null(driver::runtime_version())},
                          {"driver", text_or_null(driver::driver_version())},
                          {"absence", text_or_null(cuda_absence())}}},
+                       {"libraries", found},
                        {"devices", all}};
   fmt::print("{}\n", report.dump(2));
 }
@@ -139,8 +178,7 @@ void print_json(const std::vector<Device>& devices) {
 
 std::string version_line() {
   const std::string cuda = driver::runtime_version();
-  return fmt::format("causeway {} ({})", CAUSEWAY_VERSION,
-                     cuda.empty() ? "cpu only" : "cuda " + cuda);
+  return fmt::format("causeway {} ({})", kVersion, cuda.empty() ? "cpu only" : "cuda " + cuda);
 }
 
 void add_info(CLI::App& app) {

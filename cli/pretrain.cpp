@@ -94,9 +94,9 @@ train::PretrainSettings settings_of(const PretrainOptions& options, Device devic
   if (options.resume && options.folder.empty()) {
     throw CLI::ValidationError("--resume", "needs --out, the folder of the run");
   }
-  const Json base = options.resume ? train::settings_of_run(options.folder) : Json::object();
+  const std::string base = options.resume ? train::settings_of_run(options.folder) : "{}";
   try {
-    return train::resolve_settings(base, options.settings.given(), device);
+    return train::resolve_settings(base, options.settings.given().dump(), device);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::invalid_argument) throw;
     throw CLI::ValidationError(error.message().substr(error.message().find("] ") + 2));
@@ -169,8 +169,7 @@ void add_pretrain(CLI::App& app) {
   command->add_flag("--resume", options->resume,
                     "Resume the run in --out from its newest checkpoint, with its own settings; "
                     "options given change them");
-  static const auto defaults =
-      train::resolve_settings(Json::object(), Json::object(), Device::cpu());
+  static const auto defaults = train::resolve_settings("{}", "{}", Device::cpu());
   options->settings.add_to(*command, train::describe_settings(), &defaults);
   add_device(*command, options->device, "Device to train on")->each([options](const std::string&) {
     options->device_given = true;

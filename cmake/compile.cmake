@@ -21,6 +21,7 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
 
+# Ours alone: users of the library get none of these.
 add_library(causeway_options INTERFACE)
 target_include_directories(causeway_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(causeway_options INTERFACE
@@ -44,7 +45,4 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_path(OPENBLAS_INCLUDE_DIR cblas.h
-  PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE} openblas REQUIRED)
-find_library(OPENBLAS_LIBRARY openblas
-  PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp REQUIRED)
+target_link_libraries(causeway_options INTERFACE OpenMP::OpenMP_CXX)

@@ -1,7 +1,8 @@
-# Looks for cuDNN, which convolution on a GPU needs, and its header-only front end, which attention
-# over long sequences uses; both are optional. CAUSEWAY_HAS_CUDNN and CAUSEWAY_HAS_CUDNN_FRONTEND are
-# the answers. The front end is looked for in CAUSEWAY_CUDNN_FRONTEND, in third_party/cudnn-frontend/include (not
-# kept in the repository), and where pip puts it.
+# Looks for the header of cuDNN, which convolution on a GPU needs, and its header-only front end, which
+# attention over long sequences uses; both are optional, and the library is opened at run time.
+# CAUSEWAY_HAS_CUDNN and CAUSEWAY_HAS_CUDNN_FRONTEND are the answers. The front end is looked for in
+# CAUSEWAY_CUDNN_FRONTEND, in third_party/cudnn-frontend/include (not kept in the repository), and where
+# pip puts it.
 
 set(CAUSEWAY_CUDNN_FRONTEND "" CACHE PATH "The folder of cudnn_frontend.h")
 set(CAUSEWAY_HAS_CUDNN OFF)
@@ -17,14 +18,13 @@ if(CAUSEWAY_HAS_CUDA)
     ${front_ends} NO_DEFAULT_PATH)
   find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${wheels}
     PATH_SUFFIXES include)
-  find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDAToolkit_LIBRARY_DIR}
-    ${CUDAToolkit_LIBRARY_ROOT} PATHS ${wheels} PATH_SUFFIXES lib lib64)
-  if(CUDNN_INCLUDE_DIR AND CUDNN_LIBRARY)
+  find_file(NVRTC_HEADER nvrtc.h HINTS ${CUDAToolkit_INCLUDE_DIRS})  # the front end includes it
+  if(CUDNN_INCLUDE_DIR)
     set(CAUSEWAY_HAS_CUDNN ON)
-    set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # what is installed finds the library where it was
-    if(CUDNN_FRONTEND_INCLUDE_DIR AND TARGET CUDA::nvrtc)
+    if(CUDNN_FRONTEND_INCLUDE_DIR AND NVRTC_HEADER)
       set(CAUSEWAY_HAS_CUDNN_FRONTEND ON)
     endif()
   endif()
-  message(STATUS "Causeway: cuDNN ${CUDNN_LIBRARY}, front end ${CUDNN_FRONTEND_INCLUDE_DIR}")
+  message(STATUS "Causeway: cuDNN header in ${CUDNN_INCLUDE_DIR}, front end in "
+    "${CUDNN_FRONTEND_INCLUDE_DIR}")
 endif()

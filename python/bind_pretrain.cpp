@@ -1,4 +1,5 @@
 // Pre-training: the package's pretrain() wraps these.
+#include "causeway/core/config.h"
 #include "causeway/train/pretrain_run.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -66,15 +67,15 @@ void bind_pretrain(nb::module_& parent) {
   module.def(
       "resolve",
       [](const std::string& given, Device device, const std::string& resumed) {
-        const Json base = resumed.empty() ? Json::object() : train::settings_of_run(resumed);
-        return train::resolve_settings(base, Json::parse(given), device).to_json();
+        const std::string base = resumed.empty() ? "{}" : train::settings_of_run(resumed);
+        return train::resolve_settings(base, given, device).to_json();
       },
       "given"_a, "device"_a, "resumed"_a);
   module.def(
       "run",
       [](const std::string& settings, Device device, const std::filesystem::path& folder,
          bool resume, const nb::callable& report) {
-        const auto read = train::resolve_settings(Json::object(), Json::parse(settings), device);
+        const auto read = train::resolve_settings("{}", settings, device);
         RunOptions options;
         options.folder = folder;
         options.resume = resume;

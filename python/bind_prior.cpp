@@ -1,4 +1,5 @@
 // Priors over tables: causeway.prior. The package's Prior and Batch wrap these.
+#include "causeway/core/config.h"
 #include "causeway/prior/prior.h"
 #include "python/bind.h"
 #include "python/casters.h"

@@ -2,6 +2,7 @@
 #include "causeway/runtime/device.h"
 
 #include "causeway/core/environment.h"
+#include "causeway/core/library.h"
 #include "causeway/runtime/driver.h"
 #include "causeway/runtime/pool.h"
 #include "causeway/runtime/profiler.h"
@@ -165,6 +166,9 @@ void bind_runtime(nb::module_& module) {
              "The CUDA runtime's version, such as \"13.0\"; empty without CUDA.");
   module.def("_cuda_driver_version", &driver::driver_version,
              "The CUDA version the driver supports; empty without CUDA.");
+  module.def(
+      "_add_wheel_folder", [](const std::string& folder) { add_wheel_folder(folder); }, "folder"_a,
+      "Looks for libraries in a folder of NVIDIA's Python packages too.");
   module.def("threads", &thread_count, "How many threads work on the CPU uses.");
   module.def("set_threads", &set_thread_count, "count"_a,
              "Sets how many threads work on the CPU uses, 1 and up.");

@@ -1,12 +1,17 @@
 // The module causeway._core: everything the Python package has that is not Python.
 #include "python/bind.h"
 
+#include "causeway/core/advice.h"
+#include "causeway/core/version.h"
+
 NB_MODULE(_core, module) {
   using namespace causeway::python;
+  using causeway::kVersion;
   module.doc() = "The compiled part of causeway.";
   // Functions that the tape still holds when Python ends are no mistake of the user's.
   nb::set_leak_warnings(false);
-  module.attr("_version") = CAUSEWAY_VERSION;
+  causeway::set_front_end(causeway::FrontEnd::python);
+  module.attr("_version") = kVersion;
   bind_errors(module);
   bind_dtype(module);
   // The class comes before every function that names it in its signature.
@@ -32,7 +37,6 @@ NB_MODULE(_core, module) {
   bind_models(module);
   bind_optim(module);
   bind_prior(module);
-  bind_prior_parts(module);
   bind_pretrain(module);
   bind_tokenizer(module);
   bind_partial_fit(module);

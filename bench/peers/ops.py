@@ -1,4 +1,4 @@
-"""The operations of `causeway bench ops`, as PyTorch and NumPy users would run them.
+"""The operations of `causeway-bench ops`, as PyTorch and NumPy users would run them.
 
 Prints one JSON object: {"peer": ..., "cases": [{"name", "ms"}]}. Times are medians after warm-up,
 with events on a GPU and a clock on the CPU, of one call each, as in bench/harness.cpp.

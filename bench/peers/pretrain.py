@@ -1,4 +1,4 @@
-"""The steps of `causeway bench pretrain` as PyTorch users would take them: nanoTabPFN's architecture in
+"""The steps of `causeway-bench pretrain` as PyTorch users would take them: nanoTabPFN's architecture in
 plain modules, bf16 autocast on a GPU, AdamW with clipped gradients.
 
     python3 bench/peers/pretrain.py torch-cuda|torch-compile|torch-cpu [--threads N]

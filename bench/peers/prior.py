@@ -1,4 +1,4 @@
-"""The case of `causeway bench prior` that other libraries have: a target that is a sum of functions of
+"""The case of `causeway-bench prior` that other libraries have: a target that is a sum of functions of
 even features, 64 rows by 4, in many datasets at once.
 
     python3 bench/peers/prior.py torch-cuda|torch-compile|numba|numpy [--threads N]

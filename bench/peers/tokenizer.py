@@ -1,4 +1,4 @@
-"""The cases of `causeway bench tokenizer` as users of other libraries would run them.
+"""The cases of `causeway-bench tokenizer` as users of other libraries would run them.
 
     python3 bench/peers/tokenizer.py torch-cuda|cupy|numba|torch-cpu|scikit-learn [--threads N]
 

@@ -1,5 +1,6 @@
 #include "causeway/data/csv.h"
 
+#include "causeway/core/advice.h"
 #include "causeway/data/csv_chunk.h"
 #include "causeway/runtime/threads.h"
 
@@ -84,8 +85,11 @@ void CsvReader::begin() {
     layout_.names.push_back(options_.header ? name : std::to_string(column - 1));
     if (!options_.header) continue;
     if (name.empty()) {
-      csv::fail_at(layout_,
-                   {line, column, "a column without a name; name it, or pass --no-header"});
+      csv::fail_at(
+          layout_,
+          {line, column,
+           std::string("a column without a name; ") +
+               std::string(advice("name it, or pass --no-header", "name it in the file"))});
     }
     const auto same = std::find(layout_.names.begin(), layout_.names.end() - 1, name);
     if (same != layout_.names.end() - 1) {

@@ -1,5 +1,6 @@
 #include "causeway/data/csv_chunk.h"
 
+#include "causeway/core/advice.h"
 #include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>
@@ -92,9 +93,10 @@ bool ChunkParser::put(std::size_t column, std::string_view field, std::int64_t r
   const auto expected = [&](std::string_view what, std::string_view kind) {
     return refuse(
         0, number,
-        fmt::format("expected {}, got {}; declare the column {}, or its text missing with "
-                    "--missing",
-                    what, shown(cell), kind));
+        fmt::format(
+            "expected {}, got {}; {}", what, shown(cell),
+            advice(fmt::format("declare the column {}, or its text missing with --missing", kind),
+                   "read the file with pandas, and pass a frame whose column has one type")));
   };
   switch (target.type) {
     case CsvType::number: {

@@ -1,8 +1,9 @@
-// HDF5 files of arrays, by the C library (1.10 or newer): chunked along the entries, which can
-// grow, the same data the same bytes. A build without HDF5 takes no_hdf5.cpp, whose functions
-// throw.
+// HDF5 files of arrays, by the C library (1.10 or newer), which is opened at first use: chunked
+// along the entries, which can grow, the same data the same bytes. A build without its header takes
+// no_hdf5.cpp, whose functions throw.
 #pragma once
 
+#include "causeway/core/library.h"
 #include "causeway/data/array_file.h"
 
 #include <filesystem>
@@ -12,8 +13,8 @@
 
 namespace causeway::data {
 
-// "1.10.8", or "" in a build without HDF5.
-std::string hdf5_version();
+// The library's version, such as 1.10.8, and its file, or why there is none.
+LibraryStatus hdf5_status();
 
 // Overwrites what is at `path`. Room for all entries is allotted at once, and after that only
 // numbers are written: a killed writer leaves a file that opens. Writing beyond the last entry

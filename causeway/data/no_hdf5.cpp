@@ -13,7 +13,7 @@ namespace {
 
 }  // namespace
 
-std::string hdf5_version() { return ""; }
+LibraryStatus hdf5_status() { return {"", "", "this build has no HDF5"}; }
 
 std::unique_ptr<ArrayFile> create_hdf5(std::string_view operation, const std::filesystem::path&,
                                        const ArrayLayout&) {

@@ -16,8 +16,8 @@ namespace causeway::dist {
 namespace {
 
 std::unique_ptr<Transport> connect(const Launch& launch, const Timeouts& timeouts) {
-  const bool by_tcp =
-      launch.launcher != Launcher::mpirun || (mpi_version().empty() && !launch.address.empty());
+  const bool by_tcp = launch.launcher != Launcher::mpirun ||
+                      (mpi_status().version.empty() && !launch.address.empty());
   return by_tcp ? connect_tcp(launch, timeouts) : connect_mpi(launch, timeouts);
 }
 

@@ -1,5 +1,6 @@
 // Ranks over MPI, as mpirun starts them. Only the worker's thread calls MPI, except for its end.
 #include "causeway/core/error.h"
+#include "causeway/dist/mpi_library.h"
 #include "causeway/dist/transport.h"
 
 #include <climits>
@@ -7,8 +8,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-
-#include <mpi.h>
 
 namespace causeway::dist {
 
@@ -20,7 +19,7 @@ void check_mpi(int status, const char* call) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
-  MPI_Error_string(status, text, &length);
+  mpi().MPI_Error_string(status, text, &length);
   fail(ErrorKind::distributed, call, std::string(text, static_cast<std::size_t>(length)));
 }
 
@@ -37,10 +36,11 @@ class Library {
  private:
   Library() {
     int running = 0;
-    MPI_Initialized(&running);
+    mpi().MPI_Initialized(&running);
     if (running != 0) return;  // somebody else's, who also ends it
     int provided = 0;
-    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init");
+    check_mpi(mpi().MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
+              "MPI_Init");
     ours_ = true;
     if (provided < MPI_THREAD_SERIALIZED) {
       fail(ErrorKind::distributed, "MPI_Init",
@@ -49,8 +49,8 @@ class Library {
   }
   ~Library() {
     int ended = 0;
-    MPI_Finalized(&ended);
-    if (ours_ && !failed_ && ended == 0) MPI_Finalize();
+    mpi().MPI_Finalized(&ended);
+    if (ours_ && !failed_ && ended == 0) mpi().MPI_Finalize();
   }
 
   bool ours_ = false;
@@ -63,12 +63,12 @@ class Mpi final : public Transport {
       : Transport(launch.rank, launch.size),
         library_(Library::instance()),
         timeout_(timeouts.collective) {
-    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &ranks_), "MPI_Comm_dup");
-    MPI_Comm_set_errhandler(ranks_, MPI_ERRORS_RETURN);
+    check_mpi(mpi().MPI_Comm_dup(mpi().world, &ranks_), "MPI_Comm_dup");
+    mpi().MPI_Comm_set_errhandler(ranks_, mpi().errors_return);
     int rank_here = 0;
     int size_here = 0;
-    MPI_Comm_rank(ranks_, &rank_here);
-    MPI_Comm_size(ranks_, &size_here);
+    mpi().MPI_Comm_rank(ranks_, &rank_here);
+    mpi().MPI_Comm_size(ranks_, &size_here);
     if (rank_here != rank() || size_here != size()) {
       fail(ErrorKind::distributed, "group",
            fmt::format("mpirun says rank {} of {}, the MPI library says rank {} of {}; they are of "
@@ -84,13 +84,13 @@ class Mpi final : public Transport {
       const auto& from = in[static_cast<std::size_t>(r)];
       if (r == rank()) continue;
       if (!from.empty()) {
-        check_mpi(MPI_Irecv(from.data(), count(from.size()), MPI_BYTE, r, 0, ranks_,
-                            &requests.emplace_back()),
+        check_mpi(mpi().MPI_Irecv(from.data(), count(from.size()), mpi().byte, r, 0, ranks_,
+                                  &requests.emplace_back()),
                   "MPI_Irecv");
       }
       if (!to.empty()) {
-        check_mpi(MPI_Isend(to.data(), count(to.size()), MPI_BYTE, r, 0, ranks_,
-                            &requests.emplace_back()),
+        check_mpi(mpi().MPI_Isend(to.data(), count(to.size()), mpi().byte, r, 0, ranks_,
+                                  &requests.emplace_back()),
                   "MPI_Isend");
       }
     }
@@ -101,7 +101,7 @@ class Mpi final : public Transport {
 
   void leave(const std::string& failure) noexcept override {
     if (failure.empty()) {
-      MPI_Comm_free(&ranks_);
+      mpi().MPI_Comm_free(&ranks_);
     } else {
       library_.set_failed();
     }
@@ -121,8 +121,8 @@ class Mpi final : public Transport {
     const auto begin = steady_clock::now();
     for (int asked = 0;; ++asked) {
       int done = 0;
-      check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
-                            MPI_STATUSES_IGNORE),
+      check_mpi(mpi().MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+                                  MPI_STATUSES_IGNORE),
                 "MPI_Testall");
       if (done != 0) return;
       check_waiting(begin, timeout_, "another rank");
@@ -137,21 +137,13 @@ class Mpi final : public Transport {
 
   Library& library_;
   std::chrono::milliseconds timeout_;
-  MPI_Comm ranks_ = MPI_COMM_NULL;
+  MPI_Comm ranks_{};
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> connect_mpi(const Launch& launch, const Timeouts& timeouts) {
   return std::make_unique<Mpi>(launch, timeouts);
-}
-
-std::string mpi_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  const std::string all(text, static_cast<std::size_t>(length));
-  return all.substr(0, all.find(','));
 }
 
 }  // namespace causeway::dist

@@ -3,6 +3,7 @@
 #include "causeway/dist/nccl.h"
 
 #include "causeway/core/error.h"
+#include "causeway/dist/nccl_library.h"
 #include "causeway/runtime/cuda_check.h"
 #include "causeway/runtime/graph.h"
 
@@ -12,8 +13,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-
-#include <nccl.h>
 
 namespace causeway::dist {
 
@@ -71,14 +70,18 @@ class Nccl final : public DeviceCollectives {
     ncclUniqueId id{};
     std::string failure;
     if (place.rank == 0) {
-      const ncclResult_t status = ncclGetUniqueId(&id);
-      if (status != ncclSuccess) failure = ncclGetErrorString(status);
+      try {
+        const ncclResult_t status = nccl().ncclGetUniqueId(&id);
+        if (status != ncclSuccess) failure = nccl().ncclGetErrorString(status);
+      } catch (const Error& error) {
+        failure = error.message();
+      }
     }
     // A rank 0 that failed shares nothing, so that the others do not wait for it.
     const std::string shared =
         share(failure.empty() ? std::string(id.internal, sizeof(id.internal)) : "");
     if (shared.size() != sizeof(id.internal)) {
-      fail(ErrorKind::distributed, "ncclGetUniqueId",
+      fail(ErrorKind::distributed, "group",
            failure.empty() ? "rank 0 could not start NCCL; see its output" : failure);
     }
     std::memcpy(id.internal, shared.data(), shared.size());
@@ -86,7 +89,7 @@ class Nccl final : public DeviceCollectives {
       issue("ncclCommInitRank", timeouts.join, [&] {
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
-        return ncclCommInitRankConfig(&ranks_, place.size, id, place.rank, &config);
+        return nccl().ncclCommInitRankConfig(&ranks_, place.size, id, place.rank, &config);
       });
     } catch (...) {
       abort();
@@ -98,9 +101,9 @@ class Nccl final : public DeviceCollectives {
     try {
       if (!aborted_) {
         issue("ncclCommFinalize", std::chrono::seconds(10),
-              [&] { return ncclCommFinalize(ranks_); });
+              [&] { return nccl().ncclCommFinalize(ranks_); });
         const std::lock_guard lock(mutex_);
-        ncclCommDestroy(ranks_);
+        nccl().ncclCommDestroy(ranks_);
         aborted_ = true;
       }
     } catch (const Error&) {
@@ -110,15 +113,16 @@ class Nccl final : public DeviceCollectives {
 
   Pending all_reduce(const Tensor& x, Reduction how) override {
     return start("ncclAllReduce", x, [&] {
-      return ncclAllReduce(x.data(), x.data(), static_cast<std::size_t>(x.numel()),
-                           type_of(x.dtype()), operation_of(how), ranks_, stream_.view().handle());
+      return nccl().ncclAllReduce(x.data(), x.data(), static_cast<std::size_t>(x.numel()),
+                                  type_of(x.dtype()), operation_of(how), ranks_,
+                                  stream_.view().handle());
     });
   }
 
   Pending broadcast(const Tensor& x, int root) override {
     return start("ncclBroadcast", x, [&] {
-      return ncclBroadcast(x.data(), x.data(), x.n_bytes(), ncclUint8, root, ranks_,
-                           stream_.view().handle());
+      return nccl().ncclBroadcast(x.data(), x.data(), x.n_bytes(), ncclUint8, root, ranks_,
+                                  stream_.view().handle());
     });
   }
 
@@ -126,7 +130,7 @@ class Nccl final : public DeviceCollectives {
     const std::lock_guard lock(mutex_);
     if (aborted_) return "";
     ncclResult_t status = ncclSuccess;
-    ncclCommGetAsyncError(ranks_, &status);
+    nccl().ncclCommGetAsyncError(ranks_, &status);
     if (status != ncclSuccess && status != ncclInProgress) return words(status);
     while (!under_way_.empty() && under_way_.front().done->done()) under_way_.pop_front();
     if (under_way_.empty()) return "";
@@ -137,7 +141,7 @@ class Nccl final : public DeviceCollectives {
 
   void abort() noexcept override {
     const std::lock_guard lock(mutex_);
-    if (!aborted_ && ranks_ != nullptr) ncclCommAbort(ranks_);
+    if (!aborted_ && ranks_ != nullptr) nccl().ncclCommAbort(ranks_);
     aborted_ = true;
     under_way_.clear();
   }
@@ -184,7 +188,7 @@ class Nccl final : public DeviceCollectives {
       std::this_thread::sleep_for(std::chrono::microseconds(10));
       status = ask([&] {
         ncclResult_t now = ncclSuccess;
-        const ncclResult_t asked = ncclCommGetAsyncError(ranks_, &now);
+        const ncclResult_t asked = nccl().ncclCommGetAsyncError(ranks_, &now);
         return asked == ncclSuccess ? now : asked;
       });
     }
@@ -204,7 +208,8 @@ class Nccl final : public DeviceCollectives {
   }
 
   std::string words(ncclResult_t status) const {
-    return fmt::format("{}: {}", ncclGetErrorString(status), ncclGetLastError(ranks_));
+    return fmt::format("{}: {}", nccl().ncclGetErrorString(status),
+                       nccl().ncclGetLastError(ranks_));
   }
 
   std::string late(const char* call, std::chrono::milliseconds limit) const {
@@ -230,12 +235,6 @@ std::shared_ptr<DeviceCollectives> connect_nccl(
     const DeviceRank& place, const std::function<std::string(std::string)>& share,
     const std::function<void()>& check, const Timeouts& timeouts) {
   return std::make_shared<Nccl>(place, share, check, timeouts);
-}
-
-std::string nccl_version() {
-  int version = 0;
-  if (ncclGetVersion(&version) != ncclSuccess) return "";
-  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
 }
 
 }  // namespace causeway::dist

@@ -1,8 +1,10 @@
-// Collectives of a GPU's tensors. Implemented by nccl.cpp over NCCL; a build without it takes
-// no_nccl.cpp. They run on a stream of their own, after the work the current stream holds when they
-// are called, beside what it is given later, and can be part of a graph.
+// Collectives of a GPU's tensors. Implemented by nccl.cpp over NCCL, which is opened at first use;
+// a build without its header takes no_nccl.cpp. They run on a stream of their own, after the work
+// the current stream holds when they are called, alongside what it is given later, and can be part
+// of a graph.
 #pragma once
 
+#include "causeway/core/library.h"
 #include "causeway/dist/group.h"
 
 #include <functional>
@@ -36,6 +38,7 @@ std::shared_ptr<DeviceCollectives> connect_nccl(
     const DeviceRank& place, const std::function<std::string(std::string)>& share,
     const std::function<void()>& check, const Timeouts& timeouts = {});
 
-std::string nccl_version();  // empty in a build without NCCL
+// The library's version and file, or why there is none.
+LibraryStatus nccl_status();
 
 }  // namespace causeway::dist

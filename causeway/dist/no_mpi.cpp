@@ -10,6 +10,6 @@ std::unique_ptr<Transport> connect_mpi(const Launch&, const Timeouts&) {
        "MASTER_PORT=…) to connect the ranks by TCP, or build with Open MPI");
 }
 
-std::string mpi_version() { return ""; }
+LibraryStatus mpi_status() { return {"", "", "this build has no MPI"}; }
 
 }  // namespace causeway::dist

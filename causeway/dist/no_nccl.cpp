@@ -12,6 +12,6 @@ std::shared_ptr<DeviceCollectives> connect_nccl(const DeviceRank&,
        "cpu device");
 }
 
-std::string nccl_version() { return ""; }
+LibraryStatus nccl_status() { return {"", "", "this build has no NCCL"}; }
 
 }  // namespace causeway::dist

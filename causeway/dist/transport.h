@@ -3,6 +3,7 @@
 // takes no_mpi.cpp.
 #pragma once
 
+#include "causeway/core/library.h"
 #include "causeway/dist/group.h"
 
 #include <atomic>
@@ -56,6 +57,7 @@ class Transport {
 std::unique_ptr<Transport> connect_tcp(const Launch& launch, const Timeouts& timeouts);
 std::unique_ptr<Transport> connect_mpi(const Launch& launch, const Timeouts& timeouts);
 
-std::string mpi_version();  // empty in a build without MPI
+// The library's version and file, or why there is none.
+LibraryStatus mpi_status();
 
 }  // namespace causeway::dist

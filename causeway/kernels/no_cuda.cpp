@@ -8,12 +8,20 @@
 #include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/kernels/embedding/embedding.h"
 #include "causeway/kernels/indexing/indexing.h"
+#include "causeway/kernels/libraries.h"
 #include "causeway/kernels/matmul/matmul.h"
 #include "causeway/kernels/norm/norm.h"
 #include "causeway/kernels/optimizer/optimizer.h"
 #include "causeway/kernels/random/random.h"
 #include "causeway/kernels/reduce/reduce.h"
 #include "causeway/kernels/sort/sort.h"
+
+namespace causeway::kernels {
+
+LibraryStatus cublas_status() { return {"", "", "this build has no CUDA"}; }
+LibraryStatus cudnn_status() { return {"", "", "this build has no CUDA"}; }
+
+}  // namespace causeway::kernels
 
 namespace causeway::kernels::cuda {
 

@@ -3,7 +3,6 @@
 // are given. It predicts the targets of the query rows in one pass.
 #pragma once
 
-#include "causeway/core/config.h"
 #include "causeway/models/kernels/tabular.h"
 #include "causeway/models/tabular_layer.h"
 #include "causeway/models/tabular_work.h"
@@ -13,6 +12,11 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace causeway {
+template <class C>
+class ConfigDescription;
+}  // namespace causeway
 
 namespace causeway::models {
 

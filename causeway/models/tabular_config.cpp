@@ -1,3 +1,4 @@
+#include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/models/tabular.h"
 

@@ -1,5 +1,6 @@
 #include "causeway/prior/config.h"
 
+#include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/prior/device/dataset.h"
 

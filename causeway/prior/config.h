@@ -1,12 +1,15 @@
 // The configuration of a prior.
 #pragma once
 
-#include "causeway/core/config.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace causeway {
+template <class C>
+class ConfigDescription;
+}  // namespace causeway
 
 namespace causeway::prior {
 

@@ -1,3 +1,4 @@
+#include "causeway/core/advice.h"
 #include "causeway/runtime/driver.h"
 
 #include "causeway/core/environment.h"
@@ -129,8 +130,8 @@ void require_device(int device) {
   if (device < device_count()) return;
   fail(ErrorKind::device, "device",
        device_count() == 0
-           ? fmt::format("no CUDA device: looked for cuda:{}, and {}; pass --device cpu", device,
-                         absence())
+           ? fmt::format("no CUDA device: looked for cuda:{}, and {}; {}", device, absence(),
+                         advice("pass --device cpu", "pass device=\"cpu\""))
            : fmt::format("no device cuda:{}; this machine has cuda:0 to cuda:{}", device,
                          device_count() - 1));
 }

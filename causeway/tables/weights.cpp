@@ -32,8 +32,9 @@ std::vector<fs::path> folders() {
   }
   all.push_back(program.parent_path() / "python/causeway/weights");
   all.push_back(program.parent_path().parent_path() / "share/causeway/weights");
+  all.push_back(program.parent_path().parent_path() / "weights");  // a program in a wheel
   const fs::path installed = fs::path(CAUSEWAY_INSTALL_PREFIX) / "share/causeway/weights";
-  if (installed != all.back()) all.push_back(installed);
+  all.push_back(installed);
   return all;
 }
 

@@ -1,7 +1,6 @@
 // What a tokenizer is to do, as the user says it: for all columns, and for some by name.
 #pragma once
 
-#include "causeway/core/config.h"
 #include "causeway/tokenizer/kernels/quantile_device.h"
 
 #include <cstdint>
@@ -10,6 +9,11 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace causeway {
+template <class C>
+class ConfigDescription;
+}  // namespace causeway
 
 namespace causeway::tokenizer {
 

@@ -1,5 +1,6 @@
 #include "causeway/tokenizer/options_json.h"
 
+#include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
 

@@ -1,5 +1,6 @@
 #include "causeway/train/dump.h"
 
+#include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
 #include "causeway/data/crc32.h"

@@ -4,13 +4,17 @@
 // dump's batches are checked against that, those that are right kept, and the rest made.
 #pragma once
 
-#include "causeway/core/config.h"
 #include "causeway/train/sample.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <span>
+
+namespace causeway {
+template <class C>
+class ConfigDescription;
+}  // namespace causeway
 
 namespace causeway::train {
 

@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/version.h"
 #include "causeway/data/hdf5.h"
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ Number from_hex(const std::string& text) {
 Json to_json(const Manifest& manifest) {
   Json json{{"what", kWhat},
             {"complete", manifest.complete},
-            {"versions", {{"causeway", manifest.version}, {"hdf5", data::hdf5_version()}}},
+            {"versions", {{"causeway", manifest.version}, {"hdf5", data::hdf5_status().version}}},
             {"format", manifest.format},
             {"prior", Json::parse(manifest.prior)},
             {"seed", manifest.seed},
@@ -83,7 +84,7 @@ Manifest from_json(const Json& json) {
 
 }  // namespace
 
-std::string causeway_version() { return CAUSEWAY_VERSION; }
+std::string causeway_version() { return kVersion; }
 
 bool Manifest::has_any() const {
   return std::any_of(batches.begin(), batches.end(), [](const auto& b) { return b.has_value(); });

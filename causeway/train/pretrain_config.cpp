@@ -1,5 +1,6 @@
 #include "causeway/train/pretrain_config.h"
 
+#include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/train/checkpoint.h"
 
@@ -165,6 +166,14 @@ ConfigDescription<PretrainSettings> make_settings_description() {
   return d;
 }
 
+Json parse(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const nlohmann::json::exception& problem) {
+    fail(ErrorKind::format, kOperation, fmt::format("not a configuration: {}", problem.what()));
+  }
+}
+
 bool has(const Json& settings, const char* name) {
   const auto found = settings.find(name);
   return found != settings.end() && !found->is_null();
@@ -205,13 +214,9 @@ std::string PretrainConfig::to_json() const { return describe_pretrain().to_json
 
 PretrainConfig PretrainConfig::from_json(std::string_view text) {
   PretrainConfig config;
-  try {
-    Json json = Json::parse(text);
-    if (!json.contains("version")) json["version"] = 1;
-    describe_pretrain().read(&config, json);
-  } catch (const nlohmann::json::exception& problem) {
-    fail(ErrorKind::format, kOperation, fmt::format("not a configuration: {}", problem.what()));
-  }
+  Json json = parse(text);
+  if (json.is_object() && !json.contains("version")) json["version"] = 1;
+  describe_pretrain().read(&config, json);
   return config;
 }
 
@@ -222,7 +227,10 @@ std::vector<std::string> differences(const PretrainConfig& before, const Pretrai
 
 std::string PretrainSettings::to_json() const { return describe_settings().to_json(this).dump(2); }
 
-PretrainSettings resolve_settings(const Json& base, const Json& given, Device device) {
+PretrainSettings resolve_settings(std::string_view base_text, std::string_view given_text,
+                                  Device device) {
+  const Json base = parse(base_text);
+  const Json given = parse(given_text);
   PretrainSettings settings;
   settings.config = PretrainConfig::suited_to(device);
   const auto& description = describe_settings();
@@ -249,14 +257,15 @@ PretrainSettings resolve_settings(const Json& base, const Json& given, Device de
   return settings;
 }
 
-Json settings_of_run(const std::string& folder) {
+std::string settings_of_run(const std::string& folder) {
   const std::filesystem::path file = std::filesystem::path(folder) / "config.json";
   std::error_code none;
-  if (std::filesystem::exists(file, none)) return read_config_file(kOperation, file.string());
+  if (std::filesystem::exists(file, none))
+    return read_config_file(kOperation, file.string()).dump();
   const auto newest = CheckpointFolder(folder).load_newest();
-  if (!newest.has_value()) return Json::object();
+  if (!newest.has_value()) return "{}";
   const auto config = PretrainConfig::from_json(newest->configuration);
-  return describe_pretrain().to_json(&config);
+  return config.to_json();
 }
 
 }  // namespace causeway::train

@@ -1,7 +1,6 @@
 // The configuration of a pre-training run, and how it is made from defaults, files and options.
 #pragma once
 
-#include "causeway/core/config.h"
 #include "causeway/models/tabular.h"
 #include "causeway/optim/schedule.h"
 #include "causeway/prior/config.h"
@@ -11,6 +10,11 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace causeway {
+template <class C>
+class ConfigDescription;
+}  // namespace causeway
 
 namespace causeway::train {
 
@@ -74,12 +78,12 @@ struct PretrainSettings {
 const ConfigDescription<PretrainSettings>& describe_settings();
 
 // The one place where defaults are resolved. `base` holds the settings of an earlier run, or is
-// empty; `given` what the user asked for, which comes last. Both are JSON objects, with sections or
+// "{}"; `given` what the user asked for, which comes last. Both are JSON objects, with sections or
 // flat. Throws invalid_argument and format errors.
-PretrainSettings resolve_settings(const Json& base, const Json& given, Device device);
+PretrainSettings resolve_settings(std::string_view base, std::string_view given, Device device);
 
 // The settings of the run in a folder, for a run that resumes: its config.json, or else the
-// configuration in its newest checkpoint. An empty object where there is neither.
-Json settings_of_run(const std::string& folder);
+// configuration in its newest checkpoint. "{}" where there is neither.
+std::string settings_of_run(const std::string& folder);
 
 }  // namespace causeway::train

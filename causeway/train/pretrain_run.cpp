@@ -1,5 +1,6 @@
 #include "causeway/train/pretrain_run.h"
 
+#include "causeway/core/advice.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
 #include "causeway/core/log.h"
@@ -44,8 +45,8 @@ class Run {
       restore();
     } else if (holds_a_run()) {
       fail(ErrorKind::invalid_argument, "pretrain",
-           fmt::format("\"{}\" already holds a run; resume it, or use another folder",
-                       options.folder.string()));
+           fmt::format("\"{}\" already holds a run; pass {} to resume it, or another folder",
+                       options.folder.string(), advice("--resume", "resume=True")));
     }
     group.barrier();  // nothing is written before all ranks have read the folder
     if (group.rank() != 0) return;

@@ -6,7 +6,12 @@
     t = torch.from_dlpack(y)  # no copy
 """
 
-from . import autograd, cuda, models, nn, optim, prior, testing
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from . import _core, autograd, cuda, models, nn, optim, prior, testing
 from ._core import *  # noqa: F403
 from ._core import _version as __version__
 from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad
@@ -14,18 +19,41 @@ from .graph import Graph, StepGraph, capture
 from .pretrain import pretrain
 from .prior import Prior
 from .profiler import profile
-from .tokenizer import PartialFit, Tokenizer
+
+if TYPE_CHECKING:
+    from .estimators import TabularClassifier, TabularRegressor
+    from .tokenizer import PartialFit, Tokenizer
 
 # Messages name what users import.
 for _class in (Error, *Error.__subclasses__(), InvalidIndex, Tensor, DType, Generator, Stream):
     _class.__module__ = "causeway"
 del _class
 
+# Where pip puts NVIDIA's libraries, which are opened at first use.
+for _entry in sys.path:
+    if os.path.isdir(os.path.join(_entry, "nvidia")):
+        _core._add_wheel_folder(os.path.join(_entry, "nvidia"))
+del _entry
+
+# Imported at first use, since they import scikit-learn, which takes seconds.
+_LAZY = {
+    "PartialFit": "tokenizer",
+    "TabularClassifier": "estimators",
+    "TabularRegressor": "estimators",
+    "Tokenizer": "tokenizer",
+    "estimators": None,
+    "tokenizer": None,
+}
+
 
 def __getattr__(name):
-    # They need scikit-learn, which the rest does not.
-    if name in ("TabularClassifier", "TabularRegressor"):
-        from . import estimators
+    if name not in _LAZY:
+        raise AttributeError(f"module 'causeway' has no attribute {name!r}")
+    module = importlib.import_module(f".{_LAZY[name] or name}", __name__)
+    value = module if _LAZY[name] is None else getattr(module, name)
+    globals()[name] = value
+    return value
 
-        return getattr(estimators, name)
-    raise AttributeError(f"module 'causeway' has no attribute {name!r}")
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})

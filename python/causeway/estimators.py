@@ -31,7 +31,9 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as problem:
-    raise ImportError("causeway's estimators need scikit-learn: pip install scikit-learn") from problem
+    raise ImportError(
+        "TabularClassifier and TabularRegressor need scikit-learn; run: pip install 'causeway[sklearn]'"
+    ) from problem
 
 __all__ = ["TabularClassifier", "TabularRegressor"]
 

@@ -50,7 +50,7 @@ struct Format {
 class ArrayFiles : public testing::TestWithParam<Format> {
  protected:
   void SetUp() override {
-    if (GetParam().create == data::create_hdf5 && data::hdf5_version().empty()) {
+    if (GetParam().create == data::create_hdf5 && data::hdf5_status().version.empty()) {
       GTEST_SKIP() << "this build has no HDF5";
     }
   }
@@ -165,7 +165,7 @@ TEST_P(ArrayFiles, ALimitOnSizesIsAnErrorOfOneLine) {
 }
 
 TEST(Hdf5, ArraysGrowAndAreListed) {
-  if (data::hdf5_version().empty()) GTEST_SKIP() << "this build has no HDF5";
+  if (data::hdf5_status().version.empty()) GTEST_SKIP() << "this build has no HDF5";
   const Scratch scratch;
   const auto file = data::create_hdf5("save", scratch / "grows.h5", small_layout(0));
   for (std::int64_t first = 0; first < 9; first += 3) write_entries(*file, first, 3);
@@ -180,7 +180,7 @@ TEST(Hdf5, ArraysGrowAndAreListed) {
 }
 
 TEST(Hdf5, OtherFilesAreNamed) {
-  if (data::hdf5_version().empty()) GTEST_SKIP() << "this build has no HDF5";
+  if (data::hdf5_status().version.empty()) GTEST_SKIP() << "this build has no HDF5";
   const Scratch scratch;
   put(scratch / "text.h5", "not at all");
   EXPECT_TRUE(says(failure([&] { data::open_hdf5("load", scratch / "text.h5"); }), "format: [load]",

@@ -13,7 +13,7 @@ const Device kGpu = Device::cuda(0);
 
 #define CAUSEWAY_REQUIRE_NCCL() \
   CAUSEWAY_REQUIRE_GPU();       \
-  if (nccl_version().empty()) GTEST_SKIP() << "this build has no NCCL"
+  if (nccl_status().version.empty()) GTEST_SKIP() << nccl_status().absence
 
 std::shared_ptr<DeviceCollectives> alone() {
   return connect_nccl(

@@ -2,7 +2,7 @@
 
 import causeway as cw
 import numpy as np
-from causeway._core import _prior_parts as parts
+from causeway._testing import prior_parts as parts
 
 CHOICES = ("function cheap_function matrix simple_matrix activation plain_activation "
            "fixed_activation activation_first activation_last product_kernel base_points "

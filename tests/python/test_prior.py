@@ -10,7 +10,7 @@ import causeway as cw
 import causeway.prior
 import numpy as np
 import pytest
-from causeway._core import _prior_parts as parts
+from causeway._testing import prior_parts as parts
 from prior_oracle import tensor
 
 FAMILIES = ["simple", "mlp", "tree", "graph"]

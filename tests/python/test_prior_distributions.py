@@ -6,7 +6,7 @@ A test fails where chance alone would be so far off once in 10,000 times or less
 import causeway as cw
 import numpy as np
 import pytest
-from causeway._core import _prior_parts as parts
+from causeway._testing import prior_parts as parts
 from prior_oracle import CHOICES, CONVERTERS, NUMBERS, Notes, bits, choices, open_uniform
 
 stats = pytest.importorskip("scipy.stats")

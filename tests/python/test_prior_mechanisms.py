@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from causeway._core import _prior_parts as parts
+from causeway._testing import prior_parts as parts
 from prior_oracle import (
     ACTIVATIONS, CHEAP, CONVERTERS, FUNCTIONS, MATRICES, Functions, Notes, activate, bits, bounded,
     choices, mixture, nearest, open_uniform, random_activation, random_matrix, softmax,

@@ -1,7 +1,7 @@
 """Compiles every header of causeway/ and cli/ alone: each includes what it needs, and guards itself.
 
-Usage: headers_test.py [c++-compiler [nvcc]]. CUDA headers need nvcc, and are skipped with a count
-where there is none.
+Usage: headers_test.py [c++-compiler [nvcc [include-folder...]]]. CUDA headers need nvcc, others the
+header of a library in one of the folders; they are skipped with a count where it is not there.
 """
 
 import os
@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+LIBRARY_INCLUDE = re.compile(r"#include <((?:hdf5|mpi|nccl|cudnn)\.h)>")
 CUDA_INCLUDE = re.compile(r'#include <cu(da|b/|blas)|#include "causeway/\S*(\.cuh|/launch\.h|/cuda_check\.h)"')
 
 
@@ -21,7 +22,14 @@ def is_cuda(header):
     return header.suffix == ".cuh" or bool(CUDA_INCLUDE.search(header.read_text("utf-8")))
 
 
-def compile_alone(header, compiler, nvcc, folder):
+def is_possible(header, nvcc, includes):
+    """Whether the compiler and the headers of libraries that it needs are there."""
+    needed = LIBRARY_INCLUDE.findall(header.read_text("utf-8"))
+    found = all(any((Path(folder) / name).exists() for folder in includes) for name in needed)
+    return found and bool(nvcc or not is_cuda(header))
+
+
+def compile_alone(header, compiler, nvcc, includes, folder):
     """The compiler's words, empty where it is content."""
     cuda = is_cuda(header)
     name = header.relative_to(ROOT).as_posix()
@@ -36,29 +44,31 @@ def compile_alone(header, compiler, nvcc, folder):
         command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fopenmp"]
         command += ["-fsyntax-only"]
     done = subprocess.run(
-        command + ["-I", str(ROOT), str(source)], capture_output=True, text=True, check=False
-    )
+        command + ["-I", str(ROOT), *(f"-isystem{include}" for include in includes), str(source)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
 def main():
     compiler = sys.argv[1] if len(sys.argv) > 1 else "g++"
     nvcc = shutil.which(sys.argv[2] if len(sys.argv) > 2 else "nvcc")  # CMake may say NOTFOUND
+    includes = sys.argv[3:]
     headers = sorted(
         header
         for folder in ("causeway", "cli")
         for header in (ROOT / folder).rglob("*")
         if header.suffix in (".h", ".cuh")
     )
-    chosen = [header for header in headers if nvcc or not is_cuda(header)]
+    chosen = [header for header in headers if is_possible(header, nvcc, includes)]
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as threads:
-        results = threads.map(lambda header: compile_alone(header, compiler, nvcc, folder), chosen)
+        results = threads.map(lambda header: compile_alone(header, compiler, nvcc, includes, folder), chosen)
         failures = [(header, words) for header, words in zip(chosen, results) if words]
     for header, words in failures:
         print(f"{header.relative_to(ROOT)} does not compile alone:\n{words}")
     print(
         f"{len(chosen) - len(failures)} headers compile alone, {len(failures)} do not, "
-        f"{len(headers) - len(chosen)} skipped for want of nvcc"
+        f"{len(headers) - len(chosen)} skipped for want of nvcc or a library's header"
     )
     return 1 if failures or not chosen else 0
 

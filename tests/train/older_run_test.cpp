@@ -1,11 +1,9 @@
 // A run of version 0.1.0 resumes: its checkpoint of step 6 is in tests/train/data, with the weights
 // that version had at step 12.
-#include "causeway/core/config.h"
 #include "causeway/data/safetensors.h"
 #include "causeway/train/pretrain_run.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <filesystem>
@@ -21,9 +19,8 @@ TEST(OlderRun, ResumesWithItsOwnSettings) {
   fs::remove_all(run);
   fs::create_directories(run);
   fs::copy(data / "checkpoints", run / "checkpoints", fs::copy_options::recursive);
-  const Json base = train::settings_of_run(run.string());
-  const auto settings =
-      train::resolve_settings(base, Json::parse(R"({"steps": 12})"), Device::cpu());
+  const std::string base = train::settings_of_run(run.string());
+  const auto settings = train::resolve_settings(base, R"({"steps": 12})", Device::cpu());
   EXPECT_EQ(settings.config.model.width, 16);
   EXPECT_EQ(settings.config.prior.family, "mlp");
   EXPECT_EQ(settings.config.prior.seed, 5u);

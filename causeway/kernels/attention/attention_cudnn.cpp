@@ -5,19 +5,27 @@
 
 #include "causeway/core/error.h"
 #include "causeway/kernels/cudnn/cudnn_handle.h"
+#include "causeway/kernels/cudnn/cudnn_library.h"
+#include "causeway/kernels/libraries.h"
 #include "causeway/runtime/cuda_check.h"
 #include "causeway/runtime/pool.h"
 
 #include <fmt/format.h>
 
+#define CUDNN_FRONTEND_SKIP_JSON_LIB
+#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #include <cudnn_frontend.h>
 
 #include <array>
 #include <compare>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
+
+// The library that the front end calls.
+void* cudnn_frontend::cudnn_dlhandle = nullptr;
 
 namespace causeway::kernels::cuda {
 
@@ -137,8 +145,27 @@ void describe_backward(fe::graph::Graph& graph, const Problem& problem) {
   output(v, problem, kVGradient);
 }
 
+// Gives the front end the libraries that it calls. It would open the CUDA runtime by name, and
+// prefer an older major version to ours.
+void prepare_front_end() {
+  static const bool ready = [] {
+    constexpr int kMajor = CUDART_VERSION / 1000;
+    constexpr const char* kVariable = "CUDNN_FRONTEND_CUDART_LIB_NAME";
+    const SharedLibrary runtime({.name = "CUDA runtime",
+                                 .files = {fmt::format("libcudart.so.{}", kMajor)},
+                                 .wheels = {fmt::format("cu{}/lib", kMajor), "cuda_runtime/lib"},
+                                 .variable = kVariable,
+                                 .advice = "install it (pip install nvidia-cuda-runtime)"});
+    setenv(kVariable, runtime.path().c_str(), 0);
+    fe::cudnn_dlhandle = cudnn().library.handle();
+    return true;
+  }();
+  static_cast<void>(ready);
+}
+
 // Builds the graph and the engine cuDNN puts first; the answer is why it cannot, or empty.
 std::string build(Plan& plan, const Problem& problem, cudnnHandle_t handle) {
+  prepare_front_end();
   const RelaxedCapture relaxed;
   plan.graph
       .set_io_data_type(problem.dtype == DType::bf16 ? fe::DataType_t::BFLOAT16
@@ -239,6 +266,8 @@ std::string cudnn_declines(StreamView stream, const AttentionCall& call,
   const bool aligned =
       gradients == nullptr ? rows_are_aligned(call) : rows_are_aligned(call, *gradients);
   if (!aligned) return "wants rows that begin at multiples of 16 bytes";
+  static const std::string absence = cudnn_status().absence;
+  if (!absence.empty()) return absence;
   const driver::DeviceScope scope(stream.device().index);
   const CudnnHandle handle(stream);
   return plan_for(handle, problem_of(stream, call, gradients)).refusal;

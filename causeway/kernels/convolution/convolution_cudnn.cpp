@@ -7,6 +7,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/kernels/cudnn/cudnn_handle.h"
+#include "causeway/kernels/cudnn/cudnn_library.h"
 #include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/runtime/cuda_check.h"
 #include "causeway/runtime/pool.h"
@@ -69,11 +70,12 @@ cudnnTensorFormat_t format_of(const Problem& problem) {
 
 void set_tensor(cudnnTensorDescriptor_t& descriptor, const Problem& problem,
                 const std::array<std::int64_t, 4>& shape) {
-  check_cudnn(cudnnCreateTensorDescriptor(&descriptor), "cudnnCreateTensorDescriptor");
-  check_cudnn(cudnnSetTensor4dDescriptor(descriptor, format_of(problem), data_type(problem.dtype),
+  check_cudnn(cudnn().cudnnCreateTensorDescriptor(&descriptor), "cudnnCreateTensorDescriptor");
+  check_cudnn(
+      cudnn().cudnnSetTensor4dDescriptor(descriptor, format_of(problem), data_type(problem.dtype),
                                          static_cast<int>(shape[0]), static_cast<int>(shape[1]),
                                          static_cast<int>(shape[2]), static_cast<int>(shape[3])),
-              "cudnnSetTensor4dDescriptor");
+      "cudnnSetTensor4dDescriptor");
 }
 
 bool is_plain_f32(const Problem& problem) {
@@ -100,7 +102,7 @@ void choose(Plan& plan, std::array<Result, kCount>& results, int found, int pref
     if (result->determinism != CUDNN_DETERMINISTIC) continue;
     plan.algorithm = static_cast<int>(result->algo);
     plan.workspace = result->memory;
-    check_cudnn(cudnnSetConvolutionMathType(plan.convolution, result->mathType),
+    check_cudnn(cudnn().cudnnSetConvolutionMathType(plan.convolution, result->mathType),
                 "cudnnSetConvolutionMathType");
     return;
   }
@@ -111,7 +113,7 @@ void choose_algorithm(cudnnHandle_t handle, const Problem& problem, Plan& plan) 
   if (problem.channels_last != 0) {
     // Its kernel for tensor cores, which is there for all such shapes.
     plan.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
-    return check_cudnn(cudnnGetConvolutionForwardWorkspaceSize(
+    return check_cudnn(cudnn().cudnnGetConvolutionForwardWorkspaceSize(
                            handle, plan.in, plan.weight, plan.convolution, plan.out,
                            static_cast<cudnnConvolutionFwdAlgo_t>(plan.algorithm), &plan.workspace),
                        "cudnnGetConvolutionForwardWorkspaceSize");
@@ -122,7 +124,7 @@ void choose_algorithm(cudnnHandle_t handle, const Problem& problem, Plan& plan) 
   switch (problem.direction) {
     case Direction::forward: {
       std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> results{};
-      check_cudnn(cudnnGetConvolutionForwardAlgorithm_v7(
+      check_cudnn(cudnn().cudnnGetConvolutionForwardAlgorithm_v7(
                       handle, plan.in, plan.weight, plan.convolution, plan.out,
                       static_cast<int>(results.size()), &found, results.data()),
                   "cudnnGetConvolutionForwardAlgorithm_v7");
@@ -131,7 +133,7 @@ void choose_algorithm(cudnnHandle_t handle, const Problem& problem, Plan& plan) 
     case Direction::input_gradient: {
       std::array<cudnnConvolutionBwdDataAlgoPerf_t, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT>
           results{};
-      check_cudnn(cudnnGetConvolutionBackwardDataAlgorithm_v7(
+      check_cudnn(cudnn().cudnnGetConvolutionBackwardDataAlgorithm_v7(
                       handle, plan.weight, plan.out, plan.convolution, plan.in,
                       static_cast<int>(results.size()), &found, results.data()),
                   "cudnnGetConvolutionBackwardDataAlgorithm_v7");
@@ -141,7 +143,7 @@ void choose_algorithm(cudnnHandle_t handle, const Problem& problem, Plan& plan) 
     case Direction::weight_gradient: {
       std::array<cudnnConvolutionBwdFilterAlgoPerf_t, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT>
           results{};
-      check_cudnn(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+      check_cudnn(cudnn().cudnnGetConvolutionBackwardFilterAlgorithm_v7(
                       handle, plan.in, plan.out, plan.convolution, plan.weight,
                       static_cast<int>(results.size()), &found, results.data()),
                   "cudnnGetConvolutionBackwardFilterAlgorithm_v7");
@@ -155,22 +157,23 @@ Plan make_plan(cudnnHandle_t handle, const Problem& problem) {
   set_tensor(plan.in, problem, problem.in);
   set_tensor(plan.out, problem, problem.out);
   const auto size = [](std::int64_t value) { return static_cast<int>(value); };
-  check_cudnn(cudnnCreateFilterDescriptor(&plan.weight), "cudnnCreateFilterDescriptor");
-  check_cudnn(cudnnSetFilter4dDescriptor(plan.weight, data_type(problem.dtype), format_of(problem),
+  check_cudnn(cudnn().cudnnCreateFilterDescriptor(&plan.weight), "cudnnCreateFilterDescriptor");
+  check_cudnn(
+      cudnn().cudnnSetFilter4dDescriptor(plan.weight, data_type(problem.dtype), format_of(problem),
                                          size(problem.weight[0]), size(problem.weight[1]),
                                          size(problem.weight[2]), size(problem.weight[3])),
-              "cudnnSetFilter4dDescriptor");
-  check_cudnn(cudnnCreateConvolutionDescriptor(&plan.convolution),
+      "cudnnSetFilter4dDescriptor");
+  check_cudnn(cudnn().cudnnCreateConvolutionDescriptor(&plan.convolution),
               "cudnnCreateConvolutionDescriptor");
   const cudnnDataType_t sums = problem.dtype == DType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
-  check_cudnn(cudnnSetConvolution2dDescriptor(
+  check_cudnn(cudnn().cudnnSetConvolution2dDescriptor(
                   plan.convolution, size(problem.padding[0]), size(problem.padding[1]),
                   size(problem.stride[0]), size(problem.stride[1]), size(problem.dilation[0]),
                   size(problem.dilation[1]), CUDNN_CROSS_CORRELATION, sums),
               "cudnnSetConvolution2dDescriptor");
-  check_cudnn(cudnnSetConvolutionGroupCount(plan.convolution, size(problem.groups)),
+  check_cudnn(cudnn().cudnnSetConvolutionGroupCount(plan.convolution, size(problem.groups)),
               "cudnnSetConvolutionGroupCount");
-  check_cudnn(cudnnSetConvolutionMathType(
+  check_cudnn(cudnn().cudnnSetConvolutionMathType(
                   plan.convolution, is_plain_f32(problem) ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH),
               "cudnnSetConvolutionMathType");
   choose_algorithm(handle, problem, plan);
@@ -240,10 +243,10 @@ void forward(StreamView stream, const Convolution& how, bool channels_last, cons
   run(stream, how, Direction::forward, channels_last, in, weight, out,
       [&](cudnnHandle_t handle, const Plan& plan, const void* one, const void* zero,
           void* workspace) {
-        check_cudnn(cudnnConvolutionForward(handle, one, plan.in, in.data, plan.weight, weight.data,
-                                            plan.convolution,
-                                            static_cast<cudnnConvolutionFwdAlgo_t>(plan.algorithm),
-                                            workspace, plan.workspace, zero, plan.out, out.data),
+        check_cudnn(cudnn().cudnnConvolutionForward(
+                        handle, one, plan.in, in.data, plan.weight, weight.data, plan.convolution,
+                        static_cast<cudnnConvolutionFwdAlgo_t>(plan.algorithm), workspace,
+                        plan.workspace, zero, plan.out, out.data),
                     "cudnnConvolutionForward");
       });
 }
@@ -273,7 +276,7 @@ void convolution_input_gradient(StreamView stream, const Convolution& how, const
       [&](cudnnHandle_t handle, const Plan& plan, const void* one, const void* zero,
           void* workspace) {
         check_cudnn(
-            cudnnConvolutionBackwardData(
+            cudnn().cudnnConvolutionBackwardData(
                 handle, one, plan.weight, weight.data, plan.out, gradient.data, plan.convolution,
                 static_cast<cudnnConvolutionBwdDataAlgo_t>(plan.algorithm), workspace,
                 plan.workspace, zero, plan.in, in_gradient.data),
@@ -286,7 +289,7 @@ void convolution_weight_gradient(StreamView stream, const Convolution& how, cons
   run(stream, how, Direction::weight_gradient, false, in, weight_gradient, gradient,
       [&](cudnnHandle_t handle, const Plan& plan, const void* one, const void* zero,
           void* workspace) {
-        check_cudnn(cudnnConvolutionBackwardFilter(
+        check_cudnn(cudnn().cudnnConvolutionBackwardFilter(
                         handle, one, plan.in, in.data, plan.out, gradient.data, plan.convolution,
                         static_cast<cudnnConvolutionBwdFilterAlgo_t>(plan.algorithm), workspace,
                         plan.workspace, zero, plan.weight, weight_gradient.data),

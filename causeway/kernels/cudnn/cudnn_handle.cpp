@@ -1,6 +1,7 @@
 #include "causeway/kernels/cudnn/cudnn_handle.h"
 
 #include "causeway/core/error.h"
+#include "causeway/kernels/cudnn/cudnn_library.h"
 
 #include <map>
 #include <string>
@@ -9,7 +10,8 @@ namespace causeway::kernels::cuda {
 
 void check_cudnn(cudnnStatus_t status, const char* call) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  fail(ErrorKind::device, "cudnn", std::string(call) + " failed: " + cudnnGetErrorString(status));
+  fail(ErrorKind::device, "cudnn",
+       std::string(call) + " failed: " + cudnn().cudnnGetErrorString(status));
 }
 
 CudnnHandle::CudnnHandle(StreamView stream) {
@@ -17,8 +19,8 @@ CudnnHandle::CudnnHandle(StreamView stream) {
   static std::map<int, cudnnHandle_t> handles;
   lock_ = std::unique_lock(mutex);
   cudnnHandle_t& handle = handles[stream.device().index];
-  if (handle == nullptr) check_cudnn(cudnnCreate(&handle), "cudnnCreate");
-  check_cudnn(cudnnSetStream(handle, stream.handle()), "cudnnSetStream");
+  if (handle == nullptr) check_cudnn(cudnn().cudnnCreate(&handle), "cudnnCreate");
+  check_cudnn(cudnn().cudnnSetStream(handle, stream.handle()), "cudnnSetStream");
   handle_ = handle;
 }
 

@@ -1,8 +1,13 @@
 // What needs cuDNN, in a build without it.
 #include "causeway/core/error.h"
 #include "causeway/kernels/convolution/convolution.h"
+#include "causeway/kernels/libraries.h"
 
-namespace causeway::kernels::cuda {
+namespace causeway::kernels {
+
+LibraryStatus cudnn_status() { return {"", "", "this build has no cuDNN"}; }
+
+namespace cuda {
 
 namespace {
 
@@ -26,4 +31,6 @@ void convolution_weight_gradient(StreamView, const Convolution&, const Operand&,
   refuse();
 }
 
-}  // namespace causeway::kernels::cuda
+}  // namespace cuda
+
+}  // namespace causeway::kernels

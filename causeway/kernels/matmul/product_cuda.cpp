@@ -4,6 +4,7 @@
 #include "causeway/kernels/matmul/product_cuda.h"
 
 #include "causeway/core/error.h"
+#include "causeway/kernels/matmul/cublas_cuda.h"
 #include "causeway/runtime/cuda_check.h"
 #include "causeway/runtime/pool.h"
 
@@ -11,8 +12,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-
-#include <cublasLt.h>
 
 namespace causeway::kernels::cuda {
 
@@ -23,7 +22,7 @@ constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   fail(ErrorKind::device, "matmul",
-       std::string(call) + " failed: " + cublasLtGetStatusString(status));
+       std::string(call) + " failed: " + cublas().cublasLtGetStatusString(status));
 }
 
 struct Plan {
@@ -55,7 +54,7 @@ cublasLtHandle_t handle_of(int device) {
   static std::map<int, cublasLtHandle_t> handles;
   const std::lock_guard lock(mutex);
   cublasLtHandle_t& handle = handles[device];
-  if (handle == nullptr) check(cublasLtCreate(&handle), "cublasLtCreate");
+  if (handle == nullptr) check(cublas().cublasLtCreate(&handle), "cublasLtCreate");
   return handle;
 }
 
@@ -63,15 +62,15 @@ cublasLtMatrixLayout_t make_layout(cudaDataType_t type, std::int64_t rows, std::
                                    std::int64_t leading, std::int64_t batches,
                                    std::int64_t stride) {
   cublasLtMatrixLayout_t layout = nullptr;
-  check(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
-                                   static_cast<std::uint64_t>(columns), leading),
+  check(cublas().cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
+                                            static_cast<std::uint64_t>(columns), leading),
         "cublasLtMatrixLayoutCreate");
   const auto count = static_cast<std::int32_t>(batches);
-  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
-                                         sizeof(count)),
+  check(cublas().cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                  &count, sizeof(count)),
         "cublasLtMatrixLayoutSetAttribute");
-  check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                         &stride, sizeof(stride)),
+  check(cublas().cublasLtMatrixLayoutSetAttribute(
+            layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
         "cublasLtMatrixLayoutSetAttribute");
   return layout;
 }
@@ -88,7 +87,7 @@ cublasLtEpilogue_t epilogue_of(const Problem& problem) {
 
 template <class T>
 void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, const T& value) {
-  check(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)),
+  check(cublas().cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof(value)),
         "cublasLtMatmulDescSetAttribute");
 }
 
@@ -107,7 +106,8 @@ Plan make_plan(const Problem& problem) {
   const auto dtype = static_cast<DType>(problem.dtype);
   const cudaDataType_t type = data_type(dtype);
   const cudaDataType_t scale = dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F;
-  check(cublasLtMatmulDescCreate(&plan.operation, compute_type(dtype, problem.tf32 != 0), scale),
+  check(cublas().cublasLtMatmulDescCreate(&plan.operation, compute_type(dtype, problem.tf32 != 0),
+                                          scale),
         "cublasLtMatmulDescCreate");
   const cublasOperation_t op_left = problem.transposed_b != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t op_right = problem.transposed_a != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -126,22 +126,23 @@ Plan make_plan(const Problem& problem) {
   plan.out = side(false, problem.n, problem.m, problem.n, problem.m * problem.n);
 
   cublasLtMatmulPreference_t preference = nullptr;
-  check(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
-  cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                       &kWorkspace, sizeof(kWorkspace));
+  check(cublas().cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+  cublas().cublasLtMatmulPreferenceSetAttribute(
+      preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kWorkspace, sizeof(kWorkspace));
   const auto alignment = static_cast<std::uint32_t>(problem.alignment);
   for (const auto attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-    cublasLtMatmulPreferenceSetAttribute(preference, attribute, &alignment, sizeof(alignment));
+    cublas().cublasLtMatmulPreferenceSetAttribute(preference, attribute, &alignment,
+                                                  sizeof(alignment));
   }
   // The library ranks more carefully when asked for several: its first of eight is the faster one.
   std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
   int found = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+  const cublasStatus_t status = cublas().cublasLtMatmulAlgoGetHeuristic(
       handle_of(problem.device), plan.operation, plan.left, plan.right, plan.out, plan.out,
       preference, static_cast<int>(results.size()), results.data(), &found);
-  cublasLtMatmulPreferenceDestroy(preference);
+  cublas().cublasLtMatmulPreferenceDestroy(preference);
   // Some epilogues are not there for some types: the caller then does without.
   plan.exists = status == CUBLAS_STATUS_SUCCESS && found > 0;
   if (!plan.exists) return plan;
@@ -196,9 +197,9 @@ void multiply(StreamView stream, const Problem& problem, const ProductData& data
       set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, data.aux);
     }
   }
-  check(cublasLtMatmul(handle_of(problem.device), plan.operation, alpha, data.b, plan.left, data.a,
-                       plan.right, beta, added, plan.out, data.out, plan.out, &plan.algorithm,
-                       workspace.data(), plan.workspace, stream.handle()),
+  check(cublas().cublasLtMatmul(handle_of(problem.device), plan.operation, alpha, data.b, plan.left,
+                                data.a, plan.right, beta, added, plan.out, data.out, plan.out,
+                                &plan.algorithm, workspace.data(), plan.workspace, stream.handle()),
         "cublasLtMatmul");
 }
 

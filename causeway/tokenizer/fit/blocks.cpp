@@ -1,5 +1,6 @@
 #include "causeway/tokenizer/fit/blocks.h"
 
+#include "causeway/core/advice.h"
 #include "causeway/core/error.h"
 #include "causeway/tokenizer/fit/order_statistics.h"
 
@@ -18,9 +19,10 @@ namespace {
   while (row + 1 < table.n_rows() && marks && column.missing.data_as<bool>()[row]) ++row;
   const std::string_view text = table.n_rows() > 0 ? column.text.at(row) : "";
   fail(ErrorKind::invalid_argument, operation,
-       fmt::format("column {} \"{}\": expected a number, got \"{}\" in row {}; declare it "
-                   "categorical or pass --missing \"{}\"",
-                   place, column.name, text, row, text));
+       fmt::format("column {} \"{}\": expected a number, got \"{}\" in row {}; {}", place,
+                   column.name, text, row,
+                   advice(fmt::format("declare it categorical or pass --missing \"{}\"", text),
+                          "declare it categorical in columns=, or make the cell missing")));
 }
 
 }  // namespace

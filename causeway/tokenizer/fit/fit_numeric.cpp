@@ -1,5 +1,6 @@
 #include "causeway/tokenizer/fit/fit_numeric.h"
 
+#include "causeway/core/advice.h"
 #include "causeway/core/error.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"
@@ -97,9 +98,8 @@ void fit_sorted(const Block& block, std::int64_t at, const Options& options, con
   }
   if (data.target.numel() == 0) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",
-         fmt::format("column \"{}\": strategy \"tree\" needs a target; pass one (y in Python, "
-                     "--target in the program)",
-                     column.name));
+         fmt::format("column \"{}\": strategy \"tree\" needs a target; pass {}", column.name,
+                     advice("--target", "y")));
   }
   column.bins.edges = tree_edges(samples, bins, !is_floating(data.target.dtype()));
 }

@@ -1,6 +1,7 @@
 // Parts of a fit as tensors and text, and back. The text is one JSON object: where the fit stands,
 // its options and columns; counts, thresholds, values and categories are tensors named after the
 // column's place: "3.counts".
+#include "causeway/core/advice.h"
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
 #include "causeway/tokenizer/artefact/hash.h"
@@ -134,7 +135,9 @@ class StateReader {
 
   PartialFit read() {
     if (text("format") != kFormat) {
-      refuse("expected a part of a fit; tokenizer fit --partial writes them");
+      refuse(fmt::format("expected a part of a fit; {}",
+                         advice("tokenizer fit --partial writes them",
+                                "Tokenizer.partial(...).save(path) writes them")));
     }
     if (text("version") != std::to_string(kPartialVersion)) {
       refuse(fmt::format("expected version {}, got {}; make all parts with one version",

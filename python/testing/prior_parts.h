@@ -1,8 +1,7 @@
-// What the files that bind the parts of priors share.
+// The parts of priors that tests look at, as functions of the module _testing.
 #pragma once
 
 #include "python/bind.h"
-#include "python/casters.h"
 
 #include <vector>
 
@@ -12,7 +11,8 @@ inline Tensor tensor_of(const std::vector<float>& values, const Shape& shape) {
   return Tensor::from<float>(values, shape);
 }
 
-// Into the module of the parts.
+// Both add their functions to the module: mechanisms and columns; draws and plans.
+void bind_prior_parts(nb::module_& module);
 void bind_prior_draws(nb::module_& module);
 
 }  // namespace causeway::python

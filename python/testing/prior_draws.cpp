@@ -1,5 +1,5 @@
-// What priors draw, and the plans made of it, for tests; see bind_prior_parts.cpp.
-#include "python/prior_parts.h"
+// What priors draw, and the plans made of it, for tests; see prior_parts.cpp.
+#include "python/testing/prior_parts.h"
 
 #include "causeway/prior/device/dataset.h"
 

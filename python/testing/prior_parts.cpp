@@ -1,6 +1,6 @@
 // The parts a prior is made of, each alone, for tests: what a mechanism makes of given rows, and
-// what it drew for that. Not part of the package's interface.
-#include "python/prior_parts.h"
+// what it drew for that.
+#include "python/testing/prior_parts.h"
 
 #include "causeway/prior/device/dataset.h"
 
@@ -295,11 +295,9 @@ void bind_network(nb::module_& module) {
 
 }  // namespace
 
-void bind_prior_parts(nb::module_& parent) {
-  nb::module_ module = parent.def_submodule("_prior_parts", "The parts of priors, for tests.");
+void bind_prior_parts(nb::module_& module) {
   bind_mechanisms(module);
   bind_columns(module);
-  bind_prior_draws(module);
   bind_network(module);
 }
 

@@ -1,9 +1,10 @@
-#include "cli/bench.h"
-
+// causeway-bench: measures this machine, one suite at a time.
 #include "bench/harness.h"
 #include "cli/options.h"
+#include "cli/run.h"
 #include "cli/table.h"
 
+#include "causeway/core/version.h"
 #include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>
@@ -91,10 +92,6 @@ void run(const BenchOptions& options) {
   options.json ? print_json(device, results) : print_table(device, results);
 }
 
-}  // namespace
-
-namespace {
-
 struct Suite {
   const char* name;
   const char* about;
@@ -109,24 +106,30 @@ constexpr Suite kSuites[] = {
     {"pretrain", "Steps of a tabular transformer, datasets made live", bench::run_pretrain},
 };
 
-}  // namespace
-
-void add_bench(CLI::App& app) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure this machine, a suite at a time");
-  bench->require_subcommand(1);
-  for (const auto& [name, about, suite] : kSuites) {
-    CLI::App* command = bench->add_subcommand(name, about);
-    const auto options = std::make_shared<BenchOptions>();
-    options->suite = suite;
-    add_device(*command, options->device, "Where to measure; auto at first")
-        ->each([options](const std::string&) { options->device_given = true; });
-    add_json(*command, options->json);
-    add_quiet(*command, options->quiet);
-    command->add_option("--threads", options->threads, "CPU threads to use")
-        ->type_name("N")
-        ->check(at_least_one());
-    command->callback([options] { run(*options); });
-  }
+void add_suite(CLI::App& app, const Suite& suite) {
+  CLI::App* command = app.add_subcommand(suite.name, suite.about);
+  const auto options = std::make_shared<BenchOptions>();
+  options->suite = suite.run;
+  add_device(*command, options->device, "Device to measure [auto]")
+      ->each([options](const std::string&) { options->device_given = true; });
+  add_json(*command, options->json);
+  add_quiet(*command, options->quiet);
+  command->add_option("--threads", options->threads, "CPU threads to use")
+      ->type_name("N")
+      ->check(at_least_one());
+  command->callback([options] { run(*options); });
 }
 
+}  // namespace
+
 }  // namespace causeway::cli
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures this machine, one suite at a time.", "causeway-bench");
+  app.set_version_flag("--version", std::string("causeway-bench ") + causeway::kVersion,
+                       "Print the version and exit");
+  app.set_help_flag("--help,-h", "Print this help and exit");
+  app.require_subcommand(1);
+  for (const auto& suite : causeway::cli::kSuites) causeway::cli::add_suite(app, suite);
+  return causeway::cli::run_program(app, argc, argv);
+}

@@ -1,0 +1,19 @@
+#include "causeway/core/advice.h"
+
+#include <atomic>
+
+namespace causeway {
+
+namespace {
+
+std::atomic<FrontEnd> present = FrontEnd::program;
+
+}  // namespace
+
+void set_front_end(FrontEnd front_end) { present = front_end; }
+
+std::string_view advice(std::string_view program, std::string_view python) {
+  return present == FrontEnd::python ? python : program;
+}
+
+}  // namespace causeway

@@ -1,0 +1,42 @@
+// The functions of the MPI library, opened at first use; for the files that are built with MPI. The
+// header that this is compiled with decides for Open MPI's ABI or MPICH's.
+#pragma once
+
+#include "causeway/core/library.h"
+
+// Without the C++ interface that older versions have.
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+namespace causeway::dist {
+
+struct MpiLibrary {
+  SharedLibrary library;
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Initialized);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Init_thread);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Finalized);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Finalize);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Error_string);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Get_library_version);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Comm_dup);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Comm_free);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Comm_set_errhandler);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Comm_rank);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Comm_size);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Irecv);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Isend);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Testall);
+
+  MPI_Comm world{};                // MPI_COMM_WORLD
+  MPI_Datatype byte{};             // MPI_BYTE
+  MPI_Errhandler errors_return{};  // MPI_ERRORS_RETURN
+
+  MpiLibrary();
+  std::string version() const;  // "Open MPI v4.1.4"
+};
+
+// Throws a distributed error where the library is not found.
+const MpiLibrary& mpi();
+
+}  // namespace causeway::dist

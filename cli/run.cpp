@@ -1,0 +1,126 @@
+#include "cli/run.h"
+
+#include "cli/options.h"
+
+#include "causeway/core/error.h"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+
+namespace causeway::cli {
+
+namespace {
+
+enum ExitCode {
+  kDone = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kBadInput = 3,
+  kNoDevice = 4,
+  kInternal = 5,
+  kInterrupted = 130,
+};
+
+ExitCode exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::invalid_argument:
+    case ErrorKind::shape_mismatch:
+    case ErrorKind::io:
+    case ErrorKind::format: return kBadInput;
+    case ErrorKind::device: return kNoDevice;
+    case ErrorKind::out_of_memory:
+    case ErrorKind::compile:
+    case ErrorKind::distributed: return kFailed;
+    case ErrorKind::interrupted: return kInterrupted;
+    case ErrorKind::internal: break;
+  }
+  return kInternal;
+}
+
+int report(const std::string& name, const Error& error) {
+  const ExitCode code = exit_code(error.kind());
+  if (code == kInternal) {
+    fmt::print(stderr, "{}: internal error at {}:{}: {}\n", name, error.where().file_name(),
+               error.where().line(), error.what());
+  } else {
+    fmt::print(stderr, "{}: {}\n", name, error.what());
+  }
+  return code;
+}
+
+// What is wrong with the command line, in one line.
+std::string describe(const CLI::App& command, const CLI::ParseError& error) {
+  const bool has_subcommands = command.get_require_subcommand_min() > 0;
+  const auto unknown = command.remaining();
+  if (has_subcommands && (unknown.empty() || !unknown.front().starts_with('-'))) {
+    std::string names;
+    for (const CLI::App* subcommand :
+         command.get_subcommands([](const CLI::App*) { return true; })) {
+      names += (names.empty() ? "" : ", ") + subcommand->get_name();
+    }
+    return unknown.empty()
+               ? fmt::format("expected a subcommand: {}", names)
+               : fmt::format("\"{}\" is not a subcommand; there are: {}", unknown.front(), names);
+  }
+  if (!unknown.empty()) return fmt::format("unexpected argument \"{}\"", unknown.front());
+  return error.what();
+}
+
+int report(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+  const CLI::App* command = &app;
+  std::string path = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().back();
+    path += " " + command->get_name();
+  }
+  fmt::print(stderr, "{}: {}\nrun {} --help\n", path, describe(*command, error), path);
+  return kUsage;
+}
+
+int parse(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return report(app, error);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int run_program(CLI::App& app, int argc, char** argv) {
+  std::signal(SIGINT, [](int) { _exit(kInterrupted); });
+  const std::string name = app.get_name();
+  int code = kInternal;
+  try {
+    code = parse(app, argc, argv);
+  } catch (const Interrupted&) {
+    code = kInterrupted;
+  } catch (const Error& error) {
+    code = report(name, error);
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "{}: out of host memory\n", name);
+    code = kFailed;
+  } catch (const std::system_error& error) {  // what fmt throws where it cannot write
+    fmt::print(stderr, "{}: {}\n", name, error.what());
+    code = kFailed;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: internal error: {}\n", name, error.what());
+  }
+  if (std::fflush(stdout) != 0 && code == kDone) {
+    std::perror((name + ": writing the output").c_str());
+    code = kFailed;
+  }
+  return code;
+}
+
+}  // namespace causeway::cli

@@ -24,17 +24,17 @@ struct InputOptions {
   bool quiet = false;
 };
 
-// What separates the fields of a CSV file.
+// The field separator of a CSV file.
 char delimiter_of(const InputOptions& options);
 
-// Adds the data file and the flags that say how it is read.
+// Adds the data file and the options for reading it.
 void add_input(CLI::App& command, InputOptions& options, bool required);
 
 // The whole table; `select` keeps some columns where it is given, by name.
 tables::Table read_table(const InputOptions& options, Device device,
                          const std::vector<std::string>& select = {});
 
-// How columns are read follows from what a tokenizer says they are. Returns their names.
+// Declares the types of columns as the tokenizer has them. Returns their names.
 std::vector<std::string> declare_columns(const std::vector<tokenizer::Column>& columns,
                                          InputOptions& input);
 

@@ -100,8 +100,8 @@ const char* to_string(ColumnKind kind) {
 }
 
 ColumnKind parse_column_kind(const std::string& name) {
-  for (const auto& [value, known] : kKinds) {
-    if (name == known) return value;
+  for (const auto& [value, text] : kKinds) {
+    if (name == text) return value;
   }
   fail(ErrorKind::format, "tables", fmt::format("there is no kind of column {}", shown(name)));
 }

@@ -20,7 +20,7 @@ struct Target {
   std::int64_t n_classes() const { return static_cast<std::int64_t>(classes.size()); }
 };
 
-// Whether a target is for regression where nothing is said: numbers that are not all whole, or of
+// Whether a target is for regression by default: numbers that are not all whole, or of
 // which there are more than ten. Text, booleans and up to ten whole numbers are classes.
 bool is_regression_target(const Table& table, std::string_view target);
 

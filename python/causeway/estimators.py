@@ -129,7 +129,7 @@ class _TabularEstimator(BaseEstimator):
                 have = X[y].notna()
                 if not have.all():
                     notes.append(f'rows without a value of the target "{y}" are left out: {(~have).sum()}')
-                X, y = X.loc[have].drop(columns=[y]), X.loc[have, y]
+                X, y = X.loc[have].drop(columns=[y]), X.loc[have, y].infer_objects()
             self._seed = self._draw_seed()
             if isinstance(y, str):
                 notes += self._fit_column(X, y)

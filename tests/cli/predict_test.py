@@ -150,7 +150,7 @@ class Predict(unittest.TestCase):
         self.mistake('has no column "sort" for the target; it has: age, city', "predict", train, test,
                      "--target", "sort", *model)
         self.mistake('the table has no column "kind"; fit saw 3 columns', "predict", train, test,
-                     "--target", "age", *model)
+                     "--target", "city", *model)
         self.mistake("model outputs 3 classes but the target has ", "evaluate", train,
                      "--target", "age", *model)
         self.mistake("3 features are more than max_features = 2", "predict", train, test, "--target", "kind", *model,
@@ -160,6 +160,64 @@ class Predict(unittest.TestCase):
         bad.write_text("age,city,size\nmany,Kiel,1\n")
         self.mistake('column "age", row 0 (from 0): expected a number, as in fit, got "many"; while predicting', "predict", train, bad, "--target", "kind", *model)
         self.mistake("safetensors", "predict", train, test, "--target", "kind", "--model", train)
+
+
+class Rules(unittest.TestCase):
+    """The rules for columns of docs/tables.md, as the program keeps them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = Path(cls.folder.name)
+        write_model(cls.path / "classes.safetensors", 3)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def predict_rows(self, train, test):
+        (self.path / "a.csv").write_text(train)
+        (self.path / "b.csv").write_text(test)
+        return causeway("predict", self.path / "a.csv", self.path / "b.csv", "--target", "y", "--model",
+                        self.path / "classes.safetensors", "--device", "cpu")
+
+    def refused(self, words, train, test):
+        code, out, err = self.predict_rows(train, test)
+        self.assertEqual((code, out), (3, ""), err)
+        self.assertIn(words, err)
+
+    def test_infinity(self):
+        self.refused('[fit] column "x", row 1 (from 0): infinity', "x,y\n1,a\ninf,b\n", "x\n1\n")
+        self.refused('[predict] column "x", row 0 (from 0): infinity', "x,y\n1,a\n2,b\n", "x\n-inf\n")
+
+    def test_empty_columns(self):
+        train = "x,none,y\n1,,a\n2,NA,b\n3,n/a,a\n"
+        code, out, err = self.predict_rows(train, "x,none\n1,\n2,\n")
+        self.assertEqual(code, 0, err)
+        self.assertIn('columns without a value in any context row are left out: "none"', err)
+        self.assertEqual(self.predict_rows(train, "x,none\n1,words\n2,inf\n")[1], out)
+
+    def test_unseen_categories(self):
+        train = "x,y\nred,a\nblue,b\n5,a\n"
+        code, out, err = self.predict_rows(train, "x\nviolet\npink\nviolet\ngrey\nblack\nred\n")
+        self.assertEqual(code, 0, err)
+        self.assertIn('column "x": values not seen in fit are treated as missing: "violet", "pink", "grey" '
+                      "and 1 more", err)
+        lines = out.splitlines()
+        self.assertEqual(lines[1], lines[2])
+        self.assertEqual(self.predict_rows(train, "x\n5\n")[1], self.predict_rows(train, "x\n5.0\n")[1])
+
+    def test_changed_types(self):
+        self.refused('column "x", row 1 (from 0): expected a number, as in fit, got "many"',
+                     "x,y\n1,a\n2,b\n", "x\n3\nmany\n")
+        self.refused('expected a time such as 2026-01-31T12:00, as in fit, got "12"',
+                     "x,y\n2026-01-01,a\n2026-01-02,b\n", "x\n12\n")
+
+    def test_probabilities_read_back(self):
+        out = self.predict_rows("x,y\n1,a\n2,b\n3,a\n", "x\n1\n2.5\n")[1]
+        for row in csv.DictReader(io.StringIO(out)):
+            for text in (row["p_a"], row["p_b"]):
+                self.assertEqual(repr(float(text)), text)
 
 
 class PackagedWeights(unittest.TestCase):

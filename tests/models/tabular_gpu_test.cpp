@@ -156,7 +156,7 @@ TEST(GpuTabular, Predictions) {
       model->load_state(state);
       models::TabularPredictor predictor(model, {});
       predictor.fit(x.slice(0, 0, 50), y.slice(0, 0, 50), config.classes);
-      found.push_back(predictor.probabilities(x.slice(0, 50)));
+      found.push_back(predictor.predict_proba(x.slice(0, 50)));
     }
     expect_near(found[1], found[0], 0.05, name_of(config));
   }

@@ -1,4 +1,5 @@
-"""TabularClassifier and TabularRegressor: scikit-learn's own checks, tables of all kinds, errors. A small model is trained on clouds of points first, so that predictions can be right."""
+"""TabularClassifier and TabularRegressor: scikit-learn's own checks, tables of all kinds, errors. A
+small model is trained on clouds of points first, so that predictions can be right."""
 
 import atexit
 import copy

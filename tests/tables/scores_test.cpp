@@ -15,11 +15,11 @@ TEST(Scores, NumbersOfScikitLearn) {
   EXPECT_NEAR(roc_auc(shares, classes, 3), 0.9722222222222223, 1e-12);
   EXPECT_NEAR(accuracy(shares, classes, 3), 4.0 / 6, 1e-12);
   EXPECT_NEAR(log_loss(shares, classes, 3), 0.7358134099241601, 1e-12);
-  const std::vector<double> said = {2.5, 0.0, 2.0, 8.0};
+  const std::vector<double> predicted = {2.5, 0.0, 2.0, 8.0};
   const std::vector<double> truth = {3.0, -0.5, 2.0, 7.0};
-  EXPECT_NEAR(r2(said, truth), 0.9486081370449679, 1e-12);
-  EXPECT_NEAR(root_mean_squared_error(said, truth), std::sqrt(0.375), 1e-12);
-  EXPECT_NEAR(mean_absolute_error(said, truth), 0.5, 1e-12);
+  EXPECT_NEAR(r2(predicted, truth), 0.9486081370449679, 1e-12);
+  EXPECT_NEAR(root_mean_squared_error(predicted, truth), std::sqrt(0.375), 1e-12);
+  EXPECT_NEAR(mean_absolute_error(predicted, truth), 0.5, 1e-12);
 }
 
 TEST(Scores, AreaIsPairsInOrder) {

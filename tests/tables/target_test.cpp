@@ -4,6 +4,7 @@
 #include "tests/data/scratch.h"
 #include "tests/tables/columns.h"
 
+#include <cmath>
 #include <limits>
 
 namespace causeway::tables {

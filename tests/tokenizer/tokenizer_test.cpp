@@ -251,7 +251,7 @@ TEST(Tokenizer, BadOptionsAndTables) {
                      (void)Tokenizer::fit(Table(full({0, 2}, 1.0)), options(4));
                    }),
                    "invalid_argument: [tokenizer.fit] a table of 0 rows"));
-  EXPECT_TRUE(says(failure([&] { (void)Table(full({5}, 1.0)); }), "shape_mismatch: [tokenizer]"));
+  EXPECT_TRUE(says(failure([&] { (void)Table(full({5}, 1.0)); }), "shape_mismatch: [table]"));
   Options strict = options(4);
   strict.duplicates = Duplicates::error;
   EXPECT_TRUE(says(failure([&] { (void)Tokenizer::fit(table, strict); }),

@@ -87,7 +87,7 @@ std::recursive_mutex& hdf5_mutex();
 class Hdf5Handle {
  public:
   using Close = herr_t (*)(hid_t);
-  Hdf5Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  Hdf5Handle(hid_t id, Close closer) : id_(id), close_(closer) {}
   Hdf5Handle(Hdf5Handle&& other) noexcept
       : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Hdf5Handle& operator=(Hdf5Handle&&) = delete;

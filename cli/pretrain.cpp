@@ -95,12 +95,7 @@ train::PretrainSettings settings_of(const PretrainOptions& options, Device devic
     throw CLI::ValidationError("--resume", "needs --out, the folder of the run");
   }
   const std::string base = options.resume ? train::settings_of_run(options.folder) : "{}";
-  try {
-    return train::resolve_settings(base, options.settings.given().dump(), device);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::invalid_argument) throw;
-    throw CLI::ValidationError(error.message().substr(error.message().find("] ") + 2));
-  }
+  return train::resolve_settings(base, options.settings.given().dump(), device);
 }
 
 void print_result(const PretrainOptions& options, const train::RunResult& result, bool shown,
@@ -137,10 +132,10 @@ bool pretrain(const PretrainOptions& options) {
   run.settings = settings.to_json();
   run.evaluate = scorer_of(settings);
   const bool reports = group.rank() == 0 && !options.quiet;
+  train::Pretrainer trainer(settings.config, device, group);
   if (reports && options.folder.empty()) {
     logger::warn("[pretrain] without --out, neither the model nor checkpoints are saved");
   }
-  train::Pretrainer trainer(settings.config, device, group);
   const bool regression = settings.config.model.is_regression();
   Progress progress("steps", !reports);
   bool shown = false;

@@ -60,6 +60,14 @@ ConfigField& ConfigField::between(double least, double most) {
       number_text(least) + " to " + number_text(most));
 }
 
+ConfigField& ConfigField::optional() {
+  get = [inner = get](const void* config) {
+    Json value = inner(config);
+    return value == 0 ? Json() : value;
+  };
+  return *this;
+}
+
 void ConfigField::set(std::string_view operation, void* config, const Json& value) const {
   try {
     read(config, value);
@@ -119,7 +127,7 @@ const ConfigField* ConfigFields::find(std::string_view name) const {
   for (const ConfigField& field : fields_) {
     if (field.name != rest) continue;
     if (field.section == section) return &field;
-    if (section.empty() && in_a_section == nullptr) in_a_section = &field;
+    if (section.empty() && field.is_option && in_a_section == nullptr) in_a_section = &field;
   }
   return in_a_section;
 }

@@ -88,6 +88,8 @@ class ConfigField {
   ConfigField& option_name(std::string text) { return option = std::move(text), *this; }
   ConfigField& under(std::string heading) { return group = std::move(heading), *this; }
   ConfigField& defaults_to(std::string text) { return default_text = std::move(text), *this; }
+  // 0 means that there is no value: null in JSON.
+  ConfigField& optional();
   ConfigField& json_only() { return is_option = false, *this; }
   ConfigField& option_only() { return is_stored = false, *this; }
 

@@ -261,6 +261,7 @@ const ConfigDescription<DumpOptions>& describe_dump() {
         "Of N shards, write shard I: the datasets k with k % N = I");
     d.add("batch", &DumpOptions::batch, "Datasets generated together")
         .at_least(1)
+        .optional()
         .defaults_to("chosen by size");
     d.add("overwrite", &DumpOptions::overwrite, "Start over and replace what is at --out")
         .option_only();

@@ -320,7 +320,9 @@ TEST(Tabular, Configurations) {
   refused([](TabularConfig& config) { config.group = 0; });
   refused([](TabularConfig& config) { config.classes = 0, config.class_as_number = true; });
   EXPECT_THROW(TabularConfig::preset("large"), Error);
-  EXPECT_THROW(TabularConfig::from_json("{}"), Error);
+  EXPECT_THROW(TabularConfig::from_json("{"), Error);
+  EXPECT_THROW(TabularConfig::from_json(R"({"width": 96.5})"), Error);
+  EXPECT_EQ(TabularConfig::from_json("{}").to_json(), TabularConfig().to_json());
 }
 
 TEST(Tabular, MistakesAreNamed) {

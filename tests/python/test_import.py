@@ -84,7 +84,7 @@ assert torch.nn.Linear(3, 2)(t).shape == (2, 2)
 if torch.cuda.is_available() and causeway.cuda.is_available():
     a = causeway.ones((64, 64), device="cuda")
     b = torch.from_dlpack(a @ a)
-    assert float((b @ b).sum()) == 64.0 ** 4
+    assert float((b @ b).sum()) == 64.0 ** 5
     image = causeway.ones((1, 1, 8, 8), device="cuda")
     kernel = causeway.ones((1, 1, 3, 3), device="cuda")
     ours = torch.from_dlpack(causeway.nn.functional.conv2d(image, kernel))

@@ -29,7 +29,7 @@ def test_settings():
         TabularTransformer(depth=3)
     with pytest.raises(cw.Error, match='no preset "large"; there are default'):
         TabularTransformer("large")
-    with pytest.raises(cw.Error, match="a head's share must be a multiple of 8"):
+    with pytest.raises(cw.Error, match="width / heads must be a multiple of 8"):
         TabularTransformer(width=20)
 
 

@@ -522,7 +522,7 @@ def test_configurations():
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"family": "nope"}, "no family is called"),
+    ({"family": "nope"}, "family: expected simple, mlp, tree, graph, mix"),
     ({"rows": 1}, "rows 1"),
     ({"rows": (20, 10)}, "lower end first"),
     ({"rows": 0.5}, "whole number"),
@@ -534,12 +534,12 @@ def test_configurations():
     ({"rows": 8, "classes": 9}, "more than the 8 rows"),
     ({"train_share": (0.9, 0.3)}, "train share"),
     ({"train_share": "much"}, "train_share"),
-    ({"missing_share": 0.95}, "missing share"),
+    ({"missing_share": 0.95}, "missing_share: expected 0 to 0.5"),
     ({"nodes": (1, 4)}, "nodes"),
     ({"max_categories": 1}, "max_categories"),
     ({"family": "mix", "mix": (0, 0, 0, 0)}, "mix"),
     ({"family": "mix", "mix": {"forest": 1}}, "forest"),
-    ({"seed": -1}, "seed -1"),
+    ({"seed": -1}, "seed: expected a whole number from 0 up"),
     ({"device": "tpu"}, "tpu"),
 ])
 def test_bad_requests(options, message):
@@ -549,7 +549,7 @@ def test_bad_requests(options, message):
 
 
 def test_unknown_options():
-    with pytest.raises(TypeError, match="row"):
+    with pytest.raises(cw.InvalidArgument, match='no setting "row"; did you mean rows?'):
         cw.Prior(row=3)
 
 

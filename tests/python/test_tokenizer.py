@@ -305,7 +305,7 @@ def test_mistakes(rng):
     x = rng.normal(size=(10, 2))
     with pytest.raises(cw.InvalidArgument, match="bins must be from 1"):
         cw.Tokenizer(0).fit(x)
-    with pytest.raises(cw.InvalidArgument, match="quantile is one of"):
+    with pytest.raises(cw.InvalidArgument, match="quantile: expected inverted_cdf"):
         cw.Tokenizer(quantile="median").fit(x)
     with pytest.raises(cw.FormatError, match="not JSON"):
         cw.Tokenizer.from_json("{")

@@ -290,7 +290,7 @@ TEST(Pretrain, SnapshotsOfOthersAreRefused) {
     return failure([&] { trainer.restore(other); });
   };
   EXPECT_TRUE(says(refusal([](auto& config) { config.model.hidden = 16; }),
-                   "format: [pretrain] the checkpoint is of another model or optimizer: "
+                   "format: [pretrain] the checkpoint has another model or optimizer: "
                    "model.hidden 24 instead of 16"));
   EXPECT_TRUE(
       says(refusal([](auto& config) { config.muon = false; }), "format:", "muon true instead of"));

@@ -8,7 +8,6 @@ SHELL := bash
 JOBS := $(shell nproc)
 PYTHON := $(CURDIR)/.venv/bin/python
 CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS) --test-dir
-# The second configuration of `make test` takes most of its objects from the first one's.
 CCACHE = $(shell command -v ccache)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(CCACHE)
 export CMAKE_CUDA_COMPILER_LAUNCHER ?= $(CCACHE)
@@ -36,20 +35,11 @@ build: bootstrap  ## program, package for .venv/bin/python, tests and benchmarks
 
 test: build  ## every test that needs no GPU, format check and fuzzing
 	$(phase) "tests" $(CTEST) build
-	@if build/causeway --version | grep -q 'cpu only'; then \
-	  printf '\n== %s\n' 'no CUDA: the build above was the CPU-only one'; \
-	else $(MAKE) --no-print-directory test-cpu-only; fi
 	$(phase) "Python tests" $(PYTHON) -m pytest -q tests/python tests/parity  # the latter with PyTorch
 	$(phase) "examples" bash -ec 'for example in examples/*.py; do $(PYTHON) $$example; done'
 	$(phase) "format check" scripts/format --check
 	$(phase) "fuzz" tests/fuzz/run 30
 	@printf '\n== %s\n' "all tests passed"
-
-.PHONY: test-cpu-only
-test-cpu-only:
-	$(phase) "configure without CUDA" cmake --preset cpu-only
-	$(phase) "build without CUDA" cmake --build build/cpu-only -j $(JOBS)
-	$(phase) "tests without CUDA" $(CTEST) build/cpu-only -LE 'structure|install'
 
 # Only what the demo runs. A build folder that is there already keeps its settings.
 DEMO_SECONDS := 120

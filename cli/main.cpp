@@ -4,6 +4,7 @@
 #include "cli/predict.h"
 #include "cli/pretrain.h"
 #include "cli/prior.h"
+#include "cli/report.h"
 #include "cli/run.h"
 #include "cli/tokenizer.h"
 
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   causeway::cli::add_pretrain(app);
   causeway::cli::add_predict(app);
   causeway::cli::add_evaluate(app);
+  causeway::cli::add_report(app);
   causeway::cli::add_completion(app);
   return causeway::cli::run_program(app, argc, argv);
 }

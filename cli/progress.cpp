@@ -62,7 +62,7 @@ void Progress::update(std::int64_t done, std::int64_t total) {
   const std::string left =
       per_second > 0 ? format_seconds(static_cast<double>(total - done) / per_second) : "?";
   const std::string text =
-      fmt::format("{} of {} {}, {:.3g} a second, {} left", done, total, what_, per_second, left);
+      fmt::format("{} of {} {}, {:.3g}/s, {} left", done, total, what_, per_second, left);
   if (is_terminal_) {
     show(share, text);
   } else {

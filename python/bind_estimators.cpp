@@ -29,14 +29,14 @@ class Estimator : public TabularEstimator {
   using TabularEstimator::predictor;
 
   // The GIL is held while the table is encoded, so that several threads can predict; the model runs
-  // without it.
+  // without it, and Ctrl-C interrupts it.
   template <class Method>
   nb::tuple predict(const Table& table, const Progress& progress, Method method) {
     const Tensor x = encode(table);
     const nb::object sentences = nb::cast(warnings());
     TabularPredictor& fitted = predictor();
     const models::ProgressHook hook = progress.value_or(models::ProgressHook());
-    const Tensor result = without_gil([&] { return (fitted.*method)(x, hook); });
+    const Tensor result = interruptible([&] { return (fitted.*method)(x, hook); });
     return nb::make_tuple(result, sentences);
   }
 };

@@ -1,6 +1,6 @@
 #include "causeway/report/drawing.h"
 
-#include "causeway/report/telling_columns.h"
+#include "causeway/report/informative_columns.h"
 
 #include <fmt/format.h>
 
@@ -83,20 +83,6 @@ std::string dots(const std::string& path, int colour) {
 std::size_t step_of(std::size_t n_rows) { return (n_rows + kMostPoints - 1) / kMostPoints; }
 
 }  // namespace
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += letter;
-    }
-  }
-  return out;
-}
 
 std::string draw_classes(const GalleryDataset& dataset, int a, int b) {
   const std::size_t n_rows = dataset.target.size();

@@ -20,7 +20,4 @@ std::string draw_graph(const std::vector<GalleryNode>& nodes);
 // How often values occur; n_classes > 0: one bar a class, in its colour.
 std::string draw_histogram(const std::vector<float>& values, int n_classes);
 
-// Text between tags or in an attribute.
-std::string escaped(const std::string& text);
-
 }  // namespace causeway::report

@@ -1,7 +1,9 @@
-// A gallery of datasets as one HTML page that needs nothing else: for each a scatter of its two
-// most telling columns (or the target over the most telling one), the graph behind it, marginals,
-// facts, and the command that makes it again.
+// A gallery of datasets as one HTML page: for each a scatter plot of its two most informative
+// columns (or the target over the most informative one), its causal graph, marginals, facts, and
+// the command that reproduces it.
 #pragma once
+
+#include "causeway/report/html.h"
 
 #include <string>
 #include <utility>
@@ -13,7 +15,7 @@ namespace causeway::report {
 struct GalleryNode {
   int id = 0;
   std::vector<int> parents;
-  std::string what;   // its mechanism, in words
+  std::string what;   // its mechanism, as text
   int n_columns = 0;  // features read from it
   bool is_target = false;
 };
@@ -26,9 +28,9 @@ struct GalleryColumn {
 
 struct GalleryDataset {
   std::string title;
-  std::vector<std::pair<std::string, std::string>> facts;
+  Facts facts;
   std::string command;
-  int n_classes = 0;  // 0: the target is a number
+  int n_classes = 0;  // 0: numeric target
   std::vector<GalleryColumn> features;
   std::vector<float> target;
   std::vector<GalleryNode> nodes;
@@ -37,11 +39,10 @@ struct GalleryDataset {
 struct GalleryPage {
   std::string title;
   std::string about;
-  std::string command;  // that makes the page again
+  std::string command;  // that reproduces the page
   std::vector<GalleryDataset> datasets;
 };
 
-// Well-formed as XML too.
 std::string gallery_html(const GalleryPage& page);
 
 }  // namespace causeway::report

@@ -1,5 +1,5 @@
 """Scores of classifiers on the tables that come with scikit-learn, all on the same halves of the same
-rows, and how sure they were of what they said."""
+rows, and the confidence of each prediction."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ import causeway as cw
 TABLES = {
     "iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer, "digits": load_digits,
 }  # fmt: skip
-METRICS = {"roc_auc": "ROC AUC", "accuracy": "accuracy", "log_loss": "log loss"}
-LOWER_IS_BETTER = {"log_loss"}
+METRICS = ("roc_auc", "accuracy", "log_loss")
 THIS_RUN, PACKAGED, FOREST = "this run", "packaged weights", "random forest"
 
 
@@ -41,7 +40,7 @@ def has_packaged_weights():
 
 
 def classifiers(model, device):
-    """Those to compare, by name; `model` is the file of this run's."""
+    """The classifiers to compare, by name; `model` is the file of this run."""
     found = {THIS_RUN: cw.TabularClassifier(model, device=device)}
     if has_packaged_weights():
         found[PACKAGED] = cw.TabularClassifier(device=device)
@@ -50,40 +49,40 @@ def classifiers(model, device):
     return found
 
 
-def score(y, shares):
-    """The metrics of what was said (rows, classes) of rows of the classes y."""
-    binary = shares.shape[1] == 2
+def score(y, probabilities):
+    """The metrics of class probabilities (rows, classes) for rows of the classes y."""
+    binary = probabilities.shape[1] == 2
     return {
-        "roc_auc": roc_auc_score(y, shares[:, 1] if binary else shares, multi_class="ovo"),
-        "accuracy": accuracy_score(y, shares.argmax(axis=1)),
-        "log_loss": log_loss(y, shares),
+        "roc_auc": roc_auc_score(y, probabilities[:, 1] if binary else probabilities, multi_class="ovo"),
+        "accuracy": accuracy_score(y, probabilities.argmax(axis=1)),
+        "log_loss": log_loss(y, probabilities),
     }
 
 
-def ask(classifier, x, y, splits):
-    """Halves the rows some times: the mean scores, and for every row that was asked about the share of
-    the likeliest class and whether that was right."""
+def evaluate(classifier, x, y, splits):
+    """Mean scores over random halves, and for each query row the probability of the predicted class and
+    whether the prediction is correct."""
     halves = StratifiedShuffleSplit(n_splits=splits, test_size=0.5, random_state=0)
-    scores, said = [], []
-    for known, asked in halves.split(x, y):
+    scores, answers = [], []
+    for context, query in halves.split(x, y):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*left out", UserWarning)  # pixels that are always white
-            shares = classifier.fit(x[known], y[known]).predict_proba(x[asked])
-        scores.append(score(y[asked], shares))
-        right = shares.argmax(axis=1) == y[asked]
-        said += zip(shares.max(axis=1).tolist(), right.tolist(), strict=True)
-    return {metric: float(np.mean([one[metric] for one in scores])) for metric in METRICS}, said
+            probabilities = classifier.fit(x[context], y[context]).predict_proba(x[query])
+        scores.append(score(y[query], probabilities))
+        correct = probabilities.argmax(axis=1) == y[query]
+        answers += zip(probabilities.max(axis=1).tolist(), correct.tolist(), strict=True)
+    return {metric: float(np.mean([one[metric] for one in scores])) for metric in METRICS}, answers
 
 
-def compare(classifiers, *, max_rows, splits, tell):
-    """All classifiers on all tables, as plain data. `tell` hears of each table."""
-    tables, scores, said = {}, {}, {name: [] for name in classifiers}
+def compare(classifiers, *, max_rows, splits, report):
+    """All classifiers on all tables, as plain data. `report` is called with each table's scores."""
+    tables, scores, answers = {}, {}, {name: [] for name in classifiers}
     for table in TABLES:
         x, y = read(table, max_rows)
         tables[table] = {"rows": len(x), "features": x.shape[1], "classes": int(y.max()) + 1}
         scores[table] = {}
         for name, classifier in classifiers.items():
-            scores[table][name], answers = ask(classifier, x, y, splits)
-            said[name] += answers
-        tell(table, scores[table])
-    return {"tables": tables, "splits": splits, "scores": scores, "said": said}
+            scores[table][name], of_table = evaluate(classifier, x, y, splits)
+            answers[name] += of_table
+        report(table, scores[table])
+    return {"tables": tables, "splits": splits, "scores": scores, "answers": answers}

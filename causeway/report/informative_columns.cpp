@@ -1,4 +1,4 @@
-#include "causeway/report/telling_columns.h"
+#include "causeway/report/informative_columns.h"
 
 #include <algorithm>
 #include <cmath>
@@ -61,7 +61,7 @@ std::vector<float> quantiles(std::vector<float> values, int n_bins) {
   return cuts;
 }
 
-std::vector<int> telling_columns(const GalleryDataset& dataset) {
+std::vector<int> informative_columns(const GalleryDataset& dataset) {
   std::vector<int> y;
   int n_y = kBins + 1;
   if (dataset.n_classes > 0) {

@@ -1,0 +1,95 @@
+#include "causeway/report/chart.h"
+
+#include "causeway/report/html.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace causeway::report {
+
+Chart::Chart(std::string label, Axis x, Axis y)
+    : label_(std::move(label)), x_(std::move(x)), y_(std::move(y)) {
+  if (!(x_.high > x_.low)) x_.high = x_.low + 1;
+  if (!(y_.high > y_.low)) y_.high = y_.low + 1;
+}
+
+ChartPoint Chart::place(double x, double y) const {
+  return {100 * (x - x_.low) / (x_.high - x_.low), 100 * (1 - (y - y_.low) / (y_.high - y_.low))};
+}
+
+void Chart::line(const std::vector<ChartPoint>& points, std::string_view style) {
+  std::string path;
+  for (const ChartPoint& point : points) {
+    const ChartPoint at = place(point.x, point.y);
+    if (!std::isfinite(at.x) || !std::isfinite(at.y)) continue;
+    path += fmt::format("{}{:.2f} {:.2f}", path.empty() ? "M" : "L", at.x, at.y);
+  }
+  if (!path.empty()) marks_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", style, path);
+}
+
+// A line of no length with round ends is a circle, however the picture is stretched.
+void Chart::dot(ChartPoint point, double size, std::string_view tooltip) {
+  const ChartPoint at = place(point.x, point.y);
+  if (!std::isfinite(at.x) || !std::isfinite(at.y)) return;
+  marks_ += fmt::format(
+      "<path class=\"dot\" stroke-width=\"{:.1f}\" d=\"M{:.2f} {:.2f}h0\"><title>{}</title></path>",
+      size, at.x, at.y, escaped(tooltip));
+}
+
+void Chart::bar(double low, double high, double height, std::string_view tooltip) {
+  const ChartPoint top = place(low, height);
+  const ChartPoint bottom = place(high, y_.low);
+  marks_ += fmt::format(
+      "<path class=\"bar\" d=\"M{0:.2f} "
+      "{3:.2f}V{1:.2f}H{2:.2f}V{3:.2f}\"><title>{4}</title></path>",
+      top.x, top.y, bottom.x, bottom.y, escaped(tooltip));
+}
+
+void Chart::bars(const std::vector<Bar>& bars) {
+  std::string path;
+  for (const Bar& each : bars) {
+    const ChartPoint top = place(each.low, each.height);
+    const ChartPoint bottom = place(each.high, y_.low);
+    path +=
+        fmt::format("M{0:.2f} {3:.2f}V{1:.2f}H{2:.2f}V{3:.2f}", top.x, top.y, bottom.x, bottom.y);
+  }
+  if (!path.empty()) marks_ += fmt::format("<path class=\"bars\" d=\"{}\"/>", path);
+}
+
+void Chart::tick_x(double at, std::string_view text) {
+  ticks_ += fmt::format("<span class=\"tick-x\" style=\"left:{:.2f}%\">{}</span>",
+                        place(at, y_.low).x, escaped(text));
+}
+
+void Chart::tick_y(double at, std::string_view text) {
+  const double down = place(x_.low, at).y;
+  ticks_ +=
+      fmt::format("<span class=\"tick-y\" style=\"top:{:.2f}%\">{}</span>", down, escaped(text));
+  marks_ += fmt::format("<path class=\"rule\" d=\"M0 {:.2f}H100\"/>", down);
+}
+
+std::string Chart::html(std::string_view style) const {
+  return fmt::format(
+      "<div class=\"{}\" role=\"img\" aria-label=\"{}\"><svg viewBox=\"0 0 100 100\" "
+      "preserveAspectRatio=\"none\">{}</svg>{}<span class=\"title-x\">{}</span>"
+      "<span class=\"title-y\">{}</span></div>",
+      style, escaped(label_), marks_, ticks_, escaped(x_.title), escaped(y_.title));
+}
+
+std::vector<double> round_numbers(double low, double high, int most) {
+  std::vector<double> numbers;
+  if (!(high > low) || !std::isfinite(high - low)) return numbers;
+  const double least = (high - low) / most;
+  const double power = std::pow(10.0, std::floor(std::log10(least)));
+  double step = power * 10;
+  for (const double factor : {5.0, 2.0, 1.0}) {
+    if (power * factor >= least) step = power * factor;
+  }
+  for (double k = std::ceil(low / step); k <= std::floor(high / step); ++k) {
+    numbers.push_back(k * step);
+  }
+  return numbers;
+}
+
+}  // namespace causeway::report

@@ -1,0 +1,61 @@
+// Charts of a page: curves in an SVG that stretches with its frame, and labels as text of the page,
+// so that they stay readable at any width. Colours come from the style sheet.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace causeway::report {
+
+struct ChartPoint {
+  double x = 0;
+  double y = 0;
+};
+
+class Chart {
+ public:
+  struct Axis {
+    double low = 0;
+    double high = 1;
+    std::string title;
+  };
+  // `label` describes the chart for screen readers.
+  Chart(std::string label, Axis x, Axis y);
+
+  // Values that are not finite are left out. Styles: "curve", "curve faint", "second", "reference".
+  void line(const std::vector<ChartPoint>& points, std::string_view style);
+  // A round dot with a tooltip; its size is in pixels.
+  void dot(ChartPoint at, double size, std::string_view tooltip);
+  // A bar from the bottom, over [low, high] of x.
+  void bar(double low, double high, double height, std::string_view tooltip);
+  // Many bars without tooltips, as one path.
+  struct Bar {
+    double low = 0;
+    double high = 0;
+    double height = 0;
+  };
+  void bars(const std::vector<Bar>& bars);
+  void tick_x(double at, std::string_view text);
+  void tick_y(double at, std::string_view text);
+
+  // `style` is "plot", "plot square", "plot strip" or "plot low".
+  std::string html(std::string_view style = "plot") const;
+
+ private:
+  // A point in units of the SVG: 100 by 100, from the upper left corner.
+  ChartPoint place(double x, double y) const;
+
+  std::string label_;
+  Axis x_;
+  Axis y_;
+  std::string marks_;
+  std::string ticks_;
+};
+
+// Numbers from low to high in steps of 1, 2 or 5 times a power of ten: at most one more than
+// `most`.
+std::vector<double> round_numbers(double low, double high, int most = 6);
+
+}  // namespace causeway::report

@@ -1,0 +1,195 @@
+#include "causeway/report/run_page.h"
+
+#include "causeway/report/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace causeway::report {
+
+namespace {
+
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (std::size_t at = digits.size(); at > 3 + (value < 0 ? 1u : 0u);) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string loss_chart(const std::vector<std::pair<double, double>>& losses) {
+  constexpr std::size_t kWindow = 5;
+  std::vector<ChartPoint> points;
+  for (const auto& [step, loss] : losses) {
+    if (std::isfinite(loss)) points.push_back({step, loss});
+  }
+  if (points.size() < 2) return "";
+  std::vector<ChartPoint> means;
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    const std::size_t first = k + 1 < kWindow ? 0 : k + 1 - kWindow;
+    double sum = 0;
+    for (std::size_t i = first; i <= k; ++i) sum += points[i].y;
+    means.push_back({points[k].x, sum / static_cast<double>(k + 1 - first)});
+  }
+  const auto [least, most] = std::minmax_element(
+      points.begin(), points.end(), [](const auto& a, const auto& b) { return a.y < b.y; });
+  const double margin = most->y > least->y ? 0.06 * (most->y - least->y) : 0.1;
+  const double low = least->y - margin;
+  const double high = most->y + margin;
+  const double last = points.back().x;
+  Chart chart(fmt::format("Loss by step: {:.3f} at step {:.0f}, {:.3f} at step {:.0f}",
+                          points.front().y, points.front().x, points.back().y, last),
+              {0, last, "step"}, {low, high, "training loss"});
+  for (const double step : round_numbers(0, last)) chart.tick_x(step, grouped(step));
+  for (const double loss : round_numbers(low, high, 5)) {
+    chart.tick_y(loss, fmt::format("{:.3g}", loss));
+  }
+  chart.line(points, "curve faint");
+  chart.line(means, "curve");
+  chart.dot(means.back(), 8, fmt::format("{:.3f}", means.back().y));
+  return fmt::format("<div class=\"card\">{}</div>", chart.html());
+}
+
+// One line for each metric. The best value is marked, with all that print alike.
+std::string score_rows(const Scores& scores, const ScoreTable& table) {
+  std::string html = fmt::format(
+      "<tbody><tr><th class=\"name\" colspan=\"{}\" scope=\"rowgroup\">{} <small>{}</small></th>"
+      "</tr>",
+      scores.methods.size() + 1, escaped(table.name), escaped(table.note));
+  for (std::size_t m = 0; m < scores.metrics.size(); ++m) {
+    const std::vector<double>& values = table.values[m];
+    const auto best = scores.metrics[m].lower_is_better
+                          ? std::min_element(values.begin(), values.end())
+                          : std::max_element(values.begin(), values.end());
+    const std::string best_text = fmt::format("{:.3f}", *best);
+    html += fmt::format("<tr><th scope=\"row\">{}</th>", escaped(scores.metrics[m].name));
+    for (const double value : values) {
+      const std::string text = fmt::format("{:.3f}", value);
+      html += text == best_text ? fmt::format("<td class=\"best\"><strong>{}</strong></td>", text)
+                                : fmt::format("<td>{}</td>", text);
+    }
+    html += "</tr>";
+  }
+  return html + "</tbody>";
+}
+
+ScoreTable means_of(const Scores& scores) {
+  ScoreTable means{"mean", "over the tables", {}};
+  for (std::size_t m = 0; m < scores.metrics.size(); ++m) {
+    std::vector<double> sums(scores.methods.size(), 0);
+    for (const ScoreTable& table : scores.tables) {
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += table.values[m][i];
+    }
+    for (double& sum : sums) sum /= static_cast<double>(scores.tables.size());
+    means.values.push_back(sums);
+  }
+  return means;
+}
+
+std::string scores_table(const Scores& scores) {
+  std::string head;
+  for (const std::string& method : scores.methods) {
+    head += fmt::format("<th scope=\"col\">{}</th>", escaped(method));
+  }
+  std::string body;
+  for (const ScoreTable& table : scores.tables) body += score_rows(scores, table);
+  body += score_rows(scores, means_of(scores));
+  return fmt::format(
+      "<div class=\"card scores\"><table><thead><tr><td></td>{}</tr></thead>{}</table></div>", head,
+      body);
+}
+
+// Accuracy by confidence, and below it the number of rows.
+std::string reliability_figure(const std::string& method, const std::vector<Answer>& answers) {
+  const std::vector<ReliabilityBin> bins = reliability(answers);
+  if (bins.empty()) return "";
+  const double error = calibration_error(bins);
+  std::size_t most = 0;
+  for (const ReliabilityBin& bin : bins) most = std::max(most, bin.count);
+  Chart chart(fmt::format("{}: calibration error {:.3f}", method, error), {0, 1, ""},
+              {0, 1, "accuracy"});
+  Chart counts(fmt::format("{}: up to {} rows per bin", method, most), {0, 1, "confidence"},
+               {0, static_cast<double>(most), "rows"});
+  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    chart.tick_y(share, fmt::format("{:.0f}%", 100 * share));
+    counts.tick_x(share, fmt::format("{:.0f}%", 100 * share));
+  }
+  counts.tick_y(static_cast<double>(most), std::to_string(most));
+  chart.line({{0, 0}, {1, 1}}, "reference");
+  std::vector<ChartPoint> curve;
+  for (const ReliabilityBin& bin : bins) curve.push_back({bin.confidence, bin.accuracy});
+  chart.line(curve, "curve thin");
+  for (const ReliabilityBin& bin : bins) {
+    const std::string tooltip = fmt::format("{} rows: confidence {:.0f}%, accuracy {:.0f}%",
+                                            bin.count, 100 * bin.confidence, 100 * bin.accuracy);
+    const double share = static_cast<double>(bin.count) / static_cast<double>(answers.size());
+    chart.dot({bin.confidence, bin.accuracy}, 4 + 16 * std::sqrt(share), tooltip);
+    counts.bar(bin.low, bin.high, static_cast<double>(bin.count), tooltip);
+  }
+  return fmt::format(
+      "<figure><figcaption><b>{}</b> error {:.3f} over {} rows</figcaption>{}{}</figure>",
+      escaped(method), error, answers.size(), chart.html("plot square"), counts.html("plot strip"));
+}
+
+std::string calibration_panels(const RunPage& page) {
+  std::string figures;
+  for (const auto& [method, answers] : page.calibration) {
+    figures += reliability_figure(method, answers);
+  }
+  return figures.empty() ? "" : fmt::format("<div class=\"card panels\">{}</div>", figures);
+}
+
+// A frame as high as the page in it.
+std::string gallery_frame(const std::string& gallery) {
+  return fmt::format(
+      "<iframe title=\"Datasets of the prior\" srcdoc=\"{}\"></iframe>\n<script>\n"
+      "const frame = document.querySelector(\"iframe\");\n"
+      "function fit() {{ frame.style.height = "
+      "frame.contentDocument.documentElement.scrollHeight + 2 + \"px\"; }}\n"
+      "frame.addEventListener(\"load\", fit);\naddEventListener(\"resize\", fit);\n</script>",
+      escaped(gallery));
+}
+
+}  // namespace
+
+std::string run_html(const RunPage& page) {
+  std::string body;
+  if (const std::string chart = loss_chart(page.losses); !chart.empty()) {
+    body += section_html("loss", "Training loss",
+                         "Cross entropy on datasets that the model had not seen before: the log "
+                         "lines, and their running mean.",
+                         chart);
+  }
+  if (!page.scores.tables.empty()) {
+    body += section_html("scores", "Scores on real tables", page.scores.lead,
+                         scores_table(page.scores));
+  }
+  if (const std::string panels = calibration_panels(page); !panels.empty()) {
+    body += section_html("calibration", "Calibration",
+                         "Accuracy of the query rows by the probability of the predicted class. On "
+                         "the dashed line both are equal. Larger dots and higher bars are more "
+                         "rows.",
+                         panels);
+  }
+  if (!page.gallery.empty()) {
+    body += section_html("gallery", "Training data",
+                         "The first datasets of the prior, each with the causal graph it was drawn "
+                         "from.",
+                         gallery_frame(page.gallery));
+  }
+  std::string commands;
+  for (const std::string& command : page.commands) commands += command_html(command) + "\n";
+  if (!commands.empty() || !page.settings.empty()) {
+    body += section_html("reproduce", "Reproduce",
+                         "Settings, and the commands that make the model and this page. Datasets "
+                         "are the same each time; how many steps fit into a time limit depends on "
+                         "the machine.",
+                         facts_html(page.settings) + commands);
+  }
+  return page_html({page.title, page.lead, facts_html(page.facts, "large"), body});
+}
+
+}  // namespace causeway::report

@@ -1,0 +1,47 @@
+// The page of a training run: loss curve, scores on tables, calibration, datasets of the prior,
+// settings and the commands that reproduce it. Parts without data are left out.
+#pragma once
+
+#include "causeway/report/calibration.h"
+#include "causeway/report/html.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace causeway::report {
+
+struct ScoreTable {
+  std::string name;
+  std::string note;  // such as "150 rows, 4 features, 3 classes"
+  // By metric, one value for each method.
+  std::vector<std::vector<double>> values;
+};
+
+struct Metric {
+  std::string name;
+  bool lower_is_better = false;
+};
+
+struct Scores {
+  std::string lead;  // how they were measured
+  std::vector<std::string> methods;
+  std::vector<Metric> metrics;
+  std::vector<ScoreTable> tables;  // a table of means is added
+};
+
+struct RunPage {
+  std::string title;
+  std::string lead;
+  Facts facts;
+  std::vector<std::pair<double, double>> losses;  // step and loss
+  Scores scores;
+  std::vector<std::pair<std::string, std::vector<Answer>>> calibration;  // by method
+  std::string gallery;                                                   // a page, or empty
+  Facts settings;
+  std::vector<std::string> commands;
+};
+
+std::string run_html(const RunPage& page);
+
+}  // namespace causeway::report

@@ -1,0 +1,199 @@
+#include "cli/report.h"
+
+#include "causeway/core/config.h"
+#include "causeway/core/error.h"
+#include "causeway/core/file.h"
+#include "causeway/core/shown.h"
+#include "causeway/data/safetensors.h"
+#include "causeway/report/run_page.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace causeway::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportOptions {
+  std::string folder;
+  std::string out;
+  std::string scores;
+  std::string gallery;
+  std::string title;
+  std::string device;
+  std::vector<std::string> commands;
+};
+
+std::string read_text(const fs::path& path) {
+  const MappedFile file("report", path);
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+// JSON of a file or of one of its lines; format errors name the file.
+Json parse(const fs::path& path, std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const nlohmann::json::exception& problem) {
+    fail(ErrorKind::format, "report",
+         fmt::format("{} is not valid JSON: {}", shown(path.string()), problem.what()));
+  }
+}
+
+// Calls `read`; what it does not find in the JSON is a format error that names the file.
+template <class Read>
+void read_json(const fs::path& path, const Read& read) {
+  try {
+    read(parse(path, read_text(path)));
+  } catch (const nlohmann::json::exception& problem) {
+    fail(ErrorKind::format, "report", fmt::format("{}: {}", shown(path.string()), problem.what()));
+  }
+}
+
+// The lines of a log, the last of which may have been cut off.
+std::vector<Json> read_log(const fs::path& path) {
+  std::vector<Json> lines;
+  const std::string text = read_text(path);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) break;
+    lines.push_back(parse(path, std::string_view(text).substr(at, end - at)));
+    at = end + 1;
+  }
+  if (lines.empty()) {
+    fail(ErrorKind::format, "report", fmt::format("{} has no lines", shown(path.string())));
+  }
+  return lines;
+}
+
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+void read_run(const ReportOptions& options, report::RunPage& page) {
+  const fs::path folder = options.folder;
+  const std::vector<Json> log = read_log(folder / "log.jsonl");
+  const auto number = [](const Json& line, const char* name) {
+    const auto found = line.find(name);
+    return found != line.end() && found->is_number() ? found->get<double>() : NAN;
+  };
+  for (const Json& line : log) {
+    page.losses.emplace_back(number(line, "step"), number(line, "loss"));
+  }
+  const Json& last = log.back();
+  page.facts = {{"training time", fmt::format("{:.0f} s", number(last, "seconds"))},
+                {"steps", grouped(number(last, "step"))},
+                {"datasets", grouped(number(last, "datasets"))},
+                {"final loss", fmt::format("{:.3f}", number(last, "loss"))}};
+  if (fs::exists(folder / "model.safetensors")) {
+    double n_parameters = 0;
+    for (const auto& [name, tensor] : load_safetensors(folder / "model.safetensors").tensors) {
+      n_parameters += static_cast<double>(tensor.numel());
+    }
+    page.facts.emplace_back("parameters", grouped(n_parameters));
+  }
+  if (!options.device.empty()) page.facts.emplace_back("device", options.device);
+  page.title = !options.title.empty() ? options.title
+                                      : fmt::format("A tabular model, trained in {:.0f} seconds",
+                                                    number(last, "seconds"));
+  page.lead =
+      "Trained on synthetic datasets only, each used for one step. It predicts the classes of "
+      "query "
+      "rows from labelled context rows in one forward pass.";
+  if (!fs::exists(folder / "config.json")) return;
+  read_json(folder / "config.json", [&](const Json& config) {
+    const Json flat = config.flatten();
+    for (const auto& [path, value] : flat.items()) {
+      if (value.is_null() || path == "/version") continue;
+      std::string name = path.substr(1);
+      std::replace(name.begin(), name.end(), '/', '.');
+      page.settings.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  });
+}
+
+// {"tables": {name: {rows, features, classes}}, "splits", "scores": {table: {method: {metric}}},
+// "answers": {method: [[confidence, correct], …]}}
+void read_scores(const std::string& path, report::RunPage& page) {
+  read_json(path, [&](const Json& json) {
+    report::Scores& scores = page.scores;
+    scores.metrics = {{"ROC AUC"}, {"accuracy"}, {"log loss", true}};
+    constexpr const char* kKeys[] = {"roc_auc", "accuracy", "log_loss"};
+    for (const auto& [method, answers] : json.at("answers").items()) {
+      scores.methods.push_back(method);
+      std::vector<report::Answer> read;
+      for (const Json& answer : answers) {
+        read.push_back({answer.at(0).get<double>(), answer.at(1).get<bool>()});
+      }
+      page.calibration.emplace_back(method, std::move(read));
+    }
+    for (const auto& [table, of_table] : json.at("scores").items()) {
+      const Json& size = json.at("tables").at(table);
+      report::ScoreTable row;
+      row.name = table;
+      row.note = fmt::format("{} rows, {} features, {} classes", size.at("rows").get<int>(),
+                             size.at("features").get<int>(), size.at("classes").get<int>());
+      for (const char* key : kKeys) {
+        std::vector<double> values;
+        for (const std::string& method : scores.methods) {
+          values.push_back(of_table.at(method).at(key).get<double>());
+        }
+        row.values.push_back(values);
+      }
+      scores.tables.push_back(std::move(row));
+    }
+    scores.lead = fmt::format(
+        "Mean over {} random halves of the rows, the same for all methods; large tables are "
+        "sampled. "
+        "Higher ROC AUC (one-vs-one) and accuracy are better, lower log loss; the best value of a "
+        "line is marked.",
+        json.at("splits").get<int>());
+  });
+}
+
+void run(const ReportOptions& options) {
+  report::RunPage page;
+  read_run(options, page);
+  if (!options.scores.empty()) read_scores(options.scores, page);
+  if (!options.gallery.empty()) page.gallery = read_text(options.gallery);
+  page.commands = options.commands;
+  const std::string out =
+      options.out.empty() ? (fs::path(options.folder) / "report.html").string() : options.out;
+  FileWriter file("report", out);
+  file.write(report::run_html(page));
+  file.commit();
+  fmt::print("{}\n", out);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("report", "Write an HTML page about a training run");
+  const auto options = std::make_shared<ReportOptions>();
+  command->add_option("run", options->folder, "Folder of the run")->required()->type_name("FOLDER");
+  command->add_option("--out", options->out, "Output [FOLDER/report.html]")->type_name("FILE");
+  command->add_option("--scores", options->scores, "Scores on tables, as JSON")->type_name("FILE");
+  command->add_option("--gallery", options->gallery, "Page of `causeway prior gallery` to include")
+      ->type_name("FILE");
+  command->add_option("--title", options->title, "Title of the page")->type_name("TEXT");
+  command->add_option("--hardware", options->device, "Name of the device, for the page")
+      ->type_name("TEXT");
+  command
+      ->add_option("--command", options->commands,
+                   "Commands that reproduce the run, shown on the page; repeatable")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace causeway::cli

@@ -1,0 +1,94 @@
+#include "causeway/report/calibration.h"
+#include "causeway/report/chart.h"
+#include "causeway/report/html.h"
+#include "causeway/report/run_page.h"
+#include "causeway/report/tokenizer_page.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace causeway::report {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Html, EscapesMarkupAndControlCharacters) {
+  EXPECT_EQ(escaped("a<b>&\"c\""), "a&lt;b&gt;&amp;&quot;c&quot;");
+  EXPECT_EQ(escaped(std::string("x\x1b[31m\0y", 8)), "x [31m y");
+}
+
+TEST(Html, CommandsBreakBetweenOptions) {
+  EXPECT_EQ(command_html("run a --rows 4 --out 'x y'"),
+            "<code><span>run a</span> <span>--rows 4</span> <span>--out 'x y'</span></code>");
+}
+
+TEST(Chart, RoundNumbers) {
+  EXPECT_EQ(round_numbers(0, 49), (std::vector<double>{0, 10, 20, 30, 40}));
+  const std::vector<double> between = round_numbers(1.32, 2.04, 5);
+  ASSERT_EQ(between.size(), 4u);
+  EXPECT_NEAR(between.front(), 1.4, 1e-12);
+  EXPECT_NEAR(between.back(), 2.0, 1e-12);
+  EXPECT_TRUE(round_numbers(1, 1).empty());
+  EXPECT_TRUE(round_numbers(0, INFINITY).empty());
+}
+
+TEST(Chart, LeavesOutWhatIsNotFinite) {
+  Chart chart("a <chart>", {0, 10, "x"}, {0, 1, "y"});
+  chart.line({{0, 0}, {5, NAN}, {10, 1}}, "curve");
+  chart.line({{0, NAN}}, "second");
+  chart.dot({INFINITY, 0}, 3, "far");
+  const std::string html = chart.html();
+  EXPECT_TRUE(contains(html, "M0.00 100.00L100.00 0.00"));
+  EXPECT_TRUE(contains(html, "aria-label=\"a &lt;chart&gt;\""));
+  EXPECT_FALSE(contains(html, "nan"));
+  EXPECT_FALSE(contains(html, "inf"));
+  EXPECT_FALSE(contains(html, "second"));
+}
+
+TEST(Calibration, Bins) {
+  const auto bins = reliability({{0.85, true}, {0.85, false}, {1.0, true}, {0.31, false}});
+  ASSERT_EQ(bins.size(), 3u);
+  EXPECT_EQ(bins[0].count, 1u);
+  EXPECT_DOUBLE_EQ(bins[0].low, 0.3);
+  EXPECT_DOUBLE_EQ(bins[1].accuracy, 0.5);
+  EXPECT_DOUBLE_EQ(bins[2].confidence, 1.0);
+  EXPECT_NEAR(calibration_error(bins), (0.31 + 2 * 0.35 + 0) / 4, 1e-12);
+  EXPECT_EQ(calibration_error({}), 0);
+}
+
+TEST(RunPage, PartsWithoutDataAreLeftOut) {
+  RunPage page;
+  page.title = "Run";
+  EXPECT_FALSE(contains(run_html(page), "<section"));
+  page.losses = {{1, 2.0}, {2, NAN}, {3, 1.5}};
+  const std::string html = run_html(page);
+  EXPECT_TRUE(contains(html, "id=\"loss\""));
+  EXPECT_FALSE(contains(html, "id=\"scores\""));
+}
+
+TEST(RunPage, MeansOverTables) {
+  RunPage page;
+  page.scores.methods = {"a", "b"};
+  page.scores.metrics = {{"accuracy"}, {"log loss", true}};
+  page.scores.tables = {{"t", "", {{0.5, 0.7}, {1.0, 3.0}}}, {"u", "", {{0.7, 0.7}, {2.0, 1.0}}}};
+  const std::string html = run_html(page);
+  EXPECT_TRUE(contains(html, "<td>0.600</td><td class=\"best\"><strong>0.700</strong></td>"));
+  EXPECT_TRUE(contains(html, "<td class=\"best\"><strong>1.500</strong></td><td>2.000</td>"));
+}
+
+TEST(TokenizerPage, EmptyAndConstantColumns) {
+  TokenColumn empty{"e", "nothing", "", {}, {}, {}, {}};
+  TokenColumn constant{"c", "one value", "drift", {1, 1}, {5}, {5}, {0}};
+  TokenColumn numeric{"n", "two bins", "", {0, 1, 3}, {4, 4}, {4, 4}, {1, 7}};
+  const std::string html = tokenizer_html("Tokens", "lead", {empty, constant, numeric});
+  EXPECT_TRUE(contains(html, "histogram of n"));
+  EXPECT_FALSE(contains(html, "histogram of c"));
+  EXPECT_TRUE(contains(html, "tokens of c"));
+  EXPECT_FALSE(contains(html, "tokens of e"));
+}
+
+}  // namespace
+}  // namespace causeway::report

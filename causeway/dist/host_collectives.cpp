@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/kernels/elementwise/functors_device.h"
+#include "causeway/kernels/half_device.h"
 #include "causeway/runtime/pool.h"
 
 #include <algorithm>

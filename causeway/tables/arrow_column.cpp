@@ -3,6 +3,7 @@
 #include "causeway/core/error.h"
 #include "causeway/runtime/transfer.h"
 #include "causeway/tables/cells.h"
+#include "causeway/tensor/dtype_of.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,7 @@
 #include "causeway/tensor/tensor.h"
 
 #include "causeway/core/error.h"
+#include "causeway/runtime/transfer.h"
 #include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/tensor/operand.h"
 

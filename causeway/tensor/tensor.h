@@ -121,5 +121,3 @@ class Tensor {
 std::string to_string(const Tensor& tensor);
 
 }  // namespace causeway
-
-#include "causeway/tensor/host_values.h"

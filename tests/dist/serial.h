@@ -2,6 +2,7 @@
 #pragma once
 
 #include "causeway/dist/group.h"
+#include "causeway/tensor/dtype_of.h"
 #include "tests/tensor/devices.h"
 
 #include <algorithm>

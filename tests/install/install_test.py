@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "cpp"
 CMAKE, BUILD = sys.argv[1], Path(sys.argv[2])
 LEAKS = re.compile(r"-march|-W(all|extra|pedantic|shadow)|-ffp-|-fwrapv|-fopenmp|nlohmann|-fno-math")
 ALL_HEADERS = """
@@ -56,9 +57,9 @@ class Installed(unittest.TestCase):
         self.assertEqual(code, 0, out)
 
     def test_example(self):
-        build = self.configure(ROOT / "examples" / "cpp")
+        build = self.configure(EXAMPLE)
         self.build(build)
-        code, out = run(build / "predict", ROOT / "examples" / "cpp" / "iris.csv", "species")
+        code, out = run(build / "predict", EXAMPLE / "train.csv", EXAMPLE / "test.csv", "species")
         self.assertEqual(code, 0, out)
         accuracy = float(re.search(r"accuracy (\S+) on 45 rows", out).group(1))
         self.assertGreaterEqual(accuracy, 0.9, out)

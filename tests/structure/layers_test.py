@@ -3,7 +3,10 @@
 Usage: layers_test.py. The rules are tried on small trees that break them, then on the repository.
 """
 
+import ast
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -123,6 +126,39 @@ class Tree:
                     ways.append(way + [name])
 
 
+def cycles(graph):
+    """Paths from a file back to itself, one for each file that closes one."""
+    found, done = [], set()
+
+    def visit(node, path):
+        if node in path:
+            found.append(" -> ".join(path[path.index(node):] + [node]))
+            return
+        if node in done:
+            return
+        for below in graph.get(node, []):
+            visit(below, path + [node])
+        done.add(node)
+
+    for node in sorted(graph):
+        visit(node, [])
+    return found
+
+
+def python_imports(package):
+    """Module -> modules of the package that it imports when it is itself imported."""
+    graph = {}
+    for path in sorted(package.glob("*.py")):
+        imports = set()
+        for node in ast.parse(path.read_text("utf-8")).body:  # imports within functions come later
+            if not isinstance(node, ast.ImportFrom) or node.level != 1:
+                continue
+            names = [node.module.split(".")[0]] if node.module else [alias.name for alias in node.names]
+            imports.update(name for name in names if (package / f"{name}.py").exists())
+        graph[path.stem] = sorted(imports)
+    return graph
+
+
 class Rules(unittest.TestCase):
     """Each rule finds its mistake, and nothing where there is none."""
 
@@ -186,7 +222,38 @@ class Rules(unittest.TestCase):
         self.one("common", {"tests/common.h": ""})
 
 
+    def test_cycles(self):
+        self.assertEqual(cycles({"a": ["b"], "b": ["c"], "c": ["a"], "d": ["a"]}), ["a -> b -> c -> a"])
+        self.assertEqual(cycles({"a": ["b", "c"], "b": ["c"], "c": []}), [])
+
+
 class Repository(unittest.TestCase):
+    def test_no_include_cycles(self):
+        tree = Tree(ROOT)
+        graph = {path: [name for rooted, name in includes if rooted and name in tree.text]
+                 for path, includes in tree.includes.items()}  # fmt: skip
+        self.assertEqual(cycles(graph), [])
+
+    def test_no_import_cycles(self):
+        graph = python_imports(ROOT / "python" / "causeway")
+        self.assertGreater(len(graph), 10)
+        self.assertEqual(cycles(graph), [])
+
+    def test_kernels_are_grouped(self):
+        """A kernel is in the folder of its operation; what operations share is at the top."""
+        top = [path.name for path in (ROOT / "causeway" / "kernels").iterdir()
+               if path.is_file() and path.name != "no_cuda.cpp"]  # fmt: skip
+        self.assertEqual([name for name in top if name.endswith((".cu", "_cpu.cpp", "_cuda.cpp"))], [])
+
+    def test_every_room_has_tests(self):
+        rooms = [path.name for path in (ROOT / "causeway").iterdir() if path.is_dir()]
+        missing = [room for room in rooms if not list((ROOT / "tests" / room).glob("*_test.cpp"))]
+        self.assertEqual(missing, [])
+
+    def test_drawing_is_current(self):
+        command = [sys.executable, ROOT / "scripts" / "draw-structure", "--check"]
+        self.assertEqual(subprocess.run(command, check=False).returncode, 0)
+
     def test_repository(self):
         tree = Tree(ROOT)
         self.assertGreater(len(tree.text), 50, "the sources were not found")

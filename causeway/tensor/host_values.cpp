@@ -1,30 +1,12 @@
-// Moving host values of a known C++ type in and out of tensors; included by tensor.h.
-#pragma once
-
+// Values of a C++ type into tensors and out of them, for every dtype.
 #include "causeway/core/error.h"
-#include "causeway/kernels/half_device.h"
 #include "causeway/runtime/transfer.h"
+#include "causeway/tensor/dtype_of.h"
 #include "causeway/tensor/tensor.h"
 
 #include <cstring>
-#include <type_traits>
 
 namespace causeway {
-
-template <class T>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, double>) return DType::f64;
-  if constexpr (std::is_same_v<T, float>) return DType::f32;
-  if constexpr (std::is_same_v<T, f16>) return DType::f16;
-  if constexpr (std::is_same_v<T, bf16>) return DType::bf16;
-  if constexpr (std::is_same_v<T, std::int64_t>) return DType::i64;
-  if constexpr (std::is_same_v<T, std::int32_t>) return DType::i32;
-  if constexpr (std::is_same_v<T, std::int16_t>) return DType::i16;
-  if constexpr (std::is_same_v<T, std::int8_t>) return DType::i8;
-  if constexpr (std::is_same_v<T, std::uint8_t>) return DType::u8;
-  if constexpr (std::is_same_v<T, std::uint16_t>) return DType::u16;
-  return DType::boolean;
-}
 
 template <class T>
 Tensor Tensor::from(std::span<const T> values, const Shape& shape, Device device) {
@@ -54,5 +36,21 @@ std::vector<T> Tensor::to_vector() const {
   }
   return values;
 }
+
+#define CAUSEWAY_HOST_VALUES(T)                                              \
+  template Tensor Tensor::from<T>(std::span<const T>, const Shape&, Device); \
+  template std::vector<T> Tensor::to_vector<T>() const;
+
+CAUSEWAY_HOST_VALUES(double)
+CAUSEWAY_HOST_VALUES(float)
+CAUSEWAY_HOST_VALUES(f16)
+CAUSEWAY_HOST_VALUES(bf16)
+CAUSEWAY_HOST_VALUES(std::int64_t)
+CAUSEWAY_HOST_VALUES(std::int32_t)
+CAUSEWAY_HOST_VALUES(std::int16_t)
+CAUSEWAY_HOST_VALUES(std::int8_t)
+CAUSEWAY_HOST_VALUES(std::uint8_t)
+CAUSEWAY_HOST_VALUES(std::uint16_t)
+CAUSEWAY_HOST_VALUES(bool)
 
 }  // namespace causeway

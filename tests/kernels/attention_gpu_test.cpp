@@ -1,5 +1,6 @@
 // Attention on a GPU: every path against the definition in f64, against the other paths, twice for
 // the same bits, and its refusals.
+#include "causeway/core/error.h"
 #include "tests/kernels/attention_case.h"
 
 #include "causeway/runtime/graph.h"

@@ -3,6 +3,7 @@
 #include "causeway/core/error.h"
 #include "causeway/tokenizer/kernels/ranks.h"
 #include "causeway/tensor/operand.h"
+#include "causeway/runtime/transfer.h"
 #include "causeway/tensor/dtype_of.h"
 
 #include <algorithm>

@@ -16,6 +16,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/causewayConfigVersion.cma
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/causewayConfig.cmake
   ${PROJECT_BINARY_DIR}/causewayConfigVersion.cmake ${PROJECT_SOURCE_DIR}/cmake/openblas.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/weights_folder.cpp
   DESTINATION ${package_dir} COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/causeway/weights
   DESTINATION ${CMAKE_INSTALL_DATADIR}/causeway COMPONENT weights)

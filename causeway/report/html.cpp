@@ -56,7 +56,7 @@ std::string page_html(const Page& page) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-      "<title>{0}</title>\n<link rel=\"icon\" href=\"data:,\"/>\n<style>{1}</style>\n</head>\n"
+      "<title>{0}</title>\n<style>{1}</style>\n</head>\n"
       "<body{2}>\n<header>\n<h1>{0}</h1>\n<p>{3}</p>\n{4}\n</header>\n<main>\n{5}</main>\n</body>\n"
       "</html>\n",
       escaped(page.title), style_sheet(), page.wide ? " class=\"wide\"" : "", escaped(page.lead),

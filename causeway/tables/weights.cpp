@@ -21,6 +21,11 @@ std::optional<fs::path> this_library() {
   return none ? std::nullopt : std::optional(path);
 }
 
+std::vector<fs::path>& added_folders() {
+  static std::vector<fs::path> folders;
+  return folders;
+}
+
 std::vector<fs::path> folders() {
   if (const auto given = environment("CAUSEWAY_WEIGHTS")) return {*given};
   std::vector<fs::path> all;
@@ -33,12 +38,13 @@ std::vector<fs::path> folders() {
   all.push_back(program.parent_path() / "python/causeway/weights");
   all.push_back(program.parent_path().parent_path() / "share/causeway/weights");
   all.push_back(program.parent_path().parent_path() / "weights");  // a program in a wheel
-  const fs::path installed = fs::path(CAUSEWAY_INSTALL_PREFIX) / "share/causeway/weights";
-  all.push_back(installed);
+  all.insert(all.end(), added_folders().begin(), added_folders().end());
   return all;
 }
 
 }  // namespace
+
+void add_weights_folder(const fs::path& folder) { added_folders().push_back(folder); }
 
 WeightsSearch find_weights(bool regression) {
   WeightsSearch search{regression ? "tabular_regression.safetensors" : "tabular.safetensors",

@@ -19,6 +19,9 @@ struct WeightsSearch {
 // program's build folder, and share/causeway/weights of the installation.
 WeightsSearch find_weights(bool regression);
 
+// Searched last; programs that link the installed library register its folder before main.
+void add_weights_folder(const std::filesystem::path& folder);
+
 // The file; throws invalid_argument where there is none, ending in what the user can do: `advice`
 // such as "pass --model".
 std::filesystem::path packaged_weights(bool regression, const std::string& advice);

@@ -34,13 +34,13 @@ void stages_from_json(const Json& json, std::vector<RowStage>& stages) {
   };
   try {
     if (json.is_string()) {
-      std::string rest = json.get<std::string>();
-      while (!rest.empty()) {
-        const std::size_t comma = std::min(rest.find(','), rest.size());
-        const std::string pair = rest.substr(0, comma);
+      const std::string text = json.get<std::string>();
+      for (std::size_t at = 0; at <= text.size() && !text.empty();) {
+        const std::size_t comma = std::min(text.find(',', at), text.size());
+        const std::string pair = text.substr(at, comma - at);
         if (pair.find(':') == std::string::npos) throw expected;
         take(pair);
-        rest.erase(0, comma + 1);
+        at = comma + 1;
       }
     } else {
       if (!json.is_array()) throw expected;

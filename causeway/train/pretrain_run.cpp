@@ -54,7 +54,9 @@ class Run {
     if (!options.settings.empty()) {
       const std::string text = options.settings + "\n";
       const auto bytes = std::as_bytes(std::span(text));
-      write_file_atomically("pretrain", options.folder / "config.json", std::array{bytes});
+      unless_full("config.json", [&] {
+        write_file_atomically("pretrain", options.folder / "config.json", std::array{bytes});
+      });
     }
     log_.emplace(options.folder, trainer.step() > 0 ? trainer.step() : -1);
   }

@@ -211,8 +211,8 @@ class Tokenizer(unittest.TestCase):
         cut = self.path("cut.csv", 'a,b\n1,"x')
         self.bad_input(["fit", cut, "--out", tok], "line 2", "not closed")
         self.bad_input(["fit", self.path("nowhere.csv"), "--out", tok], "nowhere.csv")
-        self.bad_input(["fit", number, "--out", tok, "--missing", "n/a", "--drop", "B"], 'no column "B"')
-        self.assertEqual(causeway("tokenizer", "fit", number, "--missing", "n/a", "--out", tok)[0], 0)
+        self.bad_input(["fit", number, "--out", tok, "--missing", "forty", "--drop", "B"], 'no column "B"')
+        self.assertEqual(causeway("tokenizer", "fit", number, "--missing", "forty", "--out", tok)[0], 0)
         less = self.path("less.csv", "a\n1\n")
         self.bad_input(["encode", tok, less, "--out", out],
                        'column 1 "b" is not in the table, which has "a"')

@@ -11,6 +11,8 @@ CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS) --test-dir
 CCACHE = $(shell command -v ccache)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(CCACHE)
 export CMAKE_CUDA_COMPILER_LAUNCHER ?= $(CCACHE)
+# Tests run side by side: OpenMP threads that wait must not spin.
+export OMP_WAIT_POLICY ?= passive
 # CUDA code is built for tests where there is a toolkit, for the demo where there is a GPU too. CUDA=ON
 # or CUDA=OFF decides for both.
 CUDA =

@@ -224,7 +224,9 @@ void Checker::store(const Operand& array, std::vector<ValueId> subscripts, const
   check_same(stored.type, type.element, span, "value does not match the array's dtype");
   std::vector<ValueId> operands{array.id};
   operands.insert(operands.end(), array.prefix.begin(), array.prefix.begin() + array.n_prefix);
-  operands.insert(operands.end(), subscripts.begin(), subscripts.end());
+  for (std::size_t i = 0; i < subscripts.size(); ++i) {
+    operands.push_back(from_end(array, subscripts[i], static_cast<int>(i)));
+  }
   operands.push_back(stored.id);
   b().set_span(span);
   b().emit(Op::store, kNone, operands);
@@ -250,7 +252,9 @@ void Checker::augmented(const Stmt& stmt) {
         check_same(result.type, element, stmt.span, "value does not match the array's dtype");
         std::vector<ValueId> operands{object.id};
         operands.insert(operands.end(), object.prefix.begin(), object.prefix.begin() + object.n_prefix);
-        operands.insert(operands.end(), subscripts.begin(), subscripts.end());
+        for (std::size_t i = 0; i < subscripts.size(); ++i) {
+          operands.push_back(from_end(object, subscripts[i], static_cast<int>(i)));
+        }
         operands.push_back(result.id);
         b().set_span(stmt.span);
         b().emit(op, element, operands);

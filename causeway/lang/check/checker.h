@@ -151,6 +151,7 @@ class Checker {
   Operand index_value(const Operand& object, const std::vector<ValueId>& indices, Span span);
   std::vector<ValueId> indices(const Expr& expr);
   Operand index_array(const Operand& array, const std::vector<ValueId>& indices, Span span);
+  ValueId from_end(const Operand& array, ValueId subscript, int dim);
   Operand slice_vector(const Operand& object, const Expr& slice, Span span);
   Operand conditional(const Expr& expr);
   Operand logical(const Expr& expr);

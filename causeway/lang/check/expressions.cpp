@@ -338,6 +338,14 @@ Operand Checker::index_value(const Operand& object, const std::vector<ValueId>& 
   return Operand::value(b().emit(Op::extract, result, operands), result);
 }
 
+// A constant index below zero counts from the end.
+ValueId Checker::from_end(const Operand& array, ValueId subscript, int dim) {
+  const Inst inst = b().inst(subscript);
+  if (inst.op != Op::constant || inst.imm >= 0) return subscript;
+  const ValueId size = b().emit(Op::shape, kI32, {array.id}, dim + array.n_prefix);
+  return b().binary(Op::sub, size, b().index(-inst.imm));
+}
+
 Operand Checker::index_array(const Operand& array, const std::vector<ValueId>& subscripts, Span span) {
   const Type type = module_.types[array.type];
   if (subscripts.size() > type.ndim) {
@@ -346,11 +354,15 @@ Operand Checker::index_array(const Operand& array, const std::vector<ValueId>& s
   Operand result = array;
   std::vector<ValueId> operands{array.id};
   operands.insert(operands.end(), array.prefix.begin(), array.prefix.begin() + array.n_prefix);
-  operands.insert(operands.end(), subscripts.begin(), subscripts.end());
+  for (std::size_t i = 0; i < subscripts.size(); ++i) {
+    operands.push_back(from_end(array, subscripts[i], static_cast<int>(i)));
+  }
   if (subscripts.size() == type.ndim) {
     return Operand::value(b().emit(Op::load, type.element, operands), type.element);
   }
-  for (const ValueId subscript : subscripts) result.prefix[result.n_prefix++] = subscript;
+  for (std::size_t i = 0; i < subscripts.size(); ++i) {
+    result.prefix[result.n_prefix++] = operands[1U + array.n_prefix + i];
+  }
   result.type = module_.types.array(type.element, type.ndim - static_cast<int>(subscripts.size()));
   return result;
 }

@@ -1,0 +1,23 @@
+// Names of the emitted text: those of the source where C++ allows them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace causeway::lang::emit_text {
+
+// Keywords, CUDA's built-in variables and the functions that emitted text calls.
+bool is_reserved(std::string_view name);
+
+class NameScope {
+ public:
+  void reserve(std::string name) { used_.insert(std::move(name)); }
+  // `wanted`, or with a suffix where it is taken or reserved.
+  std::string unique(std::string_view wanted);
+
+ private:
+  std::unordered_set<std::string> used_;
+};
+
+}  // namespace causeway::lang::emit_text

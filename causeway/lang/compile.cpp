@@ -1,6 +1,7 @@
 #include "causeway/lang/compile.h"
 
 #include "causeway/lang/check/checker.h"
+#include "causeway/lang/passes/passes.h"
 
 namespace causeway::lang {
 
@@ -26,7 +27,11 @@ Constant Constant::of(double value) {
 
 Module compile(std::string file, std::string text, const CompileOptions& options) {
   auto source = std::make_shared<const Source>(std::move(file), std::move(text));
-  return Checker(std::move(source), options).run();
+  Module module = Checker(std::move(source), options).run();
+  if (options.optimize) {
+    for (Function& function : module.functions) optimize(module, function);
+  }
+  return module;
 }
 
 }  // namespace causeway::lang

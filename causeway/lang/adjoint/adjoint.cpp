@@ -41,6 +41,7 @@ int add_adjoint(Module& module, int kernel) {
   if (std::find(wanted.begin(), wanted.end(), true) != wanted.end()) inline_calls(module, forward, wanted);
   normalize_exits(module, forward);
   optimize(module, forward);
+  merge_common(module, forward, true);
   Function made = adjoint::Reverse(module, std::move(forward)).run(name);
   module.functions.push_back(std::move(made));
   return static_cast<int>(module.functions.size() - 1);
@@ -60,6 +61,7 @@ int adjoint_of(Module& module, int callee) {
   Function forward = module.functions[static_cast<std::size_t>(callee)];
   normalize_exits(module, forward);
   optimize(module, forward);
+  merge_common(module, forward, true);
   Function made = Reverse(module, std::move(forward)).run(name);
   made.helper = module.functions[static_cast<std::size_t>(callee)].helper;
   made.span = {static_cast<std::uint32_t>(callee), 0};  // which function it belongs to
@@ -271,8 +273,12 @@ Function Reverse::run(std::string name) {
     out_.effects = out_.effects || inst.op == Op::store || is_atomic(inst.op) || inst.op == Op::push ||
                    (inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects);
   }
+  forward_variables(out_);
   optimize(module_, out_);
-  drop_unread_stores();
+  drop_dead_sets(out_);
+  forward_variables(out_);
+  drop_dead_code(module_, out_);
+  mark_contents();
   return std::move(out_);
 }
 
@@ -386,34 +392,21 @@ void Reverse::give_gradients(BlockId block) {
   b_.emit(Op::give, kNone, values);
 }
 
-// After dead code is gone, an array that only the forward pass writes need not be written.
-void Reverse::drop_unread_stores() {
-  bool changed = false;
-  std::vector<bool> read(out_.params.size());
+// An array that the adjoint does not write after all may be passed as it was.
+void Reverse::mark_contents() {
+  std::vector<bool> written(out_.params.size());
   for (const Block& block : out_.blocks) {
     for (const ValueId id : block.insts) {
       const Inst& inst = out_[id];
-      if (inst.op == Op::store) continue;
-      for (const ValueId operand : out_.args(inst)) {
-        if (operand < read.size()) read[operand] = true;
-      }
+      if (inst.op != Op::store && !is_atomic(inst.op)) continue;
+      ValueId array = out_.arg(inst, 0);
+      while (out_[array].op == Op::view) array = out_.arg(out_[array], 0);
+      if (array < written.size()) written[array] = true;
     }
   }
-  for (Block& block : out_.blocks) {
-    const auto dead = [&](ValueId id) {
-      const Inst& inst = out_[id];
-      if (inst.op != Op::store) return false;
-      const ValueId array = out_.arg(inst, 0);
-      return array < out_.params.size() && out_.params[array].role == ParamRole::argument && !read[array];
-    };
-    const auto end = std::remove_if(block.insts.begin(), block.insts.end(), dead);
-    changed = changed || end != block.insts.end();
-    block.insts.erase(end, block.insts.end());
-  }
   for (std::size_t i = 0; i < out_.params.size(); ++i) {
-    if (out_.params[i].content == ArrayContent::scratch && !read[i]) out_.params[i].content = ArrayContent::before;
+    if (out_.params[i].content == ArrayContent::scratch && !written[i]) out_.params[i].content = ArrayContent::before;
   }
-  if (changed) drop_dead_code(module_, out_);
 }
 
 }  // namespace adjoint

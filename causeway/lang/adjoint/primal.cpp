@@ -55,14 +55,14 @@ ValueId Reverse::saved(ValueId id) {
 ValueId Reverse::primal(ValueId id) {
   const Inst inst = w_[id];
   if (inst.op == Op::param) return forward_[id];
-  if (home_[id] == 0) return forward_[id];
-  for (std::size_t i = memo_.size(); i-- > 0;) {
-    if (memo_[i].first == id) return memo_[i].second;
-  }
   if (inst.op == Op::loop) {
     for (const LoopState& state : loops_) {
       if (state.loop == id) return state.index;
     }
+  }
+  if (home_[id] == 0) return forward_[id];
+  for (std::size_t i = memo_.size(); i-- > 0;) {
+    if (memo_[i].first == id) return memo_[i].second;
   }
   bool again = info(inst.op).trait == 'p' || info(inst.op).trait == 't';
   if (inst.op == Op::load) {
@@ -70,7 +70,8 @@ ValueId Reverse::primal(ValueId id) {
     while (w_[array].op == Op::view) array = w_.arg(w_[array], 0);
     again = !written_[array];
   }
-  if (inst.op == Op::result) again = false;
+  // Calls are repeated rather than saved; those that remain here have no effects.
+  if (inst.op == Op::call) again = true;
   if (inst.op == Op::get && still_holds(id)) {
     const ValueId value = b_.get(forward_[w_.arg(inst, 0)]);
     memo_.emplace_back(id, value);

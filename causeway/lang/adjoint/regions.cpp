@@ -20,7 +20,7 @@ void Reverse::declare_gradients(BlockId from) {
     if (!nested_use_[id] && w_[id].op != Op::var) return;
     const std::string name = "adj_" + std::string(w_[id].name.empty() ? std::to_string(id) : std::string(w_[id].name));
     gradient.variable = b_.var(w_[id].type, module_.keep(name));
-    b_.set(gradient.variable, b_.zero(w_[id].type));
+    clear(id);
   };
   if (from == 0) {
     for (ValueId i = 0; i < w_.params.size(); ++i) declare(i);
@@ -28,9 +28,19 @@ void Reverse::declare_gradients(BlockId from) {
   for (const ValueId id : w_.blocks[from].insts) declare(id);
 }
 
+void Reverse::clear(ValueId id) {
+  b_.set(gradients_[id].variable, b_.zero(w_[id].type));
+  gradients_[id].zero_epoch = epoch_;
+}
+
 void Reverse::contribute(ValueId id, ValueId amount) {
   if (!active(id)) return;
   Gradient& gradient = gradients_[id];
+  if (gradient.variable != kAbsent && gradient.zero_epoch == epoch_) {
+    b_.set(gradient.variable, amount);
+    gradient.zero_epoch = 0;
+    return;
+  }
   if (gradient.variable != kAbsent) {
     b_.set(gradient.variable, add(b_.get(gradient.variable), amount));
     return;
@@ -45,6 +55,7 @@ void Reverse::contribute_part(ValueId id, std::int64_t part, ValueId amount) {
   const TypeId type = w_[id].type;
   const bool structure = types.is(type, TypeKind::structure);
   if (gradient.variable != kAbsent) {
+    gradient.zero_epoch = 0;
     const ValueId old = b_.get(gradient.variable);
     ValueId changed = kAbsent;
     if (structure) {
@@ -115,7 +126,7 @@ void Reverse::reverse_inst(ValueId id) {
       const ValueId value = w_.arg(inst, 1);
       // The variable's adjoint must be read before it is cleared, also where the value is a
       // component of the variable itself.
-      b_.set(gradients_[var].variable, b_.zero(w_[var].type));
+      clear(var);
       contribute(value, gradient);
       return;
     }
@@ -146,9 +157,11 @@ void Reverse::reverse_branch(const Inst& inst) {
   for (int i = 0; i < 2; ++i) {
     sides[i] = b_.new_block();
     b_.set_block(sides[i]);
+    ++epoch_;
     declare_gradients(inst.blocks[i]);
     reverse_block(inst.blocks[i], sides[i]);
   }
+  ++epoch_;
   b_.set_block(here);
   b_.set_span(inst.span);
   b_.emit(Op::branch, kNone, {condition}, 0, sides[0], sides[1]);
@@ -161,11 +174,13 @@ void Reverse::reverse_cond(const Inst& inst, ValueId adjoint) {
   for (int i = 0; i < 2; ++i) {
     sides[i] = b_.new_block();
     b_.set_block(sides[i]);
+    ++epoch_;
     declare_gradients(inst.blocks[i]);
     const auto& insts = w_.blocks[inst.blocks[i]].insts;
     contribute(w_.arg(w_[insts.back()], 0), adjoint);
     reverse_block(inst.blocks[i], sides[i]);
   }
+  ++epoch_;
   b_.set_block(here);
   b_.emit(Op::branch, kNone, {condition}, 0, sides[0], sides[1]);
 }
@@ -217,8 +232,10 @@ void Reverse::reverse_loop(const Inst& inst, ValueId id) {
   loops_.push_back(state);
   const BlockId from = inst.blocks[ranged ? 0 : 1];
   const std::size_t scope = memo_.size();
+  ++epoch_;
   declare_gradients(from);
   reverse_block(from, body);
+  ++epoch_;
   memo_.resize(scope);
   b_.set_block(here);
   b_.set_span(inst.span);

@@ -25,6 +25,7 @@ class Reverse {
     ValueId whole = kAbsent;
     std::vector<ValueId> parts;
     ValueId variable = kAbsent;  // where regions inside add to it
+    std::uint32_t zero_epoch = 0;  // the variable is known to be zero until a region begins or ends
   };
 
   struct Save {
@@ -53,7 +54,7 @@ class Reverse {
   bool skip_forward(const Inst& inst) const;
   void insert_saves();
   void give_gradients(BlockId block);
-  void drop_unread_stores();
+  void mark_contents();
 
   // The way back.
   void reverse_block(BlockId from, BlockId to);
@@ -76,6 +77,7 @@ class Reverse {
   ValueId take(ValueId id);  // kAbsent where nothing was contributed
   ValueId current(ValueId id);
   void declare_gradients(BlockId from);
+  void clear(ValueId id);
   ValueId gradient_array(ValueId array);
 
   // Primal values, at the place that is being built.
@@ -116,6 +118,7 @@ class Reverse {
   BlockId prologue_ = kAbsent;
   BlockId forward_block_ = kAbsent;
   std::uint32_t counter_ = 0;
+  std::uint32_t epoch_ = 1;
   bool uses_tape_ = false;
 };
 

@@ -178,7 +178,7 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
       const bool repeats = op == Op::loop || op == Op::repeat;
       if (repeats && !cheap) return;
     }
-    const bool is_bound = function_[other].op == Op::loop;
+    const bool is_bound = function_[other].op == Op::loop && (function_.arg(function_[other], 1) == id || function_.arg(function_[other], 2) == id);
     if (is_bound && inst.op != Op::get) return;
     if (is_bound) nested = true;
     if (effective_[user] == kNever) return;

@@ -30,7 +30,12 @@ std::string NameScope::unique(std::string_view wanted) {
   if (is_reserved(base) || base.starts_with("__")) base += '_';
   std::string name = base;
   for (int i = 1; !used_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+  made_.push_back(name);
   return name;
+}
+
+void NameScope::release(std::size_t mark) {
+  for (; made_.size() > mark; made_.pop_back()) used_.erase(made_.back());
 }
 
 }  // namespace causeway::lang::emit_text

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 namespace causeway::lang::emit_text {
 
@@ -15,8 +16,12 @@ class NameScope {
   void reserve(std::string name) { used_.insert(std::move(name)); }
   // `wanted`, or with a suffix where it is taken or reserved.
   std::string unique(std::string_view wanted);
+  // Names made since `mark` are free again after `release`.
+  std::size_t mark() const { return made_.size(); }
+  void release(std::size_t mark);
 
  private:
+  std::vector<std::string> made_;
   std::unordered_set<std::string> used_;
 };
 

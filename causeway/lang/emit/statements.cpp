@@ -32,7 +32,9 @@ std::string FunctionWriter::name_of(ValueId id) {
 }
 
 void FunctionWriter::block(BlockId id) {
+  const std::size_t mark = scope_.mark();
   for (const ValueId inst : function_.blocks[id].insts) statement(inst);
+  scope_.release(mark);
 }
 
 bool FunctionWriter::block_is_empty(BlockId id) const { return function_.blocks[id].insts.empty(); }
@@ -267,6 +269,7 @@ void FunctionWriter::branch(const Inst& inst, bool chained) {
 
 void FunctionWriter::loop(const Inst& inst, ValueId id) {
   const Inst& by = function_[function_.arg(inst, 2)];
+  const std::size_t mark = scope_.mark();
   const std::string name = name_of(id);
   const std::string start = expr(function_.arg(inst, 0));
   const std::string stop = expr(function_.arg(inst, 1), kRelation + 1);
@@ -285,6 +288,7 @@ void FunctionWriter::loop(const Inst& inst, ValueId id) {
   block(inst.blocks[0]);
   --loops_;
   close();
+  scope_.release(mark);
 }
 
 void FunctionWriter::repeat(const Inst& inst) {

@@ -9,8 +9,8 @@ namespace {
 
 class Merge {
  public:
-  Merge(const Module& module, Function& function)
-      : module_(module), function_(function), replaced_(function.insts.size()), written_(function.insts.size()) {
+  Merge(const Module& module, Function& function, bool variables)
+      : module_(module), function_(function), variables_(variables), replaced_(function.insts.size()), written_(function.insts.size()) {
     for (ValueId id = 0; id < replaced_.size(); ++id) replaced_[id] = id;
     for (const Inst& inst : function.insts) {
       if (inst.op == Op::store || is_atomic(inst.op)) written_[function.arg(inst, 0)] = true;
@@ -38,9 +38,12 @@ class Merge {
         known_.push_back({key(inst), value});
       }
       insts[kept++] = value;
+      const bool repeats = inst.op == Op::loop || inst.op == Op::repeat;
+      if (variables_ && repeats) forget(inst);
       for (const BlockId inner : inst.blocks) {
         if (inner != kAbsent) block(inner);
       }
+      if (variables_ && !repeats) forget(inst);
     }
     insts.resize(kept);
     known_.resize(scope);
@@ -52,7 +55,23 @@ class Merge {
     ValueId value;
   };
 
+  // What is known of variables that the instruction, or a region of it, assigns.
+  void forget(const Inst& inst) {
+    if (inst.op == Op::set || inst.op == Op::var) {
+      const ValueId var = inst.op == Op::set ? function_.arg(inst, 0) : static_cast<ValueId>(&inst - function_.insts.data());
+      for (Known& known : known_) {
+        const Inst& other = function_[known.value];
+        if (other.op == Op::get && function_.arg(other, 0) == var) known.key = 0;
+      }
+    }
+    for (const BlockId inner : inst.blocks) {
+      if (inner == kAbsent) continue;
+      for (const ValueId id : function_.blocks[inner].insts) forget(function_[id]);
+    }
+  }
+
   bool may_merge(const Inst& inst) const {
+    if (inst.op == Op::get) return variables_;
     if (inst.op == Op::load) return !written_[function_.arg(inst, 0)];
     if (inst.op == Op::call) {
       const Function& callee = module_.functions[static_cast<std::size_t>(inst.imm)];
@@ -87,6 +106,7 @@ class Merge {
 
   const Module& module_;
   Function& function_;
+  bool variables_;
   std::vector<ValueId> replaced_;
   std::vector<bool> written_;
   std::vector<Known> known_;  // of the blocks that are open
@@ -94,6 +114,8 @@ class Merge {
 
 }  // namespace
 
-void merge_common(const Module& module, Function& function) { Merge(module, function).block(0); }
+void merge_common(const Module& module, Function& function, bool variables) {
+  Merge(module, function, variables).block(0);
+}
 
 }  // namespace causeway::lang

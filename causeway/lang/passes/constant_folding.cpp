@@ -11,6 +11,7 @@ class Folding {
  public:
   Folding(const Module& module, Function& function) : module_(module), function_(function), replaced_(function.insts.size()) {
     for (ValueId id = 0; id < replaced_.size(); ++id) replaced_[id] = id;
+    for (const Param& param : function.params) is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
   }
 
   void block(BlockId id) {
@@ -60,6 +61,8 @@ class Folding {
     return is_float(module_.types[inst.type].scalar) ? inst.real() == number : static_cast<double>(inst.imm) == number;
   }
 
+  bool is_zero(ValueId id) const { return function_[id].op == Op::zero || is_number(id, 0); }
+
   // An existing value that equals the instruction's.
   ValueId simplified(const Inst& inst) const {
     const auto a = [&](std::uint32_t i) { return function_.arg(inst, i); };
@@ -71,6 +74,9 @@ class Folding {
       case Op::div: return is_number(a(1), 1) && function_[a(0)].type == inst.type ? a(0) : kAbsent;
       case Op::add:
       case Op::sub:
+        // In gradients the sign of a zero does not matter.
+        if (is_adjoint_ && inst.op == Op::add && is_zero(a(0))) return a(1);
+        if (is_adjoint_ && inst.op == Op::add && is_zero(a(1))) return a(0);
         if (is_float(module_.types[inst.type].scalar)) return kAbsent;
         if (is_number(a(1), 0)) return a(0);
         return inst.op == Op::add && is_number(a(0), 0) ? a(1) : kAbsent;
@@ -151,6 +157,7 @@ class Folding {
 
   const Module& module_;
   Function& function_;
+  bool is_adjoint_ = false;
   std::vector<ValueId> replaced_;
 };
 

@@ -8,7 +8,9 @@ class DeadCode {
  public:
   DeadCode(const Module& module, Function& function)
       : module_(module), function_(function), live_(function.insts.size()), owner_(function.insts.size(), kAbsent),
-        block_owner_(function.blocks.size(), kAbsent), sets_(function.insts.size()) {}
+        block_owner_(function.blocks.size(), kAbsent), sets_(function.insts.size()), writes_(function.insts.size()) {
+    for (const Param& param : function.params) is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
+  }
 
   void run() {
     index(0);
@@ -30,6 +32,7 @@ class DeadCode {
       owner_[id] = block_owner_[block];
       const Inst& inst = function_[id];
       if (inst.op == Op::set) sets_[function_.arg(inst, 0)].push_back(id);
+      if (inst.op == Op::store || is_atomic(inst.op)) writes_[root(function_.arg(inst, 0))].push_back(id);
       for (const BlockId inner : inst.blocks) {
         if (inner == kAbsent) continue;
         block_owner_[inner] = id;
@@ -38,7 +41,20 @@ class DeadCode {
     }
   }
 
+  ValueId root(ValueId array) const {
+    while (function_[array].op == Op::view) array = function_.arg(function_[array], 0);
+    return array;
+  }
+
+  // The arrays of a forward pass are no results of the adjoint: writes to them live by their reads.
+  bool is_scratch(const Inst& inst) const {
+    if (!is_adjoint_) return false;
+    const ValueId array = root(function_.arg(inst, 0));
+    return array < function_.params.size() && function_.params[array].role == ParamRole::argument;
+  }
+
   bool is_root(const Inst& inst) const {
+    if ((inst.op == Op::store || is_atomic(inst.op)) && is_scratch(inst)) return false;
     switch (inst.op) {
       case Op::store:
       case Op::check:
@@ -76,6 +92,12 @@ class DeadCode {
     const Inst& inst = function_[id];
     for (const ValueId operand : function_.args(inst)) mark(operand);
     if (owner_[id] != kAbsent) mark(owner_[id]);
+    if (inst.op == Op::load || inst.op == Op::call || is_atomic(inst.op)) {
+      for (const ValueId operand : function_.args(inst)) {
+        if (!module_.types.is(function_[operand].type, TypeKind::array)) continue;
+        for (const ValueId write : writes_[root(operand)]) mark(write);
+      }
+    }
     if (inst.op == Op::var) {
       for (const ValueId set : sets_[id]) mark(set);
     }
@@ -108,6 +130,8 @@ class DeadCode {
   std::vector<ValueId> owner_;        // the instruction whose region an instruction is in
   std::vector<ValueId> block_owner_;
   std::vector<std::vector<ValueId>> sets_;
+  std::vector<std::vector<ValueId>> writes_;  // by array
+  bool is_adjoint_ = false;
   std::vector<ValueId> order_;
   std::vector<ValueId> work_;
 };

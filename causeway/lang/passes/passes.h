@@ -13,7 +13,14 @@ namespace causeway::lang {
 void fold_constants(const Module& module, Function& function);
 
 // Uses a value that was computed before instead of computing it again.
-void merge_common(const Module& module, Function& function);
+// With `variables`, also reads of a variable between which it does not change.
+void merge_common(const Module& module, Function& function, bool variables = false);
+
+// Reads of a variable give the value that was assigned before, where that stands in the same block.
+void forward_variables(Function& function);
+
+// Drops assignments that are overwritten, or whose variable ends, before they are read.
+void drop_dead_sets(Function& function);
 
 // Drops what no store, atomic, assert or return depends on.
 void drop_dead_code(const Module& module, Function& function);

@@ -12,6 +12,10 @@ namespace causeway::lang {
 namespace {
 
 constexpr std::string_view kScalarMath = R"(
+def floor_div(a: I, b: I):
+    q = a / b
+    return where(a % b != 0 and (a < 0) != (b < 0), q - 1, q)
+
 def clamp(x: T, low: T, high: T):
     return min(max(low, x), high)
 
@@ -488,7 +492,7 @@ def sample_unit_cube(state: uint32):
 
 def lower_bound(a: array[1,T], begin: int32, end: int32, value: T):
     low = begin
-    high = end
+    high = end - 1
     while low < high:
         middle = (low + high) / 2
         if a[middle] < value:
@@ -513,15 +517,6 @@ def log_gamma(x: float32):
     z = 1.0 / (y * y)
     series = ((0.0007936507936507937 * z - 0.002777777777777778) * z + 0.08333333333333333) / y
     return (y - 0.5) * log(y) - y + 0.9189385332046727 + series + correction
-
-def poisson_product(state: uint32, lam: float32):
-    limit = exp(-lam)
-    product = randf(state)
-    count = uint32(0)
-    while product > limit:
-        count += uint32(1)
-        product *= randf(state)
-    return count, state
 
 def poisson(state: uint32, lam: float32):
     count = uint32(0)
@@ -562,19 +557,30 @@ def blend(a: float32, b: float32, t: float32):
     return (b - a) * smootherstep(t) + a
 
 def lattice(state: uint32, x: int32, fx: float32):
-    g = rand_pcg(uint32(x) * uint32(73856093) + state)
+    g = uint32(x) * uint32(73856093) + state
     slope = randf(g, -1.0, 1.0)
     return slope * fx
 
 def lattice(state: uint32, x: int32, y: int32, fx: float32, fy: float32):
-    g = rand_pcg((uint32(x) * uint32(73856093)) ^ (uint32(y) * uint32(19349663)) + state)
-    phi = randf(g, 0.0, 6.283185307179586)
-    return cos(phi) * fx + sin(phi) * fy
+    g = (uint32(x) * uint32(73856093)) ^ (uint32(y) * uint32(19349663) + state)
+    gx = randf(g, -1.0, 1.0)
+    gy = randf(g, -1.0, 1.0)
+    return dot(normalize(vec2(gx, gy)), vec2(fx, fy))
 
-def lattice(state: uint32, x: int32, y: int32, z: int32, fx: float32, fy: float32, fz: float32):
-    g = rand_pcg((uint32(x) * uint32(73856093)) ^ (uint32(y) * uint32(19349663)) ^ (uint32(z) * uint32(53471161)) + state)
-    p = sample_unit_sphere_surface(g)
-    return p[0] * fx + p[1] * fy + p[2] * fz
+def lattice(state: uint32, x: int32, y: int32, z: int32, f: vec3):
+    g = (uint32(x) * uint32(73856093)) ^ (uint32(y) * uint32(19349663)) ^ (uint32(z) * uint32(53471161) + state)
+    gx = randf(g, -1.0, 1.0)
+    gy = randf(g, -1.0, 1.0)
+    gz = randf(g, -1.0, 1.0)
+    return dot(normalize(vec3(gx, gy, gz)), f)
+
+def lattice(state: uint32, x: int32, y: int32, z: int32, t: int32, f: vec4):
+    g = (uint32(x) * uint32(73856093)) ^ (uint32(y) * uint32(19349663)) ^ (uint32(z) * uint32(53471161)) ^ (uint32(t) * uint32(10000019) + state)
+    gx = randf(g, -1.0, 1.0)
+    gy = randf(g, -1.0, 1.0)
+    gz = randf(g, -1.0, 1.0)
+    gt = randf(g, -1.0, 1.0)
+    return dot(normalize(vec4(gx, gy, gz, gt)), f)
 
 def noise(state: uint32, x: float32):
     x0 = int32(floor(x))
@@ -602,8 +608,8 @@ def pnoise(state: uint32, p: vec[2,float32], px: int32, py: int32):
     return noise_between(state, p[0] - float32(x0), p[1] - float32(y0), x0 % px, y0 % py, (x0 + 1) % px, (y0 + 1) % py)
 
 def noise_layer(state: uint32, dx: float32, dy: float32, dz: float32, x0: int32, y0: int32, x1: int32, y1: int32, z: int32):
-    a = blend(lattice(state, x0, y0, z, dx, dy, dz), lattice(state, x1, y0, z, dx - 1.0, dy, dz), dx)
-    b = blend(lattice(state, x0, y1, z, dx, dy - 1.0, dz), lattice(state, x1, y1, z, dx - 1.0, dy - 1.0, dz), dx)
+    a = blend(lattice(state, x0, y0, z, vec3(dx, dy, dz)), lattice(state, x1, y0, z, vec3(dx - 1.0, dy, dz)), dx)
+    b = blend(lattice(state, x0, y1, z, vec3(dx, dy - 1.0, dz)), lattice(state, x1, y1, z, vec3(dx - 1.0, dy - 1.0, dz)), dx)
     return blend(a, b, dy)
 
 def noise(state: uint32, p: vec[3,float32]):
@@ -627,6 +633,39 @@ def pnoise(state: uint32, p: vec[3,float32], px: int32, py: int32, pz: int32):
     a = noise_layer(state, dx, dy, dz, x0 % px, y0 % py, (x0 + 1) % px, (y0 + 1) % py, z0 % pz)
     b = noise_layer(state, dx, dy, dz - 1.0, x0 % px, y0 % py, (x0 + 1) % px, (y0 + 1) % py, (z0 + 1) % pz)
     return blend(a, b, dz)
+
+def noise_slab(state: uint32, d: vec4, x0: int32, y0: int32, z0: int32, x1: int32, y1: int32, z1: int32, t: int32):
+    ex = vec4(1.0, 0.0, 0.0, 0.0)
+    ey = vec4(0.0, 1.0, 0.0, 0.0)
+    ez = vec4(0.0, 0.0, 1.0, 0.0)
+    a = blend(lattice(state, x0, y0, z0, t, d), lattice(state, x1, y0, z0, t, d - ex), d[0])
+    b = blend(lattice(state, x0, y1, z0, t, d - ey), lattice(state, x1, y1, z0, t, d - ex - ey), d[0])
+    c = blend(lattice(state, x0, y0, z1, t, d - ez), lattice(state, x1, y0, z1, t, d - ex - ez), d[0])
+    e = blend(lattice(state, x0, y1, z1, t, d - ey - ez), lattice(state, x1, y1, z1, t, d - ex - ey - ez), d[0])
+    return blend(blend(a, b, d[1]), blend(c, e, d[1]), d[2])
+
+def noise(state: uint32, p: vec[4,float32]):
+    x0 = int32(floor(p[0]))
+    y0 = int32(floor(p[1]))
+    z0 = int32(floor(p[2]))
+    t0 = int32(floor(p[3]))
+    d = p - vec4(float32(x0), float32(y0), float32(z0), float32(t0))
+    a = noise_slab(state, d, x0, y0, z0, x0 + 1, y0 + 1, z0 + 1, t0)
+    b = noise_slab(state, d - vec4(0.0, 0.0, 0.0, 1.0), x0, y0, z0, x0 + 1, y0 + 1, z0 + 1, t0 + 1)
+    return blend(a, b, d[3])
+
+def pnoise(state: uint32, p: vec[4,float32], px: int32, py: int32, pz: int32, pt: int32):
+    x0 = int32(floor(p[0]))
+    y0 = int32(floor(p[1]))
+    z0 = int32(floor(p[2]))
+    t0 = int32(floor(p[3]))
+    d = p - vec4(float32(x0), float32(y0), float32(z0), float32(t0))
+    x1 = (x0 + 1) % px
+    y1 = (y0 + 1) % py
+    z1 = (z0 + 1) % pz
+    a = noise_slab(state, d, x0 % px, y0 % py, z0 % pz, x1, y1, z1, t0 % pt)
+    b = noise_slab(state, d - vec4(0.0, 0.0, 0.0, 1.0), x0 % px, y0 % py, z0 % pz, x1, y1, z1, (t0 + 1) % pt)
+    return blend(a, b, d[3])
 )";
 
 struct Prelude {

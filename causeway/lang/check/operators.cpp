@@ -104,6 +104,7 @@ Operand Checker::arithmetic(Op op, std::string_view text, Operand a, Operand c, 
     }
     const bool zero = c.literal && !is_float(ta.scalar) && b().inst(c.id).op == Op::constant && b().inst(c.id).imm == 0;
     if ((op == Op::div || op == Op::mod) && zero) fail(span, {"integer division by zero"});
+    if (text == "//" && !is_unsigned(ta.scalar)) return call_prelude("floor_div", {a, c}, span);
     return Operand::value(b().emit(op, a.type, {a.id, c.id}), a.type);
   }
   const bool composite_a = types.is_composite(a.type);

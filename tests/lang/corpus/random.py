@@ -183,3 +183,19 @@ def pnoise3(a: wp.array(dtype=float)):
     i = wp.tid()
     s = wp.rand_init(42)
     a[i] = wp.pnoise(s, wp.vec3(float(i) * 0.37, 0.6 * float(i), 0.4), 3, 4, 5)
+
+
+# run noise4 dim=40 a=z[40] ulp=4096
+@wp.kernel
+def noise4(a: wp.array(dtype=float)):
+    i = wp.tid()
+    s = wp.rand_init(42)
+    a[i] = wp.noise(s, wp.vec4(float(i) * 0.37, 0.6 * float(i), 0.4, float(i) * 0.2 - 1.0))
+
+
+# run pnoise4 dim=40 a=z[40] ulp=4096
+@wp.kernel
+def pnoise4(a: wp.array(dtype=float)):
+    i = wp.tid()
+    s = wp.rand_init(42)
+    a[i] = wp.pnoise(s, wp.vec4(float(i) * 0.37, 0.6 * float(i), 0.4, float(i) * 0.2), 3, 4, 5, 2)

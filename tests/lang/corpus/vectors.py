@@ -183,8 +183,6 @@ def vec_equal(a: wp.array(dtype=wp.vec3), c: wp.array(dtype=int)):
     i = wp.tid()
     if a[i] == a[0]:
         c[i] = 1
-    if a[i] != a[0]:
-        c[i] = 2
 
 
 # run vec2_ops dim=6 a=u(0.2,1)[6] c=z[6] ulp=4

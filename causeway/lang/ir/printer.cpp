@@ -47,6 +47,12 @@ class Printer {
   }
 
  private:
+  static std::string quoted(std::string_view text) {
+    std::string result;
+    for (const char c : text) result += c == '"' ? "\\x22" : c == '\n' ? "\\n" : std::string(1, c);
+    return result;
+  }
+
   void name(ValueId id, std::string_view hint) {
     if (hint.empty()) {
       names_[id] = "%" + std::to_string(counter_++);
@@ -93,7 +99,7 @@ class Printer {
       out_ += "#" + std::to_string(inst.imm);
     }
     if (inst.op == Op::check || inst.op == Op::print) {
-      out_ += " \"" + std::string(inst.name) + "\"";
+      out_ += " \"" + quoted(inst.name) + "\"";
     }
     bool comma = inst.op == Op::call || inst.op == Op::check || inst.op == Op::print;
     for (const ValueId operand : function_.args(inst)) {

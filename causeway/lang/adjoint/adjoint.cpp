@@ -377,12 +377,8 @@ void Reverse::give_gradients(BlockId block) {
     const ValueId gradient = take(i);
     if (w_.kind == FunctionKind::kernel) {
       if (gradient == kAbsent) continue;
-      if (!types.is(type, TypeKind::structure)) {
-        b_.emit(Op::atomic_add, type, {gradient_params_[i], b_.index(0), gradient});
-        continue;
-      }
-      // Structs are added member by member by the threads in turn: no atomic adds a struct.
-      fail(ErrorKind::compile, "lang.adjoint", "gradients of struct arguments are not supported; pass \"" + std::string(w_.params[i].name) + "\" in an array");
+      b_.emit(Op::atomic_add, type, {gradient_params_[i], b_.index(0), gradient});
+      continue;
     }
     values.push_back(gradient == kAbsent ? b_.zero(type) : gradient);
     value_types.push_back(type);

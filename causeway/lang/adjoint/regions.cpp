@@ -268,12 +268,7 @@ void Reverse::reverse_memory(const Inst& inst, ValueId id) {
   };
   const auto add_own = [&] {
     if (own == kAbsent) return;
-    if (module_.types.is(element, TypeKind::structure)) {
-      const ValueId old = b_.emit(Op::load, element, place);
-      b_.emit(Op::store, kNone, with(add(old, own)));
-    } else {
-      b_.emit(Op::atomic_add, element, with(own));
-    }
+    b_.emit(Op::atomic_add, element, with(own));
   };
   if (inst.op == Op::load) return add_own();
   if (inst.op == Op::atomic_cas) return;

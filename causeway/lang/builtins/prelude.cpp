@@ -233,12 +233,6 @@ def diag(v: vec[n,T]):
 def get_diag(m: mat[n,n,T]):
     return vec[n,T](unroll(i, n, m[i,i]))
 
-def get_row(m: mat[r,c,T], i: int32):
-    return vec[c,T](unroll(j, c, m[i,j]))
-
-def get_col(m: mat[r,c,T], j: int32):
-    return vec[r,T](unroll(i, r, m[i,j]))
-
 def determinant(m: mat[2,2,F]):
     return m[0,0] * m[1,1] - m[0,1] * m[1,0]
 

@@ -84,8 +84,6 @@ constexpr Builtin kBuiltins[] = {
     {"trace", "Matrix math", "trace(m: mat[n,n,T]) -> T", prelude, Op::constant},
     {"diag", "Matrix math", "diag(v: vec[n,T]) -> mat[n,n,T]", prelude, Op::constant},
     {"get_diag", "Matrix math", "get_diag(m: mat[n,n,T]) -> vec[n,T]", prelude, Op::constant},
-    {"get_row", "Matrix math", "get_row(m: mat[r,c,T], i: int32) -> vec[c,T]", prelude, Op::constant},
-    {"get_col", "Matrix math", "get_col(m: mat[r,c,T], j: int32) -> vec[r,T]", prelude, Op::constant},
     {"matrix", "Matrix math", "matrix(x, …, shape=(r, c), dtype=T) -> mat[r,c,T]", special, Op::constant},
     {"identity", "Matrix math", "identity(n, dtype) -> mat[n,n,T]", special, Op::constant},
     {"matrix_from_cols", "Matrix math", "matrix_from_cols(v: vec[n,T], …) -> mat[n,m,T]", special, Op::constant},

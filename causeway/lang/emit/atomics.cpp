@@ -57,9 +57,24 @@ std::string combined(Op op, Scalar s) {
 
 }  // namespace
 
+std::string Program::need_struct_atomic(TypeId id) {
+  std::string body;
+  for (const Field& field : module.types.structure(id).fields) {
+    if (!module.types.has_float(field.type)) continue;
+    const bool plain = cuda() && module.types.is_scalar(field.type);
+    const std::string one = plain ? "atomicAdd" : need_atomic(Op::atomic_add, field.type);
+    const std::string name = std::string(field.name) + (is_reserved(field.name) ? "_" : "");
+    body += "  " + one + "(&address->" + name + ", value." + name + ");\n";
+  }
+  const std::string t = type(id);
+  helper("atomic_add " + std::to_string(id), qualifier() + "void atomic_add(" + t + "* address, " + t + " value) {\n" + body + "}\n");
+  return "atomic_add";
+}
+
 // atomic_add(address, value) and the like for element types and operations CUDA lacks, and for C++.
 std::string Program::need_atomic(Op op, TypeId element) {
   const std::string name = "atomic_" + std::string(verb(op));
+  if (module.types.is(element, TypeKind::structure)) return need_struct_atomic(element);
   const std::string key = name + " " + std::to_string(element);
   const std::string t = type(element);
   const Scalar s = module.types[element].scalar;

@@ -16,6 +16,8 @@ struct EmitOptions {
   bool strided = false;
   // Read-only arrays are const __restrict__: they must not overlap arrays that are written.
   bool restrict_pointers = true;
+  // The name of the function; that of the kernel where empty.
+  std::string entry = {};
 };
 
 // What a parameter of the emitted function is. The emitted function has only those that it uses,
@@ -36,6 +38,7 @@ struct EmittedParam {
   std::uint32_t param = 0;  // which parameter of the IR function
   int dim = 0;
   std::string name;
+  std::string type;  // in C++: "float", "const vec3*", "int"
 };
 
 struct LineEntry {

@@ -76,6 +76,10 @@ std::string FunctionWriter::arithmetic(const Inst& inst, int& precedence) {
   const TypeTable& types = module_.types;
   const bool composite = types.is_composite(inst.type);
   const Scalar s = types[inst.type].scalar;
+  if (types.is(inst.type, TypeKind::structure)) {
+    program_.need_struct_sum(inst.type);
+    return binary_text(a, b, "+", kSum, precedence);
+  }
   if (composite) program_.need_operator(inst.op, function_[a].type, function_[b].type, inst.type);
   const auto infix = [&](std::string_view op, int level) {
     std::string text;

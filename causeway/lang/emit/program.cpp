@@ -84,6 +84,11 @@ Emitted Program::run(int kernel) {
     std::string key(function.name);
     if (function.kind == FunctionKind::kernel) key += " kernel";
     const bool builtin_name = function.helper && is_reserved(function.name);
+    if (function.kind == FunctionKind::kernel && !options.entry.empty()) {
+      function_names[index] = options.entry;
+      globals.reserve(options.entry);
+      continue;
+    }
     if (!overloads.contains(key)) overloads[key] = builtin_name ? std::string(function.name) + "_of" : globals.unique(function.name);
     function_names[index] = overloads[key];
   }
@@ -139,7 +144,9 @@ Emitted Program::run(int kernel) {
 
 void FunctionWriter::add_param(EmittedKind kind, std::uint32_t param, int dim, const std::string& name,
                                const std::string& declaration, std::string& out) {
-  params.push_back({kind, param, dim, name});
+  std::string type = declaration.substr(0, declaration.size() - name.size() - 1);
+  if (type.ends_with(" __restrict__")) type.resize(type.size() - 13);
+  params.push_back({kind, param, dim, name, std::move(type)});
   out += (out.empty() ? "" : ", ") + declaration;
 }
 

@@ -142,6 +142,22 @@ void Program::need_operator(Op op, TypeId a, TypeId b, TypeId result) {
   helper(key, text + ") {\n  return {" + values + "};\n}\n");
 }
 
+// Sums of structs are gradients: members that do not float stay as they are.
+void Program::need_struct_sum(TypeId id) {
+  std::string values;
+  for (const Field& field : module.types.structure(id).fields) {
+    const std::string name = std::string(field.name) + (is_reserved(field.name) ? "_" : "");
+    const bool floats = module.types.has_float(field.type);
+    if (floats && module.types.is_composite(field.type)) need_operator(Op::add, field.type, field.type, field.type);
+    if (floats && module.types.is(field.type, TypeKind::structure)) need_struct_sum(field.type);
+    const bool half = !cuda() && field.type == scalar_type(Scalar::f16);
+    const std::string sum = half ? "(half)((float)a." + name + " + (float)b." + name + ")" : "a." + name + " + b." + name;
+    values += (values.empty() ? "" : ", ") + (floats ? sum : "a." + name);
+  }
+  const std::string t = type(id);
+  helper("sum " + t, qualifier() + t + " operator+(" + t + " a, " + t + " b) {\n  return {" + values + "};\n}\n");
+}
+
 void Program::need_equal(TypeId id) {
   std::string value;
   for (int i = 0; i < module.types.count(id); ++i) {
@@ -224,17 +240,15 @@ std::string Program::need_erfinv() {
   if (w < 5.0) {
     const double v = w - 2.5;
     p = 2.81022636e-08;
-    for (const double c : {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
-                           -0.00417768164, 0.246640727, 1.50140941}) {
-      p = p * v + c;
-    }
+    const double series[] = {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                             -0.00125372503, -0.00417768164, 0.246640727, 1.50140941};
+    for (const double c : series) p = p * v + c;
   } else {
     const double v = sqrt(w) - 3.0;
     p = -0.000200214257;
-    for (const double c : {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
-                           0.00943887047, 1.00167406, 2.83297682}) {
-      p = p * v + c;
-    }
+    const double series[] = {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                             -0.0076224613, 0.00943887047, 1.00167406, 2.83297682};
+    for (const double c : series) p = p * v + c;
   }
   double y = p * x;
   for (int i = 0; i < 2; ++i) y -= (erf(y) - x) * 0.88622692545275801365 * exp(y * y);

@@ -43,6 +43,7 @@ class Program {
   std::string need_with(TypeId whole);
   std::string need_row(TypeId matrix);
   std::string need_with_row(TypeId matrix);
+  void need_struct_sum(TypeId id);
   void need_equal(TypeId type);
   std::string need_sign(TypeId type);
   std::string need_atomic(Op op, TypeId element);
@@ -66,6 +67,7 @@ class Program {
   void order(int function, std::vector<int>& out, std::set<int>& seen) const;
   void find_needs(int function);
   std::string scalar(Scalar s);
+  std::string need_struct_atomic(TypeId id);
   void helper(const std::string& key, const std::string& text);
 
   std::map<TypeId, std::string> type_names_;

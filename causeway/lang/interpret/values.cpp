@@ -85,20 +85,20 @@ void Machine::arithmetic(Frame& frame, const Inst& inst, ValueId id, Mask mask) 
   const ValueId a = function.arg(inst, 0);
   const Layout& out = layout(inst.type);
   const Layout& first = layout(type(frame, a));
-  const Scalar scalar = first.leaves[0].scalar;
   const std::byte* const x = reg(frame, a);
   std::byte* const r = reg(frame, id);
   if (inst.count == 1) {
     for (std::size_t i = 0; i < out.leaves.size(); ++i) {
-      unary_lanes(inst.op, scalar, r + out.leaves[i].register_, x + first.leaves[i].register_, mask);
+      unary_lanes(inst.op, first.leaves[i].scalar, r + out.leaves[i].register_, x + first.leaves[i].register_, mask);
     }
     return;
   }
   const ValueId b = function.arg(inst, 1);
   const Layout& second = layout(type(frame, b));
   const std::byte* const y = reg(frame, b);
-  const bool divides = (inst.op == Op::div || inst.op == Op::mod) && !is_float(scalar);
   for (std::size_t i = 0; i < out.leaves.size(); ++i) {
+    const Scalar scalar = out.leaves[i].scalar;
+    const bool divides = (inst.op == Op::div || inst.op == Op::mod) && !is_float(scalar);
     const std::byte* const left = x + first.leaves[first.leaves.size() == 1 ? 0 : i].register_;
     const std::byte* const right = y + second.leaves[second.leaves.size() == 1 ? 0 : i].register_;
     if (divides && options_.checked && zero_lanes(scalar, right, mask) != 0) {

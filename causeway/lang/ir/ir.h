@@ -16,7 +16,6 @@
 #include "causeway/lang/types.h"
 
 #include <bit>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -91,9 +90,11 @@ struct Module {
   std::shared_ptr<const Source> source;
   TypeTable types;
   std::vector<Function> functions;  // a callee stands before its callers
-  std::deque<std::string> strings;
+  std::vector<std::shared_ptr<const std::string>> strings;  // shared with copies of the module
 
-  std::string_view keep(std::string text) { return strings.emplace_back(std::move(text)); }
+  std::string_view keep(std::string text) {
+    return *strings.emplace_back(std::make_shared<const std::string>(std::move(text)));
+  }
   // The index of the kernel or function; -1 where there is none.
   int find(std::string_view name) const;
 };

@@ -274,7 +274,8 @@ class Verifier {
       return;
     }
     if (inst.type != (inst.op == Op::store ? kNone : array.element)) return fail(inst, "has the wrong type");
-    if (is_atomic(inst.op) && (types_.is(array.element, TypeKind::structure) || array.element == kBool)) fail(inst, "does not take these elements");
+    const bool structure = types_.is(array.element, TypeKind::structure) && inst.op != Op::atomic_add;
+    if (is_atomic(inst.op) && (structure || array.element == kBool)) fail(inst, "does not take these elements");
     const bool bits = inst.op == Op::atomic_and || inst.op == Op::atomic_or || inst.op == Op::atomic_xor;
     if (bits && !types_.is_int_scalar(array.element)) fail(inst, "takes integers");
     if ((inst.op == Op::atomic_cas || inst.op == Op::atomic_exch) && !types_.is_scalar(array.element)) fail(inst, "takes scalars");

@@ -322,3 +322,10 @@ def bool_array(a: wp.array(dtype=bool), b: wp.array(dtype=bool), c: wp.array(dty
     i = wp.tid()
     b[i] = not a[i]
     c[i] = int(a[i])
+
+
+# run bits dim=25 a=i(-100,100)[25] b=i(0,100000)[25] c=z[25]
+@wp.kernel
+def bits(a: wp.array(dtype=int), b: wp.array(dtype=wp.uint64), c: wp.array(dtype=int)):
+    i = wp.tid()
+    c[i] = int(wp.bit_count(a[i])) * 100 + int(wp.bit_count(b[i]))

@@ -156,14 +156,14 @@ def struct_local(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[i] = energy(b) + b.position[0] + b.position.y
 
 
-# run struct_param dim=10 b=v(1,2,3,0.5,0.25,1,2) y=z[10] nograd
+# run struct_param dim=10 b=v(1,2,3,0.5,0.25,1,2) y=z[10]
 @wp.kernel
 def struct_param(b: Body, y: wp.array(dtype=float)):
     i = wp.tid()
     y[i] = energy(b) * float(i) + b.position.x
 
 
-# run struct_array dim=7 b=u(0.2,1)[7] y=z[7] nograd
+# run struct_array dim=7 b=u(0.2,1)[7] y=z[7]
 @wp.kernel
 def struct_array(b: wp.array(dtype=Body), y: wp.array(dtype=float)):
     i = wp.tid()

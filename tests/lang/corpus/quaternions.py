@@ -123,3 +123,17 @@ def quat_make(x: wp.array(dtype=float), c: wp.array(dtype=wp.quat)):
     q = wp.quat(x[i], 1.0, 2.0, x[0]) + wp.quat_identity()
     r = wp.quat(wp.vec3(1.0, 2.0, x[i]), 0.5)
     c[i] = q * r[3] + r * q.w
+
+
+# run quat_to_rpy_ dim=8 a=u(0.2,1)[8] c=z[8] ulp=16
+@wp.kernel
+def quat_to_rpy_(a: wp.array(dtype=wp.quat), c: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    c[i] = wp.quat_to_rpy(wp.normalize(a[i]))
+
+
+# run quaternion_ dim=8 x=u(0.2,1)[8] c=z[8]
+@wp.kernel
+def quaternion_(x: wp.array(dtype=float), c: wp.array(dtype=wp.quat)):
+    i = wp.tid()
+    c[i] = wp.quaternion(x[i], 1.0, 2.0, 3.0)

@@ -160,7 +160,7 @@ def vec_loop(a: wp.array(dtype=wp.vec3), c: wp.array(dtype=wp.vec3), n: int):
     c[i] = v
 
 
-# run vec_store dim=6 a=u(-1,1)[6] c=z[6] nograd
+# run vec_store dim=6 a=u(-1,1)[6] c=z[6]
 @wp.kernel
 def vec_store(a: wp.array(dtype=wp.vec3), c: wp.array(dtype=wp.vec3)):
     i = wp.tid()

@@ -46,7 +46,9 @@ Range ExpressionParser::store(const std::vector<Item>& items) {
   return range;
 }
 
-Span ExpressionParser::from(ExprId first) const { return span_between(tree_.exprs[first].span.begin); }
+Span ExpressionParser::from(ExprId first) const {
+  return span_between(tree_.exprs[first].span.begin);
+}
 
 Span ExpressionParser::span_between(std::uint32_t begin) const { return {begin, last_end_}; }
 
@@ -110,7 +112,8 @@ ExprId ExpressionParser::comparison() {
   std::vector<Item> items;
   for (;;) {
     const Token& token = tokens_.peek();
-    if (tokens_.is("in") || tokens_.is("is") || (tokens_.is("not") && tokens_.peek(1).text == "in")) {
+    if (tokens_.is("in") || tokens_.is("is") ||
+        (tokens_.is("not") && tokens_.peek(1).text == "in")) {
       refuse_keyword(token);
     }
     const bool compares = tokens_.is("<") || tokens_.is("<=") || tokens_.is(">") ||
@@ -126,8 +129,8 @@ ExprId ExpressionParser::comparison() {
 }
 
 ExprId ExpressionParser::binary(int level) {
-  static constexpr std::array<std::array<std::string_view, 5>, 6> kLevels = {{
-      {"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%", "@"}}};
+  static constexpr std::array<std::array<std::string_view, 5>, 6> kLevels = {
+      {{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%", "@"}}};
   if (level == static_cast<int>(kLevels.size())) return unary();
   ExprId left = binary(level + 1);
   for (;;) {
@@ -209,7 +212,8 @@ ExprId ExpressionParser::atom() {
     tokens_.fail(token.span, {"dict and set displays are not supported in kernels", "", "",
                               "use a @wp.struct for named values"});
   }
-  if (tokens_.is("*")) tokens_.fail(token.span, {"starred expressions are not supported in kernels"});
+  if (tokens_.is("*"))
+    tokens_.fail(token.span, {"starred expressions are not supported in kernels"});
   if (tokens_.accept("...")) {
     last_end_ = token.span.end;
     return add(ExprKind::ellipsis, token.span);
@@ -282,9 +286,8 @@ ExprId ExpressionParser::list() {
   while (!tokens_.is("]")) {
     items.push_back({expression()});
     if (tokens_.is("for")) {
-      tokens_.fail(tokens_.peek().span,
-                   {"comprehensions are not supported in kernels", "", "",
-                    "write a for loop over range()"});
+      tokens_.fail(tokens_.peek().span, {"comprehensions are not supported in kernels", "", "",
+                                         "write a for loop over range()"});
     }
     if (!tokens_.is("]")) tokens_.expect(",");
   }

@@ -10,11 +10,10 @@ namespace causeway::lang {
 namespace {
 
 constexpr std::array<std::string_view, 35> kKeywords = {
-    "False",  "None",   "True",    "and",      "as",       "assert", "async",
-    "await",  "break",  "class",   "continue", "def",      "del",    "elif",
-    "else",   "except", "finally", "for",      "from",     "global", "if",
-    "import", "in",     "is",      "lambda",   "nonlocal", "not",    "or",
-    "pass",   "raise",  "return",  "try",      "while",    "with",   "yield"};
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
 
 // Longest first, so that the first match is the right one.
 constexpr std::array<std::string_view, 47> kSymbols = {
@@ -24,9 +23,7 @@ constexpr std::array<std::string_view, 47> kSymbols = {
     "(",   ")",   "[",   "]",   "{",   "}",  ",",  ":",  ".",  ";",  "="};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
 
 class Lexer {
@@ -164,7 +161,8 @@ class Lexer {
     const char base = static_cast<char>(peek() == '0' ? peek(1) | 0x20 : 0);
     if (base == 'x' || base == 'b' || base == 'o') {
       at_ += 2;
-      digits([](char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); });
+      digits(
+          [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); });
     } else {
       digits(is_digit);
       if (peek() == '.') {
@@ -182,9 +180,9 @@ class Lexer {
     if (is_name_part(peek())) {
       const std::uint32_t rest = at_;
       while (is_name_part(peek())) ++at_;
-      fail({begin, at_}, {"invalid number", shown(text_.substr(begin, at_ - begin)), "",
-                          text_.substr(rest, at_ - rest) == "j" ? "complex numbers are not supported"
-                                                                : ""});
+      fail({begin, at_},
+           {"invalid number", shown(text_.substr(begin, at_ - begin)), "",
+            text_.substr(rest, at_ - rest) == "j" ? "complex numbers are not supported" : ""});
     }
     add(kind, begin);
   }

@@ -134,8 +134,8 @@ class Parser {
         continue;
       }
       if (tokens_.is("def") || tokens_.is("@")) {
-        tokens_.fail(tokens_.peek().span, {"structs cannot have methods", "", "",
-                                           "write a function with @wp.func"});
+        tokens_.fail(tokens_.peek().span,
+                     {"structs cannot have methods", "", "", "write a function with @wp.func"});
       }
       const Token& field = tokens_.expect(TokenKind::name, "a field name");
       tokens_.expect(":");
@@ -212,16 +212,17 @@ class Parser {
   }
 
   void refuse(const Token& token) {
-    static constexpr std::string_view kRefused[] = {"class",  "try",      "with",  "import",
-                                                    "from",   "global",   "nonlocal", "del",
-                                                    "raise",  "async",    "yield", "await"};
+    static constexpr std::string_view kRefused[] = {"class", "try",    "with",     "import",
+                                                    "from",  "global", "nonlocal", "del",
+                                                    "raise", "async",  "yield",    "await"};
     if (token.text == "def") refuse_definition(token.span);
-    if (std::find(std::begin(kRefused), std::end(kRefused), token.text) == std::end(kRefused)) return;
+    if (std::find(std::begin(kRefused), std::end(kRefused), token.text) == std::end(kRefused))
+      return;
     std::string hint;
     if (token.text == "class") hint = "declare a @wp.struct at the top of the file";
     if (token.text == "raise") hint = "use assert";
-    tokens_.fail(token.span, {"`" + std::string(token.text) + "` is not supported in kernels", "", "",
-                              hint});
+    tokens_.fail(token.span,
+                 {"`" + std::string(token.text) + "` is not supported in kernels", "", "", hint});
   }
 
   [[noreturn]] void refuse_definition(Span span) {
@@ -338,13 +339,12 @@ class Parser {
       stmt.target = first;
       stmt.value = expressions_.expression_list();
       if (tokens_.is("=")) {
-        tokens_.fail(tokens_.peek().span,
-                     {"assigning one value to several names is not supported", "", "",
-                      "write one assignment a line"});
+        tokens_.fail(tokens_.peek().span, {"assigning one value to several names is not supported",
+                                           "", "", "write one assignment a line"});
       }
-    } else if (token.kind == TokenKind::symbol && token.text.size() >= 2 && token.text.back() == '=' &&
-               token.text != "==" && token.text != "!=" && token.text != "<=" && token.text != ">=" &&
-               token.text != ":=") {
+    } else if (token.kind == TokenKind::symbol && token.text.size() >= 2 &&
+               token.text.back() == '=' && token.text != "==" && token.text != "!=" &&
+               token.text != "<=" && token.text != ">=" && token.text != ":=") {
       stmt.kind = StmtKind::augmented;
       stmt.text = tokens_.next().text;
       stmt.text.remove_suffix(1);
@@ -373,7 +373,8 @@ ExprId parse_expression(const Source& source, Tree& tree) {
   TokenStream tokens(source);
   const ExprId id = ExpressionParser(tokens, tree).expression();
   if (!tokens.is(TokenKind::newline) && !tokens.at_end()) {
-    tokens.fail(tokens.peek().span, {"invalid syntax", tokens.describe(tokens.peek()), "end of text"});
+    tokens.fail(tokens.peek().span,
+                {"invalid syntax", tokens.describe(tokens.peek()), "end of text"});
   }
   return id;
 }

@@ -56,7 +56,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Source::Source(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
+Source::Source(std::string name, std::string text)
+    : name_(std::move(name)), text_(std::move(text)) {}
 
 std::string_view Source::text(Span span) const {
   if (span.begin > text_.size() || span.end < span.begin) return {};
@@ -87,8 +88,7 @@ std::string_view Source::line(int number) const {
 }
 
 CompileError::CompileError(const Source& source, Span span, const Diagnostic& diagnostic)
-    : Error(ErrorKind::compile,
-            describe(source, span, source.position(span.begin), diagnostic)),
+    : Error(ErrorKind::compile, describe(source, span, source.position(span.begin), diagnostic)),
       file_(source.name()),
       position_(source.position(span.begin)),
       diagnostic_(diagnostic) {}

@@ -70,6 +70,7 @@ class CompileError : public Error {
 };
 
 // The candidate with the smallest edit distance to `name`, empty where none is near.
-std::string_view nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
+std::string_view nearest_name(std::string_view name,
+                              const std::vector<std::string_view>& candidates);
 
 }  // namespace causeway::lang

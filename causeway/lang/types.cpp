@@ -5,8 +5,9 @@
 namespace causeway::lang {
 
 std::string_view name_of(Scalar s) {
-  constexpr std::string_view names[] = {"bool",  "int8",   "int16",  "int32",   "int64",   "uint8",
-                                        "uint16", "uint32", "uint64", "float16", "float32", "float64"};
+  constexpr std::string_view names[] = {"bool",   "int8",    "int16",   "int32",
+                                        "int64",  "uint8",   "uint16",  "uint32",
+                                        "uint64", "float16", "float32", "float64"};
   return names[static_cast<int>(s)];
 }
 
@@ -167,7 +168,8 @@ void TypeTable::leaves(TypeId id, std::vector<Leaf>& out, std::uint32_t base) co
 namespace {
 
 std::string_view suffix_of(Scalar s) {
-  constexpr std::string_view names[] = {"bool", "b", "s", "i", "l", "ub", "us", "ui", "ul", "h", "f", "d"};
+  constexpr std::string_view names[] = {"bool", "b",  "s",  "i", "l", "ub",
+                                        "us",   "ui", "ul", "h", "f", "d"};
   return names[static_cast<int>(s)];
 }
 
@@ -205,7 +207,8 @@ std::string TypeTable::ir_name(TypeId id) const {
     case TypeKind::scalar: return scalar;
     case TypeKind::vec: return "vec<" + std::to_string(type.rows) + "," + scalar + ">";
     case TypeKind::mat:
-      return "mat<" + std::to_string(type.rows) + "," + std::to_string(type.cols) + "," + scalar + ">";
+      return "mat<" + std::to_string(type.rows) + "," + std::to_string(type.cols) + "," + scalar +
+             ">";
     case TypeKind::quat: return "quat<" + scalar + ">";
     case TypeKind::structure: return "$" + std::string(structs_[type.index].name);
     case TypeKind::array:

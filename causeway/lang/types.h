@@ -42,9 +42,9 @@ struct Type {
   Scalar scalar = Scalar::f32;  // of scalars, vectors, matrices and quaternions
   std::uint8_t rows = 1;        // length of a vector
   std::uint8_t cols = 1;
-  std::uint8_t ndim = 0;        // of an array
-  TypeId element = kNone;       // of an array
-  std::uint32_t index = 0;      // of a struct or a tuple: which one
+  std::uint8_t ndim = 0;    // of an array
+  TypeId element = kNone;   // of an array
+  std::uint32_t index = 0;  // of a struct or a tuple: which one
 
   bool operator==(const Type&) const = default;
 };

@@ -25,7 +25,8 @@ Input parse_input(const std::string& name, std::string value) {
   input.name = name;
   const std::size_t bracket = value.find('[');
   if (bracket != std::string::npos) {
-    for (const double n : numbers(value.substr(bracket + 1, value.size() - bracket - 2))) input.shape.push_back(static_cast<std::int64_t>(n));
+    for (const double n : numbers(value.substr(bracket + 1, value.size() - bracket - 2)))
+      input.shape.push_back(static_cast<std::int64_t>(n));
     value = value.substr(0, bracket);
   }
   if (value[0] == 'z') {
@@ -95,8 +96,9 @@ double read(Scalar scalar, const std::byte* from) {
       std::memcpy(&x, from, size_of(scalar));
       const std::size_t unused = 64 - size_of(scalar) * 8;
       const auto shifted = static_cast<std::uint64_t>(x) << unused;
-      return is_unsigned(scalar) || scalar == Scalar::boolean ? static_cast<double>(shifted >> unused)
-                                                              : static_cast<double>(static_cast<std::int64_t>(shifted) >> unused);
+      return is_unsigned(scalar) || scalar == Scalar::boolean
+                 ? static_cast<double>(shifted >> unused)
+                 : static_cast<double>(static_cast<std::int64_t>(shifted) >> unused);
     }
   }
 }
@@ -116,7 +118,8 @@ std::vector<Run> parse_runs(const std::string& file, const std::string& text) {
       const std::size_t equals = word.find('=');
       const std::string name = word.substr(0, equals);
       if (name == "dim") {
-        for (const double n : numbers(word.substr(equals + 1))) run.dims.push_back(static_cast<std::int64_t>(n));
+        for (const double n : numbers(word.substr(equals + 1)))
+          run.dims.push_back(static_cast<std::int64_t>(n));
       } else if (name == "ulp") {
         run.ulp = std::stoi(word.substr(equals + 1));
       } else if (word == "nograd") {
@@ -143,7 +146,8 @@ std::vector<CorpusFile> read_corpus(const std::string& folder) {
     std::ifstream stream(path);
     std::stringstream text;
     text << stream.rdbuf();
-    files.push_back({path.filename().string(), text.str(), parse_runs(path.filename().string(), text.str())});
+    files.push_back(
+        {path.filename().string(), text.str(), parse_runs(path.filename().string(), text.str())});
   }
   return files;
 }
@@ -153,9 +157,11 @@ Buffers make_buffers(const Module& module, const Function& function, const Run& 
   std::uint32_t k = 0;
   for (const Param& param : function.params) {
     if (param.role != ParamRole::argument) break;
-    const auto found = std::find_if(run.inputs.begin(), run.inputs.end(), [&](const Input& input) { return input.name == param.name; });
+    const auto found = std::find_if(run.inputs.begin(), run.inputs.end(),
+                                    [&](const Input& input) { return input.name == param.name; });
     if (found == run.inputs.end()) {
-      fail(ErrorKind::invalid_argument, "lang.test", run.file + " " + run.kernel + ": no input for " + std::string(param.name));
+      fail(ErrorKind::invalid_argument, "lang.test",
+           run.file + " " + run.kernel + ": no input for " + std::string(param.name));
     }
     const bool array = module.types.is(param.type, TypeKind::array);
     const TypeId element = array ? module.types[param.type].element : param.type;
@@ -169,12 +175,15 @@ Buffers make_buffers(const Module& module, const Function& function, const Run& 
       for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
         double value = found->low;
         if (found->kind == 'u') value = found->low + (found->high - found->low) * sequence(k++);
-        if (found->kind == 'i') value = found->low + static_cast<double>(static_cast<std::int64_t>((found->high - found->low) * sequence(k++)));
+        if (found->kind == 'i')
+          value = found->low + static_cast<double>(static_cast<std::int64_t>(
+                                   (found->high - found->low) * sequence(k++)));
         if (found->kind == 'z') value = 0;
         if (found->kind == 'v') value = found->values[leaf % found->values.size()];
         // What every float type holds, so that f64 checks start from the same values.
         if (is_float(leaves[leaf].scalar)) value = static_cast<float>(value);
-        write(leaves[leaf].scalar, bytes.data() + static_cast<std::size_t>(i) * size + leaves[leaf].offset, value);
+        write(leaves[leaf].scalar,
+              bytes.data() + static_cast<std::size_t>(i) * size + leaves[leaf].offset, value);
       }
     }
     buffers.bytes.push_back(std::move(bytes));
@@ -190,19 +199,22 @@ void Buffers::bind(const Module& module, const Function& function) {
     const TypeId type = function.params[i].type;
     arguments[i].value = bytes[i].data();
     if (module.types.is(type, TypeKind::array)) {
-      arguments[i].array = contiguous(bytes[i].data(), shapes[i], module.types.size_bytes(module.types[type].element));
+      arguments[i].array = contiguous(bytes[i].data(), shapes[i],
+                                      module.types.size_bytes(module.types[type].element));
     }
   }
 }
 
-std::vector<double> as_doubles(const Module& module, TypeId type, const std::vector<std::byte>& bytes) {
+std::vector<double> as_doubles(const Module& module, TypeId type,
+                               const std::vector<std::byte>& bytes) {
   const TypeId element = module.types.is(type, TypeKind::array) ? module.types[type].element : type;
   std::vector<Leaf> leaves;
   module.types.leaves(element, leaves);
   const std::size_t size = module.types.size_bytes(element);
   std::vector<double> values;
   for (std::size_t at = 0; at + size <= bytes.size(); at += size) {
-    for (const Leaf& leaf : leaves) values.push_back(read(leaf.scalar, bytes.data() + at + leaf.offset));
+    for (const Leaf& leaf : leaves)
+      values.push_back(read(leaf.scalar, bytes.data() + at + leaf.offset));
   }
   return values;
 }

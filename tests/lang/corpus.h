@@ -1,7 +1,8 @@
 // Kernels of tests/lang/corpus with their inputs, which a comment before each kernel describes:
 //   # run saxpy dim=16 a=2.5 x=u(-1,1)[16] y=z[16]
 // Values: a number, u(low,high) floats and i(low,high) integers from a fixed sequence, z zeros,
-// v(a,b,…) the scalars of a value; [n,m] the shape of an array. Flags: ulp=N, nograd, nocpp, unordered.
+// v(a,b,…) the scalars of a value; [n,m] the shape of an array. Flags: ulp=N, nograd, nocpp,
+// unordered.
 #pragma once
 
 #include "causeway/lang/compile.h"
@@ -53,6 +54,7 @@ std::vector<Run> parse_runs(const std::string& file, const std::string& text);
 Buffers make_buffers(const Module& module, const Function& function, const Run& run);
 
 // The scalars of a parameter's memory as doubles, and back.
-std::vector<double> as_doubles(const Module& module, TypeId type, const std::vector<std::byte>& bytes);
+std::vector<double> as_doubles(const Module& module, TypeId type,
+                               const std::vector<std::byte>& bytes);
 
 }  // namespace causeway::lang::test

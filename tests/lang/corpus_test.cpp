@@ -1,4 +1,5 @@
-// Every kernel of the corpus: IR that verifies and reads back, gradients against finite differences.
+// Every kernel of the corpus: IR that verifies and reads back, gradients against finite
+// differences.
 #include "tests/lang/corpus.h"
 #include "tests/lang/gradient_check.h"
 
@@ -16,7 +17,8 @@ using namespace causeway::lang;
 using namespace causeway::lang::test;
 
 const std::vector<CorpusFile>& corpus() {
-  static const auto* const files = new std::vector<CorpusFile>(read_corpus((std::filesystem::path(__FILE__).parent_path() / "corpus").string()));
+  static const auto* const files = new std::vector<CorpusFile>(
+      read_corpus((std::filesystem::path(__FILE__).parent_path() / "corpus").string()));
   return *files;
 }
 
@@ -29,11 +31,14 @@ TEST(LangCorpus, HasKernelsForEveryStatementAndBuiltin) {
   }
   EXPECT_GE(n, 150U);
   for (const Builtin& builtin : builtins()) {
-    const bool not_callable = builtin.name == "select" || builtin.name == "cast" || builtin.group == "Block reductions";
+    const bool not_callable =
+        builtin.name == "select" || builtin.name == "cast" || builtin.group == "Block reductions";
     const bool spelled = builtin.name == "mul" || builtin.name == "floor_div";
-    const bool later = builtin.name == "print" || builtin.name == "printf" || builtin.name == "div_approx";
+    const bool later =
+        builtin.name == "print" || builtin.name == "printf" || builtin.name == "div_approx";
     if (not_callable || spelled || later) continue;
-    EXPECT_NE(all.find(std::string(builtin.name) + "("), std::string::npos) << builtin.name << " is in no kernel";
+    EXPECT_NE(all.find(std::string(builtin.name) + "("), std::string::npos)
+        << builtin.name << " is in no kernel";
   }
 }
 
@@ -42,7 +47,8 @@ TEST(LangCorpus, IrVerifiesAndReadsBack) {
     Module module = compile(file.name, file.text);
     const std::size_t n = module.functions.size();
     for (std::size_t i = 0; i < n; ++i) {
-      if (module.functions[i].kind == FunctionKind::kernel && file.name != "functions.py") add_adjoint(module, static_cast<int>(i));
+      if (module.functions[i].kind == FunctionKind::kernel && file.name != "functions.py")
+        add_adjoint(module, static_cast<int>(i));
     }
     for (const Function& function : module.functions) {
       EXPECT_EQ(verify(module, function), "") << file.name << " " << function.name;
@@ -52,7 +58,9 @@ TEST(LangCorpus, IrVerifiesAndReadsBack) {
     ASSERT_EQ(again.functions.size(), module.functions.size());
     EXPECT_EQ(print_ir(again), text) << file.name;
     for (std::size_t i = 0; i < module.functions.size(); ++i) {
-      EXPECT_EQ(structural_hash(again, again.functions[i]), structural_hash(module, module.functions[i])) << module.functions[i].name;
+      EXPECT_EQ(structural_hash(again, again.functions[i]),
+                structural_hash(module, module.functions[i]))
+          << module.functions[i].name;
     }
   }
 }

@@ -23,13 +23,16 @@ void run_file(const std::string& path) {
   const Module module = compile(path, text);
   for (const test::Run& run : test::parse_runs(path, text)) {
     const int kernel = module.find(run.kernel);
-    if (kernel < 0) causeway::fail(causeway::ErrorKind::invalid_argument, "lang.driver", "no kernel " + run.kernel);
+    if (kernel < 0)
+      causeway::fail(causeway::ErrorKind::invalid_argument, "lang.driver",
+                     "no kernel " + run.kernel);
     const Function& function = module.functions[static_cast<std::size_t>(kernel)];
     test::Buffers buffers = test::make_buffers(module, function, run);
     Interpreter(module, kernel).launch(run.dims, buffers.arguments);
     for (std::size_t i = 0; i < function.params.size(); ++i) {
       if (!module.types.is(function.params[i].type, TypeKind::array)) continue;
-      std::printf("%s %.*s ", run.kernel.c_str(), static_cast<int>(function.params[i].name.size()), function.params[i].name.data());
+      std::printf("%s %.*s ", run.kernel.c_str(), static_cast<int>(function.params[i].name.size()),
+                  function.params[i].name.data());
       for (const std::byte b : buffers.bytes[i]) std::printf("%02x", static_cast<unsigned>(b));
       std::printf("\n");
     }

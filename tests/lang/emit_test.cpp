@@ -23,8 +23,8 @@ using causeway::lang::test::Buffers;
 using causeway::lang::test::CorpusFile;
 
 const std::vector<CorpusFile>& corpus() {
-  static const auto* const files = new std::vector<CorpusFile>(
-      causeway::lang::test::read_corpus((std::filesystem::path(__FILE__).parent_path() / "corpus").string()));
+  static const auto* const files = new std::vector<CorpusFile>(causeway::lang::test::read_corpus(
+      (std::filesystem::path(__FILE__).parent_path() / "corpus").string()));
   return *files;
 }
 
@@ -85,13 +85,17 @@ std::string emit_all(std::vector<Compiled>& kernels, Dialect dialect) {
         made.emitted = emit(made.module, made.function, options);
         made.run = run;
         made.file = file.name;
-        text += "namespace n" + std::to_string(number) + " {\n" + without_includes(made.emitted.text, includes);
+        text += "namespace n" + std::to_string(number) + " {\n" +
+                without_includes(made.emitted.text, includes);
         if (dialect == Dialect::cpp) {
-          text += "extern \"C\" void call_" + std::to_string(number) + "(void** a) { " + made.emitted.entry + "(";
+          text += "extern \"C\" void call_" + std::to_string(number) + "(void** a) { " +
+                  made.emitted.entry + "(";
           for (std::size_t i = 0; i < made.emitted.params.size(); ++i) {
             const EmittedParam& param = made.emitted.params[i];
             const bool pointer = param.type.ends_with("*");
-            text += (i > 0 ? ", " : "") + std::string(pointer ? "(" + param.type + ")a[" : "*(" + param.type + "*)a[") + std::to_string(i) + "]";
+            text += (i > 0 ? ", " : "") +
+                    std::string(pointer ? "(" + param.type + ")a[" : "*(" + param.type + "*)a[") +
+                    std::to_string(i) + "]";
           }
           text += "); }\n";
         }
@@ -121,8 +125,10 @@ TEST(LangEmit, CppComputesWhatTheInterpreterComputes) {
   const std::string text = emit_all(kernels, Dialect::cpp);
   const Folder folder;
   std::ofstream(folder / "kernels.cpp") << text;
-  const std::string command = "c++ -std=c++17 -O1 -w -fwrapv -ffp-contract=off -fno-builtin -shared -fPIC -o " + (folder / "kernels.so").string() + " " +
-                              (folder / "kernels.cpp").string() + " 2> " + (folder / "log").string();
+  const std::string command =
+      "c++ -std=c++17 -O1 -w -fwrapv -ffp-contract=off -fno-builtin -shared -fPIC -o " +
+      (folder / "kernels.so").string() + " " + (folder / "kernels.cpp").string() + " 2> " +
+      (folder / "log").string();
   ASSERT_EQ(std::system(command.c_str()), 0) << [&] {
     std::ifstream log(folder / "log");
     std::string content((std::istreambuf_iterator<char>(log)), {});
@@ -137,7 +143,9 @@ TEST(LangEmit, CppComputesWhatTheInterpreterComputes) {
     Buffers ours = test::make_buffers(kernel.module, function, kernel.run);
     for (std::size_t i = ours.bytes.size(); i < function.params.size(); ++i) {  // gradients: ones
       std::size_t source = 0;
-      while (kernel.module.keep("adj_" + std::string(function.params[source].name)) != function.params[i].name) ++source;
+      while (kernel.module.keep("adj_" + std::string(function.params[source].name)) !=
+             function.params[i].name)
+        ++source;
       const bool is_array = !ours.shapes[source].empty();
       const std::size_t n_floats = ours.bytes[source].size();
       ours.shapes.push_back(is_array ? ours.shapes[source] : std::vector<std::int64_t>{1});
@@ -147,7 +155,11 @@ TEST(LangEmit, CppComputesWhatTheInterpreterComputes) {
         const float one = 1;
         const double one_double = 1;
         const std::uint16_t one_half = 0x3c00;
-        std::memcpy(bytes.data() + at, scalar == Scalar::f64 ? static_cast<const void*>(&one_double) : scalar == Scalar::f16 ? static_cast<const void*>(&one_half) : &one, size_of(scalar));
+        std::memcpy(bytes.data() + at,
+                    scalar == Scalar::f64   ? static_cast<const void*>(&one_double)
+                    : scalar == Scalar::f16 ? static_cast<const void*>(&one_half)
+                                            : &one,
+                    size_of(scalar));
       }
       ours.bytes.push_back(std::move(bytes));
     }
@@ -163,29 +175,38 @@ TEST(LangEmit, CppComputesWhatTheInterpreterComputes) {
       const EmittedParam& param = kernel.emitted.params[i];
       const auto dim = static_cast<std::size_t>(param.dim);
       switch (param.kind) {
-        case EmittedKind::shape: numbers[i] = static_cast<int>(theirs.shapes[param.param][dim]); break;
+        case EmittedKind::shape:
+          numbers[i] = static_cast<int>(theirs.shapes[param.param][dim]);
+          break;
         case EmittedKind::launch_dim: numbers[i] = static_cast<int>(kernel.run.dims[dim]); break;
         case EmittedKind::tape_capacity: numbers[i] = static_cast<int>(tape.size()); break;
         default: break;
       }
       const bool value = param.kind == EmittedKind::value || param.kind == EmittedKind::pointer;
-      arguments.push_back(value                                     ? static_cast<void*>(theirs.bytes[param.param].data())
-                          : param.kind == EmittedKind::tape        ? static_cast<void*>(tape.data())
-                          : param.kind == EmittedKind::tape_needed ? static_cast<void*>(&tape_needed)
-                                                                   : static_cast<void*>(&numbers[i]));
+      arguments.push_back(value ? static_cast<void*>(theirs.bytes[param.param].data())
+                          : param.kind == EmittedKind::tape ? static_cast<void*>(tape.data())
+                          : param.kind == EmittedKind::tape_needed
+                              ? static_cast<void*>(&tape_needed)
+                              : static_cast<void*>(&numbers[i]));
     }
-    const auto call = reinterpret_cast<void (*)(void**)>(dlsym(library, ("call_" + std::to_string(k)).c_str()));
+    const auto call =
+        reinterpret_cast<void (*)(void**)>(dlsym(library, ("call_" + std::to_string(k)).c_str()));
     ASSERT_NE(call, nullptr);
     call(arguments.data());
     EXPECT_EQ(tape_needed, 0);
     double worst = 0;
     for (std::size_t i = 0; i < function.params.size(); ++i) {
       const TypeId type = function.params[i].type;
-      worst = std::max(worst, distance(test::as_doubles(kernel.module, type, ours.bytes[i]), test::as_doubles(kernel.module, type, theirs.bytes[i])));
+      worst = std::max(worst, distance(test::as_doubles(kernel.module, type, ours.bytes[i]),
+                                       test::as_doubles(kernel.module, type, theirs.bytes[i])));
     }
     n_exact += worst == 0;
     // Sums by several atomics a thread may come in another order.
-    EXPECT_LE(worst, function.params.size() > ours.bytes.size() / 2 && function.name.starts_with("adj_") ? 2e-5 : 0.0) << kernel.file << " " << function.name;
+    EXPECT_LE(worst,
+              function.params.size() > ours.bytes.size() / 2 && function.name.starts_with("adj_")
+                  ? 2e-5
+                  : 0.0)
+        << kernel.file << " " << function.name;
   }
   dlclose(library);
   std::printf("%zu kernels as C++: %d with the interpreter's bits\n", kernels.size(), n_exact);
@@ -195,7 +216,8 @@ TEST(LangEmit, CppComputesWhatTheInterpreterComputes) {
 // NVRTC's few functions, opened at run time.
 struct Nvrtc {
   void* library = dlopen("libnvrtc.so.13", RTLD_NOW);
-  int (*create)(void**, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*create)(void**, const char*, const char*, int, const char* const*,
+                const char* const*) = nullptr;
   int (*compile)(void*, int, const char* const*) = nullptr;
   int (*log_size)(void*, std::size_t*) = nullptr;
   int (*log)(void*, char*) = nullptr;
@@ -206,7 +228,9 @@ struct Nvrtc {
       if (library == nullptr) library = dlopen(name, RTLD_NOW);
     }
     if (library == nullptr) return;
-    const auto load = [&](auto& function, const char* name) { function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name)); };
+    const auto load = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+    };
     load(create, "nvrtcCreateProgram");
     load(compile, "nvrtcCompileProgram");
     load(log_size, "nvrtcGetProgramLogSize");
@@ -224,7 +248,8 @@ TEST(LangEmit, CudaCompilesForEveryArchitecture) {
     void* program = nullptr;
     ASSERT_EQ(nvrtc.create(&program, text.c_str(), "corpus.cu", 0, nullptr, nullptr), 0);
     const std::string option = std::string("--gpu-architecture=") + architecture;
-    const char* options[] = {option.c_str(), "--std=c++17", "--fmad=false", "--Ofast-compile=max", "--include-path=/usr/local/cuda/include"};
+    const char* options[] = {option.c_str(), "--std=c++17", "--fmad=false", "--Ofast-compile=max",
+                             "--include-path=/usr/local/cuda/include"};
     const int status = nvrtc.compile(program, 5, options);
     std::size_t size = 0;
     nvrtc.log_size(program, &size);

@@ -10,11 +10,15 @@ namespace causeway::lang::test {
 namespace {
 
 // The weight of output k in the sum that is differentiated.
-double weight(std::size_t k) { return 0.5 + 0.37 * static_cast<double>(k % 7) - 0.11 * static_cast<double>(k % 3); }
+double weight(std::size_t k) {
+  return 0.5 + 0.37 * static_cast<double>(k % 7) - 0.11 * static_cast<double>(k % 3);
+}
 
 bool floats(const Module& module, TypeId type) { return module.types.has_float(type); }
 
-bool is_array(const Module& module, const Param& param) { return module.types.is(param.type, TypeKind::array); }
+bool is_array(const Module& module, const Param& param) {
+  return module.types.is(param.type, TypeKind::array);
+}
 
 class Check {
  public:
@@ -29,16 +33,19 @@ class Check {
 
   GradientCheck run(int per_parameter) {
     GradientCheck result;
-    const std::string wrong = verify(module_, module_.functions[static_cast<std::size_t>(adjoint_)]);
+    const std::string wrong =
+        verify(module_, module_.functions[static_cast<std::size_t>(adjoint_)]);
     if (!wrong.empty()) {
       result.problem = "adjoint is not valid IR: " + wrong;
       return result;
     }
     const std::vector<std::vector<double>> gradients = backward();
     for (std::size_t i = 0; i < forward().params.size(); ++i) {
-      if (!floats(module_, forward().params[i].type) || is_overwritten(static_cast<ValueId>(i))) continue;
+      if (!floats(module_, forward().params[i].type) || is_overwritten(static_cast<ValueId>(i)))
+        continue;
       const std::size_t n = inputs_.bytes[i].size() / 8;
-      const std::size_t step = std::max<std::size_t>(1, n / static_cast<std::size_t>(per_parameter));
+      const std::size_t step =
+          std::max<std::size_t>(1, n / static_cast<std::size_t>(per_parameter));
       for (std::size_t k = 0; k < n; k += step) compare(i, k, gradients[i][k], result);
     }
     return result;
@@ -48,7 +55,8 @@ class Check {
   const Function& forward() const { return module_.functions[static_cast<std::size_t>(kernel_)]; }
 
   // Arrays that are stored to and never read: their old content has no influence where they are
-  // written, and the adjoint leaves their gradient as it is. Extremes have no gradient of their own.
+  // written, and the adjoint leaves their gradient as it is. Extremes have no gradient of their
+  // own.
   bool is_overwritten(ValueId param) const {
     bool stored = false;
     bool read = false;
@@ -60,7 +68,8 @@ class Check {
         }
         continue;
       }
-      stored = stored || inst.op == Op::store || inst.op == Op::atomic_min || inst.op == Op::atomic_max || inst.op == Op::atomic_exch;
+      stored = stored || inst.op == Op::store || inst.op == Op::atomic_min ||
+               inst.op == Op::atomic_max || inst.op == Op::atomic_exch;
       read = read || inst.op == Op::load || inst.op == Op::call;
     }
     return stored && !read;
@@ -101,7 +110,8 @@ class Check {
       std::vector<std::byte> bytes(gradient.size() * 8);
       std::memcpy(bytes.data(), gradient.data(), bytes.size());
       buffers.bytes.push_back(std::move(bytes));
-      buffers.shapes.push_back(inputs_.shapes[i].empty() ? std::vector<std::int64_t>{1} : inputs_.shapes[i]);
+      buffers.shapes.push_back(inputs_.shapes[i].empty() ? std::vector<std::int64_t>{1}
+                                                         : inputs_.shapes[i]);
     }
     buffers.bind(module_, adjoint);
     Interpreter(module_, adjoint_).launch(run_.dims, buffers.arguments);
@@ -131,7 +141,8 @@ class Check {
     ++result.n_derivatives;
     result.worst = std::max(result.worst, error);
     if (!(error < 2e-6) && result.problem.empty()) {
-      result.problem = "d/d " + std::string(forward().params[param].name) + "[" + std::to_string(k) + "]: adjoint " + std::to_string(gradient) +
+      result.problem = "d/d " + std::string(forward().params[param].name) + "[" +
+                       std::to_string(k) + "]: adjoint " + std::to_string(gradient) +
                        ", finite difference " + std::to_string(expected);
     }
   }
@@ -146,6 +157,8 @@ class Check {
 
 }  // namespace
 
-GradientCheck check_gradients(const std::string& text, const Run& run, int per_parameter) { return Check(text, run).run(per_parameter); }
+GradientCheck check_gradients(const std::string& text, const Run& run, int per_parameter) {
+  return Check(text, run).run(per_parameter);
+}
 
 }  // namespace causeway::lang::test

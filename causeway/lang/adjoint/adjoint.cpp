@@ -37,8 +37,10 @@ int add_adjoint(Module& module, int kernel) {
     }
     if (reads_written) wanted[callee] = true;
   }
-  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] || module.functions[i].effects;
-  if (std::find(wanted.begin(), wanted.end(), true) != wanted.end()) inline_calls(module, forward, wanted);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    wanted[i] = wanted[i] || module.functions[i].effects;
+  if (std::find(wanted.begin(), wanted.end(), true) != wanted.end())
+    inline_calls(module, forward, wanted);
   normalize_exits(module, forward);
   optimize(module, forward);
   merge_common(module, forward, true);
@@ -50,11 +52,12 @@ int add_adjoint(Module& module, int kernel) {
 namespace adjoint {
 
 int adjoint_of(Module& module, int callee) {
-  const std::string name = "adj_" + std::string(module.functions[static_cast<std::size_t>(callee)].name);
+  const std::string name =
+      "adj_" + std::string(module.functions[static_cast<std::size_t>(callee)].name);
   for (std::size_t i = 0; i < module.functions.size(); ++i) {
     const Function& candidate = module.functions[i];
-    if (candidate.kind == FunctionKind::function && candidate.name == name && candidate.span.begin == static_cast<std::uint32_t>(callee) &&
-        candidate.span.end == 0) {
+    if (candidate.kind == FunctionKind::function && candidate.name == name &&
+        candidate.span.begin == static_cast<std::uint32_t>(callee) && candidate.span.end == 0) {
       return static_cast<int>(i);
     }
   }
@@ -69,7 +72,8 @@ int adjoint_of(Module& module, int callee) {
   return static_cast<int>(module.functions.size() - 1);
 }
 
-Reverse::Reverse(Module& module, Function forward) : module_(module), w_(std::move(forward)), b_(module, out_) {
+Reverse::Reverse(Module& module, Function forward)
+    : module_(module), w_(std::move(forward)), b_(module, out_) {
   count_trips();
   const std::size_t n = w_.insts.size();
   home_.assign(n, 0);
@@ -150,7 +154,8 @@ void Reverse::count_trips() {
       bool leaves = false;
       if (inst.op == Op::loop && !w_.blocks[inst.blocks[0]].insts.empty()) {
         const Inst& last = w_[w_.blocks[inst.blocks[0]].insts.back()];
-        leaves = last.op == Op::branch && !w_.blocks[last.blocks[0]].insts.empty() && w_[w_.blocks[last.blocks[0]].insts.back()].op == Op::leave;
+        leaves = last.op == Op::branch && !w_.blocks[last.blocks[0]].insts.empty() &&
+                 w_[w_.blocks[last.blocks[0]].insts.back()].op == Op::leave;
       }
       if (!repeats && !leaves) {
         done.push_back(id);
@@ -172,7 +177,8 @@ void Reverse::count_trips() {
       std::vector<ValueId> tail;
       if (!before.empty()) {
         const Inst& last = w_[before.back()];
-        const bool breaks = last.op == Op::branch && !w_.blocks[last.blocks[0]].insts.empty() && w_[w_.blocks[last.blocks[0]].insts.back()].op == Op::leave;
+        const bool breaks = last.op == Op::branch && !w_.blocks[last.blocks[0]].insts.empty() &&
+                            w_[w_.blocks[last.blocks[0]].insts.back()].op == Op::leave;
         if (breaks) {
           tail.push_back(before.back());
           before.pop_back();
@@ -210,7 +216,9 @@ void Reverse::add_parameters() {
   for (ValueId i = 0; i < w_.params.size(); ++i) {
     Param param = w_.params[i];
     if (types.is(param.type, TypeKind::array) && written_[i]) {
-      param.content = min_max_[i] && !loaded_[i] ? ArrayContent::after : loaded_[i] ? ArrayContent::scratch : ArrayContent::before;
+      param.content = min_max_[i] && !loaded_[i] ? ArrayContent::after
+                      : loaded_[i]               ? ArrayContent::scratch
+                                                 : ArrayContent::before;
     }
     forward_[i] = b_.param(param);
   }
@@ -221,7 +229,8 @@ void Reverse::add_parameters() {
     if (!types.has_float(param.type) || (!array && !kernel)) continue;
     const TypeId type = array ? param.type : module_.types.array(param.type, 1);
     const std::string name = "adj_" + std::string(param.name);
-    gradient_params_[i] = b_.param({module_.keep(name), type, ParamRole::gradient, param.argument, ArrayContent::before});
+    gradient_params_[i] = b_.param(
+        {module_.keep(name), type, ParamRole::gradient, param.argument, ArrayContent::before});
   }
 }
 
@@ -234,10 +243,15 @@ Function Reverse::run(std::string name) {
   std::vector<std::pair<ValueId, TypeId>> results;
   const TypeTable& types = module_.types;
   if (w_.result != kNone) {
-    const std::vector<TypeId> members = types.is(w_.result, TypeKind::tuple) ? types.members(w_.result) : std::vector<TypeId>{w_.result};
+    const std::vector<TypeId> members = types.is(w_.result, TypeKind::tuple)
+                                            ? types.members(w_.result)
+                                            : std::vector<TypeId>{w_.result};
     for (std::size_t i = 0; i < members.size(); ++i) {
-      const std::string label = members.size() == 1 ? "adj_result" : "adj_result" + std::to_string(i);
-      results.emplace_back(b_.param({module_.keep(label), members[i], ParamRole::gradient, 0, ArrayContent::before}), members[i]);
+      const std::string label =
+          members.size() == 1 ? "adj_result" : "adj_result" + std::to_string(i);
+      results.emplace_back(
+          b_.param({module_.keep(label), members[i], ParamRole::gradient, 0, ArrayContent::before}),
+          members[i]);
     }
   }
   out_.blocks.emplace_back();
@@ -270,8 +284,9 @@ Function Reverse::run(std::string name) {
   }
   append(backward);
   for (const Inst& inst : out_.insts) {
-    out_.effects = out_.effects || inst.op == Op::store || is_atomic(inst.op) || inst.op == Op::push ||
-                   (inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects);
+    out_.effects =
+        out_.effects || inst.op == Op::store || is_atomic(inst.op) || inst.op == Op::push ||
+        (inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects);
   }
   forward_variables(out_);
   optimize(module_, out_);
@@ -384,16 +399,24 @@ void Reverse::give_gradients(BlockId block) {
     value_types.push_back(type);
   }
   if (w_.kind == FunctionKind::kernel) return;
-  out_.result = value_types.empty() ? kNone : value_types.size() == 1 ? value_types[0] : module_.types.tuple(value_types);
+  out_.result = value_types.empty()       ? kNone
+                : value_types.size() == 1 ? value_types[0]
+                                          : module_.types.tuple(value_types);
   b_.emit(Op::give, kNone, values);
 }
 
 // An array that the adjoint does not write after all may be passed as it was.
 void Reverse::mark_contents() {
   std::vector<bool> written(out_.params.size());
-  for (const Block& block : out_.blocks) {
-    for (const ValueId id : block.insts) {
+  std::vector<BlockId> blocks{0};
+  while (!blocks.empty()) {
+    const BlockId block = blocks.back();
+    blocks.pop_back();
+    for (const ValueId id : out_.blocks[block].insts) {
       const Inst& inst = out_[id];
+      for (const BlockId inner : inst.blocks) {
+        if (inner != kAbsent) blocks.push_back(inner);
+      }
       if (inst.op != Op::store && !is_atomic(inst.op)) continue;
       ValueId array = out_.arg(inst, 0);
       while (out_[array].op == Op::view) array = out_.arg(out_[array], 0);
@@ -401,7 +424,8 @@ void Reverse::mark_contents() {
     }
   }
   for (std::size_t i = 0; i < out_.params.size(); ++i) {
-    if (out_.params[i].content == ArrayContent::scratch && !written[i]) out_.params[i].content = ArrayContent::before;
+    if (out_.params[i].content == ArrayContent::scratch && !written[i])
+      out_.params[i].content = ArrayContent::before;
   }
 }
 

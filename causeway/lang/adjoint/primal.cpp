@@ -13,7 +13,8 @@ bool Reverse::still_holds(ValueId get) const {
       const Inst& inst = w_[id];
       if (inst.op != Op::set || w_.arg(inst, 0) != var) continue;
       if (position_[id] > position_[get]) return false;
-      for (ValueId loop = loop_around(home_[get]); loop != kAbsent; loop = loop_around(home_[loop])) {
+      for (ValueId loop = loop_around(home_[get]); loop != kAbsent;
+           loop = loop_around(home_[loop])) {
         const BlockId body = w_[loop].blocks[w_[loop].op == Op::loop ? 0 : 1];
         if (is_within(block, body)) return false;
       }
@@ -30,7 +31,8 @@ ValueId Reverse::saved(ValueId id) {
     save_of_[id] = index;
     Save save;
     save.value = id;
-    const BlockId body = loop == kAbsent ? kAbsent : w_[loop].blocks[w_[loop].op == Op::loop ? 0 : 1];
+    const BlockId body =
+        loop == kAbsent ? kAbsent : w_[loop].blocks[w_[loop].op == Op::loop ? 0 : 1];
     const BlockId here = b_.block();
     if (loop == kAbsent || home_[id] != body) {
       b_.set_block(prologue_);

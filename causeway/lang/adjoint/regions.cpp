@@ -7,8 +7,8 @@ namespace causeway::lang::adjoint {
 
 bool Reverse::active(ValueId id) const {
   const Inst& inst = w_[id];
-  return inst.type != kNone && inst.op != Op::constant && inst.op != Op::zero && module_.types.has_float(inst.type) &&
-         !module_.types.is(inst.type, TypeKind::array);
+  return inst.type != kNone && inst.op != Op::constant && inst.op != Op::zero &&
+         module_.types.has_float(inst.type) && !module_.types.is(inst.type, TypeKind::array);
 }
 
 // Values of a block that regions inside use, and its variables, gather their adjoint in a variable.
@@ -18,7 +18,8 @@ void Reverse::declare_gradients(BlockId from) {
     Gradient& gradient = gradients_[id];
     gradient = {};
     if (!nested_use_[id] && w_[id].op != Op::var) return;
-    const std::string name = "adj_" + std::string(w_[id].name.empty() ? std::to_string(id) : std::string(w_[id].name));
+    const std::string name =
+        "adj_" + std::string(w_[id].name.empty() ? std::to_string(id) : std::string(w_[id].name));
     gradient.variable = b_.var(w_[id].type, module_.keep(name));
     clear(id);
   };
@@ -64,13 +65,16 @@ void Reverse::contribute_part(ValueId id, std::int64_t part, ValueId amount) {
     } else {
       const ValueId sum = add(b_.extract(old, part), amount);
       const std::int64_t cols = types[type].cols;
-      changed = types.is(type, TypeKind::mat) ? b_.emit(Op::insert, type, {old, b_.index(part / cols), b_.index(part % cols), sum})
-                                              : b_.emit(Op::insert, type, {old, b_.index(part), sum});
+      changed =
+          types.is(type, TypeKind::mat)
+              ? b_.emit(Op::insert, type, {old, b_.index(part / cols), b_.index(part % cols), sum})
+              : b_.emit(Op::insert, type, {old, b_.index(part), sum});
     }
     b_.set(gradient.variable, changed);
     return;
   }
-  const std::size_t n = structure ? types.structure(type).fields.size() : static_cast<std::size_t>(types.count(type));
+  const std::size_t n =
+      structure ? types.structure(type).fields.size() : static_cast<std::size_t>(types.count(type));
   gradient.parts.resize(n, kAbsent);
   ValueId& target = gradient.parts[static_cast<std::size_t>(part)];
   target = target == kAbsent ? amount : add(target, amount);
@@ -85,7 +89,8 @@ ValueId Reverse::current(ValueId id) {
     std::vector<ValueId> parts = gradient.parts;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (parts[i] != kAbsent) continue;
-      const TypeId part = types.is(type, TypeKind::structure) ? types.structure(type).fields[i].type : scalar_type(types[type].scalar);
+      const TypeId part = types.is(type, TypeKind::structure) ? types.structure(type).fields[i].type
+                                                              : scalar_type(types[type].scalar);
       parts[i] = b_.zero(part);
     }
     const ValueId made = b_.emit(Op::make, type, parts);
@@ -207,7 +212,8 @@ void Reverse::reverse_loop(const Inst& inst, ValueId id) {
       const ValueId one = b_.index(1);
       const ValueId positive = b_.compare(Op::gt, step, b_.index(0));
       const ValueId toward = b_.emit(Op::select, kI32, {positive, one, b_.index(-1)});
-      const ValueId distance = b_.binary(Op::sub, b_.binary(Op::add, b_.binary(Op::sub, stop, start), step), toward);
+      const ValueId distance =
+          b_.binary(Op::sub, b_.binary(Op::add, b_.binary(Op::sub, stop, start), step), toward);
       const ValueId n = b_.binary(Op::max, b_.binary(Op::div, distance, step), b_.index(0));
       bounds[0] = b_.binary(Op::add, start, b_.binary(Op::mul, b_.binary(Op::sub, n, one), step));
     }
@@ -260,7 +266,8 @@ void Reverse::reverse_memory(const Inst& inst, ValueId id) {
   const ValueId own = inst.op == Op::store ? kAbsent : take(id);
   if (inst.op == Op::load && own == kAbsent) return;
   std::vector<ValueId> place{gradient_array(array)};
-  for (std::uint32_t i = 1; i + n_values < inst.count; ++i) place.push_back(primal(w_.arg(inst, i)));
+  for (std::uint32_t i = 1; i + n_values < inst.count; ++i)
+    place.push_back(primal(w_.arg(inst, i)));
   const auto with = [&](ValueId value) {
     std::vector<ValueId> operands = place;
     operands.push_back(value);
@@ -289,12 +296,15 @@ void Reverse::reverse_memory(const Inst& inst, ValueId id) {
       const ValueId extreme = b_.emit(Op::load, element, operands);
       const ValueId mine = primal(value);
       if (module_.types.is_scalar(element)) {
-        contribute(value, b_.emit(Op::select, element, {b_.compare(Op::eq, mine, extreme), gradient, b_.zero(element)}));
+        contribute(value, b_.emit(Op::select, element,
+                                  {b_.compare(Op::eq, mine, extreme), gradient, b_.zero(element)}));
       } else {
         const TypeId scalar = scalar_type(module_.types[element].scalar);
         for (int i = 0; i < module_.types.count(element); ++i) {
           const ValueId same = b_.compare(Op::eq, b_.extract(mine, i), b_.extract(extreme, i));
-          contribute_part(value, i, b_.emit(Op::select, scalar, {same, b_.extract(gradient, i), b_.zero(scalar)}));
+          contribute_part(
+              value, i,
+              b_.emit(Op::select, scalar, {same, b_.extract(gradient, i), b_.zero(scalar)}));
         }
       }
       break;
@@ -306,7 +316,8 @@ void Reverse::reverse_memory(const Inst& inst, ValueId id) {
 
 void Reverse::reverse_result(const Inst& inst, ValueId adjoint) {
   auto& results = call_gradients_[w_.arg(inst, 0)];
-  if (results.size() <= static_cast<std::size_t>(inst.imm)) results.resize(static_cast<std::size_t>(inst.imm) + 1);
+  if (results.size() <= static_cast<std::size_t>(inst.imm))
+    results.resize(static_cast<std::size_t>(inst.imm) + 1);
   results[static_cast<std::size_t>(inst.imm)].whole = adjoint;
 }
 
@@ -352,7 +363,8 @@ void Reverse::reverse_call(const Inst& inst, ValueId id) {
   if (targets.empty() && !arrays) return;
   for (const ValueId operand : w_.args(inst)) {
     const TypeId type = w_[operand].type;
-    if (types.is(type, TypeKind::array) && types.has_float(type)) operands.push_back(gradient_array(operand));
+    if (types.is(type, TypeKind::array) && types.has_float(type))
+      operands.push_back(gradient_array(operand));
   }
   operands.insert(operands.end(), gradients.begin(), gradients.end());
   const int index = adjoint_of(module_, callee);
@@ -361,7 +373,8 @@ void Reverse::reverse_call(const Inst& inst, ValueId id) {
   const ValueId call = b_.emit(Op::call, type, operands, index);
   if (targets.size() == 1) return contribute(targets[0], call);
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    contribute(targets[i], b_.emit(Op::result, w_[targets[i]].type, {call}, static_cast<std::int64_t>(i)));
+    contribute(targets[i],
+               b_.emit(Op::result, w_[targets[i]].type, {call}, static_cast<std::int64_t>(i)));
   }
 }
 

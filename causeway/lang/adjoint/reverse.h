@@ -24,7 +24,7 @@ class Reverse {
   struct Gradient {
     ValueId whole = kAbsent;
     std::vector<ValueId> parts;
-    ValueId variable = kAbsent;  // where regions inside add to it
+    ValueId variable = kAbsent;    // where regions inside add to it
     std::uint32_t zero_epoch = 0;  // the variable is known to be zero until a region begins or ends
   };
 
@@ -35,10 +35,10 @@ class Reverse {
   };
 
   struct LoopState {
-    ValueId loop = kAbsent;       // of the forward function
+    ValueId loop = kAbsent;  // of the forward function
     std::vector<std::size_t> saves;
     BlockId reversed_body = kAbsent;
-    ValueId index = kAbsent;      // the induction value on the way back
+    ValueId index = kAbsent;  // the induction value on the way back
   };
 
   // Analysis.
@@ -93,7 +93,7 @@ class Reverse {
   ValueId scaled(ValueId a, double factor);
 
   Module& module_;
-  Function w_;            // the forward function
+  Function w_;  // the forward function
   Function out_;
   Builder b_;
   std::vector<ValueId> forward_;         // copies of w_'s values in out_
@@ -102,17 +102,17 @@ class Reverse {
   std::vector<BlockId> parent_;          // of w_'s blocks
   std::vector<ValueId> owner_;
   std::vector<bool> nested_use_;
-  std::vector<bool> written_;            // w_'s arrays
+  std::vector<bool> written_;  // w_'s arrays
   std::vector<bool> loaded_;
   std::vector<bool> min_max_;
   std::vector<std::uint32_t> n_stores_;
-  std::vector<ValueId> trips_;           // of loops whose number of iterations is counted
-  std::vector<ValueId> gradient_params_; // by parameter of w_
+  std::vector<ValueId> trips_;            // of loops whose number of iterations is counted
+  std::vector<ValueId> gradient_params_;  // by parameter of w_
   std::vector<Gradient> gradients_;
   std::vector<std::vector<Gradient>> call_gradients_;  // of results of calls, by call
-  std::vector<std::size_t> save_of_;     // by value of w_
+  std::vector<std::size_t> save_of_;                   // by value of w_
   std::vector<Save> saves_;
-  std::vector<LoopState> loops_;         // by loop, in the order they are reversed
+  std::vector<LoopState> loops_;                   // by loop, in the order they are reversed
   std::vector<std::pair<ValueId, ValueId>> memo_;  // rebuilt values, by scope
   std::vector<std::uint32_t> position_of_block_;
   BlockId prologue_ = kAbsent;

@@ -24,9 +24,7 @@ ValueId Reverse::dot(ValueId a, ValueId b) {
 
 void Reverse::apply_rule(const Inst& inst, ValueId id, ValueId adjoint) {
   switch (inst.op) {
-    case Op::add:
-      contribute(w_.arg(inst, 0), adjoint);
-      return contribute(w_.arg(inst, 1), adjoint);
+    case Op::add: contribute(w_.arg(inst, 0), adjoint); return contribute(w_.arg(inst, 1), adjoint);
     case Op::sub:
       contribute(w_.arg(inst, 0), adjoint);
       if (active(w_.arg(inst, 1))) contribute(w_.arg(inst, 1), b_.unary(Op::neg, adjoint));
@@ -43,12 +41,15 @@ void Reverse::apply_rule(const Inst& inst, ValueId id, ValueId adjoint) {
     case Op::select: {
       const ValueId condition = primal(w_.arg(inst, 0));
       const ValueId zero = b_.zero(inst.type);
-      if (active(w_.arg(inst, 1))) contribute(w_.arg(inst, 1), b_.emit(Op::select, inst.type, {condition, adjoint, zero}));
-      if (active(w_.arg(inst, 2))) contribute(w_.arg(inst, 2), b_.emit(Op::select, inst.type, {condition, zero, adjoint}));
+      if (active(w_.arg(inst, 1)))
+        contribute(w_.arg(inst, 1), b_.emit(Op::select, inst.type, {condition, adjoint, zero}));
+      if (active(w_.arg(inst, 2)))
+        contribute(w_.arg(inst, 2), b_.emit(Op::select, inst.type, {condition, zero, adjoint}));
       return;
     }
     case Op::cast:
-      if (active(w_.arg(inst, 0))) contribute(w_.arg(inst, 0), b_.cast(adjoint, w_[w_.arg(inst, 0)].type));
+      if (active(w_.arg(inst, 0)))
+        contribute(w_.arg(inst, 0), b_.cast(adjoint, w_[w_.arg(inst, 0)].type));
       return;
     case Op::make:
     case Op::extract:
@@ -66,8 +67,12 @@ void Reverse::rule_binary(const Inst& inst, ValueId id, ValueId adjoint) {
   const bool composite_a = types.is_composite(w_[a].type);
   const bool composite_c = types.is_composite(w_[c].type);
   if (inst.op == Op::mul) {
-    if (active(a)) contribute(a, !composite_a && composite_c ? dot(primal(c), adjoint) : mul(adjoint, primal(c)));
-    if (active(c)) contribute(c, composite_a && !composite_c ? dot(primal(a), adjoint) : mul(adjoint, primal(a)));
+    if (active(a))
+      contribute(a,
+                 !composite_a && composite_c ? dot(primal(c), adjoint) : mul(adjoint, primal(c)));
+    if (active(c))
+      contribute(c,
+                 composite_a && !composite_c ? dot(primal(a), adjoint) : mul(adjoint, primal(a)));
     return;
   }
   if (inst.op == Op::div && composite_c) {  // scalar / vector, component by component
@@ -96,12 +101,14 @@ void Reverse::rule_binary(const Inst& inst, ValueId id, ValueId adjoint) {
       if (!active(c)) return;
       if (types.is_composite(type)) {
         for (int i = 0; i < types.count(type); ++i) {
-          const ValueId whole = b_.unary(Op::trunc, b_.binary(Op::div, b_.extract(x, i), b_.extract(y, i)));
+          const ValueId whole =
+              b_.unary(Op::trunc, b_.binary(Op::div, b_.extract(x, i), b_.extract(y, i)));
           contribute_part(c, i, b_.unary(Op::neg, mul(b_.extract(adjoint, i), whole)));
         }
         return;
       }
-      return contribute(c, b_.unary(Op::neg, mul(adjoint, b_.unary(Op::trunc, b_.binary(Op::div, x, y)))));
+      return contribute(
+          c, b_.unary(Op::neg, mul(adjoint, b_.unary(Op::trunc, b_.binary(Op::div, x, y)))));
     }
     case Op::pow: {
       if (active(a)) {
@@ -111,7 +118,8 @@ void Reverse::rule_binary(const Inst& inst, ValueId id, ValueId adjoint) {
       if (!active(c)) return;
       const ValueId positive = b_.compare(Op::gt, x, number(type, 0));
       const ValueId slope = mul(primal(id), b_.unary(Op::log, x));
-      return contribute(c, b_.emit(Op::select, type, {positive, mul(adjoint, slope), number(type, 0)}));
+      return contribute(
+          c, b_.emit(Op::select, type, {positive, mul(adjoint, slope), number(type, 0)}));
     }
     case Op::atan2: {
       const ValueId part = b_.binary(Op::div, adjoint, add(mul(x, x), mul(y, y)));
@@ -121,8 +129,10 @@ void Reverse::rule_binary(const Inst& inst, ValueId id, ValueId adjoint) {
     }
     case Op::copysign: {
       if (!active(a)) return;
-      const ValueId flipped = b_.compare(Op::ne, b_.emit(Op::copysign, type, {number(type, 1), x}), b_.emit(Op::copysign, type, {number(type, 1), y}));
-      return contribute(a, b_.emit(Op::select, type, {flipped, b_.unary(Op::neg, adjoint), adjoint}));
+      const ValueId flipped = b_.compare(Op::ne, b_.emit(Op::copysign, type, {number(type, 1), x}),
+                                         b_.emit(Op::copysign, type, {number(type, 1), y}));
+      return contribute(a,
+                        b_.emit(Op::select, type, {flipped, b_.unary(Op::neg, adjoint), adjoint}));
     }
     default: {  // min, max; of equal values the first takes it all
       const ValueId first = b_.compare(inst.op == Op::min ? Op::le : Op::ge, x, y);
@@ -157,13 +167,19 @@ void Reverse::rule_unary(const Inst& inst, ValueId id, ValueId adjoint) {
     case Op::cos: return contribute(a, b_.unary(Op::neg, mul(adjoint, b_.unary(Op::sin, x()))));
     case Op::tan: return times(add(one(), mul(r(), r())));
     case Op::asin: return over(b_.unary(Op::sqrt, b_.binary(Op::sub, one(), mul(x(), x()))));
-    case Op::acos: return contribute(a, b_.unary(Op::neg, b_.binary(Op::div, adjoint, b_.unary(Op::sqrt, b_.binary(Op::sub, one(), mul(x(), x()))))));
+    case Op::acos:
+      return contribute(
+          a, b_.unary(Op::neg,
+                      b_.binary(Op::div, adjoint,
+                                b_.unary(Op::sqrt, b_.binary(Op::sub, one(), mul(x(), x()))))));
     case Op::atan: return over(add(one(), mul(x(), x())));
     case Op::sinh: return times(b_.unary(Op::cosh, x()));
     case Op::cosh: return times(b_.unary(Op::sinh, x()));
     case Op::tanh: return times(b_.binary(Op::sub, one(), mul(r(), r())));
-    case Op::erf: return times(scaled(b_.unary(Op::exp, b_.unary(Op::neg, mul(x(), x()))), kTwoOverRootPi));
-    case Op::erfc: return times(scaled(b_.unary(Op::exp, b_.unary(Op::neg, mul(x(), x()))), -kTwoOverRootPi));
+    case Op::erf:
+      return times(scaled(b_.unary(Op::exp, b_.unary(Op::neg, mul(x(), x()))), kTwoOverRootPi));
+    case Op::erfc:
+      return times(scaled(b_.unary(Op::exp, b_.unary(Op::neg, mul(x(), x()))), -kTwoOverRootPi));
     case Op::erfinv: return times(scaled(b_.unary(Op::exp, mul(r(), r())), kHalfRootPi));
     case Op::erfcinv: return times(scaled(b_.unary(Op::exp, mul(r(), r())), -kHalfRootPi));
     default: return;  // floor, sign and the like are constant almost everywhere
@@ -187,7 +203,8 @@ void Reverse::rule_composite(const Inst& inst, ValueId adjoint) {
     if (active(value)) contribute(value, b_.field(adjoint, static_cast<std::uint32_t>(inst.imm)));
     if (!active(whole)) return;
     if (!types.has_float(w_[value].type)) return contribute(whole, adjoint);
-    return contribute(whole, b_.emit(Op::insert_field, inst.type, {adjoint, b_.zero(w_[value].type)}, inst.imm));
+    return contribute(
+        whole, b_.emit(Op::insert_field, inst.type, {adjoint, b_.zero(w_[value].type)}, inst.imm));
   }
   const std::uint32_t n_indices = inst.op == Op::extract ? inst.count - 1 : inst.count - 2;
   const Type of = types[w_[whole].type];

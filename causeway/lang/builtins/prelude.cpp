@@ -669,7 +669,8 @@ struct Prelude {
 
   Prelude()
       : source("prelude", std::string(kScalarMath) + std::string(kVectorMath) +
-                              std::string(kQuaternionMath) + std::string(kRandom) + std::string(kNoise)),
+                              std::string(kQuaternionMath) + std::string(kRandom) +
+                              std::string(kNoise)),
         tree(parse(source, true)) {
     for (const FunctionNode& node : tree.functions) by_name[node.name].push_back(&node);
   }

@@ -23,9 +23,9 @@ bool scalar_by_name(std::string_view name, Scalar& scalar) {
 
 bool scalar_by_suffix(std::string_view suffix, Scalar& scalar) {
   static constexpr std::pair<std::string_view, Scalar> kSuffixes[] = {
-      {"", Scalar::f32},   {"f", Scalar::f32},  {"h", Scalar::f16},  {"d", Scalar::f64},
-      {"b", Scalar::i8},   {"s", Scalar::i16},  {"i", Scalar::i32},  {"l", Scalar::i64},
-      {"ub", Scalar::u8},  {"us", Scalar::u16}, {"ui", Scalar::u32}, {"ul", Scalar::u64}};
+      {"", Scalar::f32},  {"f", Scalar::f32},  {"h", Scalar::f16},  {"d", Scalar::f64},
+      {"b", Scalar::i8},  {"s", Scalar::i16},  {"i", Scalar::i32},  {"l", Scalar::i64},
+      {"ub", Scalar::u8}, {"us", Scalar::u16}, {"ui", Scalar::u32}, {"ul", Scalar::u64}};
   for (const auto& [text, value] : kSuffixes) {
     if (text == suffix) {
       scalar = value;
@@ -87,9 +87,11 @@ std::string_view Checker::callee_name(const Expr& callee, bool& is_module) const
 
 int Checker::constant_int(ExprId id, std::string_view what) {
   const Expr& node = expr(id);
-  if (node.kind == ExprKind::integer) return static_cast<int>(std::min<std::int64_t>(node.integer, 1 << 20));
+  if (node.kind == ExprKind::integer)
+    return static_cast<int>(std::min<std::int64_t>(node.integer, 1 << 20));
   if (node.kind == ExprKind::name) {
-    if (const PatternBinding* bound = pattern(node.text); bound != nullptr && bound->type == kNone) {
+    if (const PatternBinding* bound = pattern(node.text);
+        bound != nullptr && bound->type == kNone) {
       return bound->length;
     }
     const auto found = options_.constants.find(node.text);
@@ -99,7 +101,8 @@ int Checker::constant_int(ExprId id, std::string_view what) {
     for (const ConstantNode& constant : tree_.constants) {
       if (constant.name != node.text || frame_->prelude) continue;
       const Expr& value = expr(constant.value);
-      if (value.kind == ExprKind::integer) return static_cast<int>(std::min<std::int64_t>(value.integer, 1 << 20));
+      if (value.kind == ExprKind::integer)
+        return static_cast<int>(std::min<std::int64_t>(value.integer, 1 << 20));
       if (value.kind == ExprKind::call && value.items.count == 1) {
         return constant_int(frame_->tree->begin(value.items)->value, what);
       }
@@ -160,7 +163,8 @@ bool Checker::call_type(const Expr& node, TypeId& type) {
     const Expr& value = expr(item->value);
     if (keyword == "dtype") {
       if (!try_type(item->value, dtype)) return false;
-    } else if (keyword == "length" && (value.kind == ExprKind::integer || value.kind == ExprKind::name)) {
+    } else if (keyword == "length" &&
+               (value.kind == ExprKind::integer || value.kind == ExprKind::name)) {
       rows = constant_int(item->value, "length");
     } else if (keyword == "shape" && value.kind == ExprKind::tuple && value.items.count == 2) {
       rows = constant_int(tree.begin(value.items)[0].value, "shape");
@@ -175,7 +179,8 @@ bool Checker::call_type(const Expr& node, TypeId& type) {
     type = module_.types.quat(scalar);
     return true;
   }
-  const bool fits = rows >= 1 && rows <= kMaxVectorLength && (vector || (cols >= 1 && cols <= kMaxVectorLength && rows * cols <= 256));
+  const bool fits = rows >= 1 && rows <= kMaxVectorLength &&
+                    (vector || (cols >= 1 && cols <= kMaxVectorLength && rows * cols <= 256));
   if (!fits) {
     fail(node.span, {"size of a vector or matrix is out of range", "",
                      "1 to " + std::to_string(kMaxVectorLength) + " a dimension, 256 in all"});
@@ -220,7 +225,8 @@ bool Checker::try_type(ExprId id, TypeId& type) {
       if (text == "array") {
         TypeId element = kNone;
         if (!try_type(items[0].value, element)) return false;
-        type = module_.types.array(element, node.items.count > 1 ? constant_int(items[1].value, "ndim") : 1);
+        type = module_.types.array(element,
+                                   node.items.count > 1 ? constant_int(items[1].value, "ndim") : 1);
         return true;
       }
       if (!frame_->prelude) return false;
@@ -236,7 +242,8 @@ bool Checker::try_type(ExprId id, TypeId& type) {
       return text == "quat" || text == "vec" || text == "mat";
     }
     case ExprKind::string: {
-      const auto quoted = std::make_shared<Source>(std::string(frame_->source->name()), std::string(node.text));
+      const auto quoted =
+          std::make_shared<Source>(std::string(frame_->source->name()), std::string(node.text));
       Tree tree;
       const ExprId inner = parse_expression(*quoted, tree);
       Frame frame;
@@ -256,13 +263,14 @@ TypeId Checker::resolve_type(ExprId id) {
   TypeId type = kNone;
   if (try_type(id, type)) return type;
   const Expr& node = expr(id);
-  std::vector<std::string_view> names = {"float",   "int",     "bool",    "float16", "float32", "float64",
-                                         "int8",    "int16",   "int32",   "int64",   "uint8",   "uint16",
-                                         "uint32",  "uint64",  "vec2",    "vec3",    "vec4",    "mat22",
-                                         "mat33",   "mat44",   "quat",    "array",   "array2d", "array3d"};
+  std::vector<std::string_view> names = {
+      "float", "int",   "bool",  "float16", "float32", "float64", "int8",    "int16",
+      "int32", "int64", "uint8", "uint16",  "uint32",  "uint64",  "vec2",    "vec3",
+      "vec4",  "mat22", "mat33", "mat44",   "quat",    "array",   "array2d", "array3d"};
   for (const auto& alias : aliases_) names.push_back(alias.first);
-  const std::string_view text =
-      node.kind == ExprKind::name || node.kind == ExprKind::attribute ? node.text : std::string_view{};
+  const std::string_view text = node.kind == ExprKind::name || node.kind == ExprKind::attribute
+                                    ? node.text
+                                    : std::string_view{};
   const std::string_view near = text.empty() ? text : nearest_name(text, names);
   fail(node.span, {"not a type", shown(frame_->source->text(node.span)),
                    "a scalar, vector, matrix, quaternion, struct or array type",
@@ -305,11 +313,11 @@ bool Checker::match(ExprId id, TypeId type, PatternBindings& bindings) {
   }
   if (node.kind != ExprKind::name) return false;
   if (node.text.size() == 1) {
-    const bool allowed = of.kind == TypeKind::scalar &&
-                         (node.text == "T" ? of.scalar != Scalar::boolean
-                                           : node.text == "F" ? is_float(of.scalar)
-                                           : node.text == "I" ? is_int(of.scalar)
-                                                              : true);
+    const bool allowed =
+        of.kind == TypeKind::scalar && (node.text == "T"   ? of.scalar != Scalar::boolean
+                                        : node.text == "F" ? is_float(of.scalar)
+                                        : node.text == "I" ? is_int(of.scalar)
+                                                           : true);
     if (!allowed) return false;
     for (const PatternBinding& binding : bindings) {
       if (binding.name == node.text) return binding.type == type;

@@ -58,7 +58,8 @@ void Checker::assign_tuple(const Expr& target, const Operand& result, Span span)
                 std::to_string(target.items.count) + " names"});
   }
   // Reads come before writes: a, b = b, a exchanges.
-  for (std::uint32_t i = 0; i < target.items.count; ++i) assign_to(items[i].value, members[i], span);
+  for (std::uint32_t i = 0; i < target.items.count; ++i)
+    assign_to(items[i].value, members[i], span);
 }
 
 void Checker::assign_to(ExprId target, Operand result, Span span) {
@@ -73,7 +74,12 @@ void Checker::assign_name(std::string_view name, Operand result, Span span) {
     fail(span, {"the right-hand side has no value"});
   }
   if (result.kind == Operand::Kind::tuple) {
-    fail(span, {"several values are assigned to one name", describe(result), "one value", "",});
+    fail(span, {
+                   "several values are assigned to one name",
+                   describe(result),
+                   "one value",
+                   "",
+               });
   }
   Binding* const known = find_binding(name);
   if (known != nullptr && known->operand.type != result.type) {
@@ -126,7 +132,8 @@ void Checker::assign_component(ExprId target, const Operand& result, Span span) 
     path.insert(path.begin(), root);
     root = expr(root).a;
   }
-  if (expr(root).kind != ExprKind::name) fail(expr(root).span, {"cannot assign to this expression"});
+  if (expr(root).kind != ExprKind::name)
+    fail(expr(root).span, {"cannot assign to this expression"});
   Binding* const binding = find_binding(expr(root).text);
   if (binding == nullptr) fail_unknown(expr(root).text, expr(root).span);
   Operand object = binding->operand;
@@ -141,7 +148,8 @@ void Checker::assign_component(ExprId target, const Operand& result, Span span) 
       ++at;
       continue;
     }
-    if (node.kind != ExprKind::subscript) fail(node.span, {"attributes of arrays cannot be assigned"});
+    if (node.kind != ExprKind::subscript)
+      fail(node.span, {"attributes of arrays cannot be assigned"});
     const std::vector<ValueId> subscripts = indices(node);
     ++at;
     if (subscripts.size() < module_.types[object.type].ndim) {
@@ -155,8 +163,9 @@ void Checker::assign_component(ExprId target, const Operand& result, Span span) 
   }
   if (at == path.size()) fail(span, {"cannot assign to an array"});
   if (!binding->variable) {
-    fail(expr(root).span, {"components of \"" + std::string(expr(root).text) + "\" cannot be assigned",
-                           describe(object), "a local vector, matrix, quaternion or struct"});
+    fail(expr(root).span,
+         {"components of \"" + std::string(expr(root).text) + "\" cannot be assigned",
+          describe(object), "a local vector, matrix, quaternion or struct"});
   }
   const Operand whole = Operand::value(b().get(binding->operand.id), binding->operand.type);
   const Operand changed = insert_path(whole, path, 0, result, span);
@@ -177,20 +186,25 @@ Operand Checker::insert_path(Operand whole, const std::vector<ExprId>& path, std
       if (fields[i].name != node.text) continue;
       const TypeId type = fields[i].type;
       Operand inner = result;
-      if (!last) inner = insert_path(Operand::value(b().field(whole.id, i), type), path, at + 1, result, span);
+      if (!last)
+        inner =
+            insert_path(Operand::value(b().field(whole.id, i), type), path, at + 1, result, span);
       check_same(inner.type, type, span, "value does not match the field");
-      return Operand::value(b().emit(Op::insert_field, whole.type, {whole.id, inner.id}, i), whole.type);
+      return Operand::value(b().emit(Op::insert_field, whole.type, {whole.id, inner.id}, i),
+                            whole.type);
     }
   }
   std::vector<ValueId> subscripts;
   TypeId part = kNone;
   if (node.kind == ExprKind::attribute) {
     const std::size_t component = std::string_view("xyzw").find(node.text);
-    const bool fits = node.text.size() == 1 && component != std::string_view::npos &&
-                      (types.is(whole.type, TypeKind::vec) || types.is(whole.type, TypeKind::quat)) &&
-                      component < types[whole.type].rows;
+    const bool fits =
+        node.text.size() == 1 && component != std::string_view::npos &&
+        (types.is(whole.type, TypeKind::vec) || types.is(whole.type, TypeKind::quat)) &&
+        component < types[whole.type].rows;
     if (!fits) {
-      fail(node.span, {"no such attribute", std::string(node.text), "", name(whole.type) + " has no attribute \"" + std::string(node.text) + "\""});
+      fail(node.span, {"no such attribute", std::string(node.text), "",
+                       name(whole.type) + " has no attribute \"" + std::string(node.text) + "\""});
     }
     subscripts = {b().index(static_cast<std::int64_t>(component))};
     part = scalar_type(types[whole.type].scalar);
@@ -199,7 +213,8 @@ Operand Checker::insert_path(Operand whole, const std::vector<ExprId>& path, std
     part = index_value(whole, subscripts, node.span).type;
   }
   Operand inner = result;
-  if (!last) inner = insert_path(index_value(whole, subscripts, node.span), path, at + 1, result, span);
+  if (!last)
+    inner = insert_path(index_value(whole, subscripts, node.span), path, at + 1, result, span);
   if (inner.literal && types.is_scalar(inner.type) && types.is_scalar(part) && frame_->prelude) {
     inner = Operand::value(b().cast(inner.id, part), part);
   }
@@ -220,7 +235,8 @@ void Checker::store(const Operand& array, std::vector<ValueId> subscripts, const
   }
   if (!result.is_value()) fail(span, {"this cannot be stored in an array", describe(result)});
   Operand stored = result;
-  if (frame_->prelude && result.literal) stored.id = b().cast(result.id, type.element), stored.type = type.element;
+  if (frame_->prelude && result.literal)
+    stored.id = b().cast(result.id, type.element), stored.type = type.element;
   check_same(stored.type, type.element, span, "value does not match the array's dtype");
   std::vector<ValueId> operands{array.id};
   operands.insert(operands.end(), array.prefix.begin(), array.prefix.begin() + array.n_prefix);
@@ -235,13 +251,16 @@ void Checker::store(const Operand& array, std::vector<ValueId> subscripts, const
 
 void Checker::augmented(const Stmt& stmt) {
   const Expr& target = expr(stmt.target);
-  if (target.kind == ExprKind::tuple) fail(target.span, {"cannot assign to several values at once"});
+  if (target.kind == ExprKind::tuple)
+    fail(target.span, {"cannot assign to several values at once"});
   if (target.kind == ExprKind::subscript) {
     // On an element of an array, sums and bit operations are atomic, as in Warp.
     const Operand object = expression(target.a);
-    static constexpr std::pair<std::string_view, Op> kAtomic[] = {
-        {"+", Op::atomic_add}, {"-", Op::atomic_sub}, {"&", Op::atomic_and},
-        {"|", Op::atomic_or},  {"^", Op::atomic_xor}};
+    static constexpr std::pair<std::string_view, Op> kAtomic[] = {{"+", Op::atomic_add},
+                                                                  {"-", Op::atomic_sub},
+                                                                  {"&", Op::atomic_and},
+                                                                  {"|", Op::atomic_or},
+                                                                  {"^", Op::atomic_xor}};
     if (object.kind == Operand::Kind::array &&
         target.items.count == module_.types[object.type].ndim) {
       const std::vector<ValueId> subscripts = indices(target);
@@ -251,7 +270,8 @@ void Checker::augmented(const Stmt& stmt) {
         const Operand result = value(stmt.value);
         check_same(result.type, element, stmt.span, "value does not match the array's dtype");
         std::vector<ValueId> operands{object.id};
-        operands.insert(operands.end(), object.prefix.begin(), object.prefix.begin() + object.n_prefix);
+        operands.insert(operands.end(), object.prefix.begin(),
+                        object.prefix.begin() + object.n_prefix);
         for (std::size_t i = 0; i < subscripts.size(); ++i) {
           operands.push_back(from_end(object, subscripts[i], static_cast<int>(i)));
         }

@@ -10,7 +10,8 @@ namespace causeway::lang {
 void Checker::fail_overload(Span span, std::string_view name, const std::vector<Operand>& arguments,
                             const std::vector<std::string>& candidates) {
   std::string found;
-  for (const Operand& argument : arguments) found += (found.empty() ? "" : ", ") + describe(argument);
+  for (const Operand& argument : arguments)
+    found += (found.empty() ? "" : ", ") + describe(argument);
   std::string expected;
   for (const std::string& candidate : candidates) {
     if (!expected.empty()) expected += " or ";
@@ -29,15 +30,18 @@ std::vector<Operand> Checker::arguments(const Expr& node) {
   return result;
 }
 
-void Checker::check_arity(const Expr& node, std::size_t least, std::size_t most, std::string_view name) {
+void Checker::check_arity(const Expr& node, std::size_t least, std::size_t most,
+                          std::string_view name) {
   const std::size_t count = node.items.count;
   if (count >= least && count <= most) return;
   std::string expected = std::to_string(least);
   if (most != least) expected += " to " + std::to_string(most);
-  fail(node.span, {"wrong number of arguments for \"" + std::string(name) + "\"", std::to_string(count), expected});
+  fail(node.span, {"wrong number of arguments for \"" + std::string(name) + "\"",
+                   std::to_string(count), expected});
 }
 
-std::vector<ExprId> Checker::ordered(const Expr& node, std::initializer_list<std::string_view> names,
+std::vector<ExprId> Checker::ordered(const Expr& node,
+                                     std::initializer_list<std::string_view> names,
                                      std::size_t required, std::string_view callee) {
   std::vector<ExprId> result(names.size(), kAbsent);
   std::size_t position = 0;
@@ -45,10 +49,12 @@ std::vector<ExprId> Checker::ordered(const Expr& node, std::initializer_list<std
   for (std::uint32_t i = 0; i < node.items.count; ++i) {
     std::size_t at = position++;
     if (!items[i].keyword.empty()) {
-      at = static_cast<std::size_t>(std::find(names.begin(), names.end(), items[i].keyword) - names.begin());
+      at = static_cast<std::size_t>(std::find(names.begin(), names.end(), items[i].keyword) -
+                                    names.begin());
     }
     if (at >= names.size() || result[at] != kAbsent) {
-      fail(expr(items[i].value).span, {"unexpected argument of \"" + std::string(callee) + "\"", shown(items[i].keyword)});
+      fail(expr(items[i].value).span,
+           {"unexpected argument of \"" + std::string(callee) + "\"", shown(items[i].keyword)});
     }
     result[at] = items[i].value;
   }
@@ -77,7 +83,8 @@ Operand Checker::call(const Expr& node) {
                        "a function, a builtin such as wp.sin, or a type"});
   }
   if (!is_module && find_binding(name) != nullptr) {
-    fail(callee.span, {"\"" + std::string(name) + "\" is not a function", describe(find_binding(name)->operand)});
+    fail(callee.span, {"\"" + std::string(name) + "\" is not a function",
+                       describe(find_binding(name)->operand)});
   }
   if (!is_module && !frame_->prelude && is_user_function(name)) return call_user(name, node);
   if (frame_->prelude) {
@@ -87,20 +94,26 @@ Operand Checker::call(const Expr& node) {
   }
   if (try_type(node.a, type)) return call_type_object(type, node);
   const Builtin* builtin = find_builtin(name);
-  static constexpr std::string_view kPython[] = {"abs", "min", "max", "round", "len", "print", "range"};
-  const bool imported = std::any_of(tree_.imported.begin(), tree_.imported.end(), [&](std::string_view text) {
-    return text == "*" || text == name;
-  });
+  static constexpr std::string_view kPython[] = {"abs", "min",   "max",  "round",
+                                                 "len", "print", "range"};
+  const bool imported =
+      std::any_of(tree_.imported.begin(), tree_.imported.end(),
+                  [&](std::string_view text) { return text == "*" || text == name; });
   const bool visible = is_module || frame_->prelude || imported ||
                        std::find(std::begin(kPython), std::end(kPython), name) != std::end(kPython);
   if (builtin != nullptr && visible) return call_builtin(*builtin, node);
-  if (frame_->prelude && !prelude_functions(name).empty()) return call_prelude(name, arguments(node), node.span);
+  if (frame_->prelude && !prelude_functions(name).empty())
+    return call_prelude(name, arguments(node), node.span);
+  if (name.starts_with("array")) {
+    fail(node.span,
+         {"arrays cannot be created in a kernel", "", "", "pass the array as an argument"});
+  }
   if (!is_module) fail_unknown(name, callee.span);
   std::vector<std::string_view> names;
   for (const Builtin& candidate : builtins()) names.push_back(candidate.name);
   const std::string_view near = nearest_name(name, names);
-  fail(callee.span, {"unknown builtin \"" + std::string(frame_->source->text(callee.span)) + "\"", "", "",
-                     near.empty() ? "" : "did you mean \"wp." + std::string(near) + "\"?"});
+  fail(callee.span, {"unknown builtin \"" + std::string(frame_->source->text(callee.span)) + "\"",
+                     "", "", near.empty() ? "" : "did you mean \"wp." + std::string(near) + "\"?"});
 }
 
 Operand Checker::call_user(std::string_view name, const Expr& node) {
@@ -113,8 +126,8 @@ Operand Checker::call_user(std::string_view name, const Expr& node) {
   for (const FunctionNode& function : functions) {
     if (function.name != name) continue;
     if (function.kind == FunctionKind::kernel) {
-      fail(node.span, {"a kernel cannot be called from a kernel: \"" + std::string(name) + "\"", "", "",
-                       "declare it with @wp.func"});
+      fail(node.span, {"a kernel cannot be called from a kernel: \"" + std::string(name) + "\"", "",
+                       "", "declare it with @wp.func"});
     }
     const std::size_t n = function.parameters.size();
     std::vector<Operand> operands(n);
@@ -133,8 +146,9 @@ Operand Checker::call_user(std::string_view name, const Expr& node) {
     for (std::size_t i = 0; i < n; ++i) {
       const Parameter& parameter = function.parameters[i];
       if (parameter.annotation == kAbsent) {
-        fail(parameter.span, {"parameter \"" + std::string(parameter.name) + "\" of function \"" + std::string(name) +
-                                  "\" has no type annotation", "", "", "write " + std::string(parameter.name) + ": float"});
+        fail(parameter.span, {"parameter \"" + std::string(parameter.name) + "\" of function \"" +
+                                  std::string(name) + "\" has no type annotation",
+                              "", "", "write " + std::string(parameter.name) + ": float"});
       }
       if (operands[i].kind == Operand::Kind::none && parameter.fallback != kAbsent) {
         operands[i] = expression(parameter.fallback);
@@ -142,8 +156,8 @@ Operand Checker::call_user(std::string_view name, const Expr& node) {
       const std::string_view text = expr(parameter.annotation).text;
       const bool generic = text == "Any";
       types[i] = generic ? operands[i].type : resolve_type(parameter.annotation);
-      fits = fits && operands[i].kind != Operand::Kind::none && operands[i].kind != Operand::Kind::type &&
-             operands[i].type == types[i];
+      fits = fits && operands[i].kind != Operand::Kind::none &&
+             operands[i].kind != Operand::Kind::type && operands[i].type == types[i];
       signature += (i > 0 ? ", " : "") + (generic ? "Any" : this->name(types[i]));
     }
     candidates.push_back(signature + ")");
@@ -154,8 +168,8 @@ Operand Checker::call_user(std::string_view name, const Expr& node) {
     return emit_call(index, operands, node.span);
   }
   if (arities == 1 && given.size() != arity) {
-    fail(node.span, {"wrong number of arguments for \"" + std::string(name) + "\"", std::to_string(given.size()),
-                     std::to_string(arity)});
+    fail(node.span, {"wrong number of arguments for \"" + std::string(name) + "\"",
+                     std::to_string(given.size()), std::to_string(arity)});
   }
   fail_overload(node.span, name, given, candidates);
 }
@@ -168,7 +182,8 @@ void Checker::flatten(const Operand& operand, std::vector<ValueId>& out) {
   }
   if (operand.kind == Operand::Kind::array && operand.n_prefix > 0) {
     std::vector<ValueId> operands{operand.id};
-    operands.insert(operands.end(), operand.prefix.begin(), operand.prefix.begin() + operand.n_prefix);
+    operands.insert(operands.end(), operand.prefix.begin(),
+                    operand.prefix.begin() + operand.n_prefix);
     out.push_back(b().emit(Op::view, operand.type, operands));
     return;
   }
@@ -187,7 +202,8 @@ Operand Checker::emit_call(int index, const std::vector<Operand>& operands, Span
   std::vector<Operand> members;
   const std::vector<TypeId> types = module_.types.members(type);
   for (std::size_t i = 0; i < types.size(); ++i) {
-    members.push_back(Operand::value(b().emit(Op::result, types[i], {id}, static_cast<std::int64_t>(i)), types[i]));
+    members.push_back(Operand::value(
+        b().emit(Op::result, types[i], {id}, static_cast<std::int64_t>(i)), types[i]));
   }
   return group_of(Operand::Kind::tuple, kNone, std::move(members));
 }
@@ -224,7 +240,8 @@ Operand Checker::call_prelude(std::string_view name, std::vector<Operand> given,
             operands[i].type = wanted;
           }
         } else if (!literal) {
-          fits = (given[i].is_value() || given[i].kind == Operand::Kind::array) && match(annotation, given[i].type, bindings);
+          fits = (given[i].is_value() || given[i].kind == Operand::Kind::array) &&
+                 match(annotation, given[i].type, bindings);
         }
       }
     }
@@ -232,7 +249,8 @@ Operand Checker::call_prelude(std::string_view name, std::vector<Operand> given,
     if (!fits) continue;
     std::vector<TypeId> types;
     for (const Operand& operand : operands) types.push_back(operand.type);
-    const int index = instantiate(prelude_tree(), prelude_source(), *function, types, &bindings, span);
+    const int index =
+        instantiate(prelude_tree(), prelude_source(), *function, types, &bindings, span);
     if (name == "mul") module_.functions[static_cast<std::size_t>(index)].symbol = "*";
     return emit_call(index, operands, span);
   }
@@ -257,7 +275,8 @@ Operand Checker::call_builtin(const Builtin& builtin, const Expr& node) {
   }
   std::vector<Operand> given = arguments(node);
   const Item* items = frame_->tree->begin(node.items);
-  const auto named = std::find_if(items, items + node.items.count, [](const Item& item) { return !item.keyword.empty(); });
+  const auto named = std::find_if(items, items + node.items.count,
+                                  [](const Item& item) { return !item.keyword.empty(); });
   if (named != items + node.items.count) {
     for (const FunctionNode* function : prelude_functions(builtin.name)) {
       if (function->parameters.size() != given.size()) continue;
@@ -267,7 +286,9 @@ Operand Checker::call_builtin(const Builtin& builtin, const Expr& node) {
         std::size_t at = 0;
         while (at < given.size() && function->parameters[at].name != items[i].keyword) ++at;
         if (at == given.size()) {
-          fail(expr(items[i].value).span, {"unexpected argument of \"" + std::string(builtin.name) + "\"", shown(items[i].keyword)});
+          fail(expr(items[i].value).span,
+               {"unexpected argument of \"" + std::string(builtin.name) + "\"",
+                shown(items[i].keyword)});
         }
         sorted[at] = given[i];
       }
@@ -278,7 +299,8 @@ Operand Checker::call_builtin(const Builtin& builtin, const Expr& node) {
   if (!builtin.updates_state) return call_prelude(builtin.name, std::move(given), node.span);
   const bool is_name = node.items.count > 0 && expr(items[0].value).kind == ExprKind::name;
   if (!is_name || given[0].type != kU32) {
-    fail(node.span, {"the first argument of \"" + std::string(builtin.name) + "\" must be a variable that holds a random state",
+    fail(node.span, {"the first argument of \"" + std::string(builtin.name) +
+                         "\" must be a variable that holds a random state",
                      given.empty() ? "" : describe(given[0]), "a name bound to wp.rand_init(…)"});
   }
   const Operand result = call_prelude(builtin.name, std::move(given), node.span);
@@ -289,21 +311,28 @@ Operand Checker::call_builtin(const Builtin& builtin, const Expr& node) {
 
 Operand Checker::call_primitive(const Builtin& builtin, std::vector<Operand> given, Span span) {
   const TypeTable& types = module_.types;
-  const bool two = builtin.form == BuiltinForm::float_binary || builtin.form == BuiltinForm::number_binary;
+  const bool two =
+      builtin.form == BuiltinForm::float_binary || builtin.form == BuiltinForm::number_binary;
   if (two && given.size() == 2 && frame_->prelude) adapt_literals(given[0], given[1]);
   bool fits = given.size() == (two ? 2U : 1U);
   for (const Operand& operand : given) {
-    fits = fits && operand.is_value() && types.is_scalar(operand.type) && operand.type == given[0].type;
+    fits = fits && operand.is_value() && types.is_scalar(operand.type) &&
+           operand.type == given[0].type;
     if (!fits) break;
     const Scalar scalar = types[operand.type].scalar;
-    const bool numbers = builtin.form == BuiltinForm::number_unary || builtin.form == BuiltinForm::number_binary ||
+    const bool numbers = builtin.form == BuiltinForm::number_unary ||
+                         builtin.form == BuiltinForm::number_binary ||
                          builtin.form == BuiltinForm::block;
-    fits = builtin.form == BuiltinForm::int_unary ? is_int(scalar) : numbers ? scalar != Scalar::boolean : is_float(scalar);
+    fits = builtin.form == BuiltinForm::int_unary ? is_int(scalar)
+           : numbers                              ? scalar != Scalar::boolean
+                                                  : is_float(scalar);
   }
   if (!fits) {
-    if (!prelude_functions(builtin.name).empty()) return call_prelude(builtin.name, std::move(given), span);
+    if (!prelude_functions(builtin.name).empty())
+      return call_prelude(builtin.name, std::move(given), span);
     if (given.size() != (two ? 2U : 1U)) {
-      fail(span, {"wrong number of arguments for \"" + std::string(builtin.name) + "\"", std::to_string(given.size()), two ? "2" : "1"});
+      fail(span, {"wrong number of arguments for \"" + std::string(builtin.name) + "\"",
+                  std::to_string(given.size()), two ? "2" : "1"});
     }
     fail_overload(span, builtin.name, given, {std::string(builtin.signature)});
   }
@@ -324,27 +353,33 @@ Operand Checker::call_atomic(const Builtin& builtin, const Expr& node) {
   const Item* items = frame_->tree->begin(node.items);
   const Operand array = expression(items[0].value);
   if (array.kind != Operand::Kind::array) {
-    fail(expr(items[0].value).span, {"the first argument of \"" + std::string(builtin.name) + "\" must be an array", describe(array)});
+    fail(expr(items[0].value).span,
+         {"the first argument of \"" + std::string(builtin.name) + "\" must be an array",
+          describe(array)});
   }
   const Type type = module_.types[array.type];
   const std::size_t n_indices = node.items.count - 1 - extra;
   if (n_indices != type.ndim) {
-    fail(node.span, {"wrong number of indices for \"" + std::string(builtin.name) + "\"", std::to_string(n_indices), std::to_string(type.ndim)});
+    fail(node.span, {"wrong number of indices for \"" + std::string(builtin.name) + "\"",
+                     std::to_string(n_indices), std::to_string(type.ndim)});
   }
   const bool bits = builtin.op >= Op::atomic_and && builtin.op <= Op::atomic_xor;
   const bool scalar = module_.types.is_scalar(type.element);
-  const bool supported = bits                              ? module_.types.is_int_scalar(type.element)
-                         : builtin.op == Op::atomic_cas || builtin.op == Op::atomic_exch ? scalar
-                                                                : scalar || module_.types.is_composite(type.element);
+  const bool supported = bits ? module_.types.is_int_scalar(type.element)
+                         : builtin.op == Op::atomic_cas || builtin.op == Op::atomic_exch
+                             ? scalar
+                             : scalar || module_.types.is_composite(type.element);
   if (!supported || type.element == kBool) {
-    fail(node.span, {"\"" + std::string(builtin.name) + "\" does not take an array of this dtype", name(type.element)});
+    fail(node.span, {"\"" + std::string(builtin.name) + "\" does not take an array of this dtype",
+                     name(type.element)});
   }
   std::vector<ValueId> operands{array.id};
   operands.insert(operands.end(), array.prefix.begin(), array.prefix.begin() + array.n_prefix);
   for (std::size_t i = 0; i < n_indices; ++i) {
     const Operand index = value(items[1 + i].value);
     if (!module_.types.is_int_scalar(index.type)) {
-      fail(expr(items[1 + i].value).span, {"an index must be an integer", describe(index), "an integer", "convert with int()"});
+      fail(expr(items[1 + i].value).span,
+           {"an index must be an integer", describe(index), "an integer", "convert with int()"});
     }
     operands.push_back(index.id);
   }

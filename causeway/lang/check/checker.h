@@ -22,8 +22,8 @@ struct Operand {
   std::uint8_t n_prefix = 0;
   TypeId type = kNone;
   ValueId id = 0;
-  std::uint32_t group = 0;                // index into Checker::groups_: members
-  std::array<ValueId, 3> prefix = {};     // indices already applied to an array
+  std::uint32_t group = 0;             // index into Checker::groups_: members
+  std::array<ValueId, 3> prefix = {};  // indices already applied to an array
 
   static Operand value(ValueId id, TypeId type, bool literal = false) {
     Operand operand;

@@ -14,7 +14,8 @@ Operand Checker::call_type_object(TypeId type, const Expr& node) {
     case TypeKind::structure: return make_struct(type, node);
     default: break;
   }
-  fail(node.span, {"arrays cannot be created in a kernel", "", "", "pass the array as an argument"});
+  fail(node.span,
+       {"arrays cannot be created in a kernel", "", "", "pass the array as an argument"});
 }
 
 Operand Checker::cast_scalar(TypeId type, const Expr& node) {
@@ -27,13 +28,18 @@ Operand Checker::cast_scalar(TypeId type, const Expr& node) {
   Operand result;
   if (literal_node->kind == ExprKind::integer || literal_node->kind == ExprKind::real) {
     // Straight from the digits: wp.int64(5000000000), wp.float64(0.1).
-    const double real = literal_node->kind == ExprKind::real ? literal_node->real : static_cast<double>(literal_node->integer);
-    const bool whole = literal_node->kind == ExprKind::integer && !is_float(module_.types[type].scalar);
+    const double real = literal_node->kind == ExprKind::real
+                            ? literal_node->real
+                            : static_cast<double>(literal_node->integer);
+    const bool whole =
+        literal_node->kind == ExprKind::integer && !is_float(module_.types[type].scalar);
     const std::int64_t integer = negative ? -literal_node->integer : literal_node->integer;
     if (type == kBool) {
       result = Operand::value(b().boolean(real != 0), type);
     } else {
-      result = Operand::value(whole ? b().constant_int(type, integer) : b().constant(type, negative ? -real : real), type);
+      result = Operand::value(
+          whole ? b().constant_int(type, integer) : b().constant(type, negative ? -real : real),
+          type);
     }
   } else {
     const Operand operand = value(argument);
@@ -66,22 +72,25 @@ Operand Checker::make_vector(TypeId type, std::vector<Operand> parts, Span span)
   if (parts.empty()) return Operand::value(b().emit(Op::zero, type, {}), type);
   if (parts.size() == 1 && parts[0].is_value() && module_.types.is_composite(parts[0].type)) {
     const Type& from = module_.types[parts[0].type];
-    if (from.kind == of.kind && from.rows == of.rows && from.cols == of.cols) return convert_composite(parts[0], type);
+    if (from.kind == of.kind && from.rows == of.rows && from.cols == of.cols)
+      return convert_composite(parts[0], type);
   }
   std::vector<ValueId> values;
   for (const Operand& part : parts) {
     if (!part.is_value()) fail(span, {"this cannot be part of " + name(type), describe(part)});
     const bool vector = module_.types.is(part.type, TypeKind::vec);
-    if (vector && of.kind == TypeKind::quat && parts.size() == 2 && module_.types[part.type].rows == 3 &&
-        module_.types[part.type].scalar == of.scalar) {
+    if (vector && of.kind == TypeKind::quat && parts.size() == 2 &&
+        module_.types[part.type].rows == 3 && module_.types[part.type].scalar == of.scalar) {
       for (int i = 0; i < 3; ++i) values.push_back(b().extract(part.id, i));
       continue;
     }
-    const bool literal = b().inst(part.id).op == Op::constant && module_.types.is_scalar(part.type) && part.type != kBool &&
+    const bool literal = b().inst(part.id).op == Op::constant &&
+                         module_.types.is_scalar(part.type) && part.type != kBool &&
                          (part.literal || frame_->prelude || b().inst(part.id).name.empty());
     if (part.type != scalar && !literal) {
-      fail(span, {"values of " + name(type) + " must be of its scalar type", describe(part), name(scalar),
-                  module_.types.is_scalar(part.type) ? "convert with " + name(scalar) + "(…)" : ""});
+      fail(span,
+           {"values of " + name(type) + " must be of its scalar type", describe(part), name(scalar),
+            module_.types.is_scalar(part.type) ? "convert with " + name(scalar) + "(…)" : ""});
     }
     values.push_back(b().cast(part.id, scalar));
   }
@@ -95,7 +104,8 @@ Operand Checker::make_vector(TypeId type, std::vector<Operand> parts, Span span)
 
 Operand Checker::make_struct(TypeId type, const Expr& node) {
   if (module_.types.has_array(type)) {
-    fail(node.span, {"a struct with arrays cannot be created in a kernel", name(type), "", "pass it as an argument"});
+    fail(node.span, {"a struct with arrays cannot be created in a kernel", name(type), "",
+                     "pass it as an argument"});
   }
   const std::vector<Field> fields = module_.types.structure(type).fields;
   if (node.items.count == 0) return Operand::value(b().emit(Op::zero, type, {}), type);
@@ -108,11 +118,13 @@ Operand Checker::make_struct(TypeId type, const Expr& node) {
       for (at = 0; at < fields.size() && fields[at].name != items[i].keyword; ++at) {
       }
       if (at == fields.size()) {
-        fail(expr(items[i].value).span, {name(type) + " has no attribute " + shown(items[i].keyword)});
+        fail(expr(items[i].value).span,
+             {name(type) + " has no attribute " + shown(items[i].keyword)});
       }
     }
     const Operand operand = value(items[i].value);
-    check_same(operand.type, fields[at].type, expr(items[i].value).span, "value does not match the field");
+    check_same(operand.type, fields[at].type, expr(items[i].value).span,
+               "value does not match the field");
     values[at] = operand.id;
   }
   return Operand::value(b().emit(Op::make, type, values), type);

@@ -92,7 +92,8 @@ void Checker::lower_kernels() {
     bool concrete = true;
     for (const Parameter& parameter : node.parameters) {
       TypeId type = kNone;
-      concrete = concrete && parameter.annotation != kAbsent && try_type(parameter.annotation, type);
+      concrete =
+          concrete && parameter.annotation != kAbsent && try_type(parameter.annotation, type);
       types.push_back(type);
     }
     if (concrete) instantiate(tree_, *source_, node, types, nullptr, node.span);
@@ -143,7 +144,8 @@ void Checker::bind_parameters(const std::vector<TypeId>& types) {
     const Parameter& parameter = node.parameters[i];
     for (std::size_t j = 0; j < i; ++j) {
       if (node.parameters[j].name == parameter.name) {
-        fail(parameter.span, {"parameter \"" + std::string(parameter.name) + "\" is declared twice"});
+        fail(parameter.span,
+             {"parameter \"" + std::string(parameter.name) + "\" is declared twice"});
       }
     }
     b().set_span(parameter.span);
@@ -189,8 +191,8 @@ int Checker::lower_function(const Tree& tree, const Source& source, const Functi
   bind_parameters(types);
   if (node.kind == FunctionKind::kernel && node.returns != kAbsent &&
       expr(node.returns).kind != ExprKind::none) {
-    fail(expr(node.returns).span, {"a kernel cannot return a value", "", "None",
-                                   "write results to an array argument"});
+    fail(expr(node.returns).span,
+         {"a kernel cannot return a value", "", "None", "write results to an array argument"});
   }
   frame.open_blocks.push_back(frame.next_block++);
   frame.ir_blocks.push_back(0);

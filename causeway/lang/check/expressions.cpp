@@ -146,7 +146,8 @@ Operand Checker::constant_value(const ConstantNode& node) {
     }
   }
   for (const std::string_view busy : busy_constants_) {
-    if (busy == node.name) fail(node.span, {"constant \"" + std::string(node.name) + "\" depends on itself"});
+    if (busy == node.name)
+      fail(node.span, {"constant \"" + std::string(node.name) + "\" depends on itself"});
   }
   busy_constants_.push_back(node.name);
   Frame* const frame = frame_;
@@ -160,7 +161,8 @@ Operand Checker::constant_value(const ConstantNode& node) {
 }
 
 Operand Checker::literal(const Expr& node) {
-  if (node.kind == ExprKind::boolean) return Operand::value(b().boolean(node.integer != 0), kBool, true);
+  if (node.kind == ExprKind::boolean)
+    return Operand::value(b().boolean(node.integer != 0), kBool, true);
   if (node.kind == ExprKind::real) {
     const TypeId type = scalar_type(promoted(Scalar::f32));
     return Operand::value(b().constant(type, node.real), type, true);
@@ -175,21 +177,32 @@ Operand Checker::literal(const Expr& node) {
 
 Operand Checker::attribute(const Expr& node) {
   bool is_module = false;
-  const bool bound = expr(node.a).kind == ExprKind::name && find_binding(expr(node.a).text) != nullptr;
+  const bool bound =
+      expr(node.a).kind == ExprKind::name && find_binding(expr(node.a).text) != nullptr;
   const std::string_view text = bound ? std::string_view{} : callee_name(node, is_module);
   if (is_module) {
     static constexpr double kInf = std::numeric_limits<double>::infinity();
     static constexpr std::pair<std::string_view, double> kConstants[] = {
-        {"pi", std::numbers::pi},      {"PI", std::numbers::pi},
-        {"half_pi", std::numbers::pi / 2}, {"HALF_PI", std::numbers::pi / 2},
-        {"tau", 2 * std::numbers::pi}, {"TAU", 2 * std::numbers::pi},
-        {"e", std::numbers::e},        {"E", std::numbers::e},
-        {"log2e", std::numbers::log2e}, {"LOG2E", std::numbers::log2e},
-        {"log10e", std::numbers::log10e}, {"LOG10E", std::numbers::log10e},
-        {"ln2", std::numbers::ln2},    {"LN2", std::numbers::ln2},
-        {"ln10", std::numbers::ln10},  {"LN10", std::numbers::ln10},
-        {"phi", std::numbers::phi},    {"PHI", std::numbers::phi},
-        {"inf", kInf},                 {"INF", kInf},
+        {"pi", std::numbers::pi},
+        {"PI", std::numbers::pi},
+        {"half_pi", std::numbers::pi / 2},
+        {"HALF_PI", std::numbers::pi / 2},
+        {"tau", 2 * std::numbers::pi},
+        {"TAU", 2 * std::numbers::pi},
+        {"e", std::numbers::e},
+        {"E", std::numbers::e},
+        {"log2e", std::numbers::log2e},
+        {"LOG2E", std::numbers::log2e},
+        {"log10e", std::numbers::log10e},
+        {"LOG10E", std::numbers::log10e},
+        {"ln2", std::numbers::ln2},
+        {"LN2", std::numbers::ln2},
+        {"ln10", std::numbers::ln10},
+        {"LN10", std::numbers::ln10},
+        {"phi", std::numbers::phi},
+        {"PHI", std::numbers::phi},
+        {"inf", kInf},
+        {"INF", kInf},
         {"nan", std::numeric_limits<double>::quiet_NaN()},
         {"NAN", std::numeric_limits<double>::quiet_NaN()}};
     for (const auto& [name, number] : kConstants) {
@@ -210,8 +223,8 @@ Operand Checker::attribute(const Expr& node) {
     std::vector<std::string_view> names;
     for (const Builtin& builtin : builtins()) names.push_back(builtin.name);
     const std::string_view near = nearest_name(text, names);
-    fail(node.span, {"unknown name \"" + std::string(frame_->source->text(node.span)) + "\"", "", "",
-                     near.empty() ? "" : "did you mean \"wp." + std::string(near) + "\"?"});
+    fail(node.span, {"unknown name \"" + std::string(frame_->source->text(node.span)) + "\"", "",
+                     "", near.empty() ? "" : "did you mean \"wp." + std::string(near) + "\"?"});
   }
   return attribute_of(expression(node.a), node.text, node.span);
 }
@@ -227,7 +240,8 @@ Operand Checker::attribute_of(const Operand& object, std::string_view name, Span
   if (object.kind == Operand::Kind::array && name == "shape") {
     std::vector<Operand> dims;
     for (int i = 0; i < types[object.type].ndim; ++i) {
-      dims.push_back(Operand::value(b().emit(Op::shape, kI32, {object.id}, i + object.n_prefix), kI32));
+      dims.push_back(
+          Operand::value(b().emit(Op::shape, kI32, {object.id}, i + object.n_prefix), kI32));
     }
     return group_of(Operand::Kind::tuple, kNone, std::move(dims));
   }
@@ -237,9 +251,11 @@ Operand Checker::attribute_of(const Operand& object, std::string_view name, Span
       if (fields[i].name == name) return Operand::value(b().field(object.id, i), fields[i].type);
     }
   }
-  if (object.is_value() && (types.is(object.type, TypeKind::vec) || types.is(object.type, TypeKind::quat))) {
+  if (object.is_value() &&
+      (types.is(object.type, TypeKind::vec) || types.is(object.type, TypeKind::quat))) {
     const std::size_t component = std::string_view("xyzw").find(name);
-    if (name.size() == 1 && component != std::string_view::npos && component < types[object.type].rows) {
+    if (name.size() == 1 && component != std::string_view::npos &&
+        component < types[object.type].rows) {
       return Operand::value(b().extract(object.id, static_cast<std::int64_t>(component)),
                             scalar_type(types[object.type].scalar));
     }
@@ -262,8 +278,8 @@ std::vector<ValueId> Checker::indices(const Expr& node) {
     }
     const Operand index = value(items[i].value);
     if (!module_.types.is_int_scalar(index.type)) {
-      fail(expr(items[i].value).span, {"an index must be an integer", describe(index), "an integer",
-                                       "convert with int()"});
+      fail(expr(items[i].value).span,
+           {"an index must be an integer", describe(index), "an integer", "convert with int()"});
     }
     result.push_back(index.id);
   }
@@ -309,12 +325,15 @@ Operand Checker::slice_vector(const Operand& object, const Expr& slice, Span spa
   return Operand::value(b().emit(Op::make, result, parts), result);
 }
 
-Operand Checker::index_value(const Operand& object, const std::vector<ValueId>& subscripts, Span span) {
+Operand Checker::index_value(const Operand& object, const std::vector<ValueId>& subscripts,
+                             Span span) {
   const Type type = module_.types[object.type];
   const bool matrix = type.kind == TypeKind::mat;
-  if (!module_.types.is_composite(object.type)) fail(span, {"this cannot be indexed", describe(object)});
+  if (!module_.types.is_composite(object.type))
+    fail(span, {"this cannot be indexed", describe(object)});
   if (subscripts.size() > (matrix ? 2U : 1U)) {
-    fail(span, {"wrong number of indices", std::to_string(subscripts.size()), matrix ? "1 or 2" : "1"});
+    fail(span,
+         {"wrong number of indices", std::to_string(subscripts.size()), matrix ? "1 or 2" : "1"});
   }
   std::vector<ValueId> operands{object.id};
   for (std::size_t i = 0; i < subscripts.size(); ++i) {
@@ -346,10 +365,12 @@ ValueId Checker::from_end(const Operand& array, ValueId subscript, int dim) {
   return b().binary(Op::sub, size, b().index(-inst.imm));
 }
 
-Operand Checker::index_array(const Operand& array, const std::vector<ValueId>& subscripts, Span span) {
+Operand Checker::index_array(const Operand& array, const std::vector<ValueId>& subscripts,
+                             Span span) {
   const Type type = module_.types[array.type];
   if (subscripts.size() > type.ndim) {
-    fail(span, {"wrong number of indices", std::to_string(subscripts.size()), std::to_string(type.ndim)});
+    fail(span,
+         {"wrong number of indices", std::to_string(subscripts.size()), std::to_string(type.ndim)});
   }
   Operand result = array;
   std::vector<ValueId> operands{array.id};
@@ -380,7 +401,8 @@ bool Checker::is_pure(BlockId block) const {
   const Function& function = frame_->function;
   for (const ValueId id : function.blocks[block].insts) {
     const Inst& inst = function[id];
-    const bool float_division = (inst.op == Op::div || inst.op == Op::mod) && module_.types.has_float(inst.type);
+    const bool float_division =
+        (inst.op == Op::div || inst.op == Op::mod) && module_.types.has_float(inst.type);
     if (inst.op == Op::call) {
       const Function& callee = module_.functions[static_cast<std::size_t>(inst.imm)];
       if (!callee.helper || callee.effects) return false;
@@ -411,7 +433,8 @@ Operand Checker::logical(const Expr& node) {
   if (is_pure(inner)) {
     b().set_block(outer);
     splice(inner);
-    return Operand::value(b().emit(conjunction ? Op::logical_and : Op::logical_or, kBool, {left, right}), kBool);
+    return Operand::value(
+        b().emit(conjunction ? Op::logical_and : Op::logical_or, kBool, {left, right}), kBool);
   }
   b().emit(Op::yield, kNone, {right});
   const BlockId other = b().new_block();
@@ -420,7 +443,8 @@ Operand Checker::logical(const Expr& node) {
   b().set_block(outer);
   b().set_span(node.span);
   return Operand::value(b().emit(Op::cond, kBool, {left}, 0, conjunction ? inner : other,
-                                 conjunction ? other : inner), kBool);
+                                 conjunction ? other : inner),
+                        kBool);
 }
 
 Operand Checker::conditional(const Expr& node) {
@@ -436,11 +460,13 @@ Operand Checker::conditional(const Expr& node) {
   if (frame_->prelude && sides[0].type != sides[1].type) {
     for (int i = 0; i < 2; ++i) {
       b().set_block(blocks[i]);
-      if (sides[i].literal) sides[i] = Operand::value(b().cast(sides[i].id, sides[1 - i].type), sides[1 - i].type);
+      if (sides[i].literal)
+        sides[i] = Operand::value(b().cast(sides[i].id, sides[1 - i].type), sides[1 - i].type);
     }
     b().set_block(outer);
   }
-  check_same(sides[1].type, sides[0].type, expr(node.c).span, "both values of a conditional expression must have the same type");
+  check_same(sides[1].type, sides[0].type, expr(node.c).span,
+             "both values of a conditional expression must have the same type");
   b().set_span(node.span);
   const TypeId type = sides[0].type;
   if (is_pure(blocks[0]) && is_pure(blocks[1])) {
@@ -463,7 +489,8 @@ Operand Checker::compare(const Expr& node) {
   for (std::uint32_t i = 0; i < node.items.count; ++i) {
     const Operand right = value(items[i].value);
     if (node.items.count > 1 && left.type != right.type) {
-      fail(node.span, {"a chained comparison needs equal types", describe(left) + " and " + describe(right), ""});
+      fail(node.span, {"a chained comparison needs equal types",
+                       describe(left) + " and " + describe(right), ""});
     }
     const Operand part = compare_pair(items[i].keyword, left, right, node.span);
     result = i == 0 ? part
@@ -484,7 +511,8 @@ Operand Checker::compare_pair(std::string_view text, Operand a, Operand c, Span 
   if (frame_->prelude) adapt_literals(a, c);
   if (types.is_scalar(a.type) && types.is_scalar(c.type)) {
     if (a.type != c.type) {
-      // As C++ compares numbers of different types: in the one that is wider, floats before integers.
+      // As C++ compares numbers of different types: in the one that is wider, floats before
+      // integers.
       const Scalar sa = types[a.type].scalar;
       const Scalar sc = types[c.type].scalar;
       const auto rank = [](Scalar s) {
@@ -504,7 +532,8 @@ Operand Checker::compare_pair(std::string_view text, Operand a, Operand c, Span 
     b().set_span(span);
     return Operand::value(b().compare(op, a.id, c.id), kBool);
   }
-  fail(span, {"these types cannot be compared with " + std::string(text), describe(a) + " and " + describe(c)});
+  fail(span, {"these types cannot be compared with " + std::string(text),
+              describe(a) + " and " + describe(c)});
 }
 
 }  // namespace causeway::lang

@@ -14,7 +14,8 @@ NameUses::NameUses(const Tree& tree, const FunctionNode& function) : tree_(tree)
   }
   block(function.body, nullptr, false);
   for (Record& entry : records_) {
-    // A variable whose first assignment is nested may keep its value from one iteration to the next.
+    // A variable whose first assignment is nested may keep its value from one iteration to the
+    // next.
     if (!entry.early_nested) continue;
     for (std::uint32_t at = entry.use.block; at != 0; at = parents_[at]) {
       if (loops_[at]) entry.use.block = parents_[at];

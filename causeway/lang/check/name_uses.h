@@ -26,8 +26,8 @@ class NameUses {
  private:
   struct Record {
     NameUse use;
-    bool open = false;          // assigned in a block that is not closed yet
-    std::uint32_t home = 0;     // that block
+    bool open = false;       // assigned in a block that is not closed yet
+    std::uint32_t home = 0;  // that block
     bool seen = false;
     bool early_nested = false;  // first assigned in a nested block
   };

@@ -12,9 +12,9 @@ struct Operator {
 };
 
 constexpr Operator kOperators[] = {
-    {"+", Op::add, 'n'},     {"-", Op::sub, 'n'},    {"*", Op::mul, 'n'},     {"/", Op::div, 'n'},
-    {"%", Op::mod, 'n'},     {"//", Op::div, 'n'},   {"**", Op::pow, 'f'},    {"&", Op::bit_and, 'i'},
-    {"|", Op::bit_or, 'i'},  {"^", Op::bit_xor, 'i'}, {"<<", Op::shl, 'i'},   {">>", Op::shr, 'i'},
+    {"+", Op::add, 'n'},    {"-", Op::sub, 'n'},     {"*", Op::mul, 'n'},  {"/", Op::div, 'n'},
+    {"%", Op::mod, 'n'},    {"//", Op::div, 'n'},    {"**", Op::pow, 'f'}, {"&", Op::bit_and, 'i'},
+    {"|", Op::bit_or, 'i'}, {"^", Op::bit_xor, 'i'}, {"<<", Op::shl, 'i'}, {">>", Op::shr, 'i'},
     {"@", Op::mul, 'n'}};
 
 }  // namespace
@@ -68,7 +68,9 @@ Operand Checker::binary(std::string_view text, Operand a, Operand c, Span span) 
       if (folds && candidate.op != Op::div && candidate.op != Op::mod) {
         const std::int64_t x = b().inst(a.id).imm;
         const std::int64_t y = b().inst(c.id).imm;
-        const std::int64_t z = candidate.op == Op::add ? x + y : candidate.op == Op::sub ? x - y : x * y;
+        const std::int64_t z = candidate.op == Op::add   ? x + y
+                               : candidate.op == Op::sub ? x - y
+                                                         : x * y;
         return Operand::value(b().index(z), kI32, true);
       }
       return result;
@@ -102,7 +104,8 @@ Operand Checker::arithmetic(Op op, std::string_view text, Operand a, Operand c, 
     if (text == "//" && is_float(ta.scalar)) {
       return Operand::value(b().unary(Op::floor, b().binary(Op::div, a.id, c.id)), a.type);
     }
-    const bool zero = c.literal && !is_float(ta.scalar) && b().inst(c.id).op == Op::constant && b().inst(c.id).imm == 0;
+    const bool zero = c.literal && !is_float(ta.scalar) && b().inst(c.id).op == Op::constant &&
+                      b().inst(c.id).imm == 0;
     if ((op == Op::div || op == Op::mod) && zero) fail(span, {"integer division by zero"});
     if (text == "//" && !is_unsigned(ta.scalar)) return call_prelude("floor_div", {a, c}, span);
     return Operand::value(b().emit(op, a.type, {a.id, c.id}), a.type);
@@ -131,10 +134,11 @@ Operand Checker::arithmetic(Op op, std::string_view text, Operand a, Operand c, 
     return Operand::value(b().binary(op, a.id, c.id), composite_a ? a.type : c.type);
   }
   if (composite_a && composite_c) {  // products of matrices, vectors and quaternions
-    const bool product = (quats && a.type == c.type) ||
-                         (ta.kind == TypeKind::mat && tc.kind == TypeKind::mat && ta.cols == tc.rows) ||
-                         (ta.kind == TypeKind::mat && tc.kind == TypeKind::vec && ta.cols == tc.rows) ||
-                         (ta.kind == TypeKind::vec && tc.kind == TypeKind::mat && ta.rows == tc.rows);
+    const bool product =
+        (quats && a.type == c.type) ||
+        (ta.kind == TypeKind::mat && tc.kind == TypeKind::mat && ta.cols == tc.rows) ||
+        (ta.kind == TypeKind::mat && tc.kind == TypeKind::vec && ta.cols == tc.rows) ||
+        (ta.kind == TypeKind::vec && tc.kind == TypeKind::mat && ta.rows == tc.rows);
     if (!product) refuse();
     return call_prelude("mul", {a, c}, span);
   }

@@ -46,7 +46,8 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
   const Item* items = frame_->tree->begin(node.items);
   if (form == "tid") {
     if (frame_->function.kind != FunctionKind::kernel) {
-      fail(node.span, {"tid() can be used only in a kernel", "", "", "pass the index as an argument"});
+      fail(node.span,
+           {"tid() can be used only in a kernel", "", "", "pass the index as an argument"});
     }
     check_arity(node, 0, 0, form);
     // How many values are wanted stands on the left-hand side, which the caller unpacks.
@@ -59,11 +60,13 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
     }
     if (dims > kMaxArrayDims) fail(node.span, {"tid() gives 1 to 4 values", std::to_string(dims)});
     if (frame_->tid_dims != 0 && frame_->tid_dims != dims) {
-      fail(node.span, {"tid() is used with different numbers of dimensions", std::to_string(dims), std::to_string(frame_->tid_dims)});
+      fail(node.span, {"tid() is used with different numbers of dimensions", std::to_string(dims),
+                       std::to_string(frame_->tid_dims)});
     }
     frame_->tid_dims = dims;
     std::vector<Operand> members;
-    for (int i = 0; i < dims; ++i) members.push_back(Operand::value(b().emit(Op::tid, kI32, {}, i), kI32));
+    for (int i = 0; i < dims; ++i)
+      members.push_back(Operand::value(b().emit(Op::tid, kI32, {}, i), kI32));
     return dims == 1 ? members[0] : group_of(Operand::Kind::tuple, kNone, std::move(members));
   }
   if (form == "len") {
@@ -78,12 +81,14 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
     fail(node.span, {"len() takes an array, vector or matrix", describe(object)});
   }
   if (form == "where") {
-    const std::vector<ExprId> ids = ordered(node, {"cond", "value_if_true", "value_if_false"}, 3, form);
+    const std::vector<ExprId> ids =
+        ordered(node, {"cond", "value_if_true", "value_if_false"}, 3, form);
     const ValueId condition = truth(value(ids[0]), expr(ids[0]).span);
     Operand yes = value(ids[1]);
     Operand no = value(ids[2]);
     if (frame_->prelude) adapt_literals(yes, no);
-    check_same(no.type, yes.type, expr(ids[2]).span, "both values of where() must have the same type");
+    check_same(no.type, yes.type, expr(ids[2]).span,
+               "both values of where() must have the same type");
     b().set_span(node.span);
     return Operand::value(b().emit(Op::select, yes.type, {condition, yes.id, no.id}), yes.type);
   }
@@ -105,29 +110,38 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
         dtype = resolve_type(items[i].value);
       } else if (items[i].keyword == "length") {
         rows = constant_int(items[i].value, "length");
-      } else if (items[i].keyword == "shape" && item.kind == ExprKind::tuple && item.items.count == 2) {
+      } else if (items[i].keyword == "shape" && item.kind == ExprKind::tuple &&
+                 item.items.count == 2) {
         rows = constant_int(frame_->tree->begin(item.items)[0].value, "shape");
         cols = constant_int(frame_->tree->begin(item.items)[1].value, "shape");
       } else {
         parts.push_back(expression(items[i].value));
       }
     }
-    if (dtype == kNone && !parts.empty() && parts[0].is_value()) dtype = scalar_type(module_.types[parts[0].type].scalar);
-    if (dtype == kNone || !module_.types.is_scalar(dtype)) fail(node.span, {std::string(form) + "() needs a dtype"});
+    if (dtype == kNone && !parts.empty() && parts[0].is_value())
+      dtype = scalar_type(module_.types[parts[0].type].scalar);
+    if (dtype == kNone || !module_.types.is_scalar(dtype))
+      fail(node.span, {std::string(form) + "() needs a dtype"});
     if (rows == 0) rows = static_cast<int>(parts.size());
-    const bool fits = rows >= 1 && rows <= kMaxVectorLength && cols >= 1 && cols <= kMaxVectorLength && rows * cols <= 256;
-    if (!fits && form != "quaternion") fail(node.span, {"size of a vector or matrix is out of range"});
+    const bool fits = rows >= 1 && rows <= kMaxVectorLength && cols >= 1 &&
+                      cols <= kMaxVectorLength && rows * cols <= 256;
+    if (!fits && form != "quaternion")
+      fail(node.span, {"size of a vector or matrix is out of range"});
     const Scalar scalar = module_.types[dtype].scalar;
-    type = form == "vector" ? module_.types.vec(rows, scalar) : form == "matrix" ? module_.types.mat(rows, cols, scalar) : module_.types.quat(scalar);
+    type = form == "vector"   ? module_.types.vec(rows, scalar)
+           : form == "matrix" ? module_.types.mat(rows, cols, scalar)
+                              : module_.types.quat(scalar);
     return make_vector(type, std::move(parts), node.span);
   }
   if (form == "identity") {
     const std::vector<ExprId> ids = ordered(node, {"n", "dtype"}, 2, form);
     const int n = constant_int(ids[0], "n");
     const TypeId dtype = resolve_type(ids[1]);
-    if (n < 1 || n > 16 || !module_.types.is_scalar(dtype)) fail(node.span, {"identity() takes a size from 1 to 16 and a scalar dtype"});
+    if (n < 1 || n > 16 || !module_.types.is_scalar(dtype))
+      fail(node.span, {"identity() takes a size from 1 to 16 and a scalar dtype"});
     std::vector<ValueId> parts;
-    for (int i = 0; i < n * n; ++i) parts.push_back(b().constant_int(dtype, i / n == i % n ? 1 : 0));
+    for (int i = 0; i < n * n; ++i)
+      parts.push_back(b().constant_int(dtype, i / n == i % n ? 1 : 0));
     const TypeId type = module_.types.mat(n, n, module_.types[dtype].scalar);
     return Operand::value(b().emit(Op::make, type, parts), type);
   }
@@ -142,7 +156,8 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
   if (form == "matrix_from_cols" || form == "matrix_from_rows") {
     const std::vector<Operand> parts = arguments(node);
     for (const Operand& part : parts) {
-      if (!part.is_value() || !module_.types.is(part.type, TypeKind::vec) || part.type != parts[0].type) {
+      if (!part.is_value() || !module_.types.is(part.type, TypeKind::vec) ||
+          part.type != parts[0].type) {
         fail(node.span, {std::string(form) + "() takes vectors of one type", describe(part)});
       }
     }
@@ -155,7 +170,8 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
     std::vector<ValueId> values;
     for (int r = 0; r < rows; ++r) {
       for (int c = 0; c < cols; ++c) {
-        values.push_back(b().extract(parts[static_cast<std::size_t>(columns ? c : r)].id, columns ? r : c));
+        values.push_back(
+            b().extract(parts[static_cast<std::size_t>(columns ? c : r)].id, columns ? r : c));
       }
     }
     const TypeId type = module_.types.mat(rows, cols, vector.scalar);
@@ -163,7 +179,8 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
   }
   if (form == "cast") {
     const std::vector<ExprId> ids = ordered(node, {"a", "dtype"}, 2, form);
-    fail(expr(ids[0]).span, {"cast() of bits is not supported", "", "", "convert values with wp.float32(…)"});
+    fail(expr(ids[0]).span,
+         {"cast() of bits is not supported", "", "", "convert values with wp.float32(…)"});
   }
   if (form == "print" || form == "printf") {
     std::vector<ValueId> values;
@@ -174,7 +191,8 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
         continue;
       }
       const Operand operand = value(items[i].value);
-      if (!module_.types.is_scalar(operand.type)) fail(node.span, {"only scalars can be printed", describe(operand)});
+      if (!module_.types.is_scalar(operand.type))
+        fail(node.span, {"only scalars can be printed", describe(operand)});
       values.push_back(operand.id);
     }
     const ValueId id = b().emit(Op::print, kNone, values);
@@ -183,7 +201,8 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
     return {};
   }
   if (form == "select") {
-    fail(node.span, {"select() is no longer part of the language", "", "", "use wp.where(cond, value_if_true, value_if_false)"});
+    fail(node.span, {"select() is no longer part of the language", "", "",
+                     "use wp.where(cond, value_if_true, value_if_false)"});
   }
   fail(node.span, {"\"" + std::string(form) + "\" cannot be used here"});
 }

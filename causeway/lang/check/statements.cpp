@@ -35,7 +35,8 @@ void Checker::statement(const Stmt& stmt) {
   b().set_span(stmt.span);
   switch (stmt.kind) {
     case StmtKind::expression:
-      if (expr(stmt.value).kind != ExprKind::string && expr(stmt.value).kind != ExprKind::ellipsis) {
+      if (expr(stmt.value).kind != ExprKind::string &&
+          expr(stmt.value).kind != ExprKind::ellipsis) {
         expression(stmt.value);
       }
       return;
@@ -100,7 +101,8 @@ bool has_leave(const Tree& tree, Range range) {
   for (std::uint32_t i = 0; i < range.count; ++i) {
     const Stmt& stmt = tree.stmts[tree.blocks[range.first + i]];
     if (stmt.kind == StmtKind::leave || stmt.kind == StmtKind::proceed) return true;
-    if (stmt.kind == StmtKind::branch && (has_leave(tree, stmt.body) || has_leave(tree, stmt.orelse))) {
+    if (stmt.kind == StmtKind::branch &&
+        (has_leave(tree, stmt.body) || has_leave(tree, stmt.orelse))) {
       return true;
     }
   }
@@ -113,8 +115,9 @@ void Checker::for_loop(const Stmt& stmt) {
   const Expr& iterable = expr(stmt.value);
   const bool is_range = iterable.kind == ExprKind::call && expr(iterable.a).text == "range";
   if (!is_range) {
-    fail(iterable.span, {"a for loop must run over range()", shown(frame_->source->text(iterable.span)),
-                         "range(stop), range(start, stop) or range(start, stop, step)"});
+    fail(iterable.span,
+         {"a for loop must run over range()", shown(frame_->source->text(iterable.span)),
+          "range(stop), range(start, stop) or range(start, stop, step)"});
   }
   check_arity(iterable, 1, 3, "range");
   std::vector<Operand> bounds = arguments(iterable);
@@ -122,8 +125,8 @@ void Checker::for_loop(const Stmt& stmt) {
   bool constant = true;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (!bounds[i].is_value() || bounds[i].type != kI32) {
-      fail(expr(items[i].value).span, {"range() takes int32", describe(bounds[i]), "int32",
-                                       "convert with int()"});
+      fail(expr(items[i].value).span,
+           {"range() takes int32", describe(bounds[i]), "int32", "convert with int()"});
     }
     constant = constant && b().inst(bounds[i].id).op == Op::constant;
   }
@@ -201,18 +204,21 @@ void Checker::give(const Stmt& stmt) {
         result.kind == Operand::Kind::tuple ? groups_[result.group] : std::vector<Operand>{result};
     for (const Operand& member : members) {
       if (!member.is_value()) {
-        fail(stmt.span, {"this cannot be returned", describe(member), "a scalar, vector, matrix, "
+        fail(stmt.span, {"this cannot be returned", describe(member),
+                         "a scalar, vector, matrix, "
                          "quaternion or struct without arrays"});
       }
       values.push_back(member.id);
       types.push_back(member.type);
     }
   }
-  const TypeId type = types.empty() ? kNone : types.size() == 1 ? types[0] : module_.types.tuple(types);
+  const TypeId type = types.empty()       ? kNone
+                      : types.size() == 1 ? types[0]
+                                          : module_.types.tuple(types);
   if (frame_->returned && frame_->function.result != type) {
-    fail(stmt.span, {"function \"" + std::string(frame_->function.name) +
-                         "\" returns different types",
-                     name(type), name(frame_->function.result)});
+    fail(stmt.span,
+         {"function \"" + std::string(frame_->function.name) + "\" returns different types",
+          name(type), name(frame_->function.result)});
   }
   if (frame_->node->returns != kAbsent && !frame_->prelude && types.size() == 1) {
     TypeId declared = kNone;

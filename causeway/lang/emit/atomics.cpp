@@ -28,7 +28,8 @@ std::string native(Op op, Scalar s) {
   const bool word = s == Scalar::i32 || s == Scalar::u32;
   const bool integer = word || s == Scalar::u64;
   switch (op) {
-    case Op::atomic_add: return integer || s == Scalar::f32 || s == Scalar::f64 || s == Scalar::f16 ? "atomicAdd" : "";
+    case Op::atomic_add:
+      return integer || s == Scalar::f32 || s == Scalar::f64 || s == Scalar::f16 ? "atomicAdd" : "";
     case Op::atomic_sub: return word ? "atomicSub" : "";
     case Op::atomic_min: return integer || s == Scalar::i64 ? "atomicMin" : "";
     case Op::atomic_max: return integer || s == Scalar::i64 ? "atomicMax" : "";
@@ -46,8 +47,10 @@ std::string combined(Op op, Scalar s) {
   switch (op) {
     case Op::atomic_add: return "old + value";
     case Op::atomic_sub: return "old - value";
-    case Op::atomic_min: return is_float(s) ? "fmin" + f + "(old, value)" : "old < value ? old : value";
-    case Op::atomic_max: return is_float(s) ? "fmax" + f + "(old, value)" : "old > value ? old : value";
+    case Op::atomic_min:
+      return is_float(s) ? "fmin" + f + "(old, value)" : "old < value ? old : value";
+    case Op::atomic_max:
+      return is_float(s) ? "fmax" + f + "(old, value)" : "old > value ? old : value";
     case Op::atomic_and: return "old & value";
     case Op::atomic_or: return "old | value";
     case Op::atomic_xor: return "old ^ value";
@@ -67,7 +70,8 @@ std::string Program::need_struct_atomic(TypeId id) {
     body += "  " + one + "(&address->" + name + ", value." + name + ");\n";
   }
   const std::string t = type(id);
-  helper("atomic_add " + std::to_string(id), qualifier() + "void atomic_add(" + t + "* address, " + t + " value) {\n" + body + "}\n");
+  helper("atomic_add " + std::to_string(id),
+         qualifier() + "void atomic_add(" + t + "* address, " + t + " value) {\n" + body + "}\n");
   return "atomic_add";
 }
 
@@ -79,41 +83,61 @@ std::string Program::need_atomic(Op op, TypeId element) {
   const std::string t = type(element);
   const Scalar s = module.types[element].scalar;
   const bool cas = op == Op::atomic_cas;
-  const std::string head = qualifier() + t + " " + name + "(" + t + "* address, " + (cas ? t + " compare, " : "") + t + " value) {\n";
+  const std::string head = qualifier() + t + " " + name + "(" + t + "* address, " +
+                           (cas ? t + " compare, " : "") + t + " value) {\n";
   if (module.types.is_composite(element)) {
-    const std::string one = cuda() && !native(op, s).empty() ? native(op, s) : need_atomic(op, scalar_type(s));
+    const std::string one =
+        cuda() && !native(op, s).empty() ? native(op, s) : need_atomic(op, scalar_type(s));
     std::string values;
     for (int i = 0; i < module.types.count(element); ++i) {
-      values += fmt::format("{}{}(&address->{}, value{})", i > 0 ? ", " : "", one, component(element, i).substr(1), component(element, i));
+      values += fmt::format("{}{}(&address->{}, value{})", i > 0 ? ", " : "", one,
+                            component(element, i).substr(1), component(element, i));
     }
     helper(key, head + "  return {" + values + "};\n}\n");
     return name;
   }
   if (!cuda()) {
     std::string result = combined(op, s);
-    if (s == Scalar::f16) result = op == Op::atomic_add ? "(half)((float)old + (float)value)" : op == Op::atomic_sub ? "(half)((float)old - (float)value)" : "(half)" + result;
-    const std::string body = cas ? "  if (old == compare) *address = value;\n" : "  *address = (" + t + ")(" + result + ");\n";
+    if (s == Scalar::f16)
+      result = op == Op::atomic_add   ? "(half)((float)old + (float)value)"
+               : op == Op::atomic_sub ? "(half)((float)old - (float)value)"
+                                      : "(half)" + result;
+    const std::string body = cas ? "  if (old == compare) *address = value;\n"
+                                 : "  *address = (" + t + ")(" + result + ");\n";
     helper(key, head + "  const " + t + " old = *address;\n" + body + "  return old;\n}\n");
     return name;
   }
   const std::size_t size = size_of(s);
   if (size == 1) {
-    fail(ErrorKind::compile, "lang.emit", "atomic operations on 8-bit elements are not available in CUDA");
+    fail(ErrorKind::compile, "lang.emit",
+         "atomic operations on 8-bit elements are not available in CUDA");
   }
-  const std::string bits = size == 2 ? "unsigned short" : size == 4 ? "unsigned int" : "unsigned long long";
-  const std::string to = s == Scalar::f32 ? "__float_as_uint({})" : s == Scalar::f64 ? "(unsigned long long)__double_as_longlong({})"
-                         : s == Scalar::f16 ? "__half_as_ushort({})" : "(" + bits + ")({})";
-  const std::string from = s == Scalar::f32 ? "__uint_as_float({})" : s == Scalar::f64 ? "__longlong_as_double((long long){})"
-                           : s == Scalar::f16 ? "__ushort_as_half({})" : "(" + t + ")({})";
+  const std::string bits = size == 2   ? "unsigned short"
+                           : size == 4 ? "unsigned int"
+                                       : "unsigned long long";
+  const std::string to = s == Scalar::f32   ? "__float_as_uint({})"
+                         : s == Scalar::f64 ? "(unsigned long long)__double_as_longlong({})"
+                         : s == Scalar::f16 ? "__half_as_ushort({})"
+                                            : "(" + bits + ")({})";
+  const std::string from = s == Scalar::f32   ? "__uint_as_float({})"
+                           : s == Scalar::f64 ? "__longlong_as_double((long long){})"
+                           : s == Scalar::f16 ? "__ushort_as_half({})"
+                                              : "(" + t + ")({})";
   std::string body;
   if (cas) {
-    body = fmt::format("  const {0} found = atomicCAS(({0}*)address, {1}, {2});\n  return {3};\n", bits, fmt::format(fmt::runtime(to), "compare"),
-                       fmt::format(fmt::runtime(to), "value"), fmt::format(fmt::runtime(from), "found"));
+    body = fmt::format("  const {0} found = atomicCAS(({0}*)address, {1}, {2});\n  return {3};\n",
+                       bits, fmt::format(fmt::runtime(to), "compare"),
+                       fmt::format(fmt::runtime(to), "value"),
+                       fmt::format(fmt::runtime(from), "found"));
   } else {
-    body = fmt::format("  {0}* const words = ({0}*)address;\n  {0} seen = *words;\n  {0} assumed;\n  do {{\n    assumed = seen;\n"
-                       "    const {1} old = {2};\n{5}    seen = atomicCAS(words, assumed, {3});\n  }} while (assumed != seen);\n  return {4};\n",
-                       bits, t, fmt::format(fmt::runtime(from), "assumed"), fmt::format(fmt::runtime(to), "(" + t + ")(" + combined(op, s) + ")"),
-                       fmt::format(fmt::runtime(from), "seen"), op == Op::atomic_exch ? "    (void)old;\n" : "");
+    body = fmt::format(
+        "  {0}* const words = ({0}*)address;\n  {0} seen = *words;\n  {0} assumed;\n  do {{\n    "
+        "assumed = seen;\n"
+        "    const {1} old = {2};\n{5}    seen = atomicCAS(words, assumed, {3});\n  }} while "
+        "(assumed != seen);\n  return {4};\n",
+        bits, t, fmt::format(fmt::runtime(from), "assumed"),
+        fmt::format(fmt::runtime(to), "(" + t + ")(" + combined(op, s) + ")"),
+        fmt::format(fmt::runtime(from), "seen"), op == Op::atomic_exch ? "    (void)old;\n" : "");
   }
   helper(key, head + body + "}\n");
   return name;
@@ -121,13 +145,21 @@ std::string Program::need_atomic(Op op, TypeId element) {
 
 // A tree over the threads of a block in shared memory; every thread of the block must take part.
 std::string Program::need_block(Op op, TypeId id) {
-  if (!cuda()) fail(ErrorKind::compile, "lang.emit", "block reductions run only on a GPU; the C++ code runs threads one by one");
-  const std::string name = op == Op::block_sum ? "block_sum" : op == Op::block_min ? "block_min" : "block_max";
+  if (!cuda())
+    fail(ErrorKind::compile, "lang.emit",
+         "block reductions run only on a GPU; the C++ code runs threads one by one");
+  const std::string name = op == Op::block_sum   ? "block_sum"
+                           : op == Op::block_min ? "block_min"
+                                                 : "block_max";
   const std::string t = type(id);
   const Scalar s = module.types[id].scalar;
-  const std::string step = op == Op::block_sum ? "values[i] + values[i + stride]"
-                           : is_float(s)       ? fmt::format("{}{}(values[i], values[i + stride])", op == Op::block_min ? "fmin" : "fmax", s == Scalar::f64 ? "" : "f")
-                                               : fmt::format("values[i] {} values[i + stride] ? values[i] : values[i + stride]", op == Op::block_min ? "<" : ">");
+  const std::string step =
+      op == Op::block_sum ? "values[i] + values[i + stride]"
+      : is_float(s)
+          ? fmt::format("{}{}(values[i], values[i + stride])",
+                        op == Op::block_min ? "fmin" : "fmax", s == Scalar::f64 ? "" : "f")
+          : fmt::format("values[i] {} values[i + stride] ? values[i] : values[i + stride]",
+                        op == Op::block_min ? "<" : ">");
   helper(name + t, fmt::format(R"({}{} {}({} x) {{
   __shared__ {} values[1024];
   const unsigned int i = threadIdx.x;
@@ -142,12 +174,13 @@ std::string Program::need_block(Op op, TypeId id) {
   }}
   return values[0];
 }}
-)", qualifier(), t, name, t, t, step));
+)",
+                               qualifier(), t, name, t, t, step));
   return name;
 }
 
-// Whether the indices are exactly the thread's, and no other access of the array has others: then no
-// other thread touches the element.
+// Whether the indices are exactly the thread's, and no other access of the array has others: then
+// no other thread touches the element.
 bool FunctionWriter::unique_index(const Inst& inst) const {
   if (function_.kind != FunctionKind::kernel) return false;
   const ValueId array = function_.arg(inst, 0);
@@ -176,18 +209,24 @@ void FunctionWriter::atomic(const Inst& inst, ValueId id) {
   const ValueId value = function_.arg(inst, inst.count - 1);
   const Scalar s = module_.types[inst.type].scalar;
   const bool used = inlining_.uses(id) > 0;
-  const bool plain = !used && (!program_.cuda() || unique_index(inst)) && s != Scalar::f16 && module_.types.is_scalar(inst.type);
-  static constexpr std::pair<Op, std::string_view> kCompound[] = {
-      {Op::atomic_add, "+="}, {Op::atomic_sub, "-="}, {Op::atomic_and, "&="}, {Op::atomic_or, "|="}, {Op::atomic_xor, "^="}};
+  const bool plain = !used && (!program_.cuda() || unique_index(inst)) && s != Scalar::f16 &&
+                     module_.types.is_scalar(inst.type);
+  static constexpr std::pair<Op, std::string_view> kCompound[] = {{Op::atomic_add, "+="},
+                                                                  {Op::atomic_sub, "-="},
+                                                                  {Op::atomic_and, "&="},
+                                                                  {Op::atomic_or, "|="},
+                                                                  {Op::atomic_xor, "^="}};
   for (const auto& [op, text] : kCompound) {
-    if (plain && op == inst.op) return line(place + " " + std::string(text) + " " + expr(value) + ";", inst.span);
+    if (plain && op == inst.op)
+      return line(place + " " + std::string(text) + " " + expr(value) + ";", inst.span);
   }
   const bool scalar = module_.types.is_scalar(inst.type);
   std::string call = program_.cuda() && scalar ? native(inst.op, s) : "";
   std::string first;
   if (inst.op == Op::atomic_cas) first = expr(function_.arg(inst, inst.count - 2)) + ", ";
   std::string amount = argument(value);
-  if (call.empty() && program_.cuda() && scalar && inst.op == Op::atomic_sub && (is_float(s) || s == Scalar::u64)) {
+  if (call.empty() && program_.cuda() && scalar && inst.op == Op::atomic_sub &&
+      (is_float(s) || s == Scalar::u64)) {
     call = "atomicAdd";
     amount = "-" + expr(value, kUnary);
     if (amount[1] == '-') amount = "-(" + amount.substr(1) + ")";

@@ -23,14 +23,14 @@ struct EmitOptions {
 // What a parameter of the emitted function is. The emitted function has only those that it uses,
 // in the order of the kernel's parameters, the launch dimensions and the tape last.
 enum class EmittedKind : std::uint8_t {
-  value,       // a scalar, vector, matrix, quaternion or struct, in C layout
-  pointer,     // an array's data
-  shape,       // int: size of dimension `dim` of the array
-  stride,      // int: elements between neighbours along `dim`
-  launch_dim,  // int: size of launch dimension `dim`
-  tape,            // unsigned int*: words that the threads of an adjoint kernel save values in
-  tape_capacity,   // int: words for each thread
-  tape_needed,     // int*: the largest number of words that a thread wanted, if above the capacity
+  value,          // a scalar, vector, matrix, quaternion or struct, in C layout
+  pointer,        // an array's data
+  shape,          // int: size of dimension `dim` of the array
+  stride,         // int: elements between neighbours along `dim`
+  launch_dim,     // int: size of launch dimension `dim`
+  tape,           // unsigned int*: words that the threads of an adjoint kernel save values in
+  tape_capacity,  // int: words for each thread
+  tape_needed,    // int*: the largest number of words that a thread wanted, if above the capacity
 };
 
 struct EmittedParam {

@@ -28,13 +28,16 @@ std::string FunctionWriter::raw(ValueId id, int& precedence) {
     case Op::get: return names_[function_.arg(inst, 0)];
     case Op::load: return element(inst, inst.count - 1);
     case Op::call: return call(inst, precedence);
-    case Op::result: return expr(function_.arg(inst, 0), kPostfix) + "." + static_cast<char>('a' + inst.imm);
+    case Op::result:
+      return expr(function_.arg(inst, 0), kPostfix) + "." + static_cast<char>('a' + inst.imm);
     case Op::cast: return cast(inst, precedence);
     case Op::make: return make(inst, precedence);
     case Op::extract: return extract(inst, precedence);
     case Op::field: {
       const ValueId whole = function_.arg(inst, 0);
-      const std::string_view name = module_.types.structure(function_[whole].type).fields[static_cast<std::size_t>(inst.imm)].name;
+      const std::string_view name = module_.types.structure(function_[whole].type)
+                                        .fields[static_cast<std::size_t>(inst.imm)]
+                                        .name;
       return expr(whole, kPostfix) + "." + std::string(name) + (is_reserved(name) ? "_" : "");
     }
     case Op::select:
@@ -42,13 +45,15 @@ std::string FunctionWriter::raw(ValueId id, int& precedence) {
     case Op::view: {
       const auto operands = function_.args(inst);
       precedence = kSum;
-      return array_name(operands[0]) + " + " + offset(operands[0], operands.subspan(1), false, kSum + 1);
+      return array_name(operands[0]) + " + " +
+             offset(operands[0], operands.subspan(1), false, kSum + 1);
     }
     default: return arithmetic(inst, precedence);
   }
 }
 
-std::string FunctionWriter::binary_text(ValueId a, ValueId b, std::string_view op, int level, int& precedence) {
+std::string FunctionWriter::binary_text(ValueId a, ValueId b, std::string_view op, int level,
+                                        int& precedence) {
   precedence = level;
   // Mixtures that readers stumble over get parentheses although C++ does not ask for them.
   const bool bits = level >= kBitOr && level <= kBitAnd;
@@ -64,7 +69,9 @@ std::string FunctionWriter::binary_text(ValueId a, ValueId b, std::string_view o
 std::string FunctionWriter::narrow(const Inst& inst, std::string value, int& precedence) {
   const Type& of = module_.types[inst.type];
   const bool half = of.scalar == Scalar::f16 && !program_.native_half_ops();
-  if (of.kind != TypeKind::scalar || (!half && (is_float(of.scalar) || of.scalar == Scalar::boolean || size_of(of.scalar) >= 4))) return value;
+  if (of.kind != TypeKind::scalar ||
+      (!half && (is_float(of.scalar) || of.scalar == Scalar::boolean || size_of(of.scalar) >= 4)))
+    return value;
   const std::string inner = precedence < kUnary ? "(" + value + ")" : value;
   precedence = kUnary;
   return "(" + program_.type(inst.type) + ")" + inner;
@@ -141,7 +148,9 @@ std::string FunctionWriter::math(const Inst& inst, int& precedence) {
   const bool test = inst.op == Op::isnan || inst.op == Op::isinf || inst.op == Op::isfinite;
   const bool half = s == Scalar::f16;
   const std::string x = half ? "(float)" + expr(a, kUnary) : expr(a);
-  const std::string y = inst.count > 1 ? (half ? "(float)" : "") + expr(function_.arg(inst, 1), half ? int{kUnary} : 0) : "";
+  const std::string y = inst.count > 1 ? (half ? "(float)" : "") +
+                                             expr(function_.arg(inst, 1), half ? int{kUnary} : 0)
+                                       : "";
   std::string name(info(inst.op).name);
   if (inst.op == Op::sign) return program_.need_sign(inst.type) + "(" + expr(a) + ")";
   if (test) {
@@ -150,7 +159,10 @@ std::string FunctionWriter::math(const Inst& inst, int& precedence) {
   }
   if (inst.op == Op::bit_count) {
     const bool wide = size_of(s) == 8;
-    const std::string unsigned_x = size_of(s) < 4 && !is_unsigned(s) ? (size_of(s) == 1 ? "(unsigned char)" : "(unsigned short)") + expr(a, kUnary) : x;
+    const std::string unsigned_x =
+        size_of(s) < 4 && !is_unsigned(s)
+            ? (size_of(s) == 1 ? "(unsigned char)" : "(unsigned short)") + expr(a, kUnary)
+            : x;
     if (program_.cuda()) return (wide ? "__popcll(" : "__popc(") + unsigned_x + ")";
     return (wide ? "__builtin_popcountll(" : "__builtin_popcount(") + unsigned_x + ")";
   }
@@ -158,7 +170,8 @@ std::string FunctionWriter::math(const Inst& inst, int& precedence) {
     if (inst.op == Op::abs) {
       if (is_unsigned(s)) return expr(a, kPostfix);
       precedence = kTernary;
-      const std::string text = expr(a, kRelation + 1) + " < 0 ? -" + expr(a, kUnary) + " : " + expr(a, kTernary);
+      const std::string text =
+          expr(a, kRelation + 1) + " < 0 ? -" + expr(a, kUnary) + " : " + expr(a, kTernary);
       return narrow(inst, text, precedence);
     }
     const std::string_view op = inst.op == Op::min ? " < " : " > ";
@@ -168,7 +181,8 @@ std::string FunctionWriter::math(const Inst& inst, int& precedence) {
       precedence = kPostfix;
       return name + "(" + x + ", " + y + ")";
     }
-    return expr(a, kRelation + 1) + std::string(op) + expr(b, kRelation + 1) + " ? " + expr(a, kTernary + 1) + " : " + expr(b, kTernary);
+    return expr(a, kRelation + 1) + std::string(op) + expr(b, kRelation + 1) + " ? " +
+           expr(a, kTernary + 1) + " : " + expr(b, kTernary);
   }
   if (inst.op == Op::abs) name = "fabs";
   if (inst.op == Op::min) name = "fmin";
@@ -177,7 +191,8 @@ std::string FunctionWriter::math(const Inst& inst, int& precedence) {
   std::string text;
   if (!program_.cuda() && (inst.op == Op::erfinv || inst.op == Op::erfcinv)) {
     const std::string inverse = program_.need_erfinv();
-    text = inverse + "(" + (inst.op == Op::erfcinv ? "1.0 - (double)" + expr(a, kUnary) : expr(a)) + ")";
+    text = inverse + "(" + (inst.op == Op::erfcinv ? "1.0 - (double)" + expr(a, kUnary) : expr(a)) +
+           ")";
     if (s == Scalar::f64) return text;
     precedence = kUnary;
     return "(" + program_.type(inst.type) + ")" + text;
@@ -198,7 +213,10 @@ std::string FunctionWriter::cast(const Inst& inst, int& precedence) {
     return expr(a, kRelation) + " != 0";
   }
   // Half converts through float.
-  const std::string through = (from == Scalar::f16 && to != Scalar::f32) || (to == Scalar::f16 && from != Scalar::f32) ? "(float)" : "";
+  const std::string through =
+      (from == Scalar::f16 && to != Scalar::f32) || (to == Scalar::f16 && from != Scalar::f32)
+          ? "(float)"
+          : "";
   return "(" + program_.type(inst.type) + ")" + through + expr(a, kUnary);
 }
 
@@ -218,10 +236,14 @@ std::string FunctionWriter::extract(const Inst& inst, int&) {
   const Type& of = module_.types[type];
   const Inst& first = function_[function_.arg(inst, 1)];
   if (of.kind == TypeKind::mat) {
-    if (inst.count == 2) return program_.need_row(type) + "(" + expr(whole) + ", " + expr(function_.arg(inst, 1)) + ")";
-    return expr(whole, kPostfix) + ".m[" + expr(function_.arg(inst, 1)) + "][" + expr(function_.arg(inst, 2)) + "]";
+    if (inst.count == 2)
+      return program_.need_row(type) + "(" + expr(whole) + ", " + expr(function_.arg(inst, 1)) +
+             ")";
+    return expr(whole, kPostfix) + ".m[" + expr(function_.arg(inst, 1)) + "][" +
+           expr(function_.arg(inst, 2)) + "]";
   }
-  if (first.op == Op::constant) return expr(whole, kPostfix) + program_.component(type, static_cast<int>(first.imm));
+  if (first.op == Op::constant)
+    return expr(whole, kPostfix) + program_.component(type, static_cast<int>(first.imm));
   if (of.rows > 4) return expr(whole, kPostfix) + ".c[" + expr(function_.arg(inst, 1)) + "]";
   return program_.need_at(type) + "(" + expr(whole) + ", " + expr(function_.arg(inst, 1)) + ")";
 }
@@ -230,8 +252,9 @@ std::string FunctionWriter::conditional(const Inst& inst, int& precedence) {
   const ValueId condition = function_.arg(inst, 0);
   ValueId sides[2];
   for (int i = 0; i < 2; ++i) {
-    sides[i] = inst.op == Op::select ? function_.arg(inst, 1 + static_cast<std::uint32_t>(i))
-                                     : function_.arg(function_[function_.blocks[inst.blocks[i]].insts.back()], 0);
+    sides[i] = inst.op == Op::select
+                   ? function_.arg(inst, 1 + static_cast<std::uint32_t>(i))
+                   : function_.arg(function_[function_.blocks[inst.blocks[i]].insts.back()], 0);
   }
   const Inst& yes = function_[sides[0]];
   const Inst& no = function_[sides[1]];
@@ -242,15 +265,18 @@ std::string FunctionWriter::conditional(const Inst& inst, int& precedence) {
     return binary_text(condition, sides[1], "||", kOr, precedence);
   }
   precedence = kTernary;
-  return expr(condition, kOr) + " ? " + expr(sides[0], kTernary + 1) + " : " + expr(sides[1], kTernary);
+  return expr(condition, kOr) + " ? " + expr(sides[0], kTernary + 1) + " : " +
+         expr(sides[1], kTernary);
 }
 
 // As an argument a constant of a small type needs its type spelled out, since calls are overloaded.
 std::string FunctionWriter::argument(ValueId id) {
   const Inst& inst = function_[id];
   const Type& of = module_.types[inst.type];
-  const bool small = of.kind == TypeKind::scalar && !is_float(of.scalar) && of.scalar != Scalar::boolean && size_of(of.scalar) < 4;
-  if (inst.op == Op::constant && small) return "(" + program_.type(inst.type) + ")" + expr(id, kUnary);
+  const bool small = of.kind == TypeKind::scalar && !is_float(of.scalar) &&
+                     of.scalar != Scalar::boolean && size_of(of.scalar) < 4;
+  if (inst.op == Op::constant && small)
+    return "(" + program_.type(inst.type) + ")" + expr(id, kUnary);
   return expr(id);
 }
 
@@ -258,7 +284,8 @@ std::string FunctionWriter::call(const Inst& inst, int& precedence) {
   const int callee = static_cast<int>(inst.imm);
   const Function& function = module_.functions[static_cast<std::size_t>(callee)];
   if (!function.symbol.empty() && inst.count == 2) {
-    return binary_text(function_.arg(inst, 0), function_.arg(inst, 1), function.symbol, kProduct, precedence);
+    return binary_text(function_.arg(inst, 0), function_.arg(inst, 1), function.symbol, kProduct,
+                       precedence);
   }
   std::string text = program_.function_names[callee] + "(";
   bool first = true;
@@ -287,23 +314,27 @@ std::string FunctionWriter::call(const Inst& inst, int& precedence) {
 
 std::string FunctionWriter::shape_name(ValueId array, int dim) const {
   const Inst& inst = function_[array];
-  if (inst.op == Op::view) return shape_name(function_.arg(inst, 0), dim + static_cast<int>(inst.count) - 1);
+  if (inst.op == Op::view)
+    return shape_name(function_.arg(inst, 0), dim + static_cast<int>(inst.count) - 1);
   return names_[array] + "_shape" + std::to_string(dim);
 }
 
 std::string FunctionWriter::stride_name(ValueId array, int dim) const {
   const Inst& inst = function_[array];
-  if (inst.op == Op::view) return stride_name(function_.arg(inst, 0), dim + static_cast<int>(inst.count) - 1);
+  if (inst.op == Op::view)
+    return stride_name(function_.arg(inst, 0), dim + static_cast<int>(inst.count) - 1);
   return names_[array] + "_stride" + std::to_string(dim);
 }
 
 // The element's number: row-major, by Horner's rule, or a sum over strides.
-std::string FunctionWriter::offset(ValueId array, std::span<const ValueId> indices, bool whole, int least) {
+std::string FunctionWriter::offset(ValueId array, std::span<const ValueId> indices, bool whole,
+                                   int least) {
   const int ndim = module_.types[function_[array].type].ndim;
   std::string text;
   if (program_.options.strided) {
     for (std::size_t d = 0; d < indices.size(); ++d) {
-      text += (d > 0 ? " + " : "") + expr(indices[d], kProduct) + " * " + stride_name(array, static_cast<int>(d));
+      text += (d > 0 ? " + " : "") + expr(indices[d], kProduct) + " * " +
+              stride_name(array, static_cast<int>(d));
     }
     return indices.size() > 1 && least > kSum ? "(" + text + ")" : text;
   }
@@ -329,9 +360,11 @@ std::string FunctionWriter::element(const Inst& inst, std::uint32_t n_indices) {
   const auto operands = function_.args(inst);
   const Inst& array = function_[operands[0]];
   if (array.op == Op::view && inlining_.inlined(operands[0])) {
-    return "(" + expr(operands[0]) + ")[" + offset(operands[0], operands.subspan(1, n_indices), true, 0) + "]";
+    return "(" + expr(operands[0]) + ")[" +
+           offset(operands[0], operands.subspan(1, n_indices), true, 0) + "]";
   }
-  return array_name(operands[0]) + "[" + offset(operands[0], operands.subspan(1, n_indices), true, 0) + "]";
+  return array_name(operands[0]) + "[" +
+         offset(operands[0], operands.subspan(1, n_indices), true, 0) + "]";
 }
 
 }  // namespace causeway::lang::emit_text

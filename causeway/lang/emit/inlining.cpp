@@ -9,15 +9,22 @@ namespace {
 constexpr std::size_t kNever = static_cast<std::size_t>(-1);
 
 bool always_inlined(Op op) {
-  return op == Op::param || op == Op::constant || op == Op::zero || op == Op::tid || op == Op::shape || op == Op::result;
+  return op == Op::param || op == Op::constant || op == Op::zero || op == Op::tid ||
+         op == Op::shape || op == Op::result;
 }
 
 }  // namespace
 
 Inlining::Inlining(const Module& module, const Function& function)
-    : module_(module), function_(function), inlined_(function.insts.size()), uses_(function.insts.size()),
-      home_(function.insts.size(), kAbsent), written_(function.insts.size()),
-      where_(function.insts.size()), owner_(function.blocks.size(), kAbsent), effective_(function.insts.size(), kNever) {
+    : module_(module),
+      function_(function),
+      inlined_(function.insts.size()),
+      uses_(function.insts.size()),
+      home_(function.insts.size(), kAbsent),
+      written_(function.insts.size()),
+      where_(function.insts.size()),
+      owner_(function.blocks.size(), kAbsent),
+      effective_(function.insts.size(), kNever) {
   count_uses();
   find_written();
   for (ValueId id = 0; id < function.params.size(); ++id) inlined_[id] = true;
@@ -79,14 +86,16 @@ void Inlining::collect(BlockId block, Effects& effects) const {
   for (const ValueId id : function_.blocks[block].insts) {
     const Effects inner = effects_of(function_[id]);
     effects.memory = effects.memory || inner.memory;
-    effects.variables.insert(effects.variables.end(), inner.variables.begin(), inner.variables.end());
+    effects.variables.insert(effects.variables.end(), inner.variables.begin(),
+                             inner.variables.end());
   }
 }
 
 Inlining::Effects Inlining::effects_of(const Inst& inst) const {
   Effects effects;
   if (inst.op == Op::store || is_atomic(inst.op)) effects.memory = true;
-  if (inst.op == Op::call) effects.memory = module_.functions[static_cast<std::size_t>(inst.imm)].effects;
+  if (inst.op == Op::call)
+    effects.memory = module_.functions[static_cast<std::size_t>(inst.imm)].effects;
   if (inst.op == Op::set) effects.variables.push_back(function_.arg(inst, 0));
   for (const BlockId inner : inst.blocks) {
     if (inner != kAbsent) collect(inner, effects);
@@ -142,18 +151,25 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
   }
   const char trait = info(inst.op).trait;
   const bool cond = inst.op == Op::cond;
-  const bool value = trait == 'p' || trait == 't' || inst.op == Op::get || inst.op == Op::load || inst.op == Op::call || cond;
-  if (!value || inst.type == kNone || uses_[id] == 0 || module_.types.is(inst.type, TypeKind::tuple) || inst.op == Op::insert ||
+  const bool value = trait == 'p' || trait == 't' || inst.op == Op::get || inst.op == Op::load ||
+                     inst.op == Op::call || cond;
+  if (!value || inst.type == kNone || uses_[id] == 0 ||
+      module_.types.is(inst.type, TypeKind::tuple) || inst.op == Op::insert ||
       inst.op == Op::insert_field) {
     return;
   }
   if (inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects) return;
-  const bool cheap = inst.op == Op::get || ((inst.op == Op::extract || inst.op == Op::field) && inlined_[function_.arg(inst, 0)] == false) ||
-                     (inst.op == Op::extract && function_[function_.arg(inst, 0)].op == Op::param) ||
-                     (inst.op == Op::field && function_[function_.arg(inst, 0)].op == Op::param);
+  const bool cheap =
+      inst.op == Op::get ||
+      ((inst.op == Op::extract || inst.op == Op::field) &&
+       inlined_[function_.arg(inst, 0)] == false) ||
+      (inst.op == Op::extract && function_[function_.arg(inst, 0)].op == Op::param) ||
+      (inst.op == Op::field && function_[function_.arg(inst, 0)].op == Op::param);
   const bool component = inst.op == Op::extract || inst.op == Op::field;
   if (inst.op != Op::get && !inst.name.empty()) return;
-  if (inst.op == Op::get && !inst.name.empty() && inst.name != function_[function_.arg(inst, 0)].name) return;
+  if (inst.op == Op::get && !inst.name.empty() &&
+      inst.name != function_[function_.arg(inst, 0)].name)
+    return;
   if (cond && (!is_expression(inst.blocks[0]) || !is_expression(inst.blocks[1]))) return;
   // All users must be written at a place that is known, in this block or in a region of it.
   bool memory = reads_memory(inst);
@@ -163,7 +179,8 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
     reads_of(inst.blocks[0], memory, variables);
     reads_of(inst.blocks[1], memory, variables);
   }
-  if (uses_[id] > 1 && !cheap && !(component && function_[function_.arg(inst, 0)].op == Op::get)) return;
+  if (uses_[id] > 1 && !cheap && !(component && function_[function_.arg(inst, 0)].op == Op::get))
+    return;
   std::size_t last = at;
   bool nested = false;
   for (std::uint32_t k = first_user_[id]; k < first_user_[id] + uses_[id]; ++k) {
@@ -178,7 +195,9 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
       const bool repeats = op == Op::loop || op == Op::repeat;
       if (repeats && !cheap) return;
     }
-    const bool is_bound = function_[other].op == Op::loop && (function_.arg(function_[other], 1) == id || function_.arg(function_[other], 2) == id);
+    const bool is_bound =
+        function_[other].op == Op::loop &&
+        (function_.arg(function_[other], 1) == id || function_.arg(function_[other], 2) == id);
     if (is_bound && inst.op != Op::get) return;
     if (is_bound) nested = true;
     if (effective_[user] == kNever) return;
@@ -192,7 +211,9 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
     if (i == last && !(region && nested)) break;
     if (memory && effects.memory) return;
     for (const ValueId variable : variables) {
-      if (std::find(effects.variables.begin(), effects.variables.end(), variable) != effects.variables.end()) return;
+      if (std::find(effects.variables.begin(), effects.variables.end(), variable) !=
+          effects.variables.end())
+        return;
     }
   }
   inlined_[id] = true;

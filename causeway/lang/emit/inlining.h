@@ -15,7 +15,9 @@ class Inlining {
   std::uint32_t uses(ValueId id) const { return uses_[id]; }
   // Every instruction of the block is part of its last one's expression.
   bool is_expression(BlockId block) const;
-  bool reads_written(ValueId load) const { return !written_.empty() && written_[function_.arg(function_[load], 0)]; }
+  bool reads_written(ValueId load) const {
+    return !written_.empty() && written_[function_.arg(function_[load], 0)];
+  }
   bool array_written(ValueId array) const { return written_[array]; }
 
  private:
@@ -44,7 +46,7 @@ class Inlining {
   std::vector<std::size_t> where_;  // position of an instruction in its block
   std::vector<ValueId> owner_;      // the instruction a block belongs to
   std::vector<std::size_t> effective_;
-  std::vector<Effects> effects_;    // of the instructions of the block at hand
+  std::vector<Effects> effects_;  // of the instructions of the block at hand
 };
 
 }  // namespace causeway::lang::emit_text

@@ -51,21 +51,24 @@ void Program::find_needs(int index) {
     target.written = target.written || total.written;
   };
   for (const Inst& inst : function.insts) {
-    if (inst.op == Op::push || inst.op == Op::pop) uses_tape[static_cast<std::size_t>(index)] = true;
+    if (inst.op == Op::push || inst.op == Op::pop)
+      uses_tape[static_cast<std::size_t>(index)] = true;
     if (inst.op == Op::shape) note(function.arg(inst, 0), {1U << inst.imm, 0, false, false});
     if (inst.op == Op::call) {
       const auto callee = static_cast<std::size_t>(inst.imm);
       if (uses_tape[callee]) uses_tape[static_cast<std::size_t>(index)] = true;
       for (std::uint32_t i = 0; i < inst.count; ++i) {
         const ValueId operand = function.arg(inst, i);
-        if (module.types.is(function[operand].type, TypeKind::array)) note(operand, needs[callee][i]);
+        if (module.types.is(function[operand].type, TypeKind::array))
+          note(operand, needs[callee][i]);
       }
     }
     const bool access = inst.op == Op::load || inst.op == Op::store || is_atomic(inst.op);
     if (!access) continue;
     const ValueId array = function.arg(inst, 0);
     const unsigned all = (1U << module.types[function[array].type].ndim) - 1U;
-    note(array, {options.strided ? 0U : all & ~1U, options.strided ? all : 0U, true, inst.op != Op::load});
+    note(array,
+         {options.strided ? 0U : all & ~1U, options.strided ? all : 0U, true, inst.op != Op::load});
   }
 }
 
@@ -76,7 +79,9 @@ Emitted Program::run(int kernel) {
   std::set<int> seen;
   order(kernel, functions, seen);
   for (const int index : functions) find_needs(index);
-  for (const char* word : {"push", "pop", "Tape", "tape", "tape_words", "tape_capacity", "tape_needed", "at", "with", "row", "with_row", "inverse_erf"}) globals.reserve(word);
+  for (const char* word : {"push", "pop", "Tape", "tape", "tape_words", "tape_capacity",
+                           "tape_needed", "at", "with", "row", "with_row", "inverse_erf"})
+    globals.reserve(word);
   std::map<std::string, std::string> overloads;
   for (const int index : functions) {
     const Function& function = module.functions[static_cast<std::size_t>(index)];
@@ -89,7 +94,9 @@ Emitted Program::run(int kernel) {
       globals.reserve(options.entry);
       continue;
     }
-    if (!overloads.contains(key)) overloads[key] = builtin_name ? std::string(function.name) + "_of" : globals.unique(function.name);
+    if (!overloads.contains(key))
+      overloads[key] =
+          builtin_name ? std::string(function.name) + "_of" : globals.unique(function.name);
     function_names[index] = overloads[key];
   }
   std::string body;
@@ -111,7 +118,8 @@ Emitted Program::run(int kernel) {
     definitions_.clear();
     const int offset = before + static_cast<int>(std::count(helpers.begin(), helpers.end(), '\n'));
     if (!function.helper) {
-      for (const LineEntry& entry : writer.lines) lines.push_back({entry.line + offset, entry.span});
+      for (const LineEntry& entry : writer.lines)
+        lines.push_back({entry.line + offset, entry.span});
     }
     body += helpers + writer.code;
     if (function.kind != FunctionKind::kernel) body += "\n";
@@ -126,13 +134,21 @@ Emitted Program::run(int kernel) {
   if (uses_tape[static_cast<std::size_t>(kernel)]) {
     const std::string inline_ = cuda() ? "__device__ inline " : "static inline ";
     head += "struct Tape {\n  unsigned int* words;\n  int top;\n  int capacity;\n};\n\n";
-    head += "template <class T>\n" + inline_ + "void push(Tape& tape, const T& x) {\n  const unsigned char* from = (const unsigned char*)&x;\n"
-            "  for (unsigned int at = 0; at < sizeof(T); at += 4, ++tape.top) {\n    unsigned int word = 0;\n"
-            "    for (unsigned int i = 0; i < 4 && at + i < sizeof(T); ++i) word |= (unsigned int)from[at + i] << 8 * i;\n"
+    head += "template <class T>\n" + inline_ +
+            "void push(Tape& tape, const T& x) {\n  const unsigned char* from = (const unsigned "
+            "char*)&x;\n"
+            "  for (unsigned int at = 0; at < sizeof(T); at += 4, ++tape.top) {\n    unsigned int "
+            "word = 0;\n"
+            "    for (unsigned int i = 0; i < 4 && at + i < sizeof(T); ++i) word |= (unsigned "
+            "int)from[at + i] << 8 * i;\n"
             "    if (tape.top < tape.capacity) tape.words[tape.top] = word;\n  }\n}\n\n";
-    head += "template <class T>\n" + inline_ + "void pop(Tape& tape, T& x) {\n  unsigned char* to = (unsigned char*)&x;\n  tape.top -= (sizeof(T) + 3) / 4;\n"
-            "  for (unsigned int at = 0; at < sizeof(T); at += 4) {\n    const unsigned int word = tape.words[tape.top + at / 4];\n"
-            "    for (unsigned int i = 0; i < 4 && at + i < sizeof(T); ++i) to[at + i] = (unsigned char)(word >> 8 * i);\n  }\n}\n\n";
+    head += "template <class T>\n" + inline_ +
+            "void pop(Tape& tape, T& x) {\n  unsigned char* to = (unsigned char*)&x;\n  tape.top "
+            "-= (sizeof(T) + 3) / 4;\n"
+            "  for (unsigned int at = 0; at < sizeof(T); at += 4) {\n    const unsigned int word = "
+            "tape.words[tape.top + at / 4];\n"
+            "    for (unsigned int i = 0; i < 4 && at + i < sizeof(T); ++i) to[at + i] = (unsigned "
+            "char)(word >> 8 * i);\n  }\n}\n\n";
   }
   const int shift = static_cast<int>(std::count(head.begin(), head.end(), '\n'));
   for (LineEntry& entry : lines) entry.line += shift;
@@ -142,8 +158,9 @@ Emitted Program::run(int kernel) {
   return result;
 }
 
-void FunctionWriter::add_param(EmittedKind kind, std::uint32_t param, int dim, const std::string& name,
-                               const std::string& declaration, std::string& out) {
+void FunctionWriter::add_param(EmittedKind kind, std::uint32_t param, int dim,
+                               const std::string& name, const std::string& declaration,
+                               std::string& out) {
   std::string type = declaration.substr(0, declaration.size() - name.size() - 1);
   if (type.ends_with(" __restrict__")) type.resize(type.size() - 13);
   params.push_back({kind, param, dim, name, std::move(type)});
@@ -166,13 +183,18 @@ std::string FunctionWriter::signature(bool kernel) {
     if (need.data) {
       const bool constant = !need.written;
       const bool restricted = constant && kernel && program_.options.restrict_pointers;
-      add_param(EmittedKind::pointer, i, 0, name, (constant ? "const " : "") + element + "* " + (restricted ? "__restrict__ " : "") + name, out);
+      add_param(
+          EmittedKind::pointer, i, 0, name,
+          (constant ? "const " : "") + element + "* " + (restricted ? "__restrict__ " : "") + name,
+          out);
     }
     for (int d = 0; d < kMaxArrayDims; ++d) {
-      if (need.shape >> d & 1) add_param(EmittedKind::shape, i, d, shape_name(i, d), "int " + shape_name(i, d), out);
+      if (need.shape >> d & 1)
+        add_param(EmittedKind::shape, i, d, shape_name(i, d), "int " + shape_name(i, d), out);
     }
     for (int d = 0; d < kMaxArrayDims; ++d) {
-      if (need.strides >> d & 1) add_param(EmittedKind::stride, i, d, stride_name(i, d), "int " + stride_name(i, d), out);
+      if (need.strides >> d & 1)
+        add_param(EmittedKind::stride, i, d, stride_name(i, d), "int " + stride_name(i, d), out);
     }
     for (int d = 0; d < kMaxArrayDims; ++d) {
       scope_.reserve(shape_name(i, d));
@@ -184,8 +206,10 @@ std::string FunctionWriter::signature(bool kernel) {
 
 void FunctionWriter::write_function(const std::string& name) {
   std::string list = signature(false);
-  if (program_.uses_tape[static_cast<std::size_t>(index_)]) list += (list.empty() ? "" : ", ") + std::string("Tape& tape");
-  const std::string called = function_.symbol.empty() ? name : "operator" + std::string(function_.symbol);
+  if (program_.uses_tape[static_cast<std::size_t>(index_)])
+    list += (list.empty() ? "" : ", ") + std::string("Tape& tape");
+  const std::string called =
+      function_.symbol.empty() ? name : "operator" + std::string(function_.symbol);
   open(program_.qualifier() + program_.type(function_.result) + " " + called + "(" + list + ") {");
   block(0);
   const auto& insts = function_.blocks[0].insts;
@@ -211,7 +235,8 @@ void FunctionWriter::name_threads() {
   static constexpr std::string_view kSuffixes[] = {"x", "y", "z", "w"};
   thread_names_.resize(static_cast<std::size_t>(function_.dims));
   for (const Inst& inst : function_.insts) {
-    if (inst.op == Op::tid && !inst.name.empty() && thread_names_[static_cast<std::size_t>(inst.imm)].empty()) {
+    if (inst.op == Op::tid && !inst.name.empty() &&
+        thread_names_[static_cast<std::size_t>(inst.imm)].empty()) {
       thread_names_[static_cast<std::size_t>(inst.imm)] = scope_.unique(inst.name);
     }
   }
@@ -230,7 +255,8 @@ void FunctionWriter::write_kernel(const std::string& name) {
   const bool split = returns_inside_loop(0, false);
   std::string thread_list = list;
   std::string thread_call;
-  for (const EmittedParam& argument : arguments) thread_call += (thread_call.empty() ? "" : ", ") + argument.name;
+  for (const EmittedParam& argument : arguments)
+    thread_call += (thread_call.empty() ? "" : ", ") + argument.name;
   if (split) {
     for (const std::string& thread : thread_names_) {
       thread_list += (thread_list.empty() ? "" : ", ") + ("int " + thread);
@@ -246,22 +272,26 @@ void FunctionWriter::write_kernel(const std::string& name) {
     line("");
   }
   for (std::size_t d = 0; d < launch_names_.size(); ++d) {
-    add_param(EmittedKind::launch_dim, 0, static_cast<int>(d), launch_names_[d], "int " + launch_names_[d], list);
+    add_param(EmittedKind::launch_dim, 0, static_cast<int>(d), launch_names_[d],
+              "int " + launch_names_[d], list);
   }
   if (tape) {
     add_param(EmittedKind::tape, 0, 0, "tape_words", "unsigned int* tape_words", list);
     add_param(EmittedKind::tape_capacity, 0, 0, "tape_capacity", "int tape_capacity", list);
     add_param(EmittedKind::tape_needed, 0, 0, "tape_needed", "int* tape_needed", list);
   }
-  open((program_.cuda() ? "extern \"C\" __global__ void " : "extern \"C\" void ") + name + "(" + list + ") {");
+  open((program_.cuda() ? "extern \"C\" __global__ void " : "extern \"C\" void ") + name + "(" +
+       list + ") {");
   in_kernel_loop_ = !split;
   if (program_.cuda()) {
     cuda_loop(name);
   } else {
     cpp_loop(name);
   }
-  if (tape) line(program_.cuda() ? "Tape tape{tape_words + (size_t)(blockIdx.x * blockDim.x + threadIdx.x) * tape_capacity, 0, tape_capacity};"
-                                 : "Tape tape{tape_words, 0, tape_capacity};");
+  if (tape)
+    line(program_.cuda() ? "Tape tape{tape_words + (size_t)(blockIdx.x * blockDim.x + threadIdx.x) "
+                           "* tape_capacity, 0, tape_capacity};"
+                         : "Tape tape{tape_words, 0, tape_capacity};");
   if (split) {
     line(name + "_thread(" + thread_call + ");");
   } else {
@@ -275,22 +305,28 @@ void FunctionWriter::write_kernel(const std::string& name) {
 void FunctionWriter::cuda_loop(const std::string&) {
   if (launch_names_.size() == 1) {
     const std::string& i = thread_names_[0];
-    open("for (int " + i + " = blockIdx.x * blockDim.x + threadIdx.x; " + i + " < " + launch_names_[0] + "; " + i + " += blockDim.x * gridDim.x) {");
+    open("for (int " + i + " = blockIdx.x * blockDim.x + threadIdx.x; " + i + " < " +
+         launch_names_[0] + "; " + i + " += blockDim.x * gridDim.x) {");
     return;
   }
   const std::string index = scope_.unique("thread");
   std::string total = "(long long)" + launch_names_[0];
   for (std::size_t d = 1; d < launch_names_.size(); ++d) total += " * " + launch_names_[d];
-  open("for (long long " + index + " = blockIdx.x * (long long)blockDim.x + threadIdx.x; " + index + " < " + total + "; " + index + " += (long long)blockDim.x * gridDim.x) {");
+  open("for (long long " + index + " = blockIdx.x * (long long)blockDim.x + threadIdx.x; " + index +
+       " < " + total + "; " + index + " += (long long)blockDim.x * gridDim.x) {");
   std::string rest = index;
   std::vector<std::string> declarations;
   for (std::size_t d = launch_names_.size(); d-- > 0;) {
     std::string divisor;
-    for (std::size_t k = d + 1; k < launch_names_.size(); ++k) divisor += (divisor.empty() ? "" : " * ") + std::string(k == d + 1 ? "(long long)" : "") + launch_names_[k];
+    for (std::size_t k = d + 1; k < launch_names_.size(); ++k)
+      divisor += (divisor.empty() ? "" : " * ") + std::string(k == d + 1 ? "(long long)" : "") +
+                 launch_names_[k];
     std::string value = index;
-    if (!divisor.empty()) value += " / " + (d + 2 < launch_names_.size() ? "(" + divisor + ")" : launch_names_[d + 1]);
+    if (!divisor.empty())
+      value += " / " + (d + 2 < launch_names_.size() ? "(" + divisor + ")" : launch_names_[d + 1]);
     if (d > 0) value += " % " + launch_names_[d];
-    declarations.insert(declarations.begin(), "const int " + thread_names_[d] + " = (int)(" + value + ");");
+    declarations.insert(declarations.begin(),
+                        "const int " + thread_names_[d] + " = (int)(" + value + ");");
   }
   for (const std::string& declaration : declarations) line(declaration);
 }

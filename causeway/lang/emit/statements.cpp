@@ -6,8 +6,13 @@
 namespace causeway::lang::emit_text {
 
 FunctionWriter::FunctionWriter(Program& program, int index)
-    : program_(program), module_(program.module), function_(program.module.functions[static_cast<std::size_t>(index)]),
-      index_(index), inlining_(program.module, function_), scope_(program.globals), names_(function_.insts.size()),
+    : program_(program),
+      module_(program.module),
+      function_(program.module.functions[static_cast<std::size_t>(index)]),
+      index_(index),
+      inlining_(program.module, function_),
+      scope_(program.globals),
+      names_(function_.insts.size()),
       declared_(function_.insts.size()) {}
 
 void FunctionWriter::line(const std::string& content, Span span) {
@@ -27,7 +32,8 @@ void FunctionWriter::close(const std::string& tail) {
 }
 
 std::string FunctionWriter::name_of(ValueId id) {
-  if (names_[id].empty()) names_[id] = function_[id].name.empty() ? temporary() : scope_.unique(function_[id].name);
+  if (names_[id].empty())
+    names_[id] = function_[id].name.empty() ? temporary() : scope_.unique(function_[id].name);
   return names_[id];
 }
 
@@ -42,7 +48,9 @@ bool FunctionWriter::block_is_empty(BlockId id) const { return function_.blocks[
 void FunctionWriter::declare(ValueId id, const std::string& value) {
   const Inst& inst = function_[id];
   const bool changes = inst.op == Op::insert || inst.op == Op::insert_field;
-  line((changes ? "" : "const ") + program_.type(inst.type) + " " + name_of(id) + " = " + value + ";", inst.span);
+  line((changes ? "" : "const ") + program_.type(inst.type) + " " + name_of(id) + " = " + value +
+           ";",
+       inst.span);
 }
 
 void FunctionWriter::statement(ValueId id) {
@@ -99,7 +107,8 @@ void FunctionWriter::statement(ValueId id) {
       return line("pop(tape, " + names_[id] + ");", inst.span);
     case Op::tape_check: {
       open("if (tape.top > tape.capacity) {");
-      line(program_.cuda() ? "atomicMax(tape_needed, tape.top);" : "if (*tape_needed < tape.top) *tape_needed = tape.top;");
+      line(program_.cuda() ? "atomicMax(tape_needed, tape.top);"
+                           : "if (*tape_needed < tape.top) *tape_needed = tape.top;");
       line(in_kernel_loop_ ? "continue;" : "return;");
       return close();
     }
@@ -107,14 +116,16 @@ void FunctionWriter::statement(ValueId id) {
     case Op::block_sum:
     case Op::block_min:
     case Op::block_max:
-      return declare(id, program_.need_block(inst.op, inst.type) + "(" + expr(function_.arg(inst, 0)) + ")");
+      return declare(
+          id, program_.need_block(inst.op, inst.type) + "(" + expr(function_.arg(inst, 0)) + ")");
     default: break;
   }
   if (is_atomic(inst.op)) return atomic(inst, id);
   if (inlining_.inlined(id)) return;
   if (inst.op == Op::cond) return cond(inst, id);
   if (inst.op == Op::insert || inst.op == Op::insert_field) return insert(inst, id);
-  const bool call_for_effect = inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects;
+  const bool call_for_effect =
+      inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects;
   if (inlining_.uses(id) == 0 && !call_for_effect) return;
   int precedence = 0;
   const std::string value = raw(id, precedence);
@@ -123,11 +134,13 @@ void FunctionWriter::statement(ValueId id) {
 }
 
 bool FunctionWriter::is_variable_of(ValueId id, ValueId var) const {
-  return function_[id].op == Op::get && function_.arg(function_[id], 0) == var && inlining_.inlined(id);
+  return function_[id].op == Op::get && function_.arg(function_[id], 0) == var &&
+         inlining_.inlined(id);
 }
 
 // "+" where value = old + operand can be written target += operand; empty where it cannot.
-std::string FunctionWriter::compound(const std::string&, const Inst& value, ValueId old, ValueId& operand) const {
+std::string FunctionWriter::compound(const std::string&, const Inst& value, ValueId old,
+                                     ValueId& operand) const {
   if (value.count != 2 || function_.arg(value, 0) != old) return {};
   const TypeTable& types = module_.types;
   const Scalar s = types[value.type].scalar;
@@ -154,7 +167,8 @@ void FunctionWriter::set(const Inst& inst) {
   const std::string& name = names_[var];
   if (!declared_[var]) {
     declared_[var] = true;
-    return line(program_.type(function_[var].type) + " " + name + " = " + expr(value) + ";", inst.span);
+    return line(program_.type(function_[var].type) + " " + name + " = " + expr(value) + ";",
+                inst.span);
   }
   const Inst& made = function_[value];
   const bool part = made.op == Op::insert || made.op == Op::insert_field;
@@ -178,13 +192,15 @@ void FunctionWriter::insert(const Inst& inst, ValueId id) {
     for (std::size_t i = 0; i + 1 < candidate.insts.size(); ++i) {
       if (candidate.insts[i] != id) continue;
       const Inst& next = function_[candidate.insts[i + 1]];
-      if (next.op == Op::set && function_.arg(next, 1) == id && inlining_.uses(id) == 1 && is_variable_of(whole, function_.arg(next, 0))) {
+      if (next.op == Op::set && function_.arg(next, 1) == id && inlining_.uses(id) == 1 &&
+          is_variable_of(whole, function_.arg(next, 0))) {
         target = function_.arg(next, 0);
       }
     }
   }
   const Inst& source = function_[whole];
-  const bool chain = (source.op == Op::insert || source.op == Op::insert_field) && inlining_.uses(whole) == 1 && !names_[whole].empty();
+  const bool chain = (source.op == Op::insert || source.op == Op::insert_field) &&
+                     inlining_.uses(whole) == 1 && !names_[whole].empty();
   if (target != kAbsent) {
     names_[id] = names_[target];
   } else if (chain) {
@@ -194,22 +210,32 @@ void FunctionWriter::insert(const Inst& inst, ValueId id) {
   }
   const std::string& name = names_[id];
   if (inst.op == Op::insert_field) {
-    const std::string_view field = module_.types.structure(type).fields[static_cast<std::size_t>(inst.imm)].name;
-    return line(name + "." + std::string(field) + (is_reserved(field) ? "_" : "") + " = " + expr(value) + ";", inst.span);
+    const std::string_view field =
+        module_.types.structure(type).fields[static_cast<std::size_t>(inst.imm)].name;
+    return line(name + "." + std::string(field) + (is_reserved(field) ? "_" : "") + " = " +
+                    expr(value) + ";",
+                inst.span);
   }
   const ValueId first = function_.arg(inst, 1);
   const bool matrix = module_.types.is(type, TypeKind::mat);
   if (matrix && inst.count == 3) {
-    return line(name + " = " + program_.need_with_row(type) + "(" + name + ", " + expr(first) + ", " + expr(value) + ");", inst.span);
+    return line(name + " = " + program_.need_with_row(type) + "(" + name + ", " + expr(first) +
+                    ", " + expr(value) + ");",
+                inst.span);
   }
   if (matrix) {
-    return line(name + ".m[" + expr(first) + "][" + expr(function_.arg(inst, 2)) + "] = " + expr(value) + ";", inst.span);
+    return line(name + ".m[" + expr(first) + "][" + expr(function_.arg(inst, 2)) +
+                    "] = " + expr(value) + ";",
+                inst.span);
   }
   if (function_[first].op == Op::constant) {
-    const std::string place = name + program_.component(type, static_cast<int>(function_[first].imm));
+    const std::string place =
+        name + program_.component(type, static_cast<int>(function_[first].imm));
     return line(place + " = " + expr(value) + ";", inst.span);
   }
-  line(name + " = " + program_.need_with(type) + "(" + name + ", " + expr(first) + ", " + expr(value) + ");", inst.span);
+  line(name + " = " + program_.need_with(type) + "(" + name + ", " + expr(first) + ", " +
+           expr(value) + ");",
+       inst.span);
 }
 
 bool FunctionWriter::same_place(const Inst& load, const Inst& store) const {
@@ -220,7 +246,8 @@ bool FunctionWriter::same_place(const Inst& load, const Inst& store) const {
     if (a == b) continue;
     const Inst& x = function_[a];
     const Inst& y = function_[b];
-    const bool equal = x.op == y.op && ((x.op == Op::constant && x.imm == y.imm) || (x.op == Op::tid && x.imm == y.imm));
+    const bool equal = x.op == y.op && ((x.op == Op::constant && x.imm == y.imm) ||
+                                        (x.op == Op::tid && x.imm == y.imm));
     if (!equal) return false;
   }
   return true;
@@ -277,7 +304,10 @@ void FunctionWriter::loop(const Inst& inst, ValueId id) {
   std::string update;
   if (by.op == Op::constant) {
     test = name + (by.imm > 0 ? " < " : " > ") + stop;
-    update = by.imm == 1 ? "++" + name : by.imm == -1 ? "--" + name : by.imm > 0 ? name + " += " + std::to_string(by.imm) : name + " -= " + std::to_string(-by.imm);
+    update = by.imm == 1    ? "++" + name
+             : by.imm == -1 ? "--" + name
+             : by.imm > 0   ? name + " += " + std::to_string(by.imm)
+                            : name + " -= " + std::to_string(-by.imm);
   } else {
     const std::string step = expr(function_.arg(inst, 2), kRelation + 1);
     test = step + " > 0 ? " + name + " < " + stop + " : " + step + " < 0 && " + name + " > " + stop;
@@ -317,7 +347,8 @@ void FunctionWriter::cond(const Inst& inst, ValueId id) {
   for (int i = 0; i < 2; ++i) {
     const BlockId side = inst.blocks[i];
     block(side);
-    line(names_[id] + " = " + expr(function_.arg(function_[function_.blocks[side].insts.back()], 0)) + ";");
+    line(names_[id] + " = " +
+         expr(function_.arg(function_[function_.blocks[side].insts.back()], 0)) + ";");
     if (i == 0) {
       --depth_;
       line("} else {");
@@ -328,11 +359,13 @@ void FunctionWriter::cond(const Inst& inst, ValueId id) {
 }
 
 void FunctionWriter::give(const Inst& inst) {
-  if (function_.kind == FunctionKind::kernel) return line(in_kernel_loop_ ? "continue;" : "return;", inst.span);
+  if (function_.kind == FunctionKind::kernel)
+    return line(in_kernel_loop_ ? "continue;" : "return;", inst.span);
   if (inst.count == 0) return line("return;", inst.span);
   if (inst.count == 1) return line("return " + expr(function_.arg(inst, 0)) + ";", inst.span);
   std::string values;
-  for (std::uint32_t i = 0; i < inst.count; ++i) values += (i > 0 ? ", " : "") + argument(function_.arg(inst, i));
+  for (std::uint32_t i = 0; i < inst.count; ++i)
+    values += (i > 0 ? ", " : "") + argument(function_.arg(inst, i));
   line("return {" + values + "};", inst.span);
 }
 
@@ -343,7 +376,12 @@ void FunctionWriter::print(const Inst& inst) {
   const bool plain = format.empty();
   for (const ValueId operand : function_.args(inst)) {
     const Scalar s = module_.types[function_[operand].type].scalar;
-    if (plain) format += (format.empty() ? "" : " ") + std::string(is_float(s) ? "%g" : size_of(s) == 8 ? (is_unsigned(s) ? "%llu" : "%lld") : is_unsigned(s) ? "%u" : "%d");
+    if (plain)
+      format += (format.empty() ? "" : " ") + std::string(is_float(s) ? "%g"
+                                                          : size_of(s) == 8
+                                                              ? (is_unsigned(s) ? "%llu" : "%lld")
+                                                          : is_unsigned(s) ? "%u"
+                                                                           : "%d");
     values += ", " + std::string(s == Scalar::f16 ? "(float)" : "") + expr(operand, kUnary);
   }
   line("printf(\"" + format + (plain ? "\\n" : "") + "\"" + values + ");", inst.span);

@@ -14,8 +14,18 @@ constexpr std::string_view kComponents = "xyzw";
 }  // namespace
 
 std::string Program::scalar(Scalar s) {
-  static constexpr std::string_view names[] = {"bool", "signed char", "short", "int", "long long", "unsigned char",
-                                               "unsigned short", "unsigned int", "unsigned long long", "half", "float", "double"};
+  static constexpr std::string_view names[] = {"bool",
+                                               "signed char",
+                                               "short",
+                                               "int",
+                                               "long long",
+                                               "unsigned char",
+                                               "unsigned short",
+                                               "unsigned int",
+                                               "unsigned long long",
+                                               "half",
+                                               "float",
+                                               "double"};
   if (s == Scalar::f16) uses_half = true;
   return std::string(names[static_cast<int>(s)]);
 }
@@ -28,12 +38,14 @@ std::string Program::type(TypeId id) {
   const auto found = type_names_.find(id);
   if (found != type_names_.end()) return found->second;
   std::string wanted = of.kind == TypeKind::tuple ? "values" : module.types.name(id);
-  if (of.scalar == Scalar::f32 && of.kind != TypeKind::structure && of.kind != TypeKind::tuple) wanted.pop_back();
+  if (of.scalar == Scalar::f32 && of.kind != TypeKind::structure && of.kind != TypeKind::tuple)
+    wanted.pop_back();
   std::string body;
   if (of.kind == TypeKind::structure || of.kind == TypeKind::tuple) {
     int i = 0;
     const auto member = [&](TypeId member_type, std::string_view name) {
-      body += "  " + type(member_type) + " " + (is_reserved(name) ? std::string(name) + "_" : std::string(name)) + ";\n";
+      body += "  " + type(member_type) + " " +
+              (is_reserved(name) ? std::string(name) + "_" : std::string(name)) + ";\n";
     };
     if (of.kind == TypeKind::structure) {
       for (const Field& field : module.types.structure(id).fields) member(field.type, field.name);
@@ -51,7 +63,8 @@ std::string Program::type(TypeId id) {
     body = fmt::format(" {{\n  {} c[{}];\n}};\n\n", scalar(of.scalar), of.rows);
   } else {
     body = " {\n  " + scalar(of.scalar);
-    for (int i = 0; i < of.rows; ++i) body += (i > 0 ? ", " : " ") + std::string(1, kComponents[static_cast<std::size_t>(i)]);
+    for (int i = 0; i < of.rows; ++i)
+      body += (i > 0 ? ", " : " ") + std::string(1, kComponents[static_cast<std::size_t>(i)]);
     body += ";\n};\n\n";
   }
   const std::string name = globals.unique(wanted);
@@ -82,14 +95,16 @@ std::string Program::literal(TypeId id, const Inst& constant) const {
   const bool single = s != Scalar::f64;
   if (std::isinf(value)) {
     const std::string infinity = !cuda()  ? (single ? "HUGE_VALF" : "HUGE_VAL")
-                                 : single ? "__int_as_float(0x7f800000)" : "__longlong_as_double(0x7ff0000000000000ll)";
+                                 : single ? "__int_as_float(0x7f800000)"
+                                          : "__longlong_as_double(0x7ff0000000000000ll)";
     return value < 0 ? "-" + infinity : infinity;
   }
   if (std::isnan(value)) {
     if (!cuda()) return single ? "std::nanf(\"\")" : "std::nan(\"\")";
     return single ? "__int_as_float(0x7fffffff)" : "__longlong_as_double(0x7fffffffffffffffll)";
   }
-  std::string text = single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  std::string text =
+      single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   if (single) text += "f";
   return s == Scalar::f16 ? "(half)" + text : text;
@@ -132,12 +147,16 @@ void Program::need_operator(Op op, TypeId a, TypeId b, TypeId result) {
     const std::string x = "a" + (module.types.is_scalar(a) ? "" : component(a, i));
     const std::string y = "b" + (unary || module.types.is_scalar(b) ? "" : component(b, i));
     std::string value = unary ? "-" + x : x + " " + std::string(symbol(op)) + " " + y;
-    if (op == Op::mod && is_float(s)) value = (s == Scalar::f64 ? "fmod(" : "fmodf(") + x + ", " + y + ")";
-    if (s == Scalar::f16 && !cuda()) value = unary ? "(half)-(float)" + x : "(half)((float)" + x + " " + std::string(symbol(op)) + " (float)" + y + ")";
+    if (op == Op::mod && is_float(s))
+      value = (s == Scalar::f64 ? "fmod(" : "fmodf(") + x + ", " + y + ")";
+    if (s == Scalar::f16 && !cuda())
+      value = unary ? "(half)-(float)" + x
+                    : "(half)((float)" + x + " " + std::string(symbol(op)) + " (float)" + y + ")";
     if (!is_float(s) && size_of(s) < 4) value = "(" + scalar(s) + ")(" + value + ")";
     values += (i > 0 ? ", " : "") + value;
   }
-  std::string text = qualifier() + name + " operator" + std::string(symbol(op)) + "(" + type(a) + " a";
+  std::string text =
+      qualifier() + name + " operator" + std::string(symbol(op)) + "(" + type(a) + " a";
   if (!unary) text += ", " + type(b) + " b";
   helper(key, text + ") {\n  return {" + values + "};\n}\n");
 }
@@ -148,14 +167,17 @@ void Program::need_struct_sum(TypeId id) {
   for (const Field& field : module.types.structure(id).fields) {
     const std::string name = std::string(field.name) + (is_reserved(field.name) ? "_" : "");
     const bool floats = module.types.has_float(field.type);
-    if (floats && module.types.is_composite(field.type)) need_operator(Op::add, field.type, field.type, field.type);
+    if (floats && module.types.is_composite(field.type))
+      need_operator(Op::add, field.type, field.type, field.type);
     if (floats && module.types.is(field.type, TypeKind::structure)) need_struct_sum(field.type);
     const bool half = !cuda() && field.type == scalar_type(Scalar::f16);
-    const std::string sum = half ? "(half)((float)a." + name + " + (float)b." + name + ")" : "a." + name + " + b." + name;
+    const std::string sum = half ? "(half)((float)a." + name + " + (float)b." + name + ")"
+                                 : "a." + name + " + b." + name;
     values += (values.empty() ? "" : ", ") + (floats ? sum : "a." + name);
   }
   const std::string t = type(id);
-  helper("sum " + t, qualifier() + t + " operator+(" + t + " a, " + t + " b) {\n  return {" + values + "};\n}\n");
+  helper("sum " + t, qualifier() + t + " operator+(" + t + " a, " + t + " b) {\n  return {" +
+                         values + "};\n}\n");
 }
 
 void Program::need_equal(TypeId id) {
@@ -163,12 +185,14 @@ void Program::need_equal(TypeId id) {
   for (int i = 0; i < module.types.count(id); ++i) {
     value += (i > 0 ? " && " : "") + ("a" + component(id, i)) + " == b" + component(id, i);
   }
-  helper("equal " + std::to_string(id), qualifier() + "bool operator==(" + type(id) + " a, " + type(id) + " b) {\n  return " + value + ";\n}\n");
+  helper("equal " + std::to_string(id), qualifier() + "bool operator==(" + type(id) + " a, " +
+                                            type(id) + " b) {\n  return " + value + ";\n}\n");
 }
 
 std::string Program::need_sign(TypeId id) {
   const std::string name = type(id);
-  helper("sign " + name, qualifier() + name + " sign(" + name + " x) {\n  return (" + name + ")(x < (" + name + ")0 ? -1 : 1);\n}\n");
+  helper("sign " + name, qualifier() + name + " sign(" + name + " x) {\n  return (" + name +
+                             ")(x < (" + name + ")0 ? -1 : 1);\n}\n");
   return "sign";
 }
 
@@ -178,11 +202,13 @@ std::string Program::need_at(TypeId whole) {
   std::string value;
   if (of.kind == TypeKind::mat) return {};
   for (int i = 0; i < of.rows; ++i) {
-    value += i + 1 < of.rows ? fmt::format("i == {} ? v{} : ", i, component(whole, i)) : "v" + component(whole, i);
+    value += i + 1 < of.rows ? fmt::format("i == {} ? v{} : ", i, component(whole, i))
+                             : "v" + component(whole, i);
   }
   if (of.rows > 4) value = "v.c[i]";
   const std::string element = type(scalar_type(of.scalar));
-  helper("at " + std::to_string(whole), qualifier() + element + " at(" + type(whole) + " v, int i) {\n  return " + value + ";\n}\n");
+  helper("at " + std::to_string(whole), qualifier() + element + " at(" + type(whole) +
+                                            " v, int i) {\n  return " + value + ";\n}\n");
   return "at";
 }
 
@@ -195,11 +221,13 @@ std::string Program::need_with(TypeId whole) {
   } else if (of.rows > 4) {
     body = "  v.c[i] = x;\n";
   } else {
-    for (int i = 0; i < of.rows; ++i) body += fmt::format("  if (i == {}) v{} = x;\n", i, component(whole, i));
+    for (int i = 0; i < of.rows; ++i)
+      body += fmt::format("  if (i == {}) v{} = x;\n", i, component(whole, i));
   }
   const std::string indices = of.kind == TypeKind::mat ? "int i, int j" : "int i";
-  helper("with " + std::to_string(whole), qualifier() + type(whole) + " with(" + type(whole) + " v, " + indices + ", " +
-                                              type(scalar_type(of.scalar)) + " x) {\n" + body + "  return v;\n}\n");
+  helper("with " + std::to_string(whole),
+         qualifier() + type(whole) + " with(" + type(whole) + " v, " + indices + ", " +
+             type(scalar_type(of.scalar)) + " x) {\n" + body + "  return v;\n}\n");
   return "with";
 }
 
@@ -208,11 +236,14 @@ std::string Program::need_row(TypeId matrix) {
   TypeId row = kNone;
   for (TypeId id = 1; id < module.types.size(); ++id) {
     const Type& candidate = module.types[id];
-    if (candidate.kind == TypeKind::vec && candidate.scalar == of.scalar && candidate.rows == of.cols) row = id;
+    if (candidate.kind == TypeKind::vec && candidate.scalar == of.scalar &&
+        candidate.rows == of.cols)
+      row = id;
   }
   std::string values;
   for (int j = 0; j < of.cols; ++j) values += fmt::format("{}a.m[i][{}]", j > 0 ? ", " : "", j);
-  helper("row " + std::to_string(matrix), qualifier() + type(row) + " row(" + type(matrix) + " a, int i) {\n  return {" + values + "};\n}\n");
+  helper("row " + std::to_string(matrix), qualifier() + type(row) + " row(" + type(matrix) +
+                                              " a, int i) {\n  return {" + values + "};\n}\n");
   return "row";
 }
 
@@ -221,11 +252,15 @@ std::string Program::need_with_row(TypeId matrix) {
   TypeId row = kNone;
   for (TypeId id = 1; id < module.types.size(); ++id) {
     const Type& candidate = module.types[id];
-    if (candidate.kind == TypeKind::vec && candidate.scalar == of.scalar && candidate.rows == of.cols) row = id;
+    if (candidate.kind == TypeKind::vec && candidate.scalar == of.scalar &&
+        candidate.rows == of.cols)
+      row = id;
   }
   std::string body;
-  for (int j = 0; j < of.cols; ++j) body += fmt::format("  a.m[i][{}] = v{};\n", j, component(row, j));
-  helper("with_row " + std::to_string(matrix), qualifier() + type(matrix) + " with_row(" + type(matrix) + " a, int i, " + type(row) +
+  for (int j = 0; j < of.cols; ++j)
+    body += fmt::format("  a.m[i][{}] = v{};\n", j, component(row, j));
+  helper("with_row " + std::to_string(matrix), qualifier() + type(matrix) + " with_row(" +
+                                                   type(matrix) + " a, int i, " + type(row) +
                                                    " v) {\n" + body + "  return a;\n}\n");
   return "with_row";
 }

@@ -23,8 +23,20 @@ struct ArrayNeeds {
 
 // Binding strength of C++ operators, weakest first.
 enum Precedence : int {
-  kAssign = 2, kTernary = 3, kOr = 4, kAnd = 5, kBitOr = 6, kBitXor = 7, kBitAnd = 8, kEquality = 9,
-  kRelation = 10, kShift = 11, kSum = 12, kProduct = 13, kUnary = 15, kPostfix = 16,
+  kAssign = 2,
+  kTernary = 3,
+  kOr = 4,
+  kAnd = 5,
+  kBitOr = 6,
+  kBitXor = 7,
+  kBitAnd = 8,
+  kEquality = 9,
+  kRelation = 10,
+  kShift = 11,
+  kSum = 12,
+  kProduct = 13,
+  kUnary = 15,
+  kPostfix = 16,
 };
 
 // Text shared by all functions of a program: types, helpers, needs of array parameters.
@@ -105,7 +117,8 @@ class FunctionWriter {
   void open(const std::string& head, Span span = {});
   void close(const std::string& tail = "}");
   bool block_is_empty(BlockId id) const;
-  std::string compound(const std::string& target, const Inst& value, ValueId old, ValueId& operand) const;
+  std::string compound(const std::string& target, const Inst& value, ValueId old,
+                       ValueId& operand) const;
 
   // Expressions.
   std::string expr(ValueId id, int least = 0);
@@ -131,7 +144,8 @@ class FunctionWriter {
 
   // Kernels.
   std::string signature(bool kernel);
-  void add_param(EmittedKind kind, std::uint32_t param, int dim, const std::string& name, const std::string& declaration, std::string& out);
+  void add_param(EmittedKind kind, std::uint32_t param, int dim, const std::string& name,
+                 const std::string& declaration, std::string& out);
   void cuda_loop(const std::string& name);
   void cpp_loop(const std::string& name);
   bool returns_inside_loop(BlockId block, bool in_loop) const;

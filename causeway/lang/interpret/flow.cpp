@@ -64,7 +64,8 @@ Mask Machine::run_loop(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
     const Mask through = run_block(frame, inst.blocks[0], active);
     active = through | frame.continued;
     for (int i = 0; i < kLanes; ++i) {
-      index[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(index[i]) + static_cast<std::uint32_t>(by[i]));
+      index[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(index[i]) +
+                                           static_cast<std::uint32_t>(by[i]));
     }
   }
   frame.broke = outer_broke;

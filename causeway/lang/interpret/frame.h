@@ -15,14 +15,14 @@ constexpr std::size_t register_bytes(Scalar s) { return s == Scalar::f16 ? 4 : s
 
 struct RegisterLeaf {
   Scalar scalar;
-  std::uint32_t memory;    // offset in an array's element
+  std::uint32_t memory;     // offset in an array's element
   std::uint32_t register_;  // offset in the value's registers
 };
 
 struct Layout {
   std::vector<RegisterLeaf> leaves;
-  std::uint32_t bytes = 0;   // of the registers
-  std::size_t size = 0;      // of the value in memory
+  std::uint32_t bytes = 0;  // of the registers
+  std::size_t size = 0;     // of the value in memory
 };
 
 // An array as a value: the caller's memory and, for views, an offset a lane.

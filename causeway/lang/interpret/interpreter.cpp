@@ -32,8 +32,12 @@ void Interpreter::launch(std::span<const std::int64_t> dims, std::span<const Arg
 namespace interpret {
 
 Machine::Machine(const Module& module, int kernel, const InterpretOptions& options)
-    : module_(module), kernel_(static_cast<std::size_t>(kernel)), options_(options),
-      layouts_(module.types.size()), plans_(module.functions.size()), frames_(module.functions.size()) {
+    : module_(module),
+      kernel_(static_cast<std::size_t>(kernel)),
+      options_(options),
+      layouts_(module.types.size()),
+      plans_(module.functions.size()),
+      frames_(module.functions.size()) {
   if (kernel < 0 || kernel_ >= module.functions.size() ||
       module.functions[kernel_].kind != FunctionKind::kernel) {
     fail(ErrorKind::invalid_argument, "lang.interpret", "there is no such kernel in the module");
@@ -86,25 +90,31 @@ void Machine::fault(const Frame& frame, Span span, const Diagnostic& diagnostic)
   // Inside a builtin the place is where the user called it.
   if (frame.plan->function->helper && !call_spans_.empty()) span = call_spans_.back();
   if (module_.source == nullptr) throw Error(ErrorKind::invalid_argument, diagnostic.message);
-  throw Error(ErrorKind::invalid_argument, CompileError(*module_.source, span, diagnostic).message());
+  throw Error(ErrorKind::invalid_argument,
+              CompileError(*module_.source, span, diagnostic).message());
 }
 
 void Machine::step(const Frame& frame, Span span) {
   if (++steps_ > options_.step_limit) {
-    fault(frame, span, {"kernel \"" + std::string(module_.functions[kernel_].name) + "\" does not end",
-                        std::to_string(options_.step_limit) + " steps", "", "raise the step limit if the loop is meant to be long"});
+    fault(frame, span,
+          {"kernel \"" + std::string(module_.functions[kernel_].name) + "\" does not end",
+           std::to_string(options_.step_limit) + " steps", "",
+           "raise the step limit if the loop is meant to be long"});
   }
 }
 
 void Machine::launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments) {
   const Function& kernel = module_.functions[kernel_];
   if (dims.size() != static_cast<std::size_t>(kernel.dims)) {
-    fail(ErrorKind::invalid_argument, "lang.interpret", "kernel \"" + std::string(kernel.name) + "\" has " +
-         std::to_string(kernel.dims) + " launch dimensions, got " + std::to_string(dims.size()));
+    fail(ErrorKind::invalid_argument, "lang.interpret",
+         "kernel \"" + std::string(kernel.name) + "\" has " + std::to_string(kernel.dims) +
+             " launch dimensions, got " + std::to_string(dims.size()));
   }
   if (arguments.size() != kernel.params.size()) {
-    fail(ErrorKind::invalid_argument, "lang.interpret", "kernel \"" + std::string(kernel.name) + "\" takes " +
-         std::to_string(kernel.params.size()) + " arguments, got " + std::to_string(arguments.size()));
+    fail(ErrorKind::invalid_argument, "lang.interpret",
+         "kernel \"" + std::string(kernel.name) + "\" takes " +
+             std::to_string(kernel.params.size()) + " arguments, got " +
+             std::to_string(arguments.size()));
   }
   Frame& top = frame(kernel_);
   steps_ = 0;

@@ -91,7 +91,8 @@ To convert(From x) {
 
 // lanes_math.cpp and lanes_binary.cpp. Operands are registers of one scalar.
 void unary_lanes(Op op, Scalar scalar, std::byte* r, const std::byte* a, Mask mask);
-void binary_lanes(Op op, Scalar scalar, std::byte* r, const std::byte* a, const std::byte* b, Mask mask);
+void binary_lanes(Op op, Scalar scalar, std::byte* r, const std::byte* a, const std::byte* b,
+                  Mask mask);
 void compare_lanes(Op op, Scalar scalar, std::byte* r, const std::byte* a, const std::byte* b);
 void cast_lanes(Scalar to, Scalar from, std::byte* r, const std::byte* a);
 // The lanes of the mask whose integer is zero.

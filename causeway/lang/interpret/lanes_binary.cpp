@@ -35,23 +35,31 @@ void int_binary(Op op, std::byte* r, const std::byte* a, const std::byte* b, Mas
   using U = std::make_unsigned_t<T>;
   constexpr int width = std::numeric_limits<U>::digits;
   // Products of small types are made in unsigned int, where they cannot overflow.
-  const auto wide = [](T x) { return static_cast<std::common_type_t<U, unsigned>>(static_cast<U>(x)); };
+  const auto wide = [](T x) {
+    return static_cast<std::common_type_t<U, unsigned>>(static_cast<U>(x));
+  };
   switch (op) {
-    case Op::add: return map2<T, T>(r, a, b, [&](T x, T y) { return static_cast<T>(wide(x) + wide(y)); });
-    case Op::sub: return map2<T, T>(r, a, b, [&](T x, T y) { return static_cast<T>(wide(x) - wide(y)); });
-    case Op::mul: return map2<T, T>(r, a, b, [&](T x, T y) { return static_cast<T>(wide(x) * wide(y)); });
+    case Op::add:
+      return map2<T, T>(r, a, b, [&](T x, T y) { return static_cast<T>(wide(x) + wide(y)); });
+    case Op::sub:
+      return map2<T, T>(r, a, b, [&](T x, T y) { return static_cast<T>(wide(x) - wide(y)); });
+    case Op::mul:
+      return map2<T, T>(r, a, b, [&](T x, T y) { return static_cast<T>(wide(x) * wide(y)); });
     case Op::min: return map2<T, T>(r, a, b, [](T x, T y) { return x < y ? x : y; });
     case Op::max: return map2<T, T>(r, a, b, [](T x, T y) { return x > y ? x : y; });
     case Op::bit_and: return map2<T, T>(r, a, b, [](T x, T y) { return static_cast<T>(x & y); });
     case Op::bit_or: return map2<T, T>(r, a, b, [](T x, T y) { return static_cast<T>(x | y); });
     case Op::bit_xor: return map2<T, T>(r, a, b, [](T x, T y) { return static_cast<T>(x ^ y); });
     case Op::shl:
-      return map2<T, T>(r, a, b, [&](T x, T y) { return static_cast<T>(wide(x) << (y & (width - 1))); });
-    case Op::shr: return map2<T, T>(r, a, b, [](T x, T y) { return static_cast<T>(x >> (y & (width - 1))); });
+      return map2<T, T>(r, a, b,
+                        [&](T x, T y) { return static_cast<T>(wide(x) << (y & (width - 1))); });
+    case Op::shr:
+      return map2<T, T>(r, a, b, [](T x, T y) { return static_cast<T>(x >> (y & (width - 1))); });
     case Op::div:
       return masked<T>(r, a, b, mask, [](T x, T y) {
         if (y == 0) return T(0);
-        if (std::is_signed_v<T> && y == static_cast<T>(-1)) return static_cast<T>(U(0) - static_cast<U>(x));
+        if (std::is_signed_v<T> && y == static_cast<T>(-1))
+          return static_cast<T>(U(0) - static_cast<U>(x));
         return static_cast<T>(x / y);
       });
     case Op::mod:
@@ -65,12 +73,15 @@ void int_binary(Op op, std::byte* r, const std::byte* a, const std::byte* b, Mas
 
 }  // namespace
 
-void binary_lanes(Op op, Scalar scalar, std::byte* r, const std::byte* a, const std::byte* b, Mask mask) {
+void binary_lanes(Op op, Scalar scalar, std::byte* r, const std::byte* a, const std::byte* b,
+                  Mask mask) {
   if (op == Op::logical_and) {
-    return map2<std::uint8_t, std::uint8_t>(r, a, b, [](std::uint8_t x, std::uint8_t y) { return x & y; });
+    return map2<std::uint8_t, std::uint8_t>(r, a, b,
+                                            [](std::uint8_t x, std::uint8_t y) { return x & y; });
   }
   if (op == Op::logical_or) {
-    return map2<std::uint8_t, std::uint8_t>(r, a, b, [](std::uint8_t x, std::uint8_t y) { return x | y; });
+    return map2<std::uint8_t, std::uint8_t>(r, a, b,
+                                            [](std::uint8_t x, std::uint8_t y) { return x | y; });
   }
   visit(scalar, [&]<class T>(T) {
     if constexpr (std::is_floating_point_v<T>) {

@@ -39,9 +39,11 @@ void float_unary(Op op, std::byte* r, const std::byte* a, Mask mask) {
     case Op::erf: return masked<T>(r, a, mask, [](T x) { return std::erf(x); });
     case Op::erfc: return masked<T>(r, a, mask, [](T x) { return std::erfc(x); });
     case Op::erfinv:
-      return masked<T>(r, a, mask, [](T x) { return static_cast<T>(erfinv(static_cast<double>(x))); });
+      return masked<T>(r, a, mask,
+                       [](T x) { return static_cast<T>(erfinv(static_cast<double>(x))); });
     case Op::erfcinv:
-      return masked<T>(r, a, mask, [](T x) { return static_cast<T>(erfinv(1.0 - static_cast<double>(x))); });
+      return masked<T>(r, a, mask,
+                       [](T x) { return static_cast<T>(erfinv(1.0 - static_cast<double>(x))); });
     case Op::abs: return map1<T>(r, a, [](T x) { return std::fabs(x); });
     case Op::sign: return map1<T>(r, a, [](T x) { return x < T(0) ? T(-1) : T(1); });
     case Op::neg: return map1<T>(r, a, [](T x) { return -x; });
@@ -50,7 +52,9 @@ void float_unary(Op op, std::byte* r, const std::byte* a, Mask mask) {
   auto* out = reinterpret_cast<std::uint8_t*>(r);
   const auto* in = reinterpret_cast<const T*>(a);
   for (int i = 0; i < kLanes; ++i) {
-    out[i] = op == Op::isnan ? std::isnan(in[i]) : op == Op::isinf ? std::isinf(in[i]) : std::isfinite(in[i]);
+    out[i] = op == Op::isnan   ? std::isnan(in[i])
+             : op == Op::isinf ? std::isinf(in[i])
+                               : std::isfinite(in[i]);
   }
 }
 
@@ -58,8 +62,11 @@ template <class T>
 void int_unary(Op op, std::byte* r, const std::byte* a) {
   using U = std::make_unsigned_t<T>;
   switch (op) {
-    case Op::neg: return map1<T>(r, a, [](T x) { return static_cast<T>(U(0) - static_cast<U>(x)); });
-    case Op::abs: return map1<T>(r, a, [](T x) { return x < 0 ? static_cast<T>(U(0) - static_cast<U>(x)) : x; });
+    case Op::neg:
+      return map1<T>(r, a, [](T x) { return static_cast<T>(U(0) - static_cast<U>(x)); });
+    case Op::abs:
+      return map1<T>(r, a,
+                     [](T x) { return x < 0 ? static_cast<T>(U(0) - static_cast<U>(x)) : x; });
     case Op::sign: return map1<T>(r, a, [](T x) { return static_cast<T>(x < 0 ? -1 : 1); });
     case Op::bit_not: return map1<T>(r, a, [](T x) { return static_cast<T>(~x); });
     default: break;
@@ -82,15 +89,15 @@ double erfinv(double x) {
   if (w < 5) {
     const double v = w - 2.5;
     p = 2.81022636e-08;
-    for (const double c : {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
-                           -0.00417768164, 0.246640727, 1.50140941}) {
+    for (const double c : {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                           -0.00125372503, -0.00417768164, 0.246640727, 1.50140941}) {
       p = p * v + c;
     }
   } else {
     const double v = std::sqrt(w) - 3;
     p = -0.000200214257;
-    for (const double c : {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
-                           0.00943887047, 1.00167406, 2.83297682}) {
+    for (const double c : {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+                           -0.0076224613, 0.00943887047, 1.00167406, 2.83297682}) {
       p = p * v + c;
     }
   }

@@ -39,10 +39,12 @@ class Machine {
   void result(Frame& frame, const Inst& inst, ValueId id);
   void copy(std::byte* to, const std::byte* from, TypeId type, Mask mask);
   // Where the component lies, a lane; false where the indices are constants, then in `fixed`.
-  bool component(Frame& frame, const Inst& inst, std::uint32_t n_indices, Mask mask, std::int32_t* lanes, std::int32_t& fixed);
+  bool component(Frame& frame, const Inst& inst, std::uint32_t n_indices, Mask mask,
+                 std::int32_t* lanes, std::int32_t& fixed);
 
   // Memory.
-  bool address(Frame& frame, const Inst& inst, std::uint32_t n_indices, Mask& mask, std::int64_t* offsets, std::byte*& base);
+  bool address(Frame& frame, const Inst& inst, std::uint32_t n_indices, Mask& mask,
+               std::int64_t* offsets, std::byte*& base);
   std::int64_t index_at(const Frame& frame, ValueId id, int lane) const;
   void load(Frame& frame, const Inst& inst, ValueId id, Mask mask);
   void store(Frame& frame, const Inst& inst, Mask mask);
@@ -52,7 +54,9 @@ class Machine {
   void push(Frame& frame, const Inst& inst, Mask mask);
   void pop(Frame& frame, const Inst& inst, ValueId id, Mask mask);
 
-  std::byte* reg(Frame& frame, ValueId id) const { return frame.registers.data() + frame.plan->place[id]; }
+  std::byte* reg(Frame& frame, ValueId id) const {
+    return frame.registers.data() + frame.plan->place[id];
+  }
   TypeId type(const Frame& frame, ValueId id) const { return (*frame.plan->function)[id].type; }
   [[noreturn]] void fault(const Frame& frame, Span span, const Diagnostic& diagnostic) const;
 

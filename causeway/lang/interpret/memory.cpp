@@ -47,11 +47,13 @@ Op plain(Op op) {
 std::int64_t Machine::index_at(const Frame& frame, ValueId id, int lane) const {
   const Scalar scalar = module_.types[type(frame, id)].scalar;
   const std::byte* r = frame.registers.data() + frame.plan->place[id];
-  return visit(scalar, [&]<class T>(T) { return static_cast<std::int64_t>(reinterpret_cast<const T*>(r)[lane]); });
+  return visit(scalar, [&]<class T>(T) {
+    return static_cast<std::int64_t>(reinterpret_cast<const T*>(r)[lane]);
+  });
 }
 
-// Byte offsets of the element the indices name. Lanes whose index is out of range leave the mask, or
-// are reported in checked mode.
+// Byte offsets of the element the indices name. Lanes whose index is out of range leave the mask,
+// or are reported in checked mode.
 bool Machine::address(Frame& frame, const Inst& inst, std::uint32_t n_indices, Mask& mask,
                       std::int64_t* offsets, std::byte*& base) {
   const Function& function = *frame.plan->function;
@@ -70,9 +72,11 @@ bool Machine::address(Frame& frame, const Inst& inst, std::uint32_t n_indices, M
           for (int i = 0; i < module_.types[type(frame, array_id)].ndim; ++i) {
             shape += (i > 0 ? ", " : "(") + std::to_string(array.view->shape[array.first_dim + i]);
           }
-          fault(frame, inst.span, {"index " + std::to_string(index) + " is out of range for array \"" + std::string(function[array_id].name) +
-                                   "\" of shape " + shape + ")", "index " + std::to_string(index) + " in dimension " + std::to_string(d),
-                                   "0 to " + std::to_string(size - 1)});
+          fault(frame, inst.span,
+                {"index " + std::to_string(index) + " is out of range for array \"" +
+                     std::string(function[array_id].name) + "\" of shape " + shape + ")",
+                 "index " + std::to_string(index) + " in dimension " + std::to_string(d),
+                 "0 to " + std::to_string(size - 1)});
         }
         mask &= ~(Mask{1} << lane);
         return;
@@ -93,7 +97,9 @@ void Machine::load(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
   if (inside != mask) std::memset(reg(frame, id), 0, element.bytes);
   for (const RegisterLeaf& leaf : element.leaves) {
     std::byte* const r = reg(frame, id) + leaf.register_;
-    for_lanes(inside, [&](int lane) { read_scalar(leaf.scalar, r, lane, base + offsets[lane] + leaf.memory); });
+    for_lanes(inside, [&](int lane) {
+      read_scalar(leaf.scalar, r, lane, base + offsets[lane] + leaf.memory);
+    });
   }
 }
 
@@ -105,7 +111,9 @@ void Machine::store(Frame& frame, const Inst& inst, Mask mask) {
   const ValueId value = function.arg(inst, inst.count - 1);
   for (const RegisterLeaf& leaf : layout(type(frame, value)).leaves) {
     const std::byte* const r = reg(frame, value) + leaf.register_;
-    for_lanes(mask, [&](int lane) { write_scalar(leaf.scalar, r, lane, base + offsets[lane] + leaf.memory); });
+    for_lanes(mask, [&](int lane) {
+      write_scalar(leaf.scalar, r, lane, base + offsets[lane] + leaf.memory);
+    });
   }
 }
 
@@ -129,7 +137,8 @@ void Machine::atomic(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
         const std::byte* const expected = reg(frame, function.arg(inst, inst.count - 2));
         const std::size_t size = register_bytes(leaf.scalar);
         const auto at = static_cast<std::size_t>(lane) * size;
-        if (std::memcmp(old + at, expected + at, size) == 0) write_scalar(leaf.scalar, operand, lane, memory);
+        if (std::memcmp(old + at, expected + at, size) == 0)
+          write_scalar(leaf.scalar, operand, lane, memory);
         return;
       }
       const Mask one = Mask{1} << lane;

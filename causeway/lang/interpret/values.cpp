@@ -22,7 +22,9 @@ void Machine::execute(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
     case Op::get: {
       const ValueId var = function.arg(inst, 0);
       if (options_.checked && (mask & ~frame.assigned[var]) != 0) {
-        fault(frame, inst.span, {"variable \"" + std::string(function[var].name) + "\" is read before it is assigned"});
+        fault(
+            frame, inst.span,
+            {"variable \"" + std::string(function[var].name) + "\" is read before it is assigned"});
       }
       std::memcpy(reg(frame, id), reg(frame, var), layout(inst.type).bytes);
       return;
@@ -34,8 +36,9 @@ void Machine::execute(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
     }
     case Op::select: return select(frame, inst, id);
     case Op::cast:
-      return cast_lanes(module_.types[inst.type].scalar, module_.types[type(frame, function.arg(inst, 0))].scalar,
-                        reg(frame, id), reg(frame, function.arg(inst, 0)));
+      return cast_lanes(module_.types[inst.type].scalar,
+                        module_.types[type(frame, function.arg(inst, 0))].scalar, reg(frame, id),
+                        reg(frame, function.arg(inst, 0)));
     case Op::make: return make(frame, inst, id);
     case Op::extract: return extract(frame, inst, id, mask);
     case Op::insert: return insert(frame, inst, id, mask);
@@ -46,7 +49,8 @@ void Machine::execute(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
     case Op::shape: {
       const ArrayRegister& array = frame.arrays[frame.plan->place[function.arg(inst, 0)]];
       auto* out = reinterpret_cast<std::int32_t*>(reg(frame, id));
-      for (int i = 0; i < kLanes; ++i) out[i] = static_cast<std::int32_t>(array.view->shape[array.first_dim + inst.imm]);
+      for (int i = 0; i < kLanes; ++i)
+        out[i] = static_cast<std::int32_t>(array.view->shape[array.first_dim + inst.imm]);
       return;
     }
     case Op::view: return view(frame, inst, id, mask);
@@ -55,7 +59,8 @@ void Machine::execute(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
     case Op::check: {
       const auto* values = reinterpret_cast<const std::uint8_t*>(reg(frame, function.arg(inst, 0)));
       for_lanes(options_.checked ? mask : 0, [&](int i) {
-        if (values[i] == 0) fault(frame, inst.span, {"assertion failed", inst.name.empty() ? "" : shown(inst.name)});
+        if (values[i] == 0)
+          fault(frame, inst.span, {"assertion failed", inst.name.empty() ? "" : shown(inst.name)});
       });
       return;
     }
@@ -89,7 +94,8 @@ void Machine::arithmetic(Frame& frame, const Inst& inst, ValueId id, Mask mask) 
   std::byte* const r = reg(frame, id);
   if (inst.count == 1) {
     for (std::size_t i = 0; i < out.leaves.size(); ++i) {
-      unary_lanes(inst.op, first.leaves[i].scalar, r + out.leaves[i].register_, x + first.leaves[i].register_, mask);
+      unary_lanes(inst.op, first.leaves[i].scalar, r + out.leaves[i].register_,
+                  x + first.leaves[i].register_, mask);
     }
     return;
   }
@@ -159,8 +165,10 @@ bool Machine::component(Frame& frame, const Inst& inst, std::uint32_t n_indices,
       std::int64_t index = index_at(frame, function.arg(inst, 1 + i), lane);
       if (index < 0 || index >= size) {
         if (options_.checked) {
-          fault(frame, inst.span, {"index is out of range for " + module_.types.name(type(frame, function.arg(inst, 0))),
-                                   std::to_string(index), "0 to " + std::to_string(size - 1)});
+          fault(frame, inst.span,
+                {"index is out of range for " +
+                     module_.types.name(type(frame, function.arg(inst, 0))),
+                 std::to_string(index), "0 to " + std::to_string(size - 1)});
         }
         index = 0;
       }
@@ -191,7 +199,8 @@ void Machine::extract(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
   for (std::size_t leaf = 0; leaf < out.leaves.size(); ++leaf) {
     std::byte* const r = reg(frame, id) + out.leaves[leaf].register_;
     for_lanes(mask, [&](int lane) {
-      const std::size_t from = (static_cast<std::size_t>(lanes[lane]) + leaf) * kLanes + static_cast<std::size_t>(lane);
+      const std::size_t from =
+          (static_cast<std::size_t>(lanes[lane]) + leaf) * kLanes + static_cast<std::size_t>(lane);
       std::memcpy(r + static_cast<std::size_t>(lane) * size, whole + from * size, size);
     });
   }
@@ -213,7 +222,8 @@ void Machine::insert(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
   for (std::size_t leaf = 0; leaf < in.leaves.size(); ++leaf) {
     const std::byte* const from = reg(frame, part) + in.leaves[leaf].register_;
     for_lanes(mask, [&](int lane) {
-      const std::size_t to = (static_cast<std::size_t>(lanes[lane]) + leaf) * kLanes + static_cast<std::size_t>(lane);
+      const std::size_t to =
+          (static_cast<std::size_t>(lanes[lane]) + leaf) * kLanes + static_cast<std::size_t>(lane);
       std::memcpy(r + to * size, from + static_cast<std::size_t>(lane) * size, size);
     });
   }
@@ -224,7 +234,8 @@ void Machine::fields(Frame& frame, const Inst& inst, ValueId id) {
   const ValueId whole = function.arg(inst, 0);
   const auto& members = module_.types.structure(type(frame, whole)).fields;
   std::size_t at = 0;
-  for (std::int64_t i = 0; i < inst.imm; ++i) at += layout(members[static_cast<std::size_t>(i)].type).bytes;
+  for (std::int64_t i = 0; i < inst.imm; ++i)
+    at += layout(members[static_cast<std::size_t>(i)].type).bytes;
   const std::size_t bytes = layout(members[static_cast<std::size_t>(inst.imm)].type).bytes;
   if (inst.op == Op::field) {
     std::memcpy(reg(frame, id), reg(frame, whole) + at, bytes);
@@ -238,7 +249,8 @@ void Machine::result(Frame& frame, const Inst& inst, ValueId id) {
   const ValueId call = frame.plan->function->arg(inst, 0);
   const auto& members = module_.types.members(type(frame, call));
   std::size_t at = 0;
-  for (std::int64_t i = 0; i < inst.imm; ++i) at += layout(members[static_cast<std::size_t>(i)]).bytes;
+  for (std::int64_t i = 0; i < inst.imm; ++i)
+    at += layout(members[static_cast<std::size_t>(i)]).bytes;
   std::memcpy(reg(frame, id), reg(frame, call) + at, layout(inst.type).bytes);
 }
 

@@ -36,7 +36,7 @@ class Builder {
   ValueId detached(Op op, TypeId type, std::span<const ValueId> operands);
   void append(ValueId id) { function_->blocks[block_].insts.push_back(id); }
 
-  ValueId constant(TypeId type, double value);         // rounded to the type
+  ValueId constant(TypeId type, double value);  // rounded to the type
   ValueId constant_int(TypeId type, std::int64_t value);
   ValueId boolean(bool value) { return constant_int(kBool, value ? 1 : 0); }
   ValueId index(std::int64_t value) { return constant_int(kI32, value); }

@@ -26,8 +26,10 @@ class Hasher {
  private:
   std::uint64_t type(TypeId id) {
     const Type& of = module_.types[id];
-    std::uint64_t h = mix(static_cast<std::uint64_t>(of.kind), static_cast<std::uint64_t>(of.scalar));
-    h = mix(h, static_cast<std::uint64_t>(of.rows) << 16 | static_cast<std::uint64_t>(of.cols) << 8 | of.ndim);
+    std::uint64_t h =
+        mix(static_cast<std::uint64_t>(of.kind), static_cast<std::uint64_t>(of.scalar));
+    h = mix(h, static_cast<std::uint64_t>(of.rows) << 16 |
+                   static_cast<std::uint64_t>(of.cols) << 8 | of.ndim);
     if (of.kind == TypeKind::array) h = mix(h, type(of.element));
     if (of.kind == TypeKind::structure) {
       for (const Field& field : module_.types.structure(id).fields) h = mix(h, type(field.type));
@@ -39,7 +41,8 @@ class Hasher {
   }
 
   // Constants count by their type and use alone, and where they stand does not matter.
-  std::uint64_t block(const Function& of, BlockId id, std::uint64_t h, std::vector<std::uint32_t>& numbers, std::uint32_t& next) {
+  std::uint64_t block(const Function& of, BlockId id, std::uint64_t h,
+                      std::vector<std::uint32_t>& numbers, std::uint32_t& next) {
     for (const ValueId value : of.blocks[id].insts) {
       const Inst& inst = of[value];
       if (inst.op == Op::constant) continue;
@@ -56,7 +59,8 @@ class Hasher {
         h = mix(h, constant ? type(of[operand].type) : numbers[operand]);
       }
       for (const BlockId inner : inst.blocks) {
-        if (inner != kAbsent) h = mix(block(of, inner, mix(h, 0x5bd1e995), numbers, next), 0x27d4eb2f);
+        if (inner != kAbsent)
+          h = mix(block(of, inner, mix(h, 0x5bd1e995), numbers, next), 0x27d4eb2f);
       }
     }
     return h;
@@ -67,6 +71,8 @@ class Hasher {
 
 }  // namespace
 
-std::uint64_t structural_hash(const Module& module, const Function& function) { return Hasher(module).function(function); }
+std::uint64_t structural_hash(const Module& module, const Function& function) {
+  return Hasher(module).function(function);
+}
 
 }  // namespace causeway::lang

@@ -1,6 +1,6 @@
 // The IR: typed values in SSA form inside structured regions. A value is the instruction that makes
-// it. What changes over time is a variable (`var`, `get`, `set`), so that loops and branches need no
-// merge points and the text that is emitted reads as it was written.
+// it. What changes over time is a variable (`var`, `get`, `set`), so that loops and branches need
+// no merge points and the text that is emitted reads as it was written.
 //
 //   kernel @saxpy(%a: f32, %x: array<f32,1>, %y: array<f32,1>) dims 1 {
 //     %i = tid 0 : i32
@@ -63,17 +63,17 @@ struct Param {
 struct Function {
   std::string_view name;
   FunctionKind kind = FunctionKind::function;
-  bool helper = false;         // of the language, not of the user
-  std::string_view symbol;     // "*" where calls are written with an operator
-  bool effects = false;        // writes arrays, or calls what does
-  bool inlined = false;        // for the emitters: define in place of a call
-  int dims = 0;                // launch dimensions of a kernel
-  TypeId result = kNone;       // a tuple for several
+  bool helper = false;      // of the language, not of the user
+  std::string_view symbol;  // "*" where calls are written with an operator
+  bool effects = false;     // writes arrays, or calls what does
+  bool inlined = false;     // for the emitters: define in place of a call
+  int dims = 0;             // launch dimensions of a kernel
+  TypeId result = kNone;    // a tuple for several
   Span span;
-  std::vector<Param> params;   // the parameter i is the value i
+  std::vector<Param> params;  // the parameter i is the value i
   std::vector<Inst> insts;
   std::vector<ValueId> operands;
-  std::vector<Block> blocks;   // the body is block 0
+  std::vector<Block> blocks;  // the body is block 0
 
   const Inst& operator[](ValueId id) const { return insts[id]; }
   Inst& operator[](ValueId id) { return insts[id]; }
@@ -89,7 +89,7 @@ struct Function {
 struct Module {
   std::shared_ptr<const Source> source;
   TypeTable types;
-  std::vector<Function> functions;  // a callee stands before its callers
+  std::vector<Function> functions;                          // a callee stands before its callers
   std::vector<std::shared_ptr<const std::string>> strings;  // shared with copies of the module
 
   std::string_view keep(std::string text) {
@@ -109,8 +109,8 @@ Module read_ir(std::string name, std::string text);
 // What is wrong with the function, empty where nothing is.
 std::string verify(const Module& module, const Function& function);
 
-// A hash of what the kernel computes: names, spans and the values of constants do not enter, callees
-// do by their own structure.
+// A hash of what the kernel computes: names, spans and the values of constants do not enter,
+// callees do by their own structure.
 std::uint64_t structural_hash(const Module& module, const Function& function);
 
 }  // namespace causeway::lang

@@ -1,4 +1,5 @@
-// IR text. Every value has a name of its own: that of the source where it is free, else with a number.
+// IR text. Every value has a name of its own: that of the source where it is free, else with a
+// number.
 #include "causeway/lang/ir/ir.h"
 
 #include <fmt/format.h>

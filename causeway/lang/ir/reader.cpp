@@ -15,11 +15,16 @@ namespace {
 constexpr int kMaxRegionDepth = 100;
 constexpr std::size_t kMaxTextBytes = 4 << 20;
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 class Reader {
  public:
-  explicit Reader(std::shared_ptr<const Source> source) : text_(source->text()), builder_(module_, empty_) { module_.source = std::move(source); }
+  explicit Reader(std::shared_ptr<const Source> source)
+      : text_(source->text()), builder_(module_, empty_) {
+    module_.source = std::move(source);
+  }
 
   Module run() {
     if (text_.size() > kMaxTextBytes) fail("text is too large");
@@ -42,7 +47,9 @@ class Reader {
     throw CompileError(*module_.source, {at, at + 1}, {"invalid IR: " + what});
   }
   void skip() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+      ++at_;
   }
   char peek() {
     skip();
@@ -67,7 +74,8 @@ class Reader {
   std::string_view value_name() {
     expect('%');
     const std::size_t begin = at_;
-    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.' || text_[at_] == '\'')) ++at_;
+    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.' || text_[at_] == '\''))
+      ++at_;
     if (begin == at_) fail("expected a value's name");
     return text_.substr(begin, at_ - begin);
   }
@@ -146,7 +154,9 @@ class Reader {
     } else if (word == "array") {
       expect('<');
       const TypeId element = type();
-      if (element == kNone || module_.types.has_array(element) || module_.types.is(element, TypeKind::tuple)) fail("an array needs plain elements");
+      if (element == kNone || module_.types.has_array(element) ||
+          module_.types.is(element, TypeKind::tuple))
+        fail("an array needs plain elements");
       expect(',');
       id = module_.types.array(element, size(kMaxArrayDims));
     } else if (word == "tuple") {
@@ -154,7 +164,9 @@ class Reader {
       std::vector<TypeId> members;
       do {
         members.push_back(type());
-        if (module_.types.is(members.back(), TypeKind::tuple) || module_.types.has_array(members.back()) || members.back() == kNone) fail("a tuple needs plain members");
+        if (module_.types.is(members.back(), TypeKind::tuple) ||
+            module_.types.has_array(members.back()) || members.back() == kNone)
+          fail("a tuple needs plain members");
       } while (accept(','));
       if (members.size() > 26) fail("a tuple has at most 26 members");
       id = module_.types.tuple(members);
@@ -184,7 +196,8 @@ class Reader {
       if (fields.size() > 1000) fail("struct has too many fields");
     }
     module_.types.add_struct(word, std::move(fields));
-    if (module_.types.size_bytes(module_.types.structures().back().type) > 65536) fail("struct is too large");
+    if (module_.types.size_bytes(module_.types.structures().back().type) > 65536)
+      fail("struct is too large");
   }
 
   static std::string_view hint(std::string_view text) {
@@ -193,7 +206,8 @@ class Reader {
   }
 
   void define(std::string_view text, ValueId id) {
-    if (!values_.emplace(text, id).second) fail("value %" + std::string(text) + " is defined twice");
+    if (!values_.emplace(text, id).second)
+      fail("value %" + std::string(text) + " is defined twice");
   }
 
   void function(bool kernel) {
@@ -212,12 +226,15 @@ class Reader {
       param.name = hint(text);
       expect(':');
       param.type = type();
-      if (module_.types.is(param.type, TypeKind::tuple) || (module_.types.has_array(param.type) && !module_.types.is(param.type, TypeKind::array))) {
+      if (module_.types.is(param.type, TypeKind::tuple) ||
+          (module_.types.has_array(param.type) && !module_.types.is(param.type, TypeKind::array))) {
         fail("a parameter is a value or an array");
       }
       param.argument = static_cast<std::uint32_t>(made.params.size());
       if (accept_word("gradient")) param.role = ParamRole::gradient;
-      if (accept_word("of")) param.argument = static_cast<std::uint32_t>(std::clamp<std::int64_t>(integer(), 0, 1 << 20));
+      if (accept_word("of"))
+        param.argument =
+            static_cast<std::uint32_t>(std::clamp<std::int64_t>(integer(), 0, 1 << 20));
       if (accept_word("scratch")) param.content = ArrayContent::scratch;
       if (accept_word("after")) param.content = ArrayContent::after;
       define(text, builder_.param(param));
@@ -236,9 +253,11 @@ class Reader {
     expect('{');
     block(made, 0);
     for (const Inst& inst : made.insts) {
-      const bool calls = inst.op == Op::call && inst.imm >= 0 && inst.imm < static_cast<std::int64_t>(module_.functions.size()) &&
+      const bool calls = inst.op == Op::call && inst.imm >= 0 &&
+                         inst.imm < static_cast<std::int64_t>(module_.functions.size()) &&
                          module_.functions[static_cast<std::size_t>(inst.imm)].effects;
-      made.effects = made.effects || inst.op == Op::store || is_atomic(inst.op) || inst.op == Op::print || inst.op == Op::push || calls;
+      made.effects = made.effects || inst.op == Op::store || is_atomic(inst.op) ||
+                     inst.op == Op::print || inst.op == Op::push || calls;
     }
     module_.functions.push_back(std::move(made));
     const std::string problem = verify(module_, module_.functions.back());
@@ -273,7 +292,9 @@ class Reader {
       return;
     }
     std::size_t end = at_;
-    while (end < text_.size() && (is_word(text_[end]) || text_[end] == '.' || text_[end] == '+' || text_[end] == '-')) ++end;
+    while (end < text_.size() &&
+           (is_word(text_[end]) || text_[end] == '.' || text_[end] == '+' || text_[end] == '-'))
+      ++end;
     literal_ = text_.substr(begin, end - begin);
     at_ = end;
     real_ = false;
@@ -296,12 +317,14 @@ class Reader {
     }
     std::int64_t value = 0;
     const auto done = std::from_chars(literal_.data(), end, value);
-    if (done.ec != std::errc() || done.ptr != end || wrapped(value, s) != value) fail("invalid constant");
+    if (done.ec != std::errc() || done.ptr != end || wrapped(value, s) != value)
+      fail("invalid constant");
     inst.imm = value;
   }
 
   static bool has_number(Op op) {
-    return op == Op::field || op == Op::insert_field || op == Op::tid || op == Op::shape || op == Op::result;
+    return op == Op::field || op == Op::insert_field || op == Op::tid || op == Op::shape ||
+           op == Op::result;
   }
 
   void instruction(Function& made) {
@@ -312,7 +335,8 @@ class Reader {
     }
     Inst parsed;
     const std::string_view word = name();
-    if (!find_op(word, parsed.op) || parsed.op == Op::param) fail("unknown operation " + shown(word));
+    if (!find_op(word, parsed.op) || parsed.op == Op::param)
+      fail("unknown operation " + shown(word));
     std::vector<ValueId> operands;
     bool more = peek() != ':' && peek() != '{' && peek() != '}' && peek() != '\0';
     if (parsed.op == Op::constant) {
@@ -333,7 +357,9 @@ class Reader {
       const char c = peek();
       if (c == '%') {
         // An instruction without operands ends where the next one's name begins.
-        if (operands.empty() && parsed.op != Op::call && parsed.op != Op::check && parsed.op != Op::print && takes_nothing(parsed.op)) break;
+        if (operands.empty() && parsed.op != Op::call && parsed.op != Op::check &&
+            parsed.op != Op::print && takes_nothing(parsed.op))
+          break;
         const std::string_view text = value_name();
         const auto found = values_.find(text);
         if (found == values_.end()) fail("unknown value %" + std::string(text));
@@ -358,9 +384,14 @@ class Reader {
     const BlockId here = builder_.block();
     const ValueId id = builder_.detached(parsed.op, parsed.type, operands);
     made[id].imm = parsed.imm;
-    made[id].name = parsed.op == Op::check || parsed.op == Op::print ? parsed.name : target.empty() ? std::string_view{} : hint(target);
+    made[id].name = parsed.op == Op::check || parsed.op == Op::print ? parsed.name
+                    : target.empty()                                 ? std::string_view{}
+                                                                     : hint(target);
     if (!target.empty()) define(target, id);
-    const int regions = parsed.op == Op::branch || parsed.op == Op::cond || parsed.op == Op::repeat ? 2 : parsed.op == Op::loop ? 1 : 0;
+    const int regions = parsed.op == Op::branch || parsed.op == Op::cond || parsed.op == Op::repeat
+                            ? 2
+                        : parsed.op == Op::loop ? 1
+                                                : 0;
     for (int i = 0; i < regions; ++i) {
       expect('{');
       const BlockId inner = builder_.new_block();
@@ -372,7 +403,8 @@ class Reader {
   }
 
   static bool takes_nothing(Op op) {
-    return op == Op::leave || op == Op::proceed || op == Op::repeat || op == Op::zero || op == Op::var || op == Op::pop || op == Op::tape_check;
+    return op == Op::leave || op == Op::proceed || op == Op::repeat || op == Op::zero ||
+           op == Op::var || op == Op::pop || op == Op::tape_check;
   }
 
   std::string_view text_;

@@ -12,7 +12,8 @@ ValueId Cloner::inst(ValueId id) {
   const Inst source = from_[id];
   std::vector<ValueId> operands;
   operands.reserve(source.count);
-  for (std::uint32_t i = 0; i < source.count; ++i) operands.push_back(values_[from_.arg(source, i)]);
+  for (std::uint32_t i = 0; i < source.count; ++i)
+    operands.push_back(values_[from_.arg(source, i)]);
   to_.set_span(source.span);
   const BlockId here = to_.block();
   const ValueId copy = to_.detached(source.op, source.type, operands);

@@ -11,7 +11,8 @@ namespace causeway::lang {
 // (kAbsent: not yet) and is filled; operands that have no copy must not occur.
 class Cloner {
  public:
-  Cloner(const Function& from, Builder& to, std::vector<ValueId>& values) : from_(from), to_(to), values_(values) {}
+  Cloner(const Function& from, Builder& to, std::vector<ValueId>& values)
+      : from_(from), to_(to), values_(values) {}
 
   // Appends copies of the block's instructions to the builder's current block.
   void block(BlockId id);

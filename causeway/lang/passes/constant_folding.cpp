@@ -9,9 +9,11 @@ namespace {
 
 class Folding {
  public:
-  Folding(const Module& module, Function& function) : module_(module), function_(function), replaced_(function.insts.size()) {
+  Folding(const Module& module, Function& function)
+      : module_(module), function_(function), replaced_(function.insts.size()) {
     for (ValueId id = 0; id < replaced_.size(); ++id) replaced_[id] = id;
-    for (const Param& param : function.params) is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
+    for (const Param& param : function.params)
+      is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
   }
 
   void block(BlockId id) {
@@ -58,7 +60,8 @@ class Folding {
   bool is_number(ValueId id, double number) const {
     const Inst& inst = function_[id];
     if (inst.op != Op::constant || !module_.types.is_scalar(inst.type)) return false;
-    return is_float(module_.types[inst.type].scalar) ? inst.real() == number : static_cast<double>(inst.imm) == number;
+    return is_float(module_.types[inst.type].scalar) ? inst.real() == number
+                                                     : static_cast<double>(inst.imm) == number;
   }
 
   bool is_zero(ValueId id) const { return function_[id].op == Op::zero || is_number(id, 0); }
@@ -112,11 +115,32 @@ class Folding {
 
   static bool is_exact(Op op) {
     switch (op) {
-      case Op::add: case Op::sub: case Op::mul: case Op::div: case Op::mod: case Op::neg: case Op::bit_and:
-      case Op::bit_or: case Op::bit_xor: case Op::bit_not: case Op::shl: case Op::shr: case Op::logical_and:
-      case Op::logical_or: case Op::logical_not: case Op::abs: case Op::sign: case Op::sqrt: case Op::floor:
-      case Op::ceil: case Op::trunc: case Op::round: case Op::rint: case Op::min: case Op::max: case Op::cast:
-        return true;
+      case Op::add:
+      case Op::sub:
+      case Op::mul:
+      case Op::div:
+      case Op::mod:
+      case Op::neg:
+      case Op::bit_and:
+      case Op::bit_or:
+      case Op::bit_xor:
+      case Op::bit_not:
+      case Op::shl:
+      case Op::shr:
+      case Op::logical_and:
+      case Op::logical_or:
+      case Op::logical_not:
+      case Op::abs:
+      case Op::sign:
+      case Op::sqrt:
+      case Op::floor:
+      case Op::ceil:
+      case Op::trunc:
+      case Op::round:
+      case Op::rint:
+      case Op::min:
+      case Op::max:
+      case Op::cast: return true;
       default: return is_compare(op);
     }
   }
@@ -131,7 +155,8 @@ class Folding {
       const Inst& constant = function_[operand];
       const Scalar s = module_.types[constant.type].scalar;
       interpret::visit(s, [&]<class T>(T) {
-        const T value = is_float(s) ? static_cast<T>(constant.real()) : static_cast<T>(constant.imm);
+        const T value =
+            is_float(s) ? static_cast<T>(constant.real()) : static_cast<T>(constant.imm);
         for (int lane = 0; lane < kLanes; ++lane) reinterpret_cast<T*>(registers[i])[lane] = value;
       });
     }
@@ -163,6 +188,8 @@ class Folding {
 
 }  // namespace
 
-void fold_constants(const Module& module, Function& function) { Folding(module, function).block(0); }
+void fold_constants(const Module& module, Function& function) {
+  Folding(module, function).block(0);
+}
 
 }  // namespace causeway::lang

@@ -7,9 +7,16 @@ namespace {
 class DeadCode {
  public:
   DeadCode(const Module& module, Function& function)
-      : module_(module), function_(function), live_(function.insts.size()), owner_(function.insts.size(), kAbsent),
-        block_owner_(function.blocks.size(), kAbsent), sets_(function.insts.size()), writes_(function.insts.size()) {
-    for (const Param& param : function.params) is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
+      : module_(module),
+        function_(function),
+        live_(function.insts.size()),
+        owner_(function.insts.size(), kAbsent),
+        block_owner_(function.blocks.size(), kAbsent),
+        sets_(function.insts.size()),
+        writes_(function.insts.size()),
+        position_(function.insts.size()) {
+    for (const Param& param : function.params)
+      is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
   }
 
   void run() {
@@ -28,11 +35,13 @@ class DeadCode {
  private:
   void index(BlockId block) {
     for (const ValueId id : function_.blocks[block].insts) {
+      position_[id] = static_cast<std::uint32_t>(order_.size());
       order_.push_back(id);
       owner_[id] = block_owner_[block];
       const Inst& inst = function_[id];
       if (inst.op == Op::set) sets_[function_.arg(inst, 0)].push_back(id);
-      if (inst.op == Op::store || is_atomic(inst.op)) writes_[root(function_.arg(inst, 0))].push_back(id);
+      if (inst.op == Op::store || is_atomic(inst.op))
+        writes_[root(function_.arg(inst, 0))].push_back(id);
       for (const BlockId inner : inst.blocks) {
         if (inner == kAbsent) continue;
         block_owner_[inner] = id;
@@ -66,9 +75,22 @@ class DeadCode {
       case Op::block_sum:
       case Op::block_min:
       case Op::block_max: return true;
+      case Op::repeat: return !is_adjoint_;  // it may not end
       case Op::call: return module_.functions[static_cast<std::size_t>(inst.imm)].effects;
       default: return is_atomic(inst.op);
     }
+  }
+
+  // Whether a write can come before a read: it stands before it, or in a loop around both.
+  bool may_reach(ValueId write, ValueId read) const {
+    if (position_[write] < position_[read]) return true;
+    for (ValueId outer = owner_[write]; outer != kAbsent; outer = owner_[outer]) {
+      if (function_[outer].op != Op::loop && function_[outer].op != Op::repeat) continue;
+      for (ValueId other = owner_[read]; other != kAbsent; other = owner_[other]) {
+        if (other == outer) return true;
+      }
+    }
+    return false;
   }
 
   void mark(ValueId id) {
@@ -95,7 +117,9 @@ class DeadCode {
     if (inst.op == Op::load || inst.op == Op::call || is_atomic(inst.op)) {
       for (const ValueId operand : function_.args(inst)) {
         if (!module_.types.is(function_[operand].type, TypeKind::array)) continue;
-        for (const ValueId write : writes_[root(operand)]) mark(write);
+        for (const ValueId write : writes_[root(operand)]) {
+          if (may_reach(write, id)) mark(write);
+        }
       }
     }
     if (inst.op == Op::var) {
@@ -127,10 +151,11 @@ class DeadCode {
   const Module& module_;
   Function& function_;
   std::vector<bool> live_;
-  std::vector<ValueId> owner_;        // the instruction whose region an instruction is in
+  std::vector<ValueId> owner_;  // the instruction whose region an instruction is in
   std::vector<ValueId> block_owner_;
   std::vector<std::vector<ValueId>> sets_;
   std::vector<std::vector<ValueId>> writes_;  // by array
+  std::vector<std::uint32_t> position_;
   bool is_adjoint_ = false;
   std::vector<ValueId> order_;
   std::vector<ValueId> work_;

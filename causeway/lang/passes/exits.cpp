@@ -9,14 +9,16 @@ namespace {
 // How control may leave a block other than at its end.
 struct Exits {
   bool always = false;
-  bool sometimes = false;  // by continue, break or return: the rest of the surrounding blocks is skipped
+  bool sometimes =
+      false;  // by continue, break or return: the rest of the surrounding blocks is skipped
   bool returns = false;
   bool leaves = false;
 };
 
 class ExitNormalizer {
  public:
-  ExitNormalizer(Module& module, Function& function) : module_(module), function_(function), b_(module, function) {}
+  ExitNormalizer(Module& module, Function& function)
+      : module_(module), function_(function), b_(module, function) {}
 
   void run() {
     std::vector<ValueId> prologue;
@@ -41,7 +43,8 @@ class ExitNormalizer {
     for (std::size_t i = 0; i < insts.size(); ++i) {
       const Inst& inst = function_[insts[i]];
       const bool last = top && i + 1 == insts.size();
-      if (inst.op == Op::leave || inst.op == Op::proceed || (inst.op == Op::give && !last)) return true;
+      if (inst.op == Op::leave || inst.op == Op::proceed || (inst.op == Op::give && !last))
+        return true;
       for (const BlockId inner : inst.blocks) {
         if (inner != kAbsent && has_early_exit(inner, false)) return true;
       }
@@ -57,7 +60,9 @@ class ExitNormalizer {
 
   void declare_results() {
     const TypeTable& types = module_.types;
-    const std::vector<TypeId> members = types.is(function_.result, TypeKind::tuple) ? types.members(function_.result) : std::vector<TypeId>{function_.result};
+    const std::vector<TypeId> members = types.is(function_.result, TypeKind::tuple)
+                                            ? types.members(function_.result)
+                                            : std::vector<TypeId>{function_.result};
     for (const TypeId type : members) {
       const ValueId var = b_.var(type, "result");
       b_.set(var, b_.zero(type));
@@ -79,9 +84,11 @@ class ExitNormalizer {
     }
     if (inst.op != Op::proceed) {
       // A return leaves all loops, a break the innermost.
-      for (std::size_t i = inst.op == Op::give ? 0 : stops_.size() - 1; i < stops_.size(); ++i) b_.set(stops_[i], b_.boolean(true));
+      for (std::size_t i = inst.op == Op::give ? 0 : stops_.size() - 1; i < stops_.size(); ++i)
+        b_.set(stops_[i], b_.boolean(true));
     }
-    for (std::size_t i = inst.op == Op::give ? 0 : skips_.size() - 1; i < skips_.size(); ++i) b_.set(skips_[i], b_.boolean(true));
+    for (std::size_t i = inst.op == Op::give ? 0 : skips_.size() - 1; i < skips_.size(); ++i)
+      b_.set(skips_[i], b_.boolean(true));
   }
 
   Exits block(BlockId id) {
@@ -113,7 +120,8 @@ class ExitNormalizer {
         inner.always = yes.always && no.always;
         inner.returns = yes.returns || no.returns;
         inner.leaves = yes.leaves || no.leaves;
-        const bool one_side = yes.always != no.always && (yes.always ? !no.sometimes : !yes.sometimes);
+        const bool one_side =
+            yes.always != no.always && (yes.always ? !no.sometimes : !yes.sometimes);
         if (one_side && i + 1 < insts.size()) {
           // The rest belongs to the side that goes on.
           const BlockId other = inst.blocks[yes.always ? 1 : 0];

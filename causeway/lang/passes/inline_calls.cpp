@@ -32,7 +32,9 @@ class Inliner {
   }
 
  private:
-  ValueId current(ValueId id) const { return id < replaced_.size() && replaced_[id] != kAbsent ? replaced_[id] : id; }
+  ValueId current(ValueId id) const {
+    return id < replaced_.size() && replaced_[id] != kAbsent ? replaced_[id] : id;
+  }
   void replace(ValueId id, ValueId with) {
     if (replaced_.size() <= id) replaced_.resize(id + 1, kAbsent);
     replaced_[id] = with;

@@ -8,8 +8,8 @@
 
 namespace causeway::lang {
 
-// Computes what depends on constants only, where IEEE arithmetic fixes the bits; drops branches that
-// are never taken; takes components of vectors that were just made.
+// Computes what depends on constants only, where IEEE arithmetic fixes the bits; drops branches
+// that are never taken; takes components of vectors that were just made.
 void fold_constants(const Module& module, Function& function);
 
 // Uses a value that was computed before instead of computing it again.

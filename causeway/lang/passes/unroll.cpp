@@ -9,7 +9,8 @@ constexpr std::size_t kMaxUnrolledInsts = 4096;
 
 class Unroller {
  public:
-  Unroller(Module& module, Function& function, int limit) : function_(function), b_(module, function), limit_(limit) {}
+  Unroller(Module& module, Function& function, int limit)
+      : function_(function), b_(module, function), limit_(limit) {}
 
   void block(BlockId id) {
     const std::vector<ValueId> insts = std::move(function_.blocks[id].insts);
@@ -21,8 +22,8 @@ class Unroller {
       }
       b_.set_block(id);
       std::int64_t trips = 0;
-      if (inst.op == Op::loop && count(inst, trips) && trips <= limit_ && !has_exit(inst.blocks[0]) &&
-          function_.insts.size() < kMaxUnrolledInsts) {
+      if (inst.op == Op::loop && count(inst, trips) && trips <= limit_ &&
+          !has_exit(inst.blocks[0]) && function_.insts.size() < kMaxUnrolledInsts) {
         expand(inst, value, trips);
       } else {
         b_.append(value);
@@ -48,7 +49,8 @@ class Unroller {
     for (const ValueId value : function_.blocks[id].insts) {
       const Inst& inst = function_[value];
       if (inst.op == Op::leave || inst.op == Op::proceed) return true;
-      if (inst.op == Op::branch && (has_exit(inst.blocks[0]) || has_exit(inst.blocks[1]))) return true;
+      if (inst.op == Op::branch && (has_exit(inst.blocks[0]) || has_exit(inst.blocks[1])))
+        return true;
     }
     return false;
   }

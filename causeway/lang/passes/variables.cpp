@@ -46,13 +46,16 @@ class Forwarding {
       }
       if (inst.op == Op::set) {
         const std::pair<ValueId, ValueId> entry(function_.arg(inst, 0), function_.arg(inst, 1));
-        if (std::find(known.begin(), known.end(), entry) != known.end()) continue;  // it holds that already
+        if (std::find(known.begin(), known.end(), entry) != known.end())
+          continue;  // it holds that already
       }
       kept.push_back(value);
       std::vector<ValueId> assigned;
       assigned_in(function_, inst, assigned);
       for (const ValueId var : assigned) {
-        known.erase(std::remove_if(known.begin(), known.end(), [&](const auto& entry) { return entry.first == var; }), known.end());
+        known.erase(std::remove_if(known.begin(), known.end(),
+                                   [&](const auto& entry) { return entry.first == var; }),
+                    known.end());
       }
       if (inst.op == Op::set) known.emplace_back(function_.arg(inst, 0), function_.arg(inst, 1));
       for (const BlockId inner : inst.blocks) {
@@ -77,7 +80,9 @@ void dead_sets(Function& function, BlockId block) {
   std::vector<bool> drop(insts.size());
   for (std::size_t i = insts.size(); i-- > 0;) {
     const Inst& inst = function[insts[i]];
-    const auto in_dead = [&](ValueId var) { return std::find(dead.begin(), dead.end(), var) != dead.end(); };
+    const auto in_dead = [&](ValueId var) {
+      return std::find(dead.begin(), dead.end(), var) != dead.end();
+    };
     const bool exits = inst.op == Op::leave || inst.op == Op::proceed;
     if (exits) dead.clear();
     if (inst.op == Op::set) {
@@ -91,10 +96,17 @@ void dead_sets(Function& function, BlockId block) {
     }
     std::vector<ValueId> read;
     read_in(function, inst, read);
-    dead.erase(std::remove_if(dead.begin(), dead.end(), [&](ValueId var) { return std::find(read.begin(), read.end(), var) != read.end(); }), dead.end());
+    dead.erase(std::remove_if(dead.begin(), dead.end(),
+                              [&](ValueId var) {
+                                return std::find(read.begin(), read.end(), var) != read.end();
+                              }),
+               dead.end());
     if (inst.blocks[0] != kAbsent) {
       // A region may leave the block by break or continue, past an assignment that follows.
-      std::erase_if(dead, [&](ValueId var) { return function[var].op != Op::var || std::find(insts.begin(), insts.end(), var) == insts.end(); });
+      std::erase_if(dead, [&](ValueId var) {
+        return function[var].op != Op::var ||
+               std::find(insts.begin(), insts.end(), var) == insts.end();
+      });
     }
     for (const BlockId inner : inst.blocks) {
       if (inner != kAbsent) dead_sets(function, inner);

@@ -10,7 +10,11 @@ namespace {
 class Merge {
  public:
   Merge(const Module& module, Function& function, bool variables)
-      : module_(module), function_(function), variables_(variables), replaced_(function.insts.size()), written_(function.insts.size()) {
+      : module_(module),
+        function_(function),
+        variables_(variables),
+        replaced_(function.insts.size()),
+        written_(function.insts.size()) {
     for (ValueId id = 0; id < replaced_.size(); ++id) replaced_[id] = id;
     for (const Inst& inst : function.insts) {
       if (inst.op == Op::store || is_atomic(inst.op)) written_[function.arg(inst, 0)] = true;
@@ -58,7 +62,8 @@ class Merge {
   // What is known of variables that the instruction, or a region of it, assigns.
   void forget(const Inst& inst) {
     if (inst.op == Op::set || inst.op == Op::var) {
-      const ValueId var = inst.op == Op::set ? function_.arg(inst, 0) : static_cast<ValueId>(&inst - function_.insts.data());
+      const ValueId var = inst.op == Op::set ? function_.arg(inst, 0)
+                                             : static_cast<ValueId>(&inst - function_.insts.data());
       for (Known& known : known_) {
         const Inst& other = function_[known.value];
         if (other.op == Op::get && function_.arg(other, 0) == var) known.key = 0;
@@ -75,9 +80,10 @@ class Merge {
     if (inst.op == Op::load) return !written_[function_.arg(inst, 0)];
     if (inst.op == Op::call) {
       const Function& callee = module_.functions[static_cast<std::size_t>(inst.imm)];
-      return !callee.effects && std::none_of(callee.params.begin(), callee.params.end(), [&](const Param& param) {
-        return module_.types.is(param.type, TypeKind::array);
-      });
+      return !callee.effects &&
+             std::none_of(callee.params.begin(), callee.params.end(), [&](const Param& param) {
+               return module_.types.is(param.type, TypeKind::array);
+             });
     }
     const char trait = info(inst.op).trait;
     return (trait == 'p' || trait == 't') && inst.op != Op::param;
@@ -86,7 +92,8 @@ class Merge {
   std::uint64_t key(const Inst& inst) const {
     std::uint64_t h = static_cast<std::uint64_t>(inst.op) * 0x9e3779b97f4a7c15ULL ^ inst.type;
     h = (h ^ static_cast<std::uint64_t>(inst.imm)) * 0xff51afd7ed558ccdULL;
-    for (const ValueId operand : function_.args(inst)) h = (h ^ operand) * 0xc4ceb9fe1a85ec53ULL + (h >> 29);
+    for (const ValueId operand : function_.args(inst))
+      h = (h ^ operand) * 0xc4ceb9fe1a85ec53ULL + (h >> 29);
     return h;
   }
 
@@ -97,7 +104,8 @@ class Merge {
       const Inst& other = function_[known_[i].value];
       const auto a = function_.args(inst);
       const auto b = function_.args(other);
-      if (other.op == inst.op && other.type == inst.type && other.imm == inst.imm && std::equal(a.begin(), a.end(), b.begin(), b.end())) {
+      if (other.op == inst.op && other.type == inst.type && other.imm == inst.imm &&
+          std::equal(a.begin(), a.end(), b.begin(), b.end())) {
         return known_[i].value;
       }
     }

@@ -112,6 +112,7 @@ ExprId ExpressionParser::comparison() {
   std::vector<Item> items;
   for (;;) {
     const Token& token = tokens_.peek();
+    if (token.kind != TokenKind::symbol && token.kind != TokenKind::keyword) break;
     if (tokens_.is("in") || tokens_.is("is") ||
         (tokens_.is("not") && tokens_.peek(1).text == "in")) {
       refuse_keyword(token);
@@ -128,20 +129,41 @@ ExprId ExpressionParser::comparison() {
   return id;
 }
 
-ExprId ExpressionParser::binary(int level) {
-  static constexpr std::array<std::array<std::string_view, 5>, 6> kLevels = {
-      {{"|"}, {"^"}, {"&"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "//", "%", "@"}}};
-  if (level == static_cast<int>(kLevels.size())) return unary();
-  ExprId left = binary(level + 1);
-  for (;;) {
-    std::string_view found;
-    for (const std::string_view text : kLevels[static_cast<std::size_t>(level)]) {
-      if (!text.empty() && tokens_.is(text)) found = text;
+namespace {
+
+// How strongly a binary operator binds, from 0; -1 for any other token.
+int binary_level(const Token& token) {
+  if (token.kind != TokenKind::symbol) return -1;
+  const std::string_view text = token.text;
+  const char c = text[0];
+  if (text.size() == 1) {
+    switch (c) {
+      case '|': return 0;
+      case '^': return 1;
+      case '&': return 2;
+      case '+':
+      case '-': return 4;
+      case '*':
+      case '/':
+      case '%':
+      case '@': return 5;
+      default: return -1;
     }
-    if (found.empty()) return left;
-    tokens_.next();
-    const ExprId right = binary(level + 1);
-    left = add(ExprKind::binary, from(left), found, left, right);
+  }
+  if (text == "<<" || text == ">>") return 3;
+  return text == "//" ? 5 : -1;
+}
+
+}  // namespace
+
+ExprId ExpressionParser::binary(int level) {
+  ExprId left = unary();
+  for (;;) {
+    const int found = binary_level(tokens_.peek());
+    if (found < level) return left;
+    const std::string_view text = tokens_.next().text;
+    const ExprId right = binary(found + 1);
+    left = add(ExprKind::binary, from(left), text, left, right);
   }
 }
 

@@ -15,13 +15,6 @@ constexpr std::array<std::string_view, 35> kKeywords = {
     "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
     "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
 
-// Longest first, so that the first match is the right one.
-constexpr std::array<std::string_view, 47> kSymbols = {
-    "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==",
-    "!=",  "->",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "@=", ":=",
-    "+",   "-",   "*",   "/",   "%",   "@",  "&",  "|",  "^",  "~",  "<",  ">",
-    "(",   ")",   "[",   "]",   "{",   "}",  ",",  ":",  ".",  ";",  "="};
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
@@ -208,18 +201,51 @@ class Lexer {
     tokens_.push_back({kind, {begin, at_}, text_.substr(content, end - content)});
   }
 
+  // Characters of the operator or delimiter that begins here; 0 where none does.
+  std::uint32_t symbol_length() const {
+    const char c = peek();
+    const char next = peek(1);
+    switch (c) {
+      case '*':
+      case '/':
+      case '<':
+      case '>':
+        if (next == c) return peek(2) == '=' ? 3 : 2;
+        return next == '=' ? 2 : 1;
+      case '-': return next == '=' || next == '>' ? 2 : 1;
+      case '+':
+      case '%':
+      case '@':
+      case '&':
+      case '|':
+      case '^':
+      case ':':
+      case '=': return next == '=' ? 2 : 1;
+      case '!': return next == '=' ? 2 : 0;
+      case '.': return next == '.' && peek(2) == '.' ? 3 : 1;
+      case '~':
+      case '(':
+      case ')':
+      case '[':
+      case ']':
+      case '{':
+      case '}':
+      case ',':
+      case ';': return 1;
+      default: return 0;
+    }
+  }
+
   void symbol() {
     const std::uint32_t begin = at_;
-    for (const std::string_view candidate : kSymbols) {
-      if (text_.substr(at_, candidate.size()) != candidate) continue;
-      at_ += static_cast<std::uint32_t>(candidate.size());
-      const char c = candidate[0];
-      if (candidate.size() == 1 && (c == '(' || c == '[' || c == '{')) ++depth_;
-      if (candidate.size() == 1 && (c == ')' || c == ']' || c == '}') && depth_ > 0) --depth_;
-      add(TokenKind::symbol, begin);
-      return;
-    }
-    fail({begin, begin + 1}, {"unexpected character", shown(text_.substr(begin, 1))});
+    const std::uint32_t length = symbol_length();
+    if (length == 0)
+      fail({begin, begin + 1}, {"unexpected character", shown(text_.substr(begin, 1))});
+    const char c = peek();
+    if (c == '(' || c == '[' || c == '{') ++depth_;
+    if ((c == ')' || c == ']' || c == '}') && depth_ > 0) --depth_;
+    at_ += length;
+    add(TokenKind::symbol, begin);
   }
 
   const Source& source_;

@@ -1,5 +1,6 @@
 // Fuzzes kernel text: any bytes are refused with a compile error or become IR that verifies, prints
-// and reads back; its kernels and their adjoints emit, and run for a while, without a fault of ours.
+// and reads back; its kernels and their adjoints emit, and run for a while, without a fault of
+// ours.
 #include "causeway/lang/adjoint/adjoint.h"
 #include "causeway/lang/compile.h"
 #include "causeway/lang/emit/emit.h"
@@ -27,7 +28,9 @@ void run(const Module& module, int kernel) {
     Argument argument;
     argument.value = memory.back().data();
     const std::int64_t shape[] = {2, 2, 2, 2};
-    if (array) argument.array = contiguous(memory.back().data(), std::span(shape, static_cast<std::size_t>(ndim)), size);
+    if (array)
+      argument.array =
+          contiguous(memory.back().data(), std::span(shape, static_cast<std::size_t>(ndim)), size);
     arguments.push_back(argument);
   }
   InterpretOptions options;

@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FUZZ_REQUIRE(print_ir(again) == text);
   for (std::size_t i = 0; i < module.functions.size(); ++i) {
     FUZZ_REQUIRE(verify(module, module.functions[i]).empty());
-    FUZZ_REQUIRE(structural_hash(module, module.functions[i]) == structural_hash(again, again.functions[i]));
+    FUZZ_REQUIRE(structural_hash(module, module.functions[i]) ==
+                 structural_hash(again, again.functions[i]));
     if (module.functions[i].kind != FunctionKind::kernel) continue;
     try {
       emit(module, static_cast<int>(i));

@@ -214,8 +214,16 @@ std::string NameScope::unique(std::string_view wanted) {
   std::string base;
   for (const char c : wanted) base += c == '.' || c == '\'' ? '_' : c;
   if (is_reserved(base) || base.starts_with("__")) base += '_';
+  // Names that a type of this program may have, or get later.
+  const bool sized = (base.starts_with("vec") || base.starts_with("mat")) && base.size() > 3 &&
+                     base[3] >= '0' && base[3] <= '9';
+  if (outer_ != nullptr && (sized || base.starts_with("quat") || base.starts_with("values")))
+    base += '_';
   std::string name = base;
-  for (int i = 1; !used_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+  const auto taken = [&] {
+    return (outer_ != nullptr && outer_->used_.contains(name)) || !used_.insert(name).second;
+  };
+  for (int i = 1; taken(); ++i) name = base + "_" + std::to_string(i);
   made_.push_back(name);
   return name;
 }

@@ -197,8 +197,8 @@ std::string FunctionWriter::signature(bool kernel) {
         add_param(EmittedKind::stride, i, d, stride_name(i, d), "int " + stride_name(i, d), out);
     }
     for (int d = 0; d < kMaxArrayDims; ++d) {
-      scope_.reserve(shape_name(i, d));
-      scope_.reserve(stride_name(i, d));
+      if (need.shape >> d & 1) scope_.reserve(shape_name(i, d));
+      if (need.strides >> d & 1) scope_.reserve(stride_name(i, d));
     }
   }
   return out;

@@ -11,7 +11,7 @@ FunctionWriter::FunctionWriter(Program& program, int index)
       function_(program.module.functions[static_cast<std::size_t>(index)]),
       index_(index),
       inlining_(program.module, function_),
-      scope_(program.globals),
+      scope_(&program.globals),
       names_(function_.insts.size()),
       declared_(function_.insts.size()) {}
 

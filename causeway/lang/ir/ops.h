@@ -10,13 +10,14 @@ namespace causeway::lang {
 // (integer division), e has an effect, c controls flow.
 #define CAUSEWAY_LANG_OPS(X)                                                                         \
   X(param, "param", 'p')                                                                             \
-  X(constant, "const", 'p') X(zero, "zero", 'p') X(var, "var", 'e') X(get, "get", 'r') X(            \
-      set, "set", 'e') X(add, "add", 'p') X(sub, "sub", 'p') X(mul, "mul", 'p') X(div, "div", 't')   \
-      X(mod, "mod", 't') X(neg, "neg", 'p') X(bit_and, "and", 'p') X(bit_or, "or", 'p') X(           \
-          bit_xor, "xor", 'p') X(bit_not, "not", 'p') X(shl, "shl", 'p') X(shr, "shr", 'p')          \
-          X(logical_and, "land", 'p') X(logical_or, "lor", 'p') X(logical_not, "lnot", 'p') X(       \
-              eq, "eq", 'p') X(ne, "ne", 'p') X(lt, "lt", 'p') X(le, "le", 'p') X(gt, "gt", 'p')     \
-              X(ge, "ge", 'p') X(select, "select", 'p') X(cast, "cast", 'p') X(abs, "abs", 'p')      \
+  X(constant, "const", 'p')                                                                          \
+  X(zero, "zero", 'p') X(var, "var", 'e') X(get, "get", 'r') X(set, "set", 'e') X(                   \
+      add, "add", 'p') X(sub, "sub", 'p') X(mul, "mul", 'p') X(div, "div", 't') X(mod, "mod", 't')   \
+      X(neg, "neg", 'p') X(bit_and, "and", 'p') X(bit_or, "or", 'p') X(bit_xor, "xor", 'p') X(       \
+          bit_not, "not", 'p') X(shl, "shl", 'p') X(shr, "shr", 'p') X(logical_and, "land", 'p')     \
+          X(logical_or, "lor", 'p') X(logical_not, "lnot", 'p') X(eq, "eq", 'p') X(                  \
+              ne, "ne", 'p') X(lt, "lt", 'p') X(le, "le", 'p') X(gt, "gt", 'p') X(ge, "ge", 'p')     \
+              X(select, "select", 'p') X(cast, "cast", 'p') X(abs, "abs", 'p')                       \
                   X(sign, "sign", 'p') X(sqrt, "sqrt", 'p') X(cbrt, "cbrt", 'p') X(                  \
                       exp, "exp", 'p') X(log, "log", 'p') X(log2, "log2", 'p')                       \
                       X(log10, "log10", 'p') X(sin, "sin", 'p') X(cos, "cos", 'p') X(                \

@@ -12,8 +12,6 @@ class DeadCode {
         live_(function.insts.size()),
         owner_(function.insts.size(), kAbsent),
         block_owner_(function.blocks.size(), kAbsent),
-        sets_(function.insts.size()),
-        writes_(function.insts.size()),
         position_(function.insts.size()) {
     for (const Param& param : function.params)
       is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
@@ -39,9 +37,9 @@ class DeadCode {
       order_.push_back(id);
       owner_[id] = block_owner_[block];
       const Inst& inst = function_[id];
-      if (inst.op == Op::set) sets_[function_.arg(inst, 0)].push_back(id);
+      if (inst.op == Op::set) sets_.emplace_back(function_.arg(inst, 0), id);
       if (inst.op == Op::store || is_atomic(inst.op))
-        writes_[root(function_.arg(inst, 0))].push_back(id);
+        writes_.emplace_back(root(function_.arg(inst, 0)), id);
       for (const BlockId inner : inst.blocks) {
         if (inner == kAbsent) continue;
         block_owner_[inner] = id;
@@ -117,13 +115,15 @@ class DeadCode {
     if (inst.op == Op::load || inst.op == Op::call || is_atomic(inst.op)) {
       for (const ValueId operand : function_.args(inst)) {
         if (!module_.types.is(function_[operand].type, TypeKind::array)) continue;
-        for (const ValueId write : writes_[root(operand)]) {
-          if (may_reach(write, id)) mark(write);
+        for (const auto& [array, write] : writes_) {
+          if (array == root(operand) && may_reach(write, id)) mark(write);
         }
       }
     }
     if (inst.op == Op::var) {
-      for (const ValueId set : sets_[id]) mark(set);
+      for (const auto& [var, set] : sets_) {
+        if (var == id) mark(set);
+      }
     }
     if (inst.op == Op::cond || inst.op == Op::repeat) {
       for (const BlockId inner : inst.blocks) {
@@ -153,8 +153,8 @@ class DeadCode {
   std::vector<bool> live_;
   std::vector<ValueId> owner_;  // the instruction whose region an instruction is in
   std::vector<ValueId> block_owner_;
-  std::vector<std::vector<ValueId>> sets_;
-  std::vector<std::vector<ValueId>> writes_;  // by array
+  std::vector<std::pair<ValueId, ValueId>> sets_;    // variables and their assignments
+  std::vector<std::pair<ValueId, ValueId>> writes_;  // arrays and their writes
   std::vector<std::uint32_t> position_;
   bool is_adjoint_ = false;
   std::vector<ValueId> order_;

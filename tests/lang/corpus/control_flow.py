@@ -332,3 +332,18 @@ def polynomial(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
     v = x[i]
     y[i] = ((2.0 * v - 1.0) * v + 0.5) * v - v / (1.0 + v * v)
+
+# run store_twice dim=10 x=u(0.2,1)[10] y=z[10]
+@wp.kernel
+def store_twice(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * 3.0
+    y[i] = x[i] * x[i]
+
+
+# run store_in_loop dim=5 x=u(0.2,1)[5] y=z[5] n=4
+@wp.kernel
+def store_in_loop(x: wp.array(dtype=float), y: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    for j in range(n):
+        y[i] = x[j] * x[i]

@@ -64,24 +64,22 @@ std::string_view Source::text(Span span) const {
   return std::string_view(text_).substr(span.begin, span.end - span.begin);
 }
 
+// Counted each time: sources are short, and shared by threads.
 Position Source::position(std::uint32_t offset) const {
-  if (line_starts_.empty()) {
-    line_starts_.push_back(0);
-    for (std::uint32_t i = 0; i < text_.size(); ++i) {
-      if (text_[i] == '\n') line_starts_.push_back(i + 1);
-    }
-  }
-  offset = std::min<std::uint32_t>(offset, static_cast<std::uint32_t>(text_.size()));
-  const auto next = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
-  const auto line = static_cast<int>(next - line_starts_.begin());
-  return {line, static_cast<int>(offset - *(next - 1)) + 1};
+  const std::string_view before =
+      std::string_view(text_).substr(0, std::min<std::size_t>(offset, text_.size()));
+  const std::size_t start = before.rfind('\n') + 1;  // 0 where there is none
+  const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
+  return {line, static_cast<int>(before.size() - start) + 1};
 }
 
 std::string_view Source::line(int number) const {
-  position(0);
-  if (number < 1 || number > static_cast<int>(line_starts_.size())) return {};
-  const std::string_view rest =
-      std::string_view(text_).substr(line_starts_[static_cast<std::size_t>(number) - 1]);
+  std::string_view rest = text_;
+  for (; number > 1; --number) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) return {};
+    rest.remove_prefix(end + 1);
+  }
   std::string_view line = rest.substr(0, rest.find('\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;

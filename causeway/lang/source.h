@@ -36,7 +36,6 @@ class Source {
  private:
   std::string name_;
   std::string text_;
-  mutable std::vector<std::uint32_t> line_starts_;  // filled by the first call of position()
 };
 
 // What is said about a mistake. `found`, `expected` and `hint` may be empty.

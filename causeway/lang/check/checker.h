@@ -211,6 +211,7 @@ class Checker {
   std::vector<std::pair<std::string_view, TypeId>> aliases_;  // names of types
   std::vector<std::string_view> busy_constants_;
   Frame* frame_ = nullptr;
+  Function nothing_;  // what the builder writes to before the first function
   Builder builder_;
   int depth_ = 0;  // of calls being lowered
 };

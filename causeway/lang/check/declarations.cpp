@@ -11,12 +11,10 @@ namespace {
 
 constexpr int kMaxCallDepth = 64;
 
-Function kEmptyFunction;
-
 }  // namespace
 
 Checker::Checker(std::shared_ptr<const Source> source, const CompileOptions& options)
-    : options_(options), source_(std::move(source)), builder_(module_, kEmptyFunction) {
+    : options_(options), source_(std::move(source)), builder_(module_, nothing_) {
   module_.source = source_;
 }
 

@@ -1,0 +1,62 @@
+// IR to standalone CUDA C++ or C++17: no private headers, only the helpers that are used.
+#pragma once
+
+#include "causeway/lang/ir/ir.h"
+
+#include <string>
+#include <vector>
+
+namespace causeway::lang {
+
+enum class Dialect : std::uint8_t { cuda, cpp };
+
+struct EmitOptions {
+  Dialect dialect = Dialect::cuda;
+  // Arrays are row-major; with this, every array comes with its strides (in elements).
+  bool strided = false;
+  // Read-only arrays are const __restrict__: they must not overlap arrays that are written.
+  bool restrict_pointers = true;
+  // The name of the function; that of the kernel where empty.
+  std::string entry = {};
+};
+
+// What a parameter of the emitted function is. The emitted function has only those that it uses,
+// in the order of the kernel's parameters, the launch dimensions and the tape last.
+enum class EmittedKind : std::uint8_t {
+  value,          // a scalar, vector, matrix, quaternion or struct, in C layout
+  pointer,        // an array's data
+  shape,          // int: size of dimension `dim` of the array
+  stride,         // int: elements between neighbours along `dim`
+  launch_dim,     // int: size of launch dimension `dim`
+  tape,           // unsigned int*: words that the threads of an adjoint kernel save values in
+  tape_capacity,  // int: words for each thread
+  tape_needed,    // int*: the largest number of words that a thread wanted, if above the capacity
+};
+
+struct EmittedParam {
+  EmittedKind kind = EmittedKind::value;
+  std::uint32_t param = 0;  // which parameter of the IR function
+  int dim = 0;
+  std::string name;
+  std::string type;  // in C++: "float", "const vec3*", "int"
+};
+
+struct LineEntry {
+  int line = 0;  // of the emitted text, from 1
+  Span span;     // in the source
+};
+
+struct Emitted {
+  std::string text;
+  std::string entry;  // the name to launch or call
+  std::vector<EmittedParam> params;
+  std::vector<LineEntry> lines;  // where statements come from
+  bool uses_half = false;        // includes <cuda_fp16.h>
+};
+
+// The kernel with the functions and types it uses. CUDA kernels are grid-stride loops for
+// one-dimensional launches; C++ functions run all threads in order. Compile with --fmad=false
+// (-ffp-contract=off) for the interpreter's bits. Throws Error for what the dialect cannot do.
+Emitted emit(const Module& module, int kernel, const EmitOptions& options = {});
+
+}  // namespace causeway::lang

@@ -1,0 +1,342 @@
+// The whole text: what functions need, signatures, loops over threads.
+#include "causeway/lang/emit/emit.h"
+
+#include "causeway/core/error.h"
+#include "causeway/lang/emit/writer.h"
+
+#include <algorithm>
+
+namespace causeway::lang {
+
+Emitted emit(const Module& module, int kernel, const EmitOptions& options) {
+  if (kernel < 0 || kernel >= static_cast<int>(module.functions.size()) ||
+      module.functions[static_cast<std::size_t>(kernel)].kind != FunctionKind::kernel) {
+    fail(ErrorKind::invalid_argument, "lang.emit", "there is no such kernel in the module");
+  }
+  return emit_text::Program(module, options).run(kernel);
+}
+
+namespace emit_text {
+
+void Program::order(int function, std::vector<int>& out, std::set<int>& seen) const {
+  if (!seen.insert(function).second) return;
+  for (const Inst& inst : module.functions[static_cast<std::size_t>(function)].insts) {
+    if (inst.op == Op::call) order(static_cast<int>(inst.imm), out, seen);
+  }
+  out.push_back(function);
+}
+
+void Program::find_needs(int index) {
+  const Function& function = module.functions[static_cast<std::size_t>(index)];
+  auto& mine = needs[static_cast<std::size_t>(index)];
+  mine.resize(function.params.size());
+  const auto note = [&](ValueId array, const ArrayNeeds& need) {
+    int shift = 0;
+    ArrayNeeds total = need;
+    while (function[array].op == Op::view) {
+      const Inst& view = function[array];
+      const int taken = static_cast<int>(view.count) - 1;
+      shift += taken;
+      total.data = true;
+      array = function.arg(view, 0);
+      const int ndim = module.types[function[array].type].ndim;
+      total.shape = (need.shape << shift) | (options.strided ? 0U : ((1U << ndim) - 2U));
+      if (options.strided) total.strides = (need.strides << shift) | ((1U << taken) - 1U);
+    }
+    if (function[array].op != Op::param) return;
+    ArrayNeeds& target = mine[array];
+    target.shape |= total.shape;
+    target.strides |= total.strides;
+    target.data = target.data || total.data;
+    target.written = target.written || total.written;
+  };
+  for (const Inst& inst : function.insts) {
+    if (inst.op == Op::push || inst.op == Op::pop)
+      uses_tape[static_cast<std::size_t>(index)] = true;
+    if (inst.op == Op::shape) note(function.arg(inst, 0), {1U << inst.imm, 0, false, false});
+    if (inst.op == Op::call) {
+      const auto callee = static_cast<std::size_t>(inst.imm);
+      if (uses_tape[callee]) uses_tape[static_cast<std::size_t>(index)] = true;
+      for (std::uint32_t i = 0; i < inst.count; ++i) {
+        const ValueId operand = function.arg(inst, i);
+        if (module.types.is(function[operand].type, TypeKind::array))
+          note(operand, needs[callee][i]);
+      }
+    }
+    const bool access = inst.op == Op::load || inst.op == Op::store || is_atomic(inst.op);
+    if (!access) continue;
+    const ValueId array = function.arg(inst, 0);
+    const unsigned all = (1U << module.types[function[array].type].ndim) - 1U;
+    note(array,
+         {options.strided ? 0U : all & ~1U, options.strided ? all : 0U, true, inst.op != Op::load});
+  }
+}
+
+Emitted Program::run(int kernel) {
+  needs.resize(module.functions.size());
+  uses_tape.resize(module.functions.size());
+  std::vector<int> functions;
+  std::set<int> seen;
+  order(kernel, functions, seen);
+  for (const int index : functions) find_needs(index);
+  for (const char* word : {"push", "pop", "Tape", "tape", "tape_words", "tape_capacity",
+                           "tape_needed", "at", "with", "row", "with_row", "inverse_erf"})
+    globals.reserve(word);
+  std::map<std::string, std::string> overloads;
+  for (const int index : functions) {
+    const Function& function = module.functions[static_cast<std::size_t>(index)];
+    // Overloads share a name: they differ in the types of their parameters.
+    std::string key(function.name);
+    if (function.kind == FunctionKind::kernel) key += " kernel";
+    const bool builtin_name = function.helper && is_reserved(function.name);
+    if (function.kind == FunctionKind::kernel && !options.entry.empty()) {
+      function_names[index] = options.entry;
+      globals.reserve(options.entry);
+      continue;
+    }
+    if (!overloads.contains(key))
+      overloads[key] =
+          builtin_name ? std::string(function.name) + "_of" : globals.unique(function.name);
+    function_names[index] = overloads[key];
+  }
+  std::string body;
+  std::vector<LineEntry> lines;
+  Emitted result;
+  for (const int index : functions) {
+    const Function& function = module.functions[static_cast<std::size_t>(index)];
+    FunctionWriter writer(*this, index);
+    const int before = static_cast<int>(std::count(body.begin(), body.end(), '\n'));
+    if (function.kind == FunctionKind::kernel) {
+      writer.write_kernel(function_names[index]);
+      result.params = writer.params;
+      result.entry = function_names[index];
+    } else {
+      writer.write_function(function_names[index]);
+    }
+    // Helpers of a function stand before it.
+    const std::string helpers = std::move(definitions_);
+    definitions_.clear();
+    const int offset = before + static_cast<int>(std::count(helpers.begin(), helpers.end(), '\n'));
+    if (!function.helper) {
+      for (const LineEntry& entry : writer.lines)
+        lines.push_back({entry.line + offset, entry.span});
+    }
+    body += helpers + writer.code;
+    if (function.kind != FunctionKind::kernel) body += "\n";
+  }
+  std::string head;
+  if (!cuda()) head += "#include <cmath>\n";
+  if (uses_printf && !cuda()) head += "#include <cstdio>\n";
+  if (uses_assert && !cuda()) head += "#include <cassert>\n";
+  if (uses_half && cuda()) head += "#include <cuda_fp16.h>\n";
+  if (!head.empty()) head += "\n";
+  if (uses_half && !cuda()) head += "using half = _Float16;\n\n";
+  if (uses_tape[static_cast<std::size_t>(kernel)]) {
+    const std::string inline_ = cuda() ? "__device__ inline " : "static inline ";
+    head += "struct Tape {\n  unsigned int* words;\n  int top;\n  int capacity;\n};\n\n";
+    head += "template <class T>\n" + inline_ +
+            "void push(Tape& tape, const T& x) {\n  const unsigned char* from = (const unsigned "
+            "char*)&x;\n"
+            "  for (unsigned int at = 0; at < sizeof(T); at += 4, ++tape.top) {\n    unsigned int "
+            "word = 0;\n"
+            "    for (unsigned int i = 0; i < 4 && at + i < sizeof(T); ++i) word |= (unsigned "
+            "int)from[at + i] << 8 * i;\n"
+            "    if (tape.top < tape.capacity) tape.words[tape.top] = word;\n  }\n}\n\n";
+    head += "template <class T>\n" + inline_ +
+            "void pop(Tape& tape, T& x) {\n  unsigned char* to = (unsigned char*)&x;\n  tape.top "
+            "-= (sizeof(T) + 3) / 4;\n"
+            "  for (unsigned int at = 0; at < sizeof(T); at += 4) {\n    const unsigned int word = "
+            "tape.words[tape.top + at / 4];\n"
+            "    for (unsigned int i = 0; i < 4 && at + i < sizeof(T); ++i) to[at + i] = (unsigned "
+            "char)(word >> 8 * i);\n  }\n}\n\n";
+  }
+  const int shift = static_cast<int>(std::count(head.begin(), head.end(), '\n'));
+  for (LineEntry& entry : lines) entry.line += shift;
+  result.text = head + body;
+  result.lines = std::move(lines);
+  result.uses_half = uses_half;
+  return result;
+}
+
+void FunctionWriter::add_param(EmittedKind kind, std::uint32_t param, int dim,
+                               const std::string& name, const std::string& declaration,
+                               std::string& out) {
+  std::string type = declaration.substr(0, declaration.size() - name.size() - 1);
+  if (type.ends_with(" __restrict__")) type.resize(type.size() - 13);
+  params.push_back({kind, param, dim, name, std::move(type)});
+  out += (out.empty() ? "" : ", ") + declaration;
+}
+
+std::string FunctionWriter::signature(bool kernel) {
+  std::string out;
+  const auto& needs = program_.needs[static_cast<std::size_t>(index_)];
+  for (std::uint32_t i = 0; i < function_.params.size(); ++i) {
+    const Param& param = function_.params[i];
+    names_[i] = scope_.unique(param.name);
+    const std::string& name = names_[i];
+    if (!module_.types.is(param.type, TypeKind::array)) {
+      add_param(EmittedKind::value, i, 0, name, program_.type(param.type) + " " + name, out);
+      continue;
+    }
+    const ArrayNeeds& need = needs[i];
+    const std::string element = program_.type(module_.types[param.type].element);
+    if (need.data) {
+      const bool constant = !need.written;
+      const bool restricted = constant && kernel && program_.options.restrict_pointers;
+      add_param(
+          EmittedKind::pointer, i, 0, name,
+          (constant ? "const " : "") + element + "* " + (restricted ? "__restrict__ " : "") + name,
+          out);
+    }
+    for (int d = 0; d < kMaxArrayDims; ++d) {
+      if (need.shape >> d & 1)
+        add_param(EmittedKind::shape, i, d, shape_name(i, d), "int " + shape_name(i, d), out);
+    }
+    for (int d = 0; d < kMaxArrayDims; ++d) {
+      if (need.strides >> d & 1)
+        add_param(EmittedKind::stride, i, d, stride_name(i, d), "int " + stride_name(i, d), out);
+    }
+    for (int d = 0; d < kMaxArrayDims; ++d) {
+      if (need.shape >> d & 1) scope_.reserve(shape_name(i, d));
+      if (need.strides >> d & 1) scope_.reserve(stride_name(i, d));
+    }
+  }
+  return out;
+}
+
+void FunctionWriter::write_function(const std::string& name) {
+  std::string list = signature(false);
+  if (program_.uses_tape[static_cast<std::size_t>(index_)])
+    list += (list.empty() ? "" : ", ") + std::string("Tape& tape");
+  const std::string called =
+      function_.symbol.empty() ? name : "operator" + std::string(function_.symbol);
+  open(program_.qualifier() + program_.type(function_.result) + " " + called + "(" + list + ") {");
+  block(0);
+  const auto& insts = function_.blocks[0].insts;
+  const bool ends = !insts.empty() && function_[insts.back()].op == Op::give;
+  if (!ends && function_.result != kNone) line("return {};");
+  close();
+}
+
+bool FunctionWriter::returns_inside_loop(BlockId id, bool in_loop) const {
+  for (const ValueId inst_id : function_.blocks[id].insts) {
+    const Inst& inst = function_[inst_id];
+    if (inst.op == Op::give && in_loop) return true;
+    const bool is_loop = inst.op == Op::loop || inst.op == Op::repeat;
+    for (const BlockId inner : inst.blocks) {
+      if (inner != kAbsent && returns_inside_loop(inner, in_loop || is_loop)) return true;
+    }
+  }
+  return false;
+}
+
+void FunctionWriter::name_threads() {
+  static constexpr std::string_view kDefaults[] = {"i", "j", "k", "l"};
+  static constexpr std::string_view kSuffixes[] = {"x", "y", "z", "w"};
+  thread_names_.resize(static_cast<std::size_t>(function_.dims));
+  for (const Inst& inst : function_.insts) {
+    if (inst.op == Op::tid && !inst.name.empty() &&
+        thread_names_[static_cast<std::size_t>(inst.imm)].empty()) {
+      thread_names_[static_cast<std::size_t>(inst.imm)] = scope_.unique(inst.name);
+    }
+  }
+  for (std::size_t d = 0; d < thread_names_.size(); ++d) {
+    if (thread_names_[d].empty()) thread_names_[d] = scope_.unique(kDefaults[d]);
+    const std::string wanted = function_.dims == 1 ? "dim" : "dim_" + std::string(kSuffixes[d]);
+    launch_names_.push_back(scope_.unique(wanted));
+  }
+}
+
+void FunctionWriter::write_kernel(const std::string& name) {
+  std::string list = signature(true);
+  name_threads();
+  const bool tape = program_.uses_tape[static_cast<std::size_t>(index_)];
+  const std::vector<EmittedParam> arguments = params;
+  const bool split = returns_inside_loop(0, false);
+  std::string thread_list = list;
+  std::string thread_call;
+  for (const EmittedParam& argument : arguments)
+    thread_call += (thread_call.empty() ? "" : ", ") + argument.name;
+  if (split) {
+    for (const std::string& thread : thread_names_) {
+      thread_list += (thread_list.empty() ? "" : ", ") + ("int " + thread);
+      thread_call += (thread_call.empty() ? "" : ", ") + thread;
+    }
+    if (tape) {
+      thread_list += ", Tape& tape, int* tape_needed";
+      thread_call += ", tape, tape_needed";
+    }
+    open(program_.qualifier() + "void " + name + "_thread(" + thread_list + ") {");
+    block(0);
+    close();
+    line("");
+  }
+  for (std::size_t d = 0; d < launch_names_.size(); ++d) {
+    add_param(EmittedKind::launch_dim, 0, static_cast<int>(d), launch_names_[d],
+              "int " + launch_names_[d], list);
+  }
+  if (tape) {
+    add_param(EmittedKind::tape, 0, 0, "tape_words", "unsigned int* tape_words", list);
+    add_param(EmittedKind::tape_capacity, 0, 0, "tape_capacity", "int tape_capacity", list);
+    add_param(EmittedKind::tape_needed, 0, 0, "tape_needed", "int* tape_needed", list);
+  }
+  open((program_.cuda() ? "extern \"C\" __global__ void " : "extern \"C\" void ") + name + "(" +
+       list + ") {");
+  in_kernel_loop_ = !split;
+  if (program_.cuda()) {
+    cuda_loop(name);
+  } else {
+    cpp_loop(name);
+  }
+  if (tape)
+    line(program_.cuda() ? "Tape tape{tape_words + (size_t)(blockIdx.x * blockDim.x + threadIdx.x) "
+                           "* tape_capacity, 0, tape_capacity};"
+                         : "Tape tape{tape_words, 0, tape_capacity};");
+  if (split) {
+    line(name + "_thread(" + thread_call + ");");
+  } else {
+    block(0);
+  }
+  const std::size_t n_loops = program_.cuda() ? 1 : launch_names_.size();
+  for (std::size_t i = 0; i < n_loops; ++i) close();
+  close();
+}
+
+void FunctionWriter::cuda_loop(const std::string&) {
+  if (launch_names_.size() == 1) {
+    const std::string& i = thread_names_[0];
+    open("for (int " + i + " = blockIdx.x * blockDim.x + threadIdx.x; " + i + " < " +
+         launch_names_[0] + "; " + i + " += blockDim.x * gridDim.x) {");
+    return;
+  }
+  const std::string index = scope_.unique("thread");
+  std::string total = "(long long)" + launch_names_[0];
+  for (std::size_t d = 1; d < launch_names_.size(); ++d) total += " * " + launch_names_[d];
+  open("for (long long " + index + " = blockIdx.x * (long long)blockDim.x + threadIdx.x; " + index +
+       " < " + total + "; " + index + " += (long long)blockDim.x * gridDim.x) {");
+  std::string rest = index;
+  std::vector<std::string> declarations;
+  for (std::size_t d = launch_names_.size(); d-- > 0;) {
+    std::string divisor;
+    for (std::size_t k = d + 1; k < launch_names_.size(); ++k)
+      divisor += (divisor.empty() ? "" : " * ") + std::string(k == d + 1 ? "(long long)" : "") +
+                 launch_names_[k];
+    std::string value = index;
+    if (!divisor.empty())
+      value += " / " + (d + 2 < launch_names_.size() ? "(" + divisor + ")" : launch_names_[d + 1]);
+    if (d > 0) value += " % " + launch_names_[d];
+    declarations.insert(declarations.begin(),
+                        "const int " + thread_names_[d] + " = (int)(" + value + ");");
+  }
+  for (const std::string& declaration : declarations) line(declaration);
+}
+
+void FunctionWriter::cpp_loop(const std::string&) {
+  for (std::size_t d = 0; d < launch_names_.size(); ++d) {
+    const std::string& i = thread_names_[d];
+    open("for (int " + i + " = 0; " + i + " < " + launch_names_[d] + "; ++" + i + ") {");
+  }
+}
+
+}  // namespace emit_text
+}  // namespace causeway::lang

@@ -1,0 +1,48 @@
+// Expressions of Python by precedence climbing; what the language does not have is named.
+#pragma once
+
+#include "causeway/lang/ast.h"
+#include "causeway/lang/token_stream.h"
+
+namespace causeway::lang {
+
+class ExpressionParser {
+ public:
+  ExpressionParser(TokenStream& tokens, Tree& tree) : tokens_(tokens), tree_(tree) {}
+
+  ExprId expression();       // one, with conditional expressions
+  ExprId expression_list();  // a tuple where commas follow
+
+ private:
+  ExprId logical_or();
+  ExprId logical_and();
+  ExprId negation();
+  ExprId comparison();
+  ExprId binary(int level);
+  ExprId unary();
+  ExprId power();
+  ExprId postfix();
+  ExprId atom();
+  ExprId number();
+  ExprId group();
+  ExprId list();
+  ExprId call(ExprId callee);
+  ExprId subscript(ExprId object);
+  ExprId index_item();
+  void refuse_keyword(const Token& token);
+
+  ExprId add(Expr expr);
+  ExprId add(ExprKind kind, Span span, std::string_view text = {}, ExprId a = kAbsent,
+             ExprId b = kAbsent, ExprId c = kAbsent);
+  Range store(const std::vector<Item>& items);
+  Span from(ExprId first) const;
+  Span span_between(std::uint32_t begin) const;
+
+  TokenStream& tokens_;
+  Tree& tree_;
+  int depth_ = 0;
+  std::uint32_t last_end_ = 0;
+  friend struct DepthGuard;
+};
+
+}  // namespace causeway::lang

@@ -1,0 +1,174 @@
+#include "causeway/lang/passes/passes.h"
+
+namespace causeway::lang {
+
+namespace {
+
+class DeadCode {
+ public:
+  DeadCode(const Module& module, Function& function)
+      : module_(module),
+        function_(function),
+        live_(function.insts.size()),
+        owner_(function.insts.size(), kAbsent),
+        block_owner_(function.blocks.size(), kAbsent),
+        position_(function.insts.size()) {
+    for (const Param& param : function.params)
+      is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
+  }
+
+  void run() {
+    index(0);
+    for (const ValueId id : order_) {
+      if (is_root(function_[id])) mark(id);
+    }
+    while (!work_.empty()) {
+      const ValueId id = work_.back();
+      work_.pop_back();
+      visit(id);
+    }
+    sweep(0);
+  }
+
+ private:
+  void index(BlockId block) {
+    for (const ValueId id : function_.blocks[block].insts) {
+      position_[id] = static_cast<std::uint32_t>(order_.size());
+      order_.push_back(id);
+      owner_[id] = block_owner_[block];
+      const Inst& inst = function_[id];
+      if (inst.op == Op::set) sets_.emplace_back(function_.arg(inst, 0), id);
+      if (inst.op == Op::store || is_atomic(inst.op))
+        writes_.emplace_back(root(function_.arg(inst, 0)), id);
+      for (const BlockId inner : inst.blocks) {
+        if (inner == kAbsent) continue;
+        block_owner_[inner] = id;
+        index(inner);
+      }
+    }
+  }
+
+  ValueId root(ValueId array) const {
+    while (function_[array].op == Op::view) array = function_.arg(function_[array], 0);
+    return array;
+  }
+
+  // The arrays of a forward pass are no results of the adjoint: writes to them live by their reads.
+  bool is_scratch(const Inst& inst) const {
+    if (!is_adjoint_) return false;
+    const ValueId array = root(function_.arg(inst, 0));
+    return array < function_.params.size() && function_.params[array].role == ParamRole::argument;
+  }
+
+  bool is_root(const Inst& inst) const {
+    if ((inst.op == Op::store || is_atomic(inst.op)) && is_scratch(inst)) return false;
+    switch (inst.op) {
+      case Op::store:
+      case Op::check:
+      case Op::print:
+      case Op::push:
+      case Op::pop:
+      case Op::tape_check:
+      case Op::give:
+      case Op::block_sum:
+      case Op::block_min:
+      case Op::block_max: return true;
+      case Op::repeat: return !is_adjoint_;  // it may not end
+      case Op::call: return module_.functions[static_cast<std::size_t>(inst.imm)].effects;
+      default: return is_atomic(inst.op);
+    }
+  }
+
+  // Whether a write can come before a read: it stands before it, or in a loop around both.
+  bool may_reach(ValueId write, ValueId read) const {
+    if (position_[write] < position_[read]) return true;
+    for (ValueId outer = owner_[write]; outer != kAbsent; outer = owner_[outer]) {
+      if (function_[outer].op != Op::loop && function_[outer].op != Op::repeat) continue;
+      for (ValueId other = owner_[read]; other != kAbsent; other = owner_[other]) {
+        if (other == outer) return true;
+      }
+    }
+    return false;
+  }
+
+  void mark(ValueId id) {
+    if (live_[id]) return;
+    live_[id] = true;
+    work_.push_back(id);
+  }
+
+  // break and continue belong to the loop around them, and live with it.
+  void mark_exits(BlockId block) {
+    for (const ValueId id : function_.blocks[block].insts) {
+      const Inst& inst = function_[id];
+      if (inst.op == Op::leave || inst.op == Op::proceed) mark(id);
+      if (inst.op != Op::branch) continue;
+      mark_exits(inst.blocks[0]);
+      mark_exits(inst.blocks[1]);
+    }
+  }
+
+  void visit(ValueId id) {
+    const Inst& inst = function_[id];
+    for (const ValueId operand : function_.args(inst)) mark(operand);
+    if (owner_[id] != kAbsent) mark(owner_[id]);
+    if (inst.op == Op::load || inst.op == Op::call || is_atomic(inst.op)) {
+      for (const ValueId operand : function_.args(inst)) {
+        if (!module_.types.is(function_[operand].type, TypeKind::array)) continue;
+        for (const auto& [array, write] : writes_) {
+          if (array == root(operand) && may_reach(write, id)) mark(write);
+        }
+      }
+    }
+    if (inst.op == Op::var) {
+      for (const auto& [var, set] : sets_) {
+        if (var == id) mark(set);
+      }
+    }
+    if (inst.op == Op::cond || inst.op == Op::repeat) {
+      for (const BlockId inner : inst.blocks) {
+        const auto& insts = function_.blocks[inner].insts;
+        if (!insts.empty() && function_[insts.back()].op == Op::yield) mark(insts.back());
+      }
+    }
+    if (inst.op == Op::loop) mark_exits(inst.blocks[0]);
+    if (inst.op == Op::repeat) mark_exits(inst.blocks[1]);
+  }
+
+  void sweep(BlockId block) {
+    std::vector<ValueId>& insts = function_.blocks[block].insts;
+    std::size_t kept = 0;
+    for (const ValueId id : insts) {
+      if (!live_[id]) continue;
+      insts[kept++] = id;
+      for (const BlockId inner : function_[id].blocks) {
+        if (inner != kAbsent) sweep(inner);
+      }
+    }
+    insts.resize(kept);
+  }
+
+  const Module& module_;
+  Function& function_;
+  std::vector<bool> live_;
+  std::vector<ValueId> owner_;  // the instruction whose region an instruction is in
+  std::vector<ValueId> block_owner_;
+  std::vector<std::pair<ValueId, ValueId>> sets_;    // variables and their assignments
+  std::vector<std::pair<ValueId, ValueId>> writes_;  // arrays and their writes
+  std::vector<std::uint32_t> position_;
+  bool is_adjoint_ = false;
+  std::vector<ValueId> order_;
+  std::vector<ValueId> work_;
+};
+
+}  // namespace
+
+void drop_dead_code(const Module& module, Function& function) { DeadCode(module, function).run(); }
+
+void optimize(const Module& module, Function& function) {
+  fold_constants(module, function);
+  merge_common(module, function);
+  drop_dead_code(module, function);
+}
+
+}  // namespace causeway::lang

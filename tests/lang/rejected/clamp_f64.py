@@ -1,0 +1,8 @@
+import math
+
+import warp as wp
+
+
+@wp.kernel
+def k(c: wp.float64, o: wp.array(dtype=wp.float64)):
+    o[0] = wp.clamp(c, 0.0, 1.0)

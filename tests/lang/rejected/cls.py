@@ -1,0 +1,9 @@
+import math
+
+import warp as wp
+
+
+@wp.kernel
+def k(c: int, o: wp.array(dtype=int)):
+    class A:
+        pass

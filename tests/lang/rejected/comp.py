@@ -1,0 +1,8 @@
+import math
+
+import warp as wp
+
+
+@wp.kernel
+def k(c: int, o: wp.array(dtype=int)):
+    f = [i for i in range(3)]

@@ -1,0 +1,11 @@
+import warp as wp
+
+
+@wp.func
+def f(x: float):
+    return float(wp.tid())
+
+
+@wp.kernel
+def k(o: wp.array(dtype=float)):
+    o[0] = f(1.0)

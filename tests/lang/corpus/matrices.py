@@ -4,154 +4,154 @@ vec5 = wp.types.vector(length=5, dtype=wp.float32)
 mat23 = wp.types.matrix(shape=(2, 3), dtype=wp.float32)
 
 
-# run mat22_mul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat22_mul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat22_mul(a: wp.array(dtype=wp.mat22), b: wp.array(dtype=wp.mat22), c: wp.array(dtype=wp.mat22)):
     i = wp.tid()
     c[i] = a[i] * b[i]
 
 
-# run mat22_matmul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat22_matmul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat22_matmul(a: wp.array(dtype=wp.mat22), b: wp.array(dtype=wp.mat22), c: wp.array(dtype=wp.mat22)):
     i = wp.tid()
     c[i] = a[i] @ b[i] + a[i] * 2.0 - 0.5 * b[i]
 
 
-# run mat22_det dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat22_det dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat22_det(a: wp.array(dtype=wp.mat22), b: wp.array(dtype=wp.mat22), c: wp.array(dtype=float)):
     i = wp.tid()
     c[i] = wp.determinant(a[i] + wp.identity(n=2, dtype=float) * 3.0)
 
 
-# run mat22_inverse dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=512
+# run mat22_inverse dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat22_inverse(a: wp.array(dtype=wp.mat22), b: wp.array(dtype=wp.mat22), c: wp.array(dtype=wp.mat22)):
     i = wp.tid()
     c[i] = wp.inverse(a[i] + wp.identity(n=2, dtype=float) * 3.0)
 
 
-# run mat22_transpose dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat22_transpose dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat22_transpose(a: wp.array(dtype=wp.mat22), b: wp.array(dtype=wp.mat22), c: wp.array(dtype=wp.mat22)):
     i = wp.tid()
     c[i] = wp.transpose(a[i])
 
 
-# run mat22_trace dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat22_trace dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat22_trace(a: wp.array(dtype=wp.mat22), b: wp.array(dtype=wp.mat22), c: wp.array(dtype=float)):
     i = wp.tid()
     c[i] = wp.trace(a[i]) + wp.ddot(a[i], b[i])
 
 
-# run mat22_cw dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat22_cw dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat22_cw(a: wp.array(dtype=wp.mat22), b: wp.array(dtype=wp.mat22), c: wp.array(dtype=wp.mat22)):
     i = wp.tid()
     c[i] = wp.cw_mul(a[i], b[i]) + wp.cw_div(a[i], b[i])
 
 
-# run mat33_mul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat33_mul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat33_mul(a: wp.array(dtype=wp.mat33), b: wp.array(dtype=wp.mat33), c: wp.array(dtype=wp.mat33)):
     i = wp.tid()
     c[i] = a[i] * b[i]
 
 
-# run mat33_matmul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat33_matmul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat33_matmul(a: wp.array(dtype=wp.mat33), b: wp.array(dtype=wp.mat33), c: wp.array(dtype=wp.mat33)):
     i = wp.tid()
     c[i] = a[i] @ b[i] + a[i] * 2.0 - 0.5 * b[i]
 
 
-# run mat33_det dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat33_det dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat33_det(a: wp.array(dtype=wp.mat33), b: wp.array(dtype=wp.mat33), c: wp.array(dtype=float)):
     i = wp.tid()
     c[i] = wp.determinant(a[i] + wp.identity(n=3, dtype=float) * 3.0)
 
 
-# run mat33_inverse dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=512
+# run mat33_inverse dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat33_inverse(a: wp.array(dtype=wp.mat33), b: wp.array(dtype=wp.mat33), c: wp.array(dtype=wp.mat33)):
     i = wp.tid()
     c[i] = wp.inverse(a[i] + wp.identity(n=3, dtype=float) * 3.0)
 
 
-# run mat33_transpose dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat33_transpose dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat33_transpose(a: wp.array(dtype=wp.mat33), b: wp.array(dtype=wp.mat33), c: wp.array(dtype=wp.mat33)):
     i = wp.tid()
     c[i] = wp.transpose(a[i])
 
 
-# run mat33_trace dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat33_trace dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat33_trace(a: wp.array(dtype=wp.mat33), b: wp.array(dtype=wp.mat33), c: wp.array(dtype=float)):
     i = wp.tid()
     c[i] = wp.trace(a[i]) + wp.ddot(a[i], b[i])
 
 
-# run mat33_cw dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat33_cw dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat33_cw(a: wp.array(dtype=wp.mat33), b: wp.array(dtype=wp.mat33), c: wp.array(dtype=wp.mat33)):
     i = wp.tid()
     c[i] = wp.cw_mul(a[i], b[i]) + wp.cw_div(a[i], b[i])
 
 
-# run mat44_mul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat44_mul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat44_mul(a: wp.array(dtype=wp.mat44), b: wp.array(dtype=wp.mat44), c: wp.array(dtype=wp.mat44)):
     i = wp.tid()
     c[i] = a[i] * b[i]
 
 
-# run mat44_matmul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat44_matmul dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat44_matmul(a: wp.array(dtype=wp.mat44), b: wp.array(dtype=wp.mat44), c: wp.array(dtype=wp.mat44)):
     i = wp.tid()
     c[i] = a[i] @ b[i] + a[i] * 2.0 - 0.5 * b[i]
 
 
-# run mat44_det dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat44_det dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat44_det(a: wp.array(dtype=wp.mat44), b: wp.array(dtype=wp.mat44), c: wp.array(dtype=float)):
     i = wp.tid()
     c[i] = wp.determinant(a[i] + wp.identity(n=4, dtype=float) * 3.0)
 
 
-# run mat44_inverse dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=512
+# run mat44_inverse dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=8
 @wp.kernel
 def mat44_inverse(a: wp.array(dtype=wp.mat44), b: wp.array(dtype=wp.mat44), c: wp.array(dtype=wp.mat44)):
     i = wp.tid()
     c[i] = wp.inverse(a[i] + wp.identity(n=4, dtype=float) * 3.0)
 
 
-# run mat44_transpose dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat44_transpose dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat44_transpose(a: wp.array(dtype=wp.mat44), b: wp.array(dtype=wp.mat44), c: wp.array(dtype=wp.mat44)):
     i = wp.tid()
     c[i] = wp.transpose(a[i])
 
 
-# run mat44_trace dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat44_trace dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat44_trace(a: wp.array(dtype=wp.mat44), b: wp.array(dtype=wp.mat44), c: wp.array(dtype=float)):
     i = wp.tid()
     c[i] = wp.trace(a[i]) + wp.ddot(a[i], b[i])
 
 
-# run mat44_cw dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=16
+# run mat44_cw dim=8 a=u(0.2,1)[8] b=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat44_cw(a: wp.array(dtype=wp.mat44), b: wp.array(dtype=wp.mat44), c: wp.array(dtype=wp.mat44)):
     i = wp.tid()
     c[i] = wp.cw_mul(a[i], b[i]) + wp.cw_div(a[i], b[i])
 
 
-# run mat_vec dim=8 a=u(0.2,1)[8] v=u(0.2,1)[8] c=z[8] ulp=8
+# run mat_vec dim=8 a=u(0.2,1)[8] v=u(0.2,1)[8] c=z[8] ulp=4
 @wp.kernel
 def mat_vec(a: wp.array(dtype=wp.mat33), v: wp.array(dtype=wp.vec3), c: wp.array(dtype=wp.vec3)):
     i = wp.tid()
@@ -218,7 +218,7 @@ def sized_mat(a: wp.array(dtype=mat23), v: wp.array(dtype=wp.vec3), c: wp.array(
     c[i] = m * v[i]
 
 
-# run mat_loop dim=3 a=u(0.2,1)[4] c=z[3] n=4 ulp=64
+# run mat_loop dim=3 a=u(0.2,1)[4] c=z[3] n=4 ulp=4
 @wp.kernel
 def mat_loop(a: wp.array(dtype=wp.mat33), c: wp.array(dtype=wp.mat33), n: int):
     i = wp.tid()

@@ -41,7 +41,7 @@ def rand_normal(a: wp.array(dtype=float)):
     a[i] = wp.randn(s)
 
 
-# run sample_triangle dim=40 a=z[40] ulp=64
+# run sample_triangle dim=40 a=z[40] ulp=4
 @wp.kernel
 def sample_triangle(a: wp.array(dtype=wp.vec2)):
     i = wp.tid()
@@ -49,7 +49,7 @@ def sample_triangle(a: wp.array(dtype=wp.vec2)):
     a[i] = wp.sample_triangle(s)
 
 
-# run sample_unit_ring dim=40 a=z[40] ulp=64
+# run sample_unit_ring dim=40 a=z[40] ulp=4
 @wp.kernel
 def sample_unit_ring(a: wp.array(dtype=wp.vec2)):
     i = wp.tid()
@@ -57,7 +57,7 @@ def sample_unit_ring(a: wp.array(dtype=wp.vec2)):
     a[i] = wp.sample_unit_ring(s)
 
 
-# run sample_unit_disk dim=40 a=z[40] ulp=64
+# run sample_unit_disk dim=40 a=z[40] ulp=4
 @wp.kernel
 def sample_unit_disk(a: wp.array(dtype=wp.vec2)):
     i = wp.tid()
@@ -65,7 +65,7 @@ def sample_unit_disk(a: wp.array(dtype=wp.vec2)):
     a[i] = wp.sample_unit_disk(s)
 
 
-# run sample_unit_sphere_surface dim=40 a=z[40] ulp=64
+# run sample_unit_sphere_surface dim=40 a=z[40] ulp=4
 @wp.kernel
 def sample_unit_sphere_surface(a: wp.array(dtype=wp.vec3)):
     i = wp.tid()
@@ -73,7 +73,7 @@ def sample_unit_sphere_surface(a: wp.array(dtype=wp.vec3)):
     a[i] = wp.sample_unit_sphere_surface(s)
 
 
-# run sample_unit_sphere dim=40 a=z[40] ulp=64
+# run sample_unit_sphere dim=40 a=z[40] ulp=4
 @wp.kernel
 def sample_unit_sphere(a: wp.array(dtype=wp.vec3)):
     i = wp.tid()
@@ -81,7 +81,7 @@ def sample_unit_sphere(a: wp.array(dtype=wp.vec3)):
     a[i] = wp.sample_unit_sphere(s)
 
 
-# run sample_unit_hemisphere_surface dim=40 a=z[40] ulp=64
+# run sample_unit_hemisphere_surface dim=40 a=z[40] ulp=4
 @wp.kernel
 def sample_unit_hemisphere_surface(a: wp.array(dtype=wp.vec3)):
     i = wp.tid()
@@ -89,7 +89,7 @@ def sample_unit_hemisphere_surface(a: wp.array(dtype=wp.vec3)):
     a[i] = wp.sample_unit_hemisphere_surface(s)
 
 
-# run sample_unit_hemisphere dim=40 a=z[40] ulp=64
+# run sample_unit_hemisphere dim=40 a=z[40] ulp=4
 @wp.kernel
 def sample_unit_hemisphere(a: wp.array(dtype=wp.vec3)):
     i = wp.tid()
@@ -97,7 +97,7 @@ def sample_unit_hemisphere(a: wp.array(dtype=wp.vec3)):
     a[i] = wp.sample_unit_hemisphere(s)
 
 
-# run sample_unit_square dim=40 a=z[40] ulp=64
+# run sample_unit_square dim=40 a=z[40] ulp=4
 @wp.kernel
 def sample_unit_square(a: wp.array(dtype=wp.vec2)):
     i = wp.tid()
@@ -105,7 +105,7 @@ def sample_unit_square(a: wp.array(dtype=wp.vec2)):
     a[i] = wp.sample_unit_square(s)
 
 
-# run sample_unit_cube dim=40 a=z[40] ulp=64
+# run sample_unit_cube dim=40 a=z[40] ulp=4
 @wp.kernel
 def sample_unit_cube(a: wp.array(dtype=wp.vec3)):
     i = wp.tid()
@@ -137,7 +137,7 @@ def sample_cdf_(cdf: wp.array(dtype=float), b: wp.array(dtype=int)):
     b[i] = wp.sample_cdf(s, cdf)
 
 
-# run noise1 dim=40 a=z[40] ulp=256
+# run noise1 dim=40 a=z[40] ulp=4
 @wp.kernel
 def noise1(a: wp.array(dtype=float)):
     i = wp.tid()
@@ -145,7 +145,7 @@ def noise1(a: wp.array(dtype=float)):
     a[i] = wp.noise(s, float(i) * 0.37 - 3.0)
 
 
-# run noise2 dim=40 a=z[40] ulp=4096
+# run noise2 dim=40 a=z[40] ulp=4
 @wp.kernel
 def noise2(a: wp.array(dtype=float)):
     i = wp.tid()
@@ -153,7 +153,7 @@ def noise2(a: wp.array(dtype=float)):
     a[i] = wp.noise(s, wp.vec2(float(i) * 0.37, 0.6 * float(i)))
 
 
-# run noise3 dim=40 a=z[40] ulp=4096
+# run noise3 dim=40 a=z[40] ulp=4
 @wp.kernel
 def noise3(a: wp.array(dtype=float)):
     i = wp.tid()
@@ -161,7 +161,7 @@ def noise3(a: wp.array(dtype=float)):
     a[i] = wp.noise(s, wp.vec3(float(i) * 0.37, 0.6 * float(i), 0.4))
 
 
-# run pnoise1 dim=40 a=z[40] ulp=4096
+# run pnoise1 dim=40 a=z[40] ulp=4
 @wp.kernel
 def pnoise1(a: wp.array(dtype=float)):
     i = wp.tid()
@@ -169,7 +169,7 @@ def pnoise1(a: wp.array(dtype=float)):
     a[i] = wp.pnoise(s, float(i) * 0.37, 3)
 
 
-# run pnoise2 dim=40 a=z[40] ulp=4096
+# run pnoise2 dim=40 a=z[40] ulp=4
 @wp.kernel
 def pnoise2(a: wp.array(dtype=float)):
     i = wp.tid()
@@ -177,7 +177,7 @@ def pnoise2(a: wp.array(dtype=float)):
     a[i] = wp.pnoise(s, wp.vec2(float(i) * 0.37, 0.6 * float(i)), 3, 4)
 
 
-# run pnoise3 dim=40 a=z[40] ulp=4096
+# run pnoise3 dim=40 a=z[40] ulp=4
 @wp.kernel
 def pnoise3(a: wp.array(dtype=float)):
     i = wp.tid()
@@ -185,7 +185,7 @@ def pnoise3(a: wp.array(dtype=float)):
     a[i] = wp.pnoise(s, wp.vec3(float(i) * 0.37, 0.6 * float(i), 0.4), 3, 4, 5)
 
 
-# run noise4 dim=40 a=z[40] ulp=4096
+# run noise4 dim=40 a=z[40] ulp=4
 @wp.kernel
 def noise4(a: wp.array(dtype=float)):
     i = wp.tid()
@@ -193,7 +193,7 @@ def noise4(a: wp.array(dtype=float)):
     a[i] = wp.noise(s, wp.vec4(float(i) * 0.37, 0.6 * float(i), 0.4, float(i) * 0.2 - 1.0))
 
 
-# run pnoise4 dim=40 a=z[40] ulp=4096
+# run pnoise4 dim=40 a=z[40] ulp=4
 @wp.kernel
 def pnoise4(a: wp.array(dtype=float)):
     i = wp.tid()

@@ -150,7 +150,7 @@ def vec_dynamic(a: wp.array(dtype=wp.vec3), c: wp.array(dtype=float)):
     c[i] = s + v[0] * v[1]
 
 
-# run vec_loop dim=6 a=u(-1,1)[6] c=z[6] n=5 ulp=64
+# run vec_loop dim=6 a=u(-1,1)[6] c=z[6] n=5 ulp=4
 @wp.kernel
 def vec_loop(a: wp.array(dtype=wp.vec3), c: wp.array(dtype=wp.vec3), n: int):
     i = wp.tid()

@@ -142,10 +142,11 @@ const ConfigField& ConfigFields::at(std::string_view name) const {
                                                      : field.name);
   }
   const std::string nearest = nearest_name(name, names);
-  const std::string advice = nearest.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
-                                             : fmt::format("did you mean {}?", nearest);
+  const std::string advice = nearest.empty()
+                                 ? fmt::format("expected one of: {}", fmt::join(names, ", "))
+                                 : fmt::format("did you mean {}?", nearest);
   fail(ErrorKind::invalid_argument, operation_,
-       fmt::format("there is no setting {}; {}", shown(name), advice));
+       fmt::format("unknown setting {}; {}", shown(name), advice));
 }
 
 Json ConfigFields::to_json(const void* config) const {
@@ -161,7 +162,7 @@ Json ConfigFields::to_json(const void* config) const {
 
 void ConfigFields::read(void* config, const Json& given) const {
   if (!given.is_object()) {
-    fail(ErrorKind::format, operation_, "a configuration is a JSON object of settings");
+    fail(ErrorKind::format, operation_, "expected a JSON object of settings");
   }
   Json json = given;
   int version = version_;

@@ -100,13 +100,13 @@ TEST(Config, FieldsOfSectionsMayBeFlat) {
 }
 
 TEST(Config, UnknownKeysNameTheNearest) {
-  EXPECT_EQ(refusal(R"({"bacth": 3})"),
-            "[test] there is no setting \"bacth\"; did you mean batch?");
+  EXPECT_EQ(refusal(R"({"bacth": 3})"), "[test] unknown setting \"bacth\"; did you mean batch?");
   EXPECT_EQ(refusal(R"({"inner": {"widht": 3}})"),
-            "[test] there is no setting \"inner.widht\"; did you mean inner.width?");
-  EXPECT_EQ(refusal(R"({"qqqqqqqq": 3})"),
-            "[test] there is no setting \"qqqqqqqq\"; there are: batch, rate, shape, share, name, "
-            "files, seed, width, flag");
+            "[test] unknown setting \"inner.widht\"; did you mean inner.width?");
+  EXPECT_EQ(
+      refusal(R"({"qqqqqqqq": 3})"),
+      "[test] unknown setting \"qqqqqqqq\"; expected one of: batch, rate, shape, share, name, "
+      "files, seed, width, flag");
 }
 
 TEST(Config, ValuesAreChecked) {
@@ -114,7 +114,8 @@ TEST(Config, ValuesAreChecked) {
   EXPECT_EQ(refusal(R"({"batch": 1.5})"), "[test] batch: expected a whole number, got 1.5");
   EXPECT_EQ(refusal(R"({"batch": "4"})"), "[test] batch: expected a whole number, got \"4\"");
   EXPECT_EQ(refusal(R"({"rate": 0})"), "[test] rate: expected a number above 0, got 0");
-  EXPECT_EQ(refusal(R"({"seed": -1})"), "[test] seed: expected a whole number from 0 up, got -1");
+  EXPECT_EQ(refusal(R"({"seed": -1})"),
+            "[test] seed: expected a whole number of 0 or more, got -1");
   EXPECT_EQ(refusal(R"({"shape": "sqare"})"),
             "[test] shape: expected round, square (did you mean square?), got \"sqare\"");
   EXPECT_EQ(refusal(R"({"shape": 1})"), "[test] shape: expected round, square, got 1");
@@ -123,7 +124,7 @@ TEST(Config, ValuesAreChecked) {
             "[test] inner.width: expected a whole number, got 96.5");
   EXPECT_EQ(refusal(R"({"inner": {"flag": 1}})"),
             "[test] inner.flag: expected true or false, got 1");
-  EXPECT_EQ(refusal("[]"), "[test] a configuration is a JSON object of settings");
+  EXPECT_EQ(refusal("[]"), "[test] expected a JSON object of settings");
 }
 
 TEST(Config, ARefusedValueChangesNothing) {

@@ -58,7 +58,7 @@ class SourceUpstream : public Upstream {
   void read(std::byte* to, const std::byte* from, std::size_t bytes, StreamView) override {
     std::memcpy(to, from, bytes);
   }
-  std::string room() const override { return "test memory"; }
+  std::string available() const override { return "test memory"; }
 
  private:
   Source& source_;
@@ -360,12 +360,12 @@ TEST(Heap, SplitsAndMerges) {
   Block* c = heap.take(512);
   EXPECT_EQ(b->data, a->data + 512);
   EXPECT_EQ(c->data, b->data + 1024);
-  heap.give(b);
+  heap.release(b);
   EXPECT_EQ(heap.take(1024)->data, memory.data() + 512);
   Block* whole = heap.take(61 * 512);
   EXPECT_EQ(whole, nullptr);
-  heap.give(a);
-  heap.give(c);
+  heap.release(a);
+  heap.release(c);
   EXPECT_TRUE(heap.take_free_segments().empty());
 }
 
@@ -377,7 +377,7 @@ TEST(Heap, EveryGranuleCanBeTaken) {
     ASSERT_NE(block, nullptr) << granules;
     EXPECT_EQ(block->size, granules * 512);
     EXPECT_EQ(heap.take(512), nullptr);
-    heap.give(block);
+    heap.release(block);
     EXPECT_EQ(heap.take_free_segments().size(), 1u);
   }
 }

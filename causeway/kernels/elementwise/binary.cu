@@ -1,4 +1,4 @@
-// Arithmetic of two elements. Bytes: both inputs and the output once; bound by memory.
+// Arithmetic on two elements. Bytes: both inputs and the output once; bound by memory.
 #include "causeway/kernels/elementwise/elementwise.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/elementwise/visit_elementwise.h"

@@ -1,4 +1,4 @@
-// One result for two elements: arithmetic, comparison, choice. Bound by memory.
+// Arithmetic, comparison and selection of two elements. Bound by memory.
 #include "causeway/kernels/loop_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/elementwise/visit_elementwise.h"
@@ -43,12 +43,12 @@ void where(StreamView, const Operand& condition, const Operand& a, const Operand
     using T = typename decltype(tag)::type;
     for_each_row(loop, [&](std::int64_t count, const std::array<std::int64_t, 4>& offset) {
       T* to = static_cast<T*>(out.data) + offset[0];
-      const bool* chosen = static_cast<const bool*>(condition.data) + offset[1];
+      const bool* mask = static_cast<const bool*>(condition.data) + offset[1];
       const T* from_a = static_cast<const T*>(a.data) + offset[2];
       const T* from_b = static_cast<const T*>(b.data) + offset[3];
       for (std::int64_t i = 0; i < count; ++i) {
-        to[i * loop.stride[0][0]] = chosen[i * loop.stride[1][0]] ? from_a[i * loop.stride[2][0]]
-                                                                  : from_b[i * loop.stride[3][0]];
+        to[i * loop.stride[0][0]] = mask[i * loop.stride[1][0]] ? from_a[i * loop.stride[2][0]]
+                                                                : from_b[i * loop.stride[3][0]];
       }
     });
   });

@@ -7,8 +7,8 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-// To the compute type of To; the kernel narrows it. Floats reach integers through 64 bits, so that
-// a value out of a narrow type's range wraps as on the CPU.
+// Converts to the compute type of To, which the kernel narrows. Floats are converted to integers
+// through 64 bits, so that a value out of a narrow type's range wraps as on the CPU.
 template <class To>
 struct Convert {
   template <class From>
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads) fill_kernel(DeviceLoop<1> loop, T* o
   out[offset[0]] = value;
 }
 
-// 16 bytes of one value a thread.
+// Each thread writes 16 bytes.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     fill_contiguous_kernel(T* out, T value, std::int64_t count) {

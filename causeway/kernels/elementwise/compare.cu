@@ -1,4 +1,4 @@
-// Comparison of two elements, and the choice between two. Bytes: the inputs and the output once;
+// Comparison of two elements, and selection between two. Bytes: the inputs and the output once;
 // bound by memory.
 #include "causeway/kernels/elementwise/elementwise.cuh"
 #include "causeway/kernels/dispatch.h"

@@ -1,5 +1,5 @@
-// Operations of one element that every number has, predicates and clamping; unary_floating.cu has
-// the rest. Bytes: the input and the output once; bound by memory.
+// Unary operations on any number, predicates and clamping; unary_floating.cu has the floating ones.
+// Bytes: the input and the output once; bound by memory.
 #include "causeway/kernels/elementwise/elementwise.cuh"
 #include "causeway/kernels/elementwise/unary_floating.cuh"
 #include "causeway/kernels/dispatch.h"

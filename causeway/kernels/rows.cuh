@@ -86,18 +86,18 @@ __device__ __forceinline__ Acc shuffle_xor(const Acc& value, int mask) {
 // Shared memory through which the warps of a block exchange values: two lines, used alternately, so
 // that one barrier per reduction is enough.
 template <class Acc>
-struct TeamBoard {
+struct TeamScratch {
   Acc* lines;  // shared memory for 2 * 32
   int turn = 0;
 
-  __device__ __forceinline__ explicit TeamBoard(Acc* memory) : lines(memory) {}
+  __device__ __forceinline__ explicit TeamScratch(Acc* memory) : lines(memory) {}
 };
 
 // The combined value of the team, in each of its threads. `combine` must be commutative in every
 // bit. All threads of the block must call this.
 template <class Acc, class Combine>
 __device__ __forceinline__ Acc combine_team(const Team& team, Acc acc, const Acc& identity,
-                                            TeamBoard<Acc>& board, const Combine& combine) {
+                                            TeamScratch<Acc>& scratch, const Combine& combine) {
   if (team.size < 32) {
     for (int mask = team.size / 2; mask > 0; mask /= 2) acc = combine(acc, shuffle_xor(acc, mask));
     return acc;
@@ -105,8 +105,8 @@ __device__ __forceinline__ Acc combine_team(const Team& team, Acc acc, const Acc
 #pragma unroll
   for (int mask = 16; mask > 0; mask /= 2) acc = combine(acc, shuffle_xor(acc, mask));
   if (team.size == 32) return acc;
-  Acc* line = board.lines + 32 * board.turn;
-  board.turn ^= 1;
+  Acc* line = scratch.lines + 32 * scratch.turn;
+  scratch.turn ^= 1;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (lane == 0) line[threadIdx.x / 32] = acc;
   __syncthreads();
@@ -117,8 +117,8 @@ __device__ __forceinline__ Acc combine_team(const Team& team, Acc acc, const Acc
 }
 
 template <class C>
-__device__ __forceinline__ C sum_team(const Team& team, C value, TeamBoard<C>& board) {
-  return combine_team(team, value, C(0), board, [](C a, C b) { return a + b; });
+__device__ __forceinline__ C sum_team(const Team& team, C value, TeamScratch<C>& scratch) {
+  return combine_team(team, value, C(0), scratch, [](C a, C b) { return a + b; });
 }
 
 // Loads this thread's vectors of a row; elements beyond the row are `fill`.
@@ -258,7 +258,7 @@ struct VectorRow {
 };
 
 // Whether both addresses have the same offset within 16 bytes.
-inline bool lie_alike(const void* a, const void* b) {
+inline bool same_alignment(const void* a, const void* b) {
   return reinterpret_cast<std::uintptr_t>(a) % 16 == reinterpret_cast<std::uintptr_t>(b) % 16;
 }
 

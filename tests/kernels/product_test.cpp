@@ -59,7 +59,7 @@ void check_tiles(std::int64_t rows, std::int64_t columns, std::int64_t inner, bo
   const std::vector<C> b_data = drawn<C>(inner * b.leading, 2);
   std::vector<C> left(static_cast<std::size_t>(inner * whole_panels(rows)));
   std::vector<C> right(static_cast<std::size_t>(inner * whole_panels(columns)));
-  pack_turned(a_data.data(), a.leading, inner, rows, left.data());
+  pack_transposed(a_data.data(), a.leading, inner, rows, left.data());
   pack_lines(b_data.data(), b.leading, inner, columns, right.data());
   std::vector<C> out(static_cast<std::size_t>(rows * columns), C(0.5));
   multiply<C>({rows, columns, inner, columns, adds}, Panels<C>::packed(left.data(), inner),

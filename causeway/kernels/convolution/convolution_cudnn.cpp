@@ -196,11 +196,11 @@ std::array<std::int64_t, 4> sizes_of(const Operand& operand) {
 }
 
 // Memory for images or filters with channels last; the operand keeps its shape.
-struct Turned {
+struct ChannelsLast {
   Buffer memory;
   Operand operand;
 
-  Turned(StreamView stream, const Operand& from) : operand(from) {
+  ChannelsLast(StreamView stream, const Operand& from) : operand(from) {
     const Shape& s = from.shape;
     memory = pool_of(stream.device())
                  .allocate(static_cast<std::size_t>(numel(s)) * size_of(from.dtype), stream);
@@ -259,12 +259,12 @@ void convolution(StreamView stream, const Convolution& how, const Operand& in,
   const bool on_tensor_cores = in.dtype == DType::f16 || in.dtype == DType::bf16 ||
                                (in.dtype == DType::f32 && how.allow_tf32);
   // Transposing to channels last needs channels in multiples of 8 and pays off from 32 on.
-  const bool turns = on_tensor_cores && how.groups == 1 && in.shape[1] % 8 == 0 &&
-                     out.shape[1] % 8 == 0 && in.shape[1] >= 32;
-  if (!turns) return forward(stream, how, false, in, weight, out);
-  const Turned last_in(stream, in);
-  const Turned last_weight(stream, weight);
-  const Turned last_out(stream, out);
+  const bool channels_last = on_tensor_cores && how.groups == 1 && in.shape[1] % 8 == 0 &&
+                             out.shape[1] % 8 == 0 && in.shape[1] >= 32;
+  if (!channels_last) return forward(stream, how, false, in, weight, out);
+  const ChannelsLast last_in(stream, in);
+  const ChannelsLast last_weight(stream, weight);
+  const ChannelsLast last_out(stream, out);
   copy(stream, in, last_in.operand);
   copy(stream, weight, last_weight.operand);
   forward(stream, how, true, last_in.operand, last_weight.operand, last_out.operand);

@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LossRows<T> row
   using C = Compute<T>;
   constexpr int kVectors = kHeld<kVec>;
   __shared__ ClassSums<C> memory[64];
-  TeamBoard<ClassSums<C>> board(memory);
+  TeamScratch<ClassSums<C>> scratch(memory);
   const Team team(team_size);
   const std::int64_t row =
       std::int64_t{blockIdx.x} * (kThreads / team.size) + threadIdx.x / team.size;
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LossRows<T> row
       sums.softmax.sum += value;
     }
   }
-  sums = combine_team(team, sums, ClassSums<C>::none(), board, ClassSums<C>::combine);
+  sums = combine_team(team, sums, ClassSums<C>::none(), scratch, ClassSums<C>::combine);
   if (live && team.rank == 0) {
     rows.losses[row] = target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing, base);
   }
@@ -163,8 +163,8 @@ __global__ void __launch_bounds__(kRowThreads, 2)
   auto* cache = reinterpret_cast<T*>(cache_memory);
   __shared__ ClassSums<C> memory[64];
   __shared__ C loss_memory[64];
-  TeamBoard<ClassSums<C>> board(memory);
-  TeamBoard<C> loss_board(loss_memory);
+  TeamScratch<ClassSums<C>> scratch(memory);
+  TeamScratch<C> loss_scratch(loss_memory);
   const Team team(static_cast<int>(blockDim.x));
   const std::int64_t first = std::int64_t{blockIdx.x} * rows.n_columns;
   const VectorRow<kVec, const T> row(rows.logits + first, rows.n_columns);
@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     }
     include_vectors(sums.softmax, loaded);
   }
-  sums = combine_team(team, sums, ClassSums<C>::none(), board, ClassSums<C>::combine);
+  sums = combine_team(team, sums, ClassSums<C>::none(), scratch, ClassSums<C>::combine);
   if (by_class && team.rank == 0) {
     rows.losses[blockIdx.x] = class_loss(sums, rows.n_columns, rows.smoothing, base);
   }
@@ -260,7 +260,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     if (rows.gradient != nullptr) row.store(v, rows.gradient + first, alike, pack<T>(values));
   }
   if (by_class) return;
-  loss = sum_team(team, loss, loss_board);
+  loss = sum_team(team, loss, loss_scratch);
   if (team.rank == 0) rows.losses[blockIdx.x] = loss;
 }
 
@@ -294,8 +294,8 @@ __global__ void __launch_bounds__(kRowThreads, 2) cross_entropy_whole_kernel(Los
   auto* cache = reinterpret_cast<T*>(cache_memory);
   __shared__ C max_memory[64];
   __shared__ ClassSums<C> memory[64];
-  TeamBoard<C> max_board(max_memory);
-  TeamBoard<ClassSums<C>> board(memory);
+  TeamScratch<C> max_scratch(max_memory);
+  TeamScratch<ClassSums<C>> scratch(memory);
   const Team team(kRowThreads);
   const T* logits = rows.logits + std::int64_t{blockIdx.x} * rows.n_columns;
   T* gradient = rows.gradient + std::int64_t{blockIdx.x} * rows.n_columns;
@@ -322,7 +322,7 @@ __global__ void __launch_bounds__(kRowThreads, 2) cross_entropy_whole_kernel(Los
   C max = static_cast<C>(most.value[0]);
 #pragma unroll
   for (int i = 1; i < kVec; ++i) max = larger(max, static_cast<C>(most.value[i]));
-  max = combine_team(team, max, minus_infinity<C>(), max_board,
+  max = combine_team(team, max, minus_infinity<C>(), max_scratch,
                      [](C a, C b) { return larger(a, b); });
   const C base = max == minus_infinity<C>() ? C(0) : max;
   // A thread reads back what it wrote itself.
@@ -342,8 +342,8 @@ __global__ void __launch_bounds__(kRowThreads, 2) cross_entropy_whole_kernel(Los
       sums.at_target = static_cast<C>(cache[target]);
     }
   }
-  sums =
-      combine_team(team, sums, ClassSums<C>{{max, C(0)}, C(0), C(0)}, board, ClassSums<C>::combine);
+  sums = combine_team(team, sums, ClassSums<C>{{max, C(0)}, C(0), C(0)}, scratch,
+                      ClassSums<C>::combine);
   if (team.rank == 0) {
     rows.losses[blockIdx.x] =
         target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing, base);
@@ -398,7 +398,7 @@ void long_rows(StreamView stream, const LossRows<T>& rows) {
   const int threads = std::clamp((rows.n_columns / kVec / 4 + 31) / 32 * 32, 32, kRowThreads);
   launch({"cross_entropy", stream, dim3(static_cast<unsigned>(rows.n_rows)),
           dim3(static_cast<unsigned>(threads)), cached ? bytes : 0},
-         cross_entropy_long_kernel<T>, rows, cached, lie_alike(rows.logits, rows.gradient));
+         cross_entropy_long_kernel<T>, rows, cached, same_alignment(rows.logits, rows.gradient));
 }
 
 // Counts targets that are not ignored; the result is 1 over their number.

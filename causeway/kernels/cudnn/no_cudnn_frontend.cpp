@@ -4,7 +4,7 @@
 
 namespace causeway::kernels::cuda {
 
-std::string cudnn_declines(StreamView, const AttentionCall&, const AttentionGradients*) {
+std::string cudnn_unsupported(StreamView, const AttentionCall&, const AttentionGradients*) {
   return "this build has no cuDNN frontend";
 }
 

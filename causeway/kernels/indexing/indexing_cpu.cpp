@@ -1,4 +1,4 @@
-// Reading and writing at indices on the CPU. Bound by memory: the elements moved and the indices.
+// Indexed reads and writes on the CPU. Bound by memory: the elements moved and the indices.
 #include "causeway/kernels/indexing/indexing.h"
 
 #include "causeway/kernels/dispatch.h"

@@ -1,5 +1,5 @@
-// Batch norm of the channels of a cube, and its gradient. Bytes: in training the input twice (the
-// gradient's inputs twice) and the result once; bound by memory. Statistics are merged by Chan's
+// Batch norm over the channels of a cube, and its gradient. Bytes: in training the input twice (the
+// gradient's inputs twice) and the result once; bound by memory. Statistics are merged with Chan's
 // formula, in a fixed order.
 #include "causeway/kernels/norm/batch_norm.cuh"
 #include "causeway/kernels/dispatch.h"
@@ -9,7 +9,7 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-// Mean and squared distances of a channel.
+// Mean and sum of squared deviations of a channel.
 template <class T>
 struct MomentSums {
   using C = Compute<T>;
@@ -21,7 +21,7 @@ struct MomentSums {
   static __device__ __forceinline__ Acc combine(const Acc& a, const Acc& b) {
     return reducers::Variance<T>().combine(a, b);
   }
-  // Of the first n places: two passes over what was loaded.
+  // Moments of the first n elements, with two passes over the loaded values.
   __device__ __forceinline__ Acc read(std::int64_t, const std::int64_t (&at)[kGroup], int n) const {
     C value[kGroup];
     C sum = C(0);
@@ -41,8 +41,8 @@ struct MomentSums {
 
 template <class C>
 struct GradientPair {
-  C flat;   // of the gradient
-  C along;  // of the gradient times the normalised input
+  C flat;   // sum of the gradient
+  C along;  // sum of the gradient times the normalised input
 };
 
 template <class T>
@@ -79,7 +79,7 @@ struct GradientSums {
   }
 };
 
-// One number a channel.
+// One number per channel.
 template <class C>
 struct ChannelStatistics {
   C* running_mean;
@@ -91,7 +91,8 @@ struct ChannelStatistics {
   C epsilon;
 };
 
-// A warp a channel: the batch's statistics out of their pieces, and the running ones moved.
+// One warp per channel: combines the batch's statistics from their pieces and updates the running
+// ones.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     batch_statistics_kernel(const reducers::Moments<Compute<T>>* partial, int n_pieces,
@@ -123,7 +124,8 @@ __global__ void __launch_bounds__(kThreads) running_statistics_kernel(ChannelSta
   to.rstd[channel] = C(1) / math::sqrt(to.running_variance[channel] + to.epsilon);
 }
 
-// A warp a channel: the gradients of weight and bias, and what the input's gradient needs of them.
+// One warp per channel: the gradients of weight and bias, and the sums that the input's gradient
+// needs.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     channel_gradients_kernel(const GradientPair<Compute<T>>* partial, int n_pieces, int per_channel,
@@ -140,7 +142,7 @@ __global__ void __launch_bounds__(kThreads)
   if (bias_gradient != nullptr) bias_gradient[channel] = static_cast<T>(acc.flat);
 }
 
-// Where an element's channel is found; at most 2^31 - 1 elements.
+// The channel of an element; at most 2^31 - 1 elements.
 struct ChannelOf {
   FastDivider pixels;
   FastDivider channels;
@@ -151,7 +153,7 @@ struct ChannelOf {
   }
 };
 
-// Functions of one element and its channel; `more` is the second input, which the first has not.
+// Functions of one element, its channel and, if kTwo, a second input.
 template <class T>
 struct Normalise {
   using C = Compute<T>;
@@ -175,7 +177,7 @@ struct NormaliseGradient {
   const T* weight;
   const C* mean;
   const C* rstd;
-  const GradientPair<C>* sums;  // nullptr where the statistics were not the batch's
+  const GradientPair<C>* sums;  // nullptr if the running statistics were used
   C share;
 
   __device__ __forceinline__ C operator()(std::uint32_t channel, C x, C g) const {
@@ -207,7 +209,7 @@ __global__ void __launch_bounds__(kThreads)
   store_vector(out + first, pack<T>(x));
 }
 
-// Applies the function in pieces of whole images that 32 bits can count.
+// Applies the function in pieces of whole images that fit 32-bit indices.
 template <class T, class Function>
 void map_channels(StreamView stream, const Function& function, const T* in, const T* gradient,
                   T* out, Cube cube) {

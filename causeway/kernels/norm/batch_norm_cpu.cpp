@@ -1,7 +1,6 @@
-// Batch norm of the channels of a cube, and its gradient, on the CPU. A channel belongs to one
-// thread; its runs of pixels are summed lane by lane and the runs in f64, mean before variance.
-// Where runs are short, whole images are walked, so that the lanes go across channels. Bound by
-// memory.
+// Batch norm over the channels of a cube, and its gradient, on the CPU. Each channel is computed by
+// one thread; its runs of pixels are summed lane by lane and the runs in f64, mean before variance.
+// If runs are short, whole images are processed with lanes across channels. Bound by memory.
 #include "causeway/kernels/row_sums_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
@@ -17,8 +16,8 @@ constexpr std::int64_t kShortRun = 16;  // pixels
 constexpr std::int64_t kRowsTogether = 64;
 constexpr std::int64_t kMostPieces = 64;
 
-// Short runs: pieces of the images, their number fixed by the shape, are summed column by column of
-// the (images, channels * pixels) matrix, some rows at a time in the compute type.
+// Short runs: pieces of the images, their number fixed by the shape, are summed by columns of the
+// (images, channels * pixels) matrix, several rows at a time in the compute type.
 template <class C, class Finish, class... Terms>
 void sum_columns(Cube cube, const Finish& finish, const Terms&... terms) {
   constexpr std::size_t kTerms = sizeof...(Terms);
@@ -87,7 +86,7 @@ void sum_channels(Cube cube, const Finish& finish, const Terms&... terms) {
   sum_columns<C>(cube, finish, terms...);
 }
 
-// out[at] = function(channel, at) for every position of the cube.
+// Calls function(channel, at) for every position of the cube.
 template <class Function>
 void map_channels(Cube cube, const Function& function) {
   const std::int64_t image = cube.axis * cube.inner;

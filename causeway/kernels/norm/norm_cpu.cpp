@@ -1,5 +1,5 @@
-// Layer and RMS norm of rows on the CPU: a row stays in the cache between its passes, of which the
-// variance takes one of its own. Bound by memory for long inputs, else by arithmetic.
+// Layer and RMS norm of rows on the CPU: a row stays in the cache between its passes, one of which
+// is for the variance. Bound by memory for long inputs, else by arithmetic.
 #include "causeway/kernels/row_sums_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
@@ -23,7 +23,7 @@ struct Arrays {
   C* rstd;
 };
 
-// `x` is the row with its residual. Where weight or bias is left out, so is the arithmetic.
+// `x` is the row with its residual. Without weight or bias, their arithmetic is omitted.
 template <class T, class C>
 void scale_row(const T* x, const T* weight, const T* bias, T* out, std::int64_t n_columns, C mean,
                C rstd) {

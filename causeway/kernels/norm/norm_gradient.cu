@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kRowThreads, kVectors == 1 ? 2 : 1)
   using C = Compute<T>;
   constexpr bool kReadsAhead = kVectors > 1;
   __shared__ RowSums<C> memory[64];
-  TeamBoard<RowSums<C>> board(memory);
+  TeamScratch<RowSums<C>> scratch(memory);
   const Team team(team_size);
   const int n_teams = static_cast<int>(blockDim.x) / team.size;
   const std::int64_t block_first = std::int64_t{blockIdx.x} * n_teams;
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kRowThreads, kVectors == 1 ? 2 : 1)
         bias_sums[v].value[i] += g.value[i];
       }
     }
-    sums = combine_team(team, sums, RowSums<C>{C(0), C(0)}, board, RowSums<C>::combine);
+    sums = combine_team(team, sums, RowSums<C>{C(0), C(0)}, scratch, RowSums<C>::combine);
     const C flat = rows.centred ? -sums.flat * share * part.rstd : C(0);
     const C along = -sums.along * share * part.rstd;
     keep_packed(weight);
@@ -316,7 +316,7 @@ template <int kVec, class T>
 __global__ void __launch_bounds__(kRowThreads) norm_gradient_long_kernel(NormGradientRows<T> rows) {
   using C = Compute<T>;
   __shared__ RowSums<C> memory[64];
-  TeamBoard<RowSums<C>> board(memory);
+  TeamScratch<RowSums<C>> scratch(memory);
   const Team team(kRowThreads);
   const std::int64_t first = std::int64_t{blockIdx.x} * rows.n_columns;
   const C mean = rows.centred ? rows.mean[blockIdx.x] : C(0);
@@ -343,7 +343,7 @@ __global__ void __launch_bounds__(kRowThreads) norm_gradient_long_kernel(NormGra
       sums.along += scaled.value[i] * normal.value[i];
     }
   }
-  sums = combine_team(team, sums, RowSums<C>{C(0), C(0)}, board, RowSums<C>::combine);
+  sums = combine_team(team, sums, RowSums<C>{C(0), C(0)}, scratch, RowSums<C>::combine);
   const C flat = rows.centred ? sums.flat / static_cast<C>(rows.n_columns) : C(0);
   const C along = sums.along / static_cast<C>(rows.n_columns);
 #pragma unroll 2

@@ -1,6 +1,6 @@
-// The gradients of layer and RMS norm on the CPU. Rows are cut into pieces by the shape alone; a
-// piece adds its rows' shares of the gradients of weight and bias into sums of its own, and the
-// pieces' sums are added in order, so that any number of threads gives the same bits.
+// The gradients of layer and RMS norm on the CPU. Rows are divided into pieces by the shape only.
+// Each piece sums its rows' contributions to the gradients of weight and bias, and the pieces are
+// added in order, so that any number of threads gives the same bits.
 #include "causeway/kernels/row_sums_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
@@ -12,7 +12,7 @@ namespace causeway::kernels::cpu {
 namespace {
 
 constexpr std::int64_t kMostPieces = 64;
-constexpr std::int64_t kLeastRows = 16;  // of a piece
+constexpr std::int64_t kLeastRows = 16;  // per piece
 
 template <class T>
 struct Arrays {

@@ -22,8 +22,8 @@ std::string json_text(const Json& value) {
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
-ConfigField& refuse_outside(ConfigField& field, std::function<bool(double)> holds,
-                            const std::string& words) {
+ConfigField& check_range(ConfigField& field, std::function<bool(double)> holds,
+                         const std::string& words) {
   const auto read = field.read;
   const auto get = field.get;
   field.read = [=](void* config, const Json& json) {
@@ -44,18 +44,18 @@ ConfigField& refuse_outside(ConfigField& field, std::function<bool(double)> hold
 }  // namespace
 
 ConfigField& ConfigField::at_least(double least) {
-  return refuse_outside(
+  return check_range(
       *this, [=](double value) { return value >= least; }, number_text(least) + " or more");
 }
 
 ConfigField& ConfigField::above(double bound) {
-  return refuse_outside(
+  return check_range(
       *this, [=](double value) { return value > bound && std::isfinite(value); },
       "a number above " + number_text(bound));
 }
 
 ConfigField& ConfigField::between(double least, double most) {
-  return refuse_outside(
+  return check_range(
       *this, [=](double value) { return value >= least && value <= most; },
       number_text(least) + " to " + number_text(most));
 }

@@ -1,5 +1,5 @@
-// Attention on a GPU: every path against the definition in f64, against the other paths, twice for
-// the same bits, and its refusals.
+// Attention on a GPU: every path against the definition in f64, against the other paths, run twice
+// for equal bits, and the errors for unsupported calls.
 #include "tests/kernels/attention_case.h"
 
 #include "causeway/runtime/graph.h"
@@ -61,7 +61,7 @@ std::vector<AttentionCase> long_cases() {
       {40, 5, 128, 128, 32, kFull, {}, Placement::contiguous},
       {4, 2, 300, 300, 24, kFull, {0, 97, 128, 290}, Placement::packed},
       {2, 2, 200, 200, 24, kCausal, {70, 200}, Placement::bordered},
-      // Scores that are larger, turned around, or all the same.
+      // Scores that are larger, reversed, or all equal.
       {3, 2, 150, 150, 24, kFull, {7, 70, 130}, Placement::packed, 3},
       {2, 2, 100, 100, 32, kFull, {60, 99}, Placement::contiguous, 3},
       {2, 2, 150, 150, 32, kCausal, {}, Placement::packed, -1},
@@ -111,7 +111,7 @@ TEST(GpuAttention, FlashInF32AndF64) {
   for (DType dtype : {DType::f32, DType::f64}) check_path(odd_head, dtype, AttentionPath::flash);
 }
 
-// Why cuDNN cannot be tried here; empty where it can.
+// Why cuDNN is not available; empty if it is.
 std::string cudnn_absence() {
   const AttentionCase c{1, 1, 64, 64, 64, kFull, {}, Placement::contiguous};
   try {
@@ -137,7 +137,7 @@ TEST(GpuAttention, CudnnAgreesWithTheDefinition) {
   }
 }
 
-// One path's gradients of another's forward pass.
+// One path's gradients for another path's forward pass.
 TEST(GpuAttention, PathsShareTheirStatistics) {
   CAUSEWAY_REQUIRE_GPU();
   const AttentionCase c{2, 3, 64, 64, 64, kCausal, {}, Placement::contiguous};
@@ -155,7 +155,7 @@ TEST(GpuAttention, PathsShareTheirStatistics) {
   }
 }
 
-TEST(GpuAttention, ChoosesForItself) {
+TEST(GpuAttention, AutomaticPathMatchesReference) {
   CAUSEWAY_REQUIRE_GPU();
   for (DType dtype : {DType::bf16, DType::f16, DType::f32}) {
     for (std::int64_t length : {3, 50, 200, 600}) {
@@ -167,7 +167,7 @@ TEST(GpuAttention, ChoosesForItself) {
   }
 }
 
-TEST(GpuAttention, WhatIsNotSeenDoesNotMatter) {
+TEST(GpuAttention, MaskedKeysDoNotMatter) {
   CAUSEWAY_REQUIRE_GPU();
   for (const auto& [path, length] :
        {std::pair(AttentionPath::small, 50), std::pair(AttentionPath::flash, 100),
@@ -188,7 +188,7 @@ TEST(GpuAttention, WhatIsNotSeenDoesNotMatter) {
   }
 }
 
-// Keys past the context have scores of 0, which would be infinitely likely here.
+// Keys past the context have scores of 0, which would dominate the softmax here.
 TEST(GpuAttention, ScoresFarBelowZero) {
   CAUSEWAY_REQUIRE_GPU();
   for (std::int64_t length : {50, 100, 150}) {
@@ -242,7 +242,7 @@ TEST(GpuAttention, RunsInAGraph) {
   }
 }
 
-TEST(GpuAttention, SaysWhyItDeclines) {
+TEST(GpuAttention, UnsupportedCallsGiveReasons) {
   CAUSEWAY_REQUIRE_GPU();
   const auto refusal = [](const AttentionCase& c, DType dtype, AttentionPath path) {
     try {

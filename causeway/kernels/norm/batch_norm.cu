@@ -4,6 +4,7 @@
 #include "causeway/kernels/norm/batch_norm.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
+#include "causeway/kernels/norm/norm_arrays.h"
 
 namespace causeway::kernels::cuda {
 
@@ -243,16 +244,17 @@ void batch_norm(StreamView stream, const BatchNorm& how, const Operand& in, cons
   dispatch_floating(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    const auto* from = static_cast<const T*>(in.data);
-    const ChannelStatistics<C> statistics = {static_cast<C*>(running_mean.data),
-                                             static_cast<C*>(running_variance.data),
-                                             static_cast<C*>(mean.data),
-                                             static_cast<C*>(rstd.data),
+    const BatchNormArrays<T> arrays(in, weight, bias, running_mean, running_variance, out, mean,
+                                    rstd);
+    const ChannelStatistics<C> statistics = {arrays.running_mean,
+                                             arrays.running_variance,
+                                             arrays.mean,
+                                             arrays.rstd,
                                              how.cube.axis,
                                              static_cast<C>(how.momentum),
                                              static_cast<C>(how.epsilon)};
     if (how.training) {
-      const auto partials = sum_channels(stream, MomentSums<T>{from}, how.cube);
+      const auto partials = sum_channels(stream, MomentSums<T>{arrays.in}, how.cube);
       const Launch second("batch_norm", stream, dim3(warp_blocks(how.cube.axis)), dim3(kThreads));
       launch(second.overlapping(), batch_statistics_kernel<T>, partials.data, partials.n_pieces,
              partials.per_channel, statistics);
@@ -260,10 +262,8 @@ void batch_norm(StreamView stream, const BatchNorm& how, const Operand& in, cons
       launch({"batch_norm", stream, dim3(blocks_for(how.cube.axis, kThreads)), dim3(kThreads)},
              running_statistics_kernel<C>, statistics);
     }
-    const Normalise<T> function = {static_cast<const T*>(weight.data),
-                                   static_cast<const T*>(bias.data), statistics.mean,
-                                   statistics.rstd};
-    map_channels<T>(stream, function, from, nullptr, static_cast<T*>(out.data), how.cube);
+    const Normalise<T> function = {arrays.weight, arrays.bias, arrays.mean, arrays.rstd};
+    map_channels<T>(stream, function, arrays.in, nullptr, arrays.out, how.cube);
   });
 }
 
@@ -275,25 +275,23 @@ void batch_norm_gradient(StreamView stream, const BatchNorm& how, const Operand&
   dispatch_floating(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    const auto* x = static_cast<const T*>(in.data);
-    const auto* g = static_cast<const T*>(gradient.data);
-    NormaliseGradient<T> function = {static_cast<const T*>(weight.data),
-                                     static_cast<const C*>(mean.data),
-                                     static_cast<const C*>(rstd.data), nullptr,
+    const BatchNormGradientArrays<T> arrays(in, weight, mean, rstd, gradient, in_gradient,
+                                            weight_gradient, bias_gradient);
+    NormaliseGradient<T> function = {arrays.weight, arrays.mean, arrays.rstd, nullptr,
                                      C(1) / static_cast<C>(how.cube.outer * how.cube.inner)};
     Buffer sums;
-    if (how.training || weight_gradient.data != nullptr || bias_gradient.data != nullptr) {
-      const GradientSums<T> reads = {x, g, function.mean, function.rstd};
+    if (how.training || arrays.weight_gradient != nullptr || arrays.bias_gradient != nullptr) {
+      const GradientSums<T> reads = {arrays.in, arrays.gradient, arrays.mean, arrays.rstd};
       const auto partials = sum_channels(stream, reads, how.cube);
       sums = allocate_partial<GradientPair<C>>(stream, how.cube.axis);
       auto* found = reinterpret_cast<GradientPair<C>*>(sums.data());
       const Launch second("batch_norm", stream, dim3(warp_blocks(how.cube.axis)), dim3(kThreads));
       launch(second.overlapping(), channel_gradients_kernel<T>, partials.data, partials.n_pieces,
-             partials.per_channel, how.cube.axis, found, static_cast<T*>(weight_gradient.data),
-             static_cast<T*>(bias_gradient.data));
+             partials.per_channel, how.cube.axis, found, arrays.weight_gradient,
+             arrays.bias_gradient);
       if (how.training) function.sums = found;
     }
-    map_channels<T>(stream, function, x, g, static_cast<T*>(in_gradient.data), how.cube);
+    map_channels<T>(stream, function, arrays.in, arrays.gradient, arrays.in_gradient, how.cube);
   });
 }
 

@@ -5,6 +5,7 @@
 #include "causeway/kernels/rows.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
+#include "causeway/kernels/norm/norm_arrays.h"
 
 namespace causeway::kernels::cuda {
 
@@ -16,20 +17,11 @@ constexpr int kHeld = kVec > 1 ? 4 : 8;  // vectors of a row in a thread's regis
 constexpr int kMostShared = 384;  // maximum threads per row: two such blocks leave 80 registers
 
 template <class T>
-struct NormRows {
-  using C = Compute<T>;
-  const T* in;
-  const T* residual;
-  const T* weight;
-  const T* bias;
-  T* sum;
-  T* out;
-  C* mean;
-  C* rstd;
+struct NormRows : NormArrays<T> {
   std::int64_t n_rows;
   int n_columns;
   bool centred;  // layer norm
-  C epsilon;
+  Compute<T> epsilon;
 };
 
 template <class C>
@@ -356,14 +348,7 @@ void norm(StreamView stream, const Norm& how, const Operand& in, const Operand& 
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
     constexpr int kWide = vector_width<T>();
-    const NormRows<T> rows = {static_cast<const T*>(in.data),
-                              static_cast<const T*>(residual.data),
-                              static_cast<const T*>(weight.data),
-                              static_cast<const T*>(bias.data),
-                              static_cast<T*>(sum.data),
-                              static_cast<T*>(out.data),
-                              static_cast<C*>(mean.data),
-                              static_cast<C*>(rstd.data),
+    const NormRows<T> rows = {{in, residual, weight, bias, sum, out, mean, rstd},
                               how.n_rows,
                               static_cast<int>(how.n_columns),
                               how.op == NormOp::layer,

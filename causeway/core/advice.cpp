@@ -6,14 +6,14 @@ namespace causeway {
 
 namespace {
 
-std::atomic<FrontEnd> present = FrontEnd::program;
+std::atomic<FrontEnd> current = FrontEnd::program;
 
 }  // namespace
 
-void set_front_end(FrontEnd front_end) { present = front_end; }
+void set_front_end(FrontEnd front_end) { current = front_end; }
 
 std::string_view advice(std::string_view program, std::string_view python) {
-  return present == FrontEnd::python ? python : program;
+  return current == FrontEnd::python ? python : program;
 }
 
 }  // namespace causeway

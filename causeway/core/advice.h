@@ -1,4 +1,4 @@
-// Advice in messages, in the words of whoever reads them: options for the program, keywords for
+// Advice in error messages, worded for the front end in use: options for the program, keywords for
 // Python.
 #pragma once
 
@@ -8,10 +8,10 @@ namespace causeway {
 
 enum class FrontEnd { program, python };
 
-// The program's until the Python module sets its own.
+// The default is `program`; the Python module sets `python`.
 void set_front_end(FrontEnd front_end);
 
-// The text for the present front end: advice("pass --device cpu", "pass device=\"cpu\"").
+// Returns the text for the current front end: advice("pass --device cpu", "pass device=\"cpu\"").
 std::string_view advice(std::string_view program, std::string_view python);
 
 }  // namespace causeway

@@ -22,7 +22,7 @@ void AppendFile::add(std::span<const std::byte> bytes) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       const int problem = errno;
-      // Best effort: where even this fails, who opens the file next mends its end.
+      // Best effort: if this fails too, the next process that opens the file repairs its end.
       [[maybe_unused]] const int ignored =
           ::ftruncate(file_.descriptor(), static_cast<off_t>(size_));
       fail_io(operation_, "write", path_, problem);

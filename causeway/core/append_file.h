@@ -1,5 +1,5 @@
-// A file that grows piece by piece, each there whole or not at all unless the process is killed
-// while the system writes it.
+// A file that is only appended to. Each piece is written completely or not at all, unless the
+// process is killed during the write.
 #pragma once
 
 #include "causeway/core/file.h"
@@ -15,18 +15,18 @@ namespace causeway {
 
 class AppendFile {
  public:
-  // Opens the file, or makes it, and locks it: a second one of the same path is an io error. Every
-  // function throws io errors that begin with [operation].
+  // Opens or creates the file and locks it; a second AppendFile of the same path is an io error.
+  // Every function throws io errors that begin with [operation].
   AppendFile(std::string_view operation, const std::filesystem::path& path);
 
   std::uint64_t size() const { return size_; }
-  // Hands the bytes to the system, so that they outlive this process. Where not all can be written
-  // the file is as before.
+  // Passes the bytes to the kernel, so that they survive this process. If not all of them can be
+  // written, the file is unchanged.
   void add(std::span<const std::byte> bytes);
   void add(std::string_view text) { add(std::as_bytes(std::span(text))); }
-  // Cuts the file off behind `size` bytes.
+  // Truncates the file to `size` bytes.
   void cut(std::uint64_t size);
-  // Brings all to the disk.
+  // Flushes the file to disk.
   void sync();
 
  private:

@@ -22,8 +22,8 @@ std::string json_text(const Json& value) {
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
-ConfigField& refuse_outside(ConfigField& field, std::function<bool(double)> holds,
-                            const std::string& words) {
+ConfigField& check_range(ConfigField& field, std::function<bool(double)> holds,
+                         const std::string& words) {
   const auto read = field.read;
   const auto get = field.get;
   field.read = [=](void* config, const Json& json) {
@@ -44,18 +44,18 @@ ConfigField& refuse_outside(ConfigField& field, std::function<bool(double)> hold
 }  // namespace
 
 ConfigField& ConfigField::at_least(double least) {
-  return refuse_outside(
+  return check_range(
       *this, [=](double value) { return value >= least; }, number_text(least) + " or more");
 }
 
 ConfigField& ConfigField::above(double bound) {
-  return refuse_outside(
+  return check_range(
       *this, [=](double value) { return value > bound && std::isfinite(value); },
       "a number above " + number_text(bound));
 }
 
 ConfigField& ConfigField::between(double least, double most) {
-  return refuse_outside(
+  return check_range(
       *this, [=](double value) { return value >= least && value <= most; },
       number_text(least) + " to " + number_text(most));
 }
@@ -142,10 +142,11 @@ const ConfigField& ConfigFields::at(std::string_view name) const {
                                                      : field.name);
   }
   const std::string nearest = nearest_name(name, names);
-  const std::string advice = nearest.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
-                                             : fmt::format("did you mean {}?", nearest);
+  const std::string advice = nearest.empty()
+                                 ? fmt::format("expected one of: {}", fmt::join(names, ", "))
+                                 : fmt::format("did you mean {}?", nearest);
   fail(ErrorKind::invalid_argument, operation_,
-       fmt::format("there is no setting {}; {}", shown(name), advice));
+       fmt::format("unknown setting {}; {}", shown(name), advice));
 }
 
 Json ConfigFields::to_json(const void* config) const {
@@ -161,7 +162,7 @@ Json ConfigFields::to_json(const void* config) const {
 
 void ConfigFields::read(void* config, const Json& given) const {
   if (!given.is_object()) {
-    fail(ErrorKind::format, operation_, "a configuration is a JSON object of settings");
+    fail(ErrorKind::format, operation_, "expected a JSON object of settings");
   }
   Json json = given;
   int version = version_;

@@ -1,5 +1,5 @@
-// Configurations described once: for each field its name, default, range and help. The JSON form,
-// the program's options and Python's keywords are all made from that description.
+// Configurations are described once: name, default, range and help of each field. The JSON form,
+// the program's options and Python's keywords are generated from that description.
 //
 //   const ConfigDescription<Settings>& describe_settings() {
 //     static const auto description = [] {
@@ -29,9 +29,9 @@ namespace causeway {
 
 using Json = nlohmann::ordered_json;
 
-// How a value is written in JSON, and read from it. Reading is strict (96.5 is no integer) and
-// throws what was expected, as text: "a whole number". Lists and ranges are also read from the text
-// that an option has: "0,0.5,1", "0.3:0.9".
+// Conversion of values to and from JSON. Reading is strict (96.5 is not an integer) and throws the
+// expected form as text: "a whole number". Lists and ranges can also be given as option text:
+// "0,0.5,1", "0.3:0.9".
 Json value_to_json(bool value);
 Json value_to_json(int value);
 Json value_to_json(std::int64_t value);
@@ -56,7 +56,7 @@ void range_from_json(const Json& json, int& low, int& high);
 Json range_to_json(double low, double high);
 Json range_to_json(int low, int high);
 
-// What value_from_json throws.
+// Thrown by value_from_json.
 struct ValueExpected {
   std::string what;
 };
@@ -65,22 +65,22 @@ struct ValueExpected {
 class ConfigField {
  public:
   std::string name;          // in JSON and Python
-  std::string section;       // the JSON object it lies in; empty at the top
-  std::string help;          // a phrase, without a full stop
-  std::string type;          // how a value is written: "N", "LOW:HIGH", "linear|cosine"
-  std::string option;        // of the program, without dashes in front
+  std::string section;       // the JSON object that contains it; empty for the top level
+  std::string help;          // a phrase without a full stop
+  std::string type;          // format of a value: "N", "LOW:HIGH", "linear|cosine"
+  std::string option;        // option of the program, without leading dashes
   std::string group;         // heading in --help
-  std::string default_text;  // where the default is computed, such as "bf16 on a GPU, else f32"
+  std::string default_text;  // for computed defaults, such as "bf16 on a GPU, else f32"
   bool is_switch = false;    // --name and --no-name
   bool is_list = false;      // takes several arguments
   bool is_text = false;      // "5" stays text
-  bool is_stored = true;     // a part of the JSON
+  bool is_stored = true;     // part of the JSON
   bool is_option = true;     // an option of the program and a keyword in Python
   std::function<Json(const void* config)> get;
   std::function<void(void* config, const Json& value)> read;  // throws ValueExpected
-  std::function<bool(const void* config)> applies;            // else left out of the JSON
+  std::function<bool(const void* config)> applies;            // if false, left out of the JSON
 
-  // Numbers outside are refused.
+  // Range checks; a value outside the range is an error.
   ConfigField& at_least(double least);
   ConfigField& above(double bound);
   ConfigField& between(double least, double most);
@@ -88,47 +88,48 @@ class ConfigField {
   ConfigField& option_name(std::string text) { return option = std::move(text), *this; }
   ConfigField& under(std::string heading) { return group = std::move(heading), *this; }
   ConfigField& defaults_to(std::string text) { return default_text = std::move(text), *this; }
-  // 0 means that there is no value: null in JSON.
+  // 0 means "no value" and is null in JSON.
   ConfigField& optional();
   ConfigField& json_only() { return is_option = false, *this; }
   ConfigField& option_only() { return is_stored = false, *this; }
 
   // Throws invalid_argument: [operation] name: expected …, got ….
   void set(std::string_view operation, void* config, const Json& value) const;
-  // What --help shows as the default.
+  // The default as --help shows it.
   std::string default_of(const void* defaults) const;
 };
 
-// The description without the type of what it describes.
+// A description without the type of its configuration.
 class ConfigFields {
  public:
-  // `operation` begins error messages: "[operation] …".
+  // Error messages begin with "[operation]".
   ConfigFields(std::string operation, int version)
       : operation_(std::move(operation)), version_(version) {}
 
   const std::string& operation() const { return operation_; }
   const std::vector<ConfigField>& fields() const { return fields_; }
-  // By name, "width" or "model.width"; nothing where there is none.
+  // Finds a field by name, "width" or "model.width"; nullptr if there is none.
   const ConfigField* find(std::string_view name) const;
-  // By name; throws invalid_argument with the nearest name where there is none.
+  // Finds a field by name; throws invalid_argument with the nearest name if there is none.
   const ConfigField& at(std::string_view name) const;
 
-  // The stored fields in order, "version" first where it is not 1.
+  // The stored fields in order, preceded by "version" unless it is 1.
   Json to_json(const void* config) const;
-  // Sets the fields that `json` has: in their sections, or flat. null is skipped. Unknown keys are
-  // an error with the nearest name, values out of range with what was expected.
+  // Sets the fields present in `json`, either inside their sections or flat. null is skipped. An
+  // unknown key is an error that names the nearest one; a value out of range is an error that
+  // states the expected range.
   void read(void* config, const Json& json) const;
-  // Throws invalid_argument for the first field that is out of its range.
+  // Throws invalid_argument for the first field outside its range.
   void check(const void* config) const;
-  // Changes JSON that an older version wrote.
+  // Registers a function that converts JSON written by an older version.
   void on_older(std::function<void(int version, Json& json)> upgrade) {
     upgrade_ = std::move(upgrade);
   }
   // A configuration with all defaults.
   const void* defaults() const { return defaults_.get(); }
-  // Another one, which may be changed.
+  // A new, modifiable configuration with all defaults.
   std::shared_ptr<void> fresh() const { return make_(); }
-  // All fields for other languages: [{"name", "section", "help", "type", "default", …}, …].
+  // All fields, for bindings: [{"name", "section", "help", "type", "default", …}, …].
   Json to_table() const;
 
  protected:
@@ -163,7 +164,7 @@ class ConfigDescription : public ConfigFields {
     defaults_ = make_();
   }
 
-  // `reach` is a pointer to the member, or a function that returns a reference to what is meant.
+  // `reach` is a pointer to a member, or a function that returns a reference to the value.
   template <class Reach>
   ConfigField& add(std::string name, Reach reach, std::string help) {
     using T = std::remove_cvref_t<std::invoke_result_t<Reach, C&>>;
@@ -193,12 +194,12 @@ class ConfigDescription : public ConfigFields {
     return field;
   }
 
-  // An enumeration whose values from 0 up have these names, or text that is one of them.
+  // An enumeration whose values, counted from 0, have these names, or a string that is one of them.
   template <class Reach>
   ConfigField& choice(std::string name, Reach reach, std::vector<std::string> names,
                       std::string help);
 
-  // A type with functions of its own.
+  // A type with its own conversion functions.
   template <class T>
   ConfigField& custom(std::string name, T C::*member, std::string type, Json (*write)(const T&),
                       void (*parse)(const Json&, T&), std::string help) {
@@ -208,19 +209,19 @@ class ConfigDescription : public ConfigFields {
     return field;
   }
 
-  // A member that has a description itself: an object of this name in the JSON, or, without a name,
-  // fields among these.
+  // A member that has its own description. With a name it becomes an object in the JSON, without
+  // one its fields are merged into these.
   template <class S>
   void section(const std::string& name, S C::*member, const ConfigFields& inner) {
     append_section(name, inner, [member](void* config) -> void* { return &(of(config).*member); });
   }
 
-  // Takes out a field of a section, "section.name".
+  // Removes a field of a section, given as "section.name".
   void remove(std::string_view path) {
     std::erase_if(fields_, [&](const ConfigField& f) { return f.section + "." + f.name == path; });
   }
 
-  // The field is stored only where this holds.
+  // The field is stored only if the condition holds.
   void applies_if(std::string_view name, std::function<bool(const C&)> condition) {
     for (ConfigField& field : fields_) {
       if (field.name != name) continue;
@@ -229,11 +230,11 @@ class ConfigDescription : public ConfigFields {
   }
 
  private:
-  // One that is only read is reached through the same function.
+  // Also used for read-only access.
   static C& of(const void* config) { return *static_cast<C*>(const_cast<void*>(config)); }
 };
 
-// The place of a JSON string among names; throws ValueExpected with all names and the nearest.
+// The index of a JSON string in `names`; throws ValueExpected with all names and the nearest one.
 std::size_t name_from_json(const Json& json, const std::vector<std::string>& names);
 Json name_to_json(const std::string& name);
 
@@ -262,14 +263,14 @@ ConfigField& ConfigDescription<C>::choice(std::string name, Reach reach,
   return field;
 }
 
-// What differs between two configurations, as "batch 8 instead of 4", "model.width 32 instead of
+// The differences between two configurations: "batch 8 instead of 4", "model.width 32 instead of
 // 16".
 std::vector<std::string> config_differences(const Json& before, const Json& now);
 
-// The text of an option as JSON: a number, true or false where it reads as one, else a string.
+// Option text as JSON: a number or boolean if it parses as one, else a string.
 Json json_of_text(std::string_view text);
 
-// A .toml or .json file as one JSON object; throws io and format errors that begin with
+// Reads a .toml or .json file as one JSON object; throws io and format errors that begin with
 // [operation].
 Json read_config_file(std::string_view operation, const std::string& path);
 

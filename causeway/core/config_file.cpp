@@ -1,4 +1,4 @@
-// Configuration files: JSON, and TOML by CLI11's reader.
+// Configuration files: JSON, and TOML through CLI11's reader.
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
@@ -24,7 +24,7 @@ Json from_toml(const std::string& text) {
   std::istringstream stream(text);
   Json json = Json::object();
   for (const CLI::ConfigItem& item : CLI::ConfigTOML().from_config(stream)) {
-    if (item.name == "++" || item.name == "--") continue;  // a section begins or ends
+    if (item.name == "++" || item.name == "--") continue;  // start or end of a section
     Json* place = &json;
     for (const std::string& parent : item.parents) place = &(*place)[parent];
     Json& value = (*place)[item.name];
@@ -43,11 +43,11 @@ Json from_toml(const std::string& text) {
 Json read_config_file(std::string_view operation, const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension();
   if (ending != ".toml" && ending != ".json") {
-    refuse(operation, path, "expected a configuration file that ends in .toml or .json");
+    refuse(operation, path, "expected a configuration file with the extension .toml or .json");
   }
   const MappedFile file(operation, path);
   constexpr std::size_t kLargest = std::size_t{1} << 20;
-  if (file.bytes().size() > kLargest) refuse(operation, path, "larger than 1 MiB");
+  if (file.bytes().size() > kLargest) refuse(operation, path, "expected a file of at most 1 MiB");
   const std::string text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   Json json;
   try {

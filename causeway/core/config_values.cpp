@@ -1,4 +1,4 @@
-// Values of configurations in JSON.
+// Configuration values in JSON.
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/nearest.h"
@@ -21,10 +21,10 @@ bool parse_number(std::string_view text, T& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-std::vector<std::string> cut(std::string_view text, char at) {
+std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (true) {
-    const std::size_t end = text.find(at);
+    const std::size_t end = text.find(separator);
     parts.emplace_back(text.substr(0, end));
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
@@ -49,7 +49,7 @@ void read_integer(const Json& json, T& value) {
       return;
     }
   }
-  throw ValueExpected{std::is_unsigned_v<T> ? "a whole number from 0 up" : "a whole number"};
+  throw ValueExpected{std::is_unsigned_v<T> ? "a whole number of 0 or more" : "a whole number"};
 }
 
 template <class T>
@@ -63,7 +63,7 @@ void read_range(const Json& json, T& low, T& high) {
   if (json.is_array()) {
     for (const Json& part : json) take(part);
   } else if (json.is_string()) {
-    for (const std::string& part : cut(json.get<std::string>(), ':')) take(json_of_text(part));
+    for (const std::string& part : split(json.get<std::string>(), ':')) take(json_of_text(part));
   } else {
     take(json);
   }
@@ -132,7 +132,7 @@ void value_from_json(const Json& json, std::vector<double>& value) {
   if (json.is_array()) {
     for (const Json& part : json) take(part);
   } else if (json.is_string()) {
-    for (const std::string& part : cut(json.get<std::string>(), ',')) take(json_of_text(part));
+    for (const std::string& part : split(json.get<std::string>(), ',')) take(json_of_text(part));
   } else {
     take(json);
   }

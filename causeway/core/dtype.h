@@ -1,4 +1,4 @@
-// Element types: their sizes, names, classes and how two of them meet in one expression.
+// Element types: size, name, category and type promotion.
 #pragma once
 
 #include <cstddef>
@@ -37,11 +37,11 @@ std::string_view to_string(DType dtype);
 // Reads "f32", "float32", "bfloat16", "int64", "bool", …; throws invalid_argument otherwise.
 DType parse_dtype(std::string_view name);
 
-// The type two operands are brought to: the smallest of the list that holds both ranges, a
-// floating type wherever one side floats (f16 with bf16 gives f32).
+// The type that two operands are promoted to: the smallest type that holds both ranges, a floating
+// type if either side is floating (f16 with bf16 gives f32).
 DType promote(DType a, DType b);
 
-// The type true division and the transcendental functions compute in: f32 for integers and bool.
+// The type in which true division and transcendental functions compute: f32 for integers and bool.
 constexpr DType to_floating(DType dtype) { return is_floating(dtype) ? dtype : DType::f32; }
 
 }  // namespace causeway

@@ -33,7 +33,8 @@ std::size_t parse_bytes(std::string_view what, std::string_view text) {
   const double bytes = number * scale;
   if (end == copy.c_str() || scale == 0 || !(bytes >= 0) || bytes > 9e18) {
     fail(ErrorKind::invalid_argument, what,
-         fmt::format("\"{}\" is not a number of bytes; write it like 4096, 512MiB or 2GiB", text));
+         fmt::format("\"{}\" is not a number of bytes; expected a form like 4096, 512MiB or 2GiB",
+                     text));
   }
   return static_cast<std::size_t>(bytes);
 }

@@ -1,4 +1,4 @@
-// Settings read from environment variables, and byte counts as people write them.
+// Environment variables, and byte counts in human-readable form.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace causeway {
 
-// The variable's value, or nothing where it is unset or empty.
+// The variable's value; nullopt if it is unset or empty.
 std::optional<std::string> environment(const char* name);
 
-// "4096", "512 MiB", "2GiB", "1.5g" to bytes; throws invalid_argument naming `what`.
+// Parses "4096", "512 MiB", "2GiB", "1.5g" as bytes; throws invalid_argument naming `what`.
 std::size_t parse_bytes(std::string_view what, std::string_view text);
 
-// 1536 to "1.5 KiB".
+// Formats 1536 as "1.5 KiB".
 std::string format_bytes(std::size_t bytes);
 
 }  // namespace causeway

@@ -1,5 +1,5 @@
-// The one exception type of the project: a kind, a message that begins with the operation in
-// brackets, the place that threw it, and a chain of what was going on.
+// The exception type of the project: a kind, a message that begins with the operation in brackets,
+// the source location of the throw, and a chain of context.
 #pragma once
 
 #include <exception>
@@ -36,7 +36,7 @@ class Error : public std::exception {
   const std::source_location& where() const noexcept { return where_; }
   const std::vector<std::string>& context() const noexcept { return context_; }
 
-  // Adds what was going on, innermost first; `what()` then ends in "; while <context>".
+  // Adds context, innermost first; `what()` then ends in "; while <context>".
   void add_context(std::string context);
 
   const char* what() const noexcept override { return text_.c_str(); }
@@ -53,7 +53,7 @@ class Error : public std::exception {
 [[noreturn]] void fail(ErrorKind kind, std::string_view operation, std::string_view message,
                        std::source_location where = std::source_location::current());
 
-// Runs `body`; an Error that leaves it carries `context`.
+// Runs `body`; adds `context` to an Error that it throws.
 template <class Body>
 decltype(auto) with_context(std::string_view context, Body&& body) {
   try {

@@ -21,30 +21,30 @@ namespace causeway {
 namespace {
 
 constexpr std::size_t kPendingLimit = std::size_t{256} << 10;
-constexpr std::size_t kLargestWrite = std::size_t{1} << 30;  // Linux moves at most 2 GiB a call
+constexpr std::size_t kLargestWrite = std::size_t{1} << 30;  // Linux writes at most 2 GiB per call
 constexpr int kNoOldFile = -1;
 
 std::string_view advice(int error) {
   switch (error) {
     case ENOENT:
-    case ENOTDIR: return "; check the path, and that its folder exists";
+    case ENOTDIR: return "; check that the path and its folder exist";
     case EACCES:
     case EPERM: return "; check the permissions";
-    case EROFS: return "; choose a place that can be written";
-    case EISDIR: return "; name a file, not a folder";
+    case EROFS: return "; choose a writable location";
+    case EISDIR: return "; pass a file, not a folder";
     case ENOSPC:
-    case EDQUOT: return "; free some space or choose another place";
-    case EFBIG: return "; raise the limit on file sizes (ulimit -f) or choose another place";
+    case EDQUOT: return "; free disk space or choose another location";
+    case EFBIG: return "; raise the limit on file sizes (ulimit -f) or choose another location";
     default: return "";
   }
 }
 
-// The system would take what stands before the zero for the whole path.
-bool has_zero(const std::filesystem::path& path) {
+// The system would end the path at the zero byte.
+bool has_zero_byte(const std::filesystem::path& path) {
   return path.native().find('\0') != std::string::npos;
 }
 
-// Closes a descriptor through which nothing was written.
+// Closes a read-only descriptor.
 struct Descriptor {
   int number;
   ~Descriptor() {
@@ -52,14 +52,14 @@ struct Descriptor {
   }
 };
 
-// How temporary names of a target begin and end; between the two stand two numbers. The file's own
-// name is cut, so that the longest name the system allows can still be written.
+// Temporary names are <prefix><pid>-<counter><suffix>. The target's name is truncated, so that the
+// longest file name the system allows can still be written.
 std::string partial_prefix(const std::filesystem::path& target) {
   return fmt::format(".{}.", target.filename().string().substr(0, 200));
 }
 constexpr std::string_view kPartialSuffix = ".partial";
 
-// Two writers of one file, in this process or another, take different names.
+// Concurrent writers of one file, in this process or another, get different names.
 std::filesystem::path partial_name(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter = 0;
   return target.parent_path() /
@@ -81,8 +81,9 @@ bool is_partial_name(std::string_view name, std::string_view prefix) {
          is_number(name.substr(dash + 1));
 }
 
-// A writer holds a lock on its temporary file, which the system drops when the process ends: what
-// can be locked is nobody's any more. Where the file system has no locks nothing is removed.
+// A writer locks its temporary file, and the system drops the lock when the process ends. A
+// temporary file that can be locked is therefore stale. On file systems without locks nothing is
+// removed.
 void remove_stale_partials(const std::filesystem::path& target) {
   const std::filesystem::path folder = target.parent_path();
   const std::string prefix = partial_prefix(target);
@@ -97,16 +98,16 @@ void remove_stale_partials(const std::filesystem::path& target) {
   }
 }
 
-// Locks a fresh temporary file. False where another writer took it for a stale one, and removed it,
+// Locks a new temporary file. Returns false if another writer considered it stale and removed it
 // before it was locked.
-bool take_partial(int descriptor) {
+bool lock_partial(int descriptor) {
   while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) continue;
   struct stat status;
   return ::fstat(descriptor, &status) != 0 || status.st_nlink > 0;
 }
 
-// A rename is on the disk when its folder is. Failure is passed over: whichever of the two files a
-// crash then leaves, it is whole.
+// Makes a rename durable by syncing its folder. Errors are ignored: after a crash either file is
+// complete.
 void sync_folder(const std::filesystem::path& target) {
   const std::filesystem::path folder = target.parent_path();
   const Descriptor descriptor{
@@ -124,26 +125,27 @@ void fail_io(std::string_view operation, std::string_view attempt,
 }
 
 LockedFile::LockedFile(std::string_view operation, const std::filesystem::path& path, bool create) {
-  if (has_zero(path)) fail_io(operation, "write", path, EINVAL);
+  if (has_zero_byte(path)) fail_io(operation, "write", path, EINVAL);
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0666);
   if (descriptor_ < 0) fail_io(operation, "write", path, errno);
-  // Of the open file, not of the process; libraries that use flock on it do not meet this one.
-  // Where the file system has no locks there is none.
+  // The lock belongs to the open file, not to the process, and is independent of flock. On file
+  // systems without locks the file stays unlocked.
   struct flock lock {};
   lock.l_type = F_WRLCK;
   if (::fcntl(descriptor_, F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES)) return;
   close();
   fail(ErrorKind::io, operation,
-       fmt::format("cannot write \"{}\": another run is writing it; wait for it, or choose another "
-                   "name",
-                   path.c_str()));
+       fmt::format(
+           "cannot write \"{}\": another process is writing it; wait for it or choose another "
+           "name",
+           path.c_str()));
 }
 
 bool LockedFile::close() { return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0; }
 
 MappedFile::MappedFile(std::string_view operation, const std::filesystem::path& path) {
-  if (has_zero(path)) fail_io(operation, "read", path, EINVAL);
-  // Without O_NONBLOCK, opening a pipe would wait for its other end.
+  if (has_zero_byte(path)) fail_io(operation, "read", path, EINVAL);
+  // Without O_NONBLOCK, opening a pipe would block until its other end is opened.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.number < 0) fail_io(operation, "read", path, errno);
   struct stat status;
@@ -155,7 +157,7 @@ MappedFile::MappedFile(std::string_view operation, const std::filesystem::path& 
                      path.string()));
   }
   size_ = static_cast<std::size_t>(status.st_size);
-  if (size_ == 0) return;  // which mmap does not take
+  if (size_ == 0) return;  // mmap rejects a length of 0
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);
   if (mapped == MAP_FAILED) fail_io(operation, "read", path, errno);
   data_ = static_cast<const std::byte*>(mapped);
@@ -172,16 +174,16 @@ void MappedFile::release_until(std::size_t end) const noexcept {
 
 FileWriter::FileWriter(std::string_view operation, const std::filesystem::path& path)
     : operation_(operation), path_(path), target_(path) {
-  if (has_zero(path)) fail_writing(EINVAL);
+  if (has_zero_byte(path)) fail_writing(EINVAL);
   struct stat old;
   if (::stat(path.c_str(), &old) != 0) {
     if (errno != ENOENT) fail_writing(errno);
     if (!path.has_filename()) fail_writing(path.empty() ? ENOENT : EISDIR);
-    open_beside(kNoOldFile);
+    open_partial(kNoOldFile);
     return;
   }
   if (S_ISDIR(old.st_mode)) fail_writing(EISDIR);
-  // A rename would replace a write-protected file too; nobody expects that.
+  // A rename would also replace a write-protected file, which callers do not expect.
   if (::access(path.c_str(), W_OK) != 0) fail_writing(errno);
   if (!S_ISREG(old.st_mode)) {
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
@@ -191,23 +193,23 @@ FileWriter::FileWriter(std::string_view operation, const std::filesystem::path& 
   std::error_code error;
   target_ = std::filesystem::canonical(path, error);
   if (error) fail_writing(error.value());
-  open_beside(static_cast<int>(old.st_mode & 07777));
+  open_partial(static_cast<int>(old.st_mode & 07777));
 }
 
-void FileWriter::open_beside(int old_mode) {
+void FileWriter::open_partial(int old_mode) {
   remove_stale_partials(target_);
   while (partial_.empty()) {
     const std::filesystem::path name = partial_name(target_);
     descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && errno == EEXIST) continue;  // a writer on another host
     if (descriptor_ < 0) fail_writing(errno);
-    if (take_partial(descriptor_)) {
+    if (lock_partial(descriptor_)) {
       partial_ = name;
     } else {
       ::close(std::exchange(descriptor_, -1));
     }
   }
-  // Best effort: some file systems have no permissions to keep.
+  // Best effort: some file systems have no permissions.
   if (old_mode != kNoOldFile) ::fchmod(descriptor_, static_cast<mode_t>(old_mode));
 }
 
@@ -241,9 +243,9 @@ void FileWriter::write_through(std::span<const std::byte> bytes) {
 void FileWriter::commit() {
   write_through(pending_);
   pending_.clear();
-  // Pipes and terminals cannot be synchronised and say EINVAL; for them there is nothing to do.
+  // fsync fails with EINVAL for pipes and terminals, which need none.
   if (::fsync(descriptor_) != 0 && !partial_.empty()) fail_writing(errno);
-  // The copy keeps the lock until the file has its name.
+  // The duplicate keeps the lock until the file is renamed.
   const Descriptor lock{partial_.empty() ? -1 : ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0)};
   if (lock.number < 0 && !partial_.empty()) fail_writing(errno);
   const int closed = ::close(std::exchange(descriptor_, -1));
@@ -255,7 +257,7 @@ void FileWriter::commit() {
 }
 
 void FileWriter::fail_writing(int error) {
-  abandon();  // a file with a piece missing must not be committed by who catches the error
+  abandon();  // an incomplete file must not be committed by a caller that catches the error
   fail_io(operation_, "write", path_, error);
 }
 

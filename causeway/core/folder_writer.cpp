@@ -26,7 +26,7 @@ std::filesystem::path parent_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-// Two writers, in this process or another, take different names.
+// Concurrent writers, in this process or another, get different names.
 std::filesystem::path partial_name(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter = 0;
   return parent_of(path) /
@@ -37,7 +37,7 @@ int open_folder(const std::filesystem::path& path, int more = 0) {
   return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | more);
 }
 
-// What has been removed, or stands under another name, is not at `path` any more.
+// Returns whether `path` still names the opened folder: it may have been removed or renamed.
 bool is_at(int descriptor, const std::filesystem::path& path) {
   struct stat opened;
   struct stat named;
@@ -50,8 +50,8 @@ void discard(const std::filesystem::path& path) noexcept {
   std::filesystem::remove_all(path, ignored);
 }
 
-// Writers hold a lock on their partial folder, which the system drops when the process ends: what
-// can be locked is nobody's any more. Where the file system has no locks nothing is removed.
+// A writer locks its partial folder, and the system drops the lock when the process ends. A partial
+// folder that can be locked is therefore stale. On file systems without locks nothing is removed.
 void remove_stale_partials(const std::filesystem::path& parent) {
   std::error_code error;
   std::filesystem::directory_iterator entry(parent, error);
@@ -65,12 +65,12 @@ void remove_stale_partials(const std::filesystem::path& parent) {
   }
 }
 
-// Some file systems do not synchronise folders, and say EINVAL.
+// Some file systems cannot sync folders and return EINVAL.
 bool sync(int folder) { return ::fsync(folder) == 0 || errno == EINVAL; }
 
-// Puts `from` in the place of `to`; what was there stands at `from` afterwards, or is gone.
-bool put_in_place(std::string_view operation, const std::filesystem::path& from,
-                  const std::filesystem::path& to) {
+// Renames `from` to `to`. An existing `to` is moved to `from` or removed.
+bool replace_folder(std::string_view operation, const std::filesystem::path& from,
+                    const std::filesystem::path& to) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     if (::rename(from.c_str(), to.c_str()) == 0) return true;  // nothing there, or an empty folder
     if (errno != ENOTEMPTY && errno != EEXIST) return false;
@@ -79,7 +79,7 @@ bool put_in_place(std::string_view operation, const std::filesystem::path& from,
     }
     if (errno == EINVAL || errno == ENOSYS) {
       remove_folder(operation, to);
-    } else if (errno != ENOENT) {  // another writer removed it meanwhile
+    } else if (errno != ENOENT) {  // another writer removed it in the meantime
       return false;
     }
   }
@@ -103,7 +103,7 @@ void FolderWriter::make_partial() {
     if (errno == EEXIST) return;  // a writer on another host
     fail_io(operation_, "write", path_, errno);
   }
-  // Another writer may take it for a stale one, and remove it, before it is locked.
+  // Another writer may consider it stale and remove it before it is locked.
   descriptor_ = open_folder(name);
   if (descriptor_ < 0 && errno == ENOENT) return;
   if (descriptor_ < 0) {
@@ -125,24 +125,24 @@ FolderWriter::~FolderWriter() {
 }
 
 void FolderWriter::commit() {
-  if (partial_.empty()) fail(ErrorKind::internal, operation_, "the folder has its name already");
+  if (partial_.empty()) fail(ErrorKind::internal, operation_, "the folder was already committed");
   if (!sync(descriptor_)) fail_io(operation_, "write", path_, errno);
-  if (!put_in_place(operation_, partial_, path_)) fail_io(operation_, "write", path_, errno);
+  if (!replace_folder(operation_, partial_, path_)) fail_io(operation_, "write", path_, errno);
   const int parent = open_folder(parent_of(path_));
   const bool synced = parent < 0 || sync(parent);
   const int problem = errno;
   if (parent >= 0) ::close(parent);
-  discard(std::exchange(partial_, {}));  // what stood there before
+  discard(std::exchange(partial_, {}));  // the previous folder
   if (!synced) fail_io(operation_, "write", path_, problem);
 }
 
 bool remove_folder(std::string_view operation, const std::filesystem::path& path) {
-  const std::filesystem::path aside = partial_name(path);
-  if (::rename(path.c_str(), aside.c_str()) != 0) {
+  const std::filesystem::path renamed = partial_name(path);
+  if (::rename(path.c_str(), renamed.c_str()) != 0) {
     if (errno == ENOENT) return false;
     fail_io(operation, "remove", path, errno);
   }
-  discard(aside);
+  discard(renamed);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// A folder that gets its name in one step: filled aside, brought to the disk, renamed. A run killed
-// at any moment leaves the old folder or the new one.
+// A folder that is written atomically: filled under a temporary name, flushed to disk, renamed. A
+// process killed at any moment leaves the old folder or the new one.
 #pragma once
 
 #include <filesystem>
@@ -8,24 +8,23 @@
 
 namespace causeway {
 
-// Makes the folder .partial-<name>-<process>-<n> beside `path`, to be filled, and renames it on
-// commit(); destroyed without a commit, it removes it. A writer that was killed leaves its partial
-// folder; the next writer beside it removes it, which it knows from one in use by the lock its
-// writer holds.
+// Creates the folder .partial-<name>-<process>-<n> next to `path` and renames it on commit(). If
+// destroyed without commit(), it removes the folder. A killed writer leaves its partial folder; the
+// next writer in the same place removes it, because it is no longer locked.
 class FolderWriter {
  public:
-  // Every function throws io errors that begin with [operation]. The folder around `path` is made
-  // where there is none.
+  // Every function throws io errors that begin with [operation]. The parent folder of `path` is
+  // created if needed.
   FolderWriter(std::string_view operation, const std::filesystem::path& path);
   ~FolderWriter();
   FolderWriter(const FolderWriter&) = delete;
   FolderWriter& operator=(const FolderWriter&) = delete;
 
-  // Where the files go. They are to be brought to the disk by who writes them, as FileWriter does.
+  // The folder to write files to. The caller flushes them to disk, as FileWriter does.
   const std::filesystem::path& partial() const { return partial_; }
 
-  // Gives the folder its name. One that has it is exchanged for this one, then removed; where the
-  // file system cannot exchange, it is removed first.
+  // Renames the folder. An existing folder of that name is exchanged for this one and removed; on
+  // file systems that cannot exchange, it is removed first.
   void commit();
 
  private:
@@ -33,12 +32,12 @@ class FolderWriter {
 
   std::string operation_;
   std::filesystem::path path_;
-  std::filesystem::path partial_;  // empty while there is nothing to remove
-  int descriptor_ = -1;            // of the partial folder, which it locks
+  std::filesystem::path partial_;  // empty if there is nothing to remove
+  int descriptor_ = -1;            // of the partial folder, holds the lock
 };
 
-// Removes a folder with all in it; a kill on the way leaves what is left of it under a partial
-// name. False where there was none.
+// Removes a folder and its contents. If the process is killed on the way, the rest is left under a
+// partial name. Returns false if the folder does not exist.
 bool remove_folder(std::string_view operation, const std::filesystem::path& path);
 
 }  // namespace causeway

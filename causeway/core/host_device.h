@@ -1,8 +1,8 @@
-// Marks a function as callable on both sides where a CUDA compiler reads it.
+// Marks a function as callable on host and device when compiled by a CUDA compiler.
 #pragma once
 
-// CAUSEWAY_HOST_DEVICE is for what should melt into its caller, CAUSEWAY_HOST_DEVICE_CALL for what
-// is large, used in many places and called seldom.
+// CAUSEWAY_HOST_DEVICE is for functions to inline, CAUSEWAY_HOST_DEVICE_CALL for functions that are
+// large, used in many places and called rarely.
 #if defined(__CUDACC__)
 #define CAUSEWAY_HOST_DEVICE __host__ __device__ __forceinline__
 #define CAUSEWAY_HOST_DEVICE_CALL __host__ __device__ __noinline__
@@ -11,8 +11,8 @@
 #define CAUSEWAY_HOST_DEVICE_CALL inline __attribute__((noinline))
 #endif
 
-// The same pointer, with the promise that it does not point to memory of a block or a thread: a GPU
-// then needs not find out at every access.
+// Returns the same pointer, with the promise that it points to global memory. The GPU then does not
+// have to resolve the address space at each access.
 template <class T>
 CAUSEWAY_HOST_DEVICE T* of_device(T* pointer) {
 #if defined(__CUDA_ARCH__)
@@ -21,14 +21,15 @@ CAUSEWAY_HOST_DEVICE T* of_device(T* pointer) {
   return pointer;
 }
 
-// Before a loop of few, known steps over a local array: on a GPU the array then lies in registers.
+// Before a loop with a small constant trip count over a local array: keeps the array in registers
+// on a GPU.
 #if defined(__CUDA_ARCH__)
 #define CAUSEWAY_UNROLL _Pragma("unroll")
 #else
 #define CAUSEWAY_UNROLL
 #endif
 
-// Before a loop of a few steps that is not worth its copies.
+// Before a short loop that is not worth unrolling.
 #if defined(__CUDA_ARCH__)
 #define CAUSEWAY_NO_UNROLL _Pragma("unroll 1")
 #else

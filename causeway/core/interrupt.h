@@ -1,6 +1,5 @@
-// Cancelling long computations. A signal handler or another thread sets a flag; computations that
-// were declared interruptible check it every few milliseconds of work and throw
-// ErrorKind::interrupted.
+// Cancelling long computations. A signal handler or another thread sets a flag. Computations
+// declared interruptible check it every few milliseconds and throw ErrorKind::interrupted.
 #pragma once
 
 #include <atomic>
@@ -9,7 +8,7 @@ namespace causeway {
 
 namespace internal {
 inline std::atomic<bool> interrupt_flag{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // so that a signal handler may set it
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler may set it
 inline thread_local bool is_interruptible = false;
 [[noreturn]] void throw_interrupted();
 }  // namespace internal
@@ -21,8 +20,8 @@ inline bool interrupt_requested() {
   return internal::interrupt_flag.load(std::memory_order_relaxed);
 }
 
-// While one lives, computations of this thread may be interrupted: what they were writing is then
-// undefined.
+// While an Interruptible exists, computations of this thread may be interrupted; their outputs are
+// then undefined.
 class Interruptible {
  public:
   explicit Interruptible(bool on = true) : before_(internal::is_interruptible) {
@@ -36,7 +35,7 @@ class Interruptible {
   bool before_;
 };
 
-// Throws where this thread is interruptible and an interrupt was requested.
+// Throws if this thread is interruptible and an interrupt was requested.
 inline void check_interrupt() {
   if (internal::is_interruptible && interrupt_requested()) internal::throw_interrupted();
 }

@@ -67,11 +67,11 @@ void SharedLibrary::open_override(const std::string& file) {
   handle_ = dlopen(file.c_str(), RTLD_NOW | (search_.global ? RTLD_GLOBAL : RTLD_LOCAL));
   if (handle_ != nullptr) return;
   fail(search_.kind, search_.name,
-       fmt::format("cannot open the library that {} names: {}", search_.variable, last_error()));
+       fmt::format("cannot open the library given by {}: {}", search_.variable, last_error()));
 }
 
 void SharedLibrary::open_loaded() {
-  // RTLD_GLOBAL also makes the symbols of a copy visible that was loaded without it.
+  // RTLD_GLOBAL also exports the symbols of a copy that was loaded without it.
   const int mode = RTLD_NOW | RTLD_NOLOAD | (search_.global ? RTLD_GLOBAL : RTLD_LOCAL);
   for (const std::string& file : search_.files) {
     handle_ = dlopen(file.c_str(), mode);
@@ -99,9 +99,9 @@ void SharedLibrary::open_first() {
     if (opens(file)) return;
   }
   const std::string other =
-      search_.variable.empty() ? "" : fmt::format(", or set {} to its file", search_.variable);
+      search_.variable.empty() ? "" : fmt::format(", or set {} to its path", search_.variable);
   fail(search_.kind, search_.name,
-       fmt::format("the library was not found; {}{} (tried: {})", search_.advice, other, tried_));
+       fmt::format("library not found; {}{} (tried: {})", search_.advice, other, tried_));
 }
 
 bool SharedLibrary::has(const char* name) const { return dlsym(handle_, name) != nullptr; }
@@ -110,13 +110,13 @@ void* SharedLibrary::require(const char* name) const {
   void* found = dlsym(handle_, name);
   if (found != nullptr) return found;
   fail(search_.kind, search_.name,
-       fmt::format("\"{}\" has no {}; it is too old or another library; {}", path_, name,
+       fmt::format("\"{}\" has no symbol {}; it is too old or a different library; {}", path_, name,
                    search_.advice));
 }
 
 void SharedLibrary::fail_version(std::string_view version, std::string_view needed) const {
   fail(search_.kind, search_.name,
-       fmt::format("\"{}\" has version {}, but {} is needed; {}", path_, version, needed,
+       fmt::format("\"{}\" has version {}, expected {}; {}", path_, version, needed,
                    search_.advice));
 }
 

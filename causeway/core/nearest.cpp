@@ -10,7 +10,7 @@ namespace {
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// Insertions, deletions, replacements and swaps of neighbours.
+// Edit distance: insertions, deletions, substitutions and swaps of adjacent letters.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -34,7 +34,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view text, const std::vector<std::string>& names) {
-  constexpr std::size_t kLongest = 64;  // what is longer is no misspelling
+  constexpr std::size_t kLongest = 64;  // longer text is not a misspelling
   if (text.size() > kLongest) return "";
   std::string best;
   std::size_t least = std::max<std::size_t>(1, std::min<std::size_t>(text.size() / 2, 3)) + 1;

@@ -7,7 +7,7 @@
 
 namespace causeway {
 
-// The name with the fewest edits to `text`, letters of either case alike; empty where none is near.
+// The name with the fewest edits to `text`, ignoring case; empty if none is close.
 std::string nearest_name(std::string_view text, const std::vector<std::string>& names);
 
 }  // namespace causeway

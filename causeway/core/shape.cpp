@@ -12,7 +12,7 @@ namespace causeway {
 Dims::Dims(std::span<const std::int64_t> values) {
   if (values.size() > kMaxDims) {
     fail(ErrorKind::invalid_argument, "shape",
-         fmt::format("{} dimensions; at most {} are supported", values.size(), kMaxDims));
+         fmt::format("got {} dimensions; at most {} are supported", values.size(), kMaxDims));
   }
   std::copy(values.begin(), values.end(), values_.begin());
   size_ = static_cast<int>(values.size());
@@ -58,7 +58,7 @@ std::int64_t numel(const Shape& shape) {
   }
   if (overflow) {
     fail(ErrorKind::invalid_argument, "shape",
-         fmt::format("{} has more elements than 63 bits count", to_string(shape)));
+         fmt::format("{} has more elements than fit in 63 bits", to_string(shape)));
   }
   return count;
 }
@@ -80,14 +80,15 @@ std::string to_string(const Dims& dims) {
 
 Shape broadcast(std::string_view operation, const Shape& a, const Shape& b) {
   Shape out = Shape::filled(std::max(a.size(), b.size()), 1);
-  for (int i = 0; i < out.size(); ++i) {  // from the last dimension backwards
+  for (int i = 0; i < out.size(); ++i) {  // from the last dimension to the first
     const std::int64_t size_a = i < a.size() ? a[a.size() - 1 - i] : 1;
     const std::int64_t size_b = i < b.size() ? b[b.size() - 1 - i] : 1;
     if (size_a != size_b && size_a != 1 && size_b != 1) {
       fail(ErrorKind::shape_mismatch, operation,
-           fmt::format("shapes {} and {} do not broadcast: sizes {} and {} meet, counted from the "
-                       "last dimension; they must be equal or one of them 1",
-                       to_string(a), to_string(b), size_a, size_b));
+           fmt::format(
+               "shapes {} and {} do not broadcast: sizes {} and {} are aligned, counting from the "
+               "last dimension; they must be equal or one of them 1",
+               to_string(a), to_string(b), size_a, size_b));
     }
     out[out.size() - 1 - i] = size_a == 1 ? size_b : size_a;
   }
@@ -97,7 +98,7 @@ Shape broadcast(std::string_view operation, const Shape& a, const Shape& b) {
 int normalize_axis(std::string_view operation, int axis, int n_dims) {
   if (axis < -n_dims || axis >= n_dims) {
     fail(ErrorKind::invalid_argument, operation,
-         n_dims == 0 ? fmt::format("axis {} of a tensor with no dimensions", axis)
+         n_dims == 0 ? fmt::format("axis {} is out of range for a tensor without dimensions", axis)
                      : fmt::format("axis {} is out of range for {} dimensions; expected {} to {}",
                                    axis, n_dims, -n_dims, n_dims - 1));
   }

@@ -1,4 +1,4 @@
-// Shapes and strides: up to eight 64-bit sizes held in place, and the arithmetic on them.
+// Shapes and strides: up to eight 64-bit sizes stored inline, and functions on them.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ class Dims {
 using Shape = Dims;
 using Strides = Dims;
 
-// The number of elements: 1 for no dimensions. Throws invalid_argument where it overflows.
+// The number of elements: 1 for no dimensions. Throws invalid_argument on overflow.
 std::int64_t numel(const Shape& shape);
 
 // Row-major strides, in elements.
@@ -53,7 +53,7 @@ Strides contiguous_strides(const Shape& shape);
 // "(2, 3)", "(4,)", "()".
 std::string to_string(const Dims& dims);
 
-// NumPy's rule; throws shape_mismatch naming `operation` and both shapes.
+// NumPy's broadcasting; throws shape_mismatch naming `operation` and both shapes.
 Shape broadcast(std::string_view operation, const Shape& a, const Shape& b);
 
 // Maps -n_dims … n_dims-1 to 0 … n_dims-1; throws invalid_argument naming `operation`.

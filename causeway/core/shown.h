@@ -1,4 +1,4 @@
-// Foreign text made safe to print.
+// Text from files or users, made safe to print.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace causeway {
 
-// The text in double quotes, shortened, what is not printable ASCII written as \x1b: a file's
-// content neither floods the terminal nor commands it, and Python can always decode the message.
+// The text in double quotes, shortened, with bytes other than printable ASCII written as \x1b. A
+// file's content can then neither flood the terminal nor send control sequences, and Python can
+// always decode the message.
 std::string shown(std::string_view text);
 
 }  // namespace causeway

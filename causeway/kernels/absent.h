@@ -1,5 +1,5 @@
-// The CUDA half of a kernel in a build without CUDA. No stream of a CUDA device can exist there, so
-// it is never called.
+// The CUDA half of a kernel in a build without CUDA. It is never called, because no CUDA stream can
+// exist.
 #pragma once
 
 #include "causeway/core/error.h"

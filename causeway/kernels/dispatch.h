@@ -1,4 +1,4 @@
-// From a DType to a C++ type: calls `body` with a tag of the type it names.
+// Dispatch from a DType to a C++ type: calls `body` with a tag of the type.
 #pragma once
 
 #include "causeway/core/dtype.h"
@@ -55,7 +55,7 @@ void dispatch_all(DType dtype, const Body& body) {
   dispatch_number(dtype, body);
 }
 
-// By the element's size alone, for kernels that only move values.
+// Dispatch by element size only, for kernels that move values.
 template <class Body>
 void dispatch_size(DType dtype, const Body& body) {
   switch (size_of(dtype)) {

@@ -1,5 +1,5 @@
-// The two 16-bit floating types. Arithmetic happens in f32: they only convert, rounding to nearest
-// even, the same on both sides.
+// The two 16-bit floating types. They only convert, rounding to nearest even, identically on host
+// and device; arithmetic is in f32.
 #pragma once
 
 #include "causeway/core/host_device.h"
@@ -71,7 +71,8 @@ struct bf16 {
 
 static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2);
 
-// The type arithmetic on T happens in: f32 for the halves, int for what is narrower than int.
+// The type in which arithmetic on T is done: f32 for 16-bit floats, int for integers narrower than
+// int.
 template <class T>
 struct ComputeType {
   using type = T;

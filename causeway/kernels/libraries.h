@@ -1,5 +1,5 @@
-// The libraries of NVIDIA that kernels call: version and file of each, or why there is none. They
-// are opened at first use; asking opens them too.
+// The NVIDIA libraries that kernels call: version and path of each, or why it is absent. They are
+// opened at first use, including by these functions.
 #pragma once
 
 #include "causeway/core/library.h"

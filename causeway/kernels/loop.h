@@ -1,6 +1,6 @@
-// The loop nest an elementwise kernel runs: the operands' common shape with size-1 dimensions
-// dropped, dimensions ordered by the first operand's strides, and neighbours merged wherever every
-// operand steps through them as through one. A contiguous call is one dimension.
+// The loop nest of an elementwise kernel: the operands' common shape without size-1 dimensions,
+// ordered by the first operand's strides. Adjacent dimensions are merged if every operand can step
+// through them as one. A contiguous call has one dimension.
 #pragma once
 
 #include "causeway/kernels/operand.h"
@@ -39,7 +39,7 @@ Loop<kOperands> make_loop(const std::array<const Operand*, kOperands>& operands)
     const auto at = static_cast<std::size_t>(loop.n_dims++);
     loop.size[at] = shape[dim];
     for (std::size_t k = 0; k < kOperands; ++k) loop.stride[k][at] = operands[k]->strides[dim];
-    // Insertion by the output's stride; a stable order keeps row-major calls as they are.
+    // Insertion sort by the output's stride; it is stable, so row-major calls keep their order.
     for (std::size_t i = at; i > 0 && std::abs(loop.stride[0][i]) < std::abs(loop.stride[0][i - 1]);
          --i) {
       swap_dims(i, i - 1);

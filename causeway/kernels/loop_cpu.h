@@ -1,4 +1,4 @@
-// Runs a loop nest on the CPU's threads: the innermost dimension goes to `row` in one call.
+// Runs a loop nest on the CPU's threads; each run of the innermost dimension is one call of `row`.
 #pragma once
 
 #include "causeway/kernels/loop.h"
@@ -6,15 +6,15 @@
 
 #include <algorithm>
 
-// On the function of a loop's body: a call that is left standing keeps the loop from vectorising.
+// For the function in a loop's body: a call that is not inlined prevents vectorisation.
 #define CAUSEWAY_INLINE __attribute__((always_inline))
 
 namespace causeway::kernels::cpu {
 
-inline constexpr std::int64_t kGrain = 32768;  // elements worth a thread
+inline constexpr std::int64_t kGrain = 32768;  // elements per thread, at least
 
-// Calls row(count, offsets) for runs of the innermost dimension; offsets[k] is where operand k's
-// run starts, in elements.
+// Calls row(count, offsets) for runs of the innermost dimension; offsets[k] is the start of operand
+// k's run, in elements.
 template <int kOperands, class Row>
 void for_each_row(const Loop<kOperands>& loop, const Row& row) {
   using Offsets = std::array<std::int64_t, kOperands>;
@@ -52,8 +52,8 @@ void map_row(std::int64_t count, const In* __restrict in, std::int64_t in_stride
              Out* __restrict out, std::int64_t out_stride, const Function& function) {
   std::int64_t i = 0;
   if (in_stride == 1 && out_stride == 1) {
-    // A block's loop is unrolled whole, so that a few vectors go through a long function side by
-    // side: one alone would wait for each of its steps.
+    // The loop over a block is fully unrolled, so that several vectors are in flight in a long
+    // function and hide its latency.
     constexpr std::int64_t kBlock = 16;
     for (; i + kBlock <= count; i += kBlock) {
       Out block[kBlock];
@@ -65,7 +65,7 @@ void map_row(std::int64_t count, const In* __restrict in, std::int64_t in_stride
   for (; i < count; ++i) out[i * out_stride] = function(in[i * in_stride]);
 }
 
-// out[i] = function(a[i], b[i]); a stride of 0 is a constant.
+// out[i] = function(a[i], b[i]); stride 0 repeats one value.
 template <class In, class Out, class Function>
 void map_row(std::int64_t count, const In* a, std::int64_t a_stride, const In* b,
              std::int64_t b_stride, Out* out, std::int64_t out_stride, const Function& function) {

@@ -1,5 +1,5 @@
-// Elementary functions of the compute types: the GPU's own on a GPU, vectorisable ones of ours for
-// f32 on a CPU, the C library's for f64. Close values, not the same bits.
+// Elementary functions on compute types: CUDA's on a GPU, our vectorisable ones for f32 on a CPU,
+// the C library's for f64. Results agree closely, not in all bits.
 #pragma once
 
 #include "causeway/core/host_device.h"
@@ -10,9 +10,9 @@
 namespace causeway::math {
 
 #if defined(__CUDA_ARCH__)
-#define CAUSEWAY_F32(ours, gpus) gpus
+#define CAUSEWAY_F32(cpu, gpu) gpu
 #else
-#define CAUSEWAY_F32(ours, gpus) ours
+#define CAUSEWAY_F32(cpu, gpu) cpu
 #endif
 
 CAUSEWAY_HOST_DEVICE float exp(float x) { return CAUSEWAY_F32(elementary::exp(x), ::expf(x)); }
@@ -24,7 +24,7 @@ CAUSEWAY_HOST_DEVICE float log2(float x) {
 }
 #undef CAUSEWAY_F32
 
-// 2^x where that is a normal number.
+// 2^x, if the result is a normal number.
 CAUSEWAY_HOST_DEVICE float exp2_within(float x) {
 #if defined(__CUDA_ARCH__)
   float power;
@@ -35,9 +35,9 @@ CAUSEWAY_HOST_DEVICE float exp2_within(float x) {
 #endif
 }
 
-// x times the normal distribution's share below x, to 1e-7 of x. Near zero that is x / 2 and an
-// even function; farther out max(x, 0) less |x| times the share beyond |x|, a power of two. Each
-// takes a polynomial of its own, which is less work than to choose among the coefficients of one.
+// GELU, x * Phi(x), with an error of at most 1e-7 |x|. Near zero it is x / 2 plus an even
+// polynomial; for larger |x| it is max(x, 0) - |x| * (1 - Phi(|x|)), with the tail as a power of
+// two. Two polynomials cost less than selecting coefficients of one.
 CAUSEWAY_HOST_DEVICE float gelu(float x) {
   const float z = x * x;
   float s = -5.71567050e-6f;
@@ -48,7 +48,7 @@ CAUSEWAY_HOST_DEVICE float gelu(float x) {
   s = elementary::fma(s, z, 3.98942114e-1f);
   const float near_zero = elementary::fma(s, z, 0.5f * x);
   const float magnitude = elementary::magnitude(x);
-  const float a = elementary::at_most(magnitude, 12.0f);  // nothing is left beyond that
+  const float a = elementary::at_most(magnitude, 12.0f);  // beyond it the tail is 0
   float p = -1.87496808e-4f;
   p = elementary::fma(p, a, 4.08325992e-3f);
   p = elementary::fma(p, a, -3.95098811e-2f);
@@ -56,7 +56,7 @@ CAUSEWAY_HOST_DEVICE float gelu(float x) {
   p = elementary::fma(p, a, -1.12617459f);
   p = elementary::fma(p, a, -1.00970234f);
   const float far = elementary::fma(-a, exp2_within(p), elementary::at_least(x, 0.0f));
-  return magnitude >= 1.5f ? far : near_zero;  // a NaN is near
+  return magnitude >= 1.5f ? far : near_zero;  // NaN takes near_zero
 }
 
 CAUSEWAY_HOST_DEVICE float sin(float x) { return ::sinf(x); }

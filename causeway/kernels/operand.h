@@ -1,4 +1,4 @@
-// What kernels work on: a typed, strided piece of memory; and how one kernel is found for a device.
+// Kernel operands (typed, strided memory), and the selection of a kernel by device.
 #pragma once
 
 #include "causeway/core/dtype.h"
@@ -19,19 +19,19 @@ struct Operand {
   DType dtype = DType::f32;
   Shape shape;
   Strides strides;         // in elements
-  bool immediate = false;  // `data` is one value in host memory, whatever the stream's device
+  bool immediate = false;  // `data` is one value in host memory, for any device
 };
 
-// A tensor seen as three dimensions around one axis; memory is contiguous.
+// A tensor as three dimensions around one axis, contiguous in memory.
 struct Cube {
   std::int64_t outer = 1;  // all dimensions before the axis
   std::int64_t axis = 1;
-  std::int64_t inner = 1;  // all dimensions behind it
+  std::int64_t inner = 1;  // all dimensions after it
 
   std::int64_t count() const { return outer * axis * inner; }
 };
 
-// Bytes of the distinct elements an operand reaches.
+// Bytes of the distinct elements of an operand.
 double bytes_of(const Operand& operand);
 
 namespace internal {
@@ -45,7 +45,7 @@ double bytes_of_argument(const T& argument) {
   }
 }
 
-// "binary" and BinaryOp::add to "binary.add".
+// Joins "binary" and BinaryOp::add to "binary.add".
 template <class First, class... Rest>
 std::string profile_name(const char* kernel, const First& first, const Rest&...) {
   if constexpr (std::is_enum_v<First>) {
@@ -57,8 +57,8 @@ std::string profile_name(const char* kernel, const First& first, const Rest&...)
 
 }  // namespace internal
 
-// The two implementations of one kernel; calling it picks by the stream's device and, when the
-// profiler is on, times it under its name.
+// The CPU and CUDA implementation of one kernel. A call selects one by the stream's device and,
+// with the profiler on, times it under its name.
 template <class... Args>
 struct Kernel {
   const char* name;
@@ -79,8 +79,8 @@ template <class... Args>
 Kernel(const char*, void (*)(StreamView, Args...), void (*)(StreamView, Args...))
     -> Kernel<Args...>;
 
-// Declares kernel `name` with these arguments after the stream, in both backends and as a callable
-// that picks one.
+// Declares kernel `name` with these arguments after the stream: both implementations and a callable
+// that selects one.
 #define CAUSEWAY_KERNEL(name, ...)                  \
   namespace cpu {                                   \
   void name(StreamView __VA_OPT__(, ) __VA_ARGS__); \

@@ -1,5 +1,5 @@
-// What kernels over rows share on the CPU: sums and maxima of a row, lane by lane in a fixed order,
-// and the exponential of what lies below a maximum.
+// Shared by CPU kernels over rows: sums and maxima of a row, lane by lane in a fixed order, and exp
+// of non-positive numbers.
 #pragma once
 
 #include "causeway/kernels/loop_cpu.h"
@@ -11,10 +11,11 @@
 
 namespace causeway::kernels::cpu {
 
-inline constexpr std::int64_t kRowLanes = 16;    // independent accumulators
-inline constexpr std::int64_t kRowChunk = 4096;  // elements between two visits to the total
+inline constexpr std::int64_t kRowLanes = 16;  // independent accumulators
+inline constexpr std::int64_t kRowChunk =
+    4096;  // elements summed before they are added to the total
 
-// The sum of term(i) for i in [0, count). Chunks are added up in f64.
+// The sum of term(i) for i in [0, count). Chunks are summed in f64.
 template <class C, class Term>
 CAUSEWAY_INLINE inline C sum_row(std::int64_t count, const Term& term) {
   double total = 0;
@@ -41,7 +42,7 @@ struct TwoSums {
   C second;
 };
 
-// Two sums in one walk: term(i) is a TwoSums of their terms.
+// Two sums in one pass: term(i) returns the TwoSums of their terms.
 template <class C, class Term>
 CAUSEWAY_INLINE inline TwoSums<C> two_sums_of_row(std::int64_t count, const Term& term) {
   double first = 0;
@@ -76,7 +77,7 @@ CAUSEWAY_INLINE inline TwoSums<C> two_sums_of_row(std::int64_t count, const Term
   return {static_cast<C>(first), static_cast<C>(second)};
 }
 
-// The greatest of value(i); NaNs are passed over.
+// The maximum of value(i); NaNs are ignored.
 template <class C, class Value>
 CAUSEWAY_INLINE inline C max_row(std::int64_t count, const Value& value) {
   C lanes[kRowLanes];
@@ -98,14 +99,14 @@ CAUSEWAY_INLINE inline C max_row(std::int64_t count, const Value& value) {
   return lanes[0];
 }
 
-// exp(x) for x <= 0; f32 results below the normal numbers are 0.
+// exp(x) for x <= 0; f32 results below the smallest normal number are 0.
 CAUSEWAY_INLINE inline float exp_below_zero(float x) {
   const float result = elementary::exp_within(x < -87.0f ? -87.0f : x);
   return x < -87.0f ? 0.0f : result;
 }
 CAUSEWAY_INLINE inline double exp_below_zero(double x) { return math::exp(x); }
 
-// Rows worth a thread.
+// Minimum number of rows per thread.
 inline std::int64_t row_grain(std::int64_t n_columns) {
   return std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(n_columns, 1));
 }

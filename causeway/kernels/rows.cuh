@@ -1,7 +1,7 @@
-// Rows of a matrix that a team of threads shares: part of a warp for short rows, a block for longer
-// ones, each thread with a few vectors of the row in registers, so that memory is read once. Rows
-// too long for that are walked by a block as aligned vectors. Teams are chosen by the shape alone
-// and combine in a fixed order.
+// Rows of a matrix processed by a team of threads: part of a warp for short rows, a block for
+// longer ones. Each thread keeps a few vectors of the row in registers, so memory is read once.
+// Rows too long for registers are read by a block as aligned vectors. Team sizes depend on the
+// shape only, and threads combine their results in a fixed order.
 #pragma once
 
 #include "causeway/kernels/elementwise/elementwise.cuh"
@@ -14,18 +14,18 @@
 
 namespace causeway::kernels::cuda {
 
-inline constexpr int kRowThreads = 512;  // of the largest block that shares a row
+inline constexpr int kRowThreads = 512;  // of the largest block for one row
 
-// How many threads share a row (a power of two up to 32, or a whole block), and the block's size.
+// The number of threads per row (a power of two up to 32, or a whole block), and the block size.
 struct RowPlan {
-  int team = 0;  // 0 where a row is too long for registers
+  int team = 0;  // 0 if a row is too long for registers
   int threads = 0;
 
   bool fits() const { return team > 0; }
   int rows_per_block() const { return threads / team; }
 };
 
-// For threads that hold up to `most` vectors each, of which short rows use up to `few`.
+// Each thread holds up to `most` vectors; short rows use up to `few`.
 inline RowPlan plan_rows(std::int64_t n_columns, int vec, int few, int most,
                          int most_threads = kRowThreads) {
   const std::int64_t n_vectors = (n_columns + vec - 1) / vec;
@@ -37,7 +37,8 @@ inline RowPlan plan_rows(std::int64_t n_columns, int vec, int few, int most,
   return {static_cast<int>(threads), static_cast<int>(threads)};
 }
 
-// Whether rows of n_columns can be read in whole vectors from all these addresses; nullptr can.
+// Whether rows of n_columns can be read in whole vectors from all these addresses; nullptr is
+// ignored.
 template <class... Pointers>
 bool rows_align(std::int64_t n_columns, int vec, std::size_t element, Pointers... pointers) {
   const std::size_t bytes = static_cast<std::size_t>(vec) * element;
@@ -45,7 +46,8 @@ bool rows_align(std::int64_t n_columns, int vec, std::size_t element, Pointers..
          ((reinterpret_cast<std::uintptr_t>(pointers) % bytes == 0) && ... && true);
 }
 
-// The shared memory a block of the stream's device may ask for, less what kernels here hold anyway.
+// The shared memory available to a block on the stream's device, less the static amount these
+// kernels use.
 inline std::size_t shared_memory_limit(StreamView stream) {
   int bytes = 0;
   driver::check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
@@ -61,7 +63,7 @@ struct Team {
   __device__ __forceinline__ explicit Team(int team_size)
       : size(team_size), rank(static_cast<int>(threadIdx.x) % team_size) {}
 
-  // Where this thread's `vector`-th vector of a row begins.
+  // The first column of this thread's `vector`-th vector of a row.
   template <int kVec>
   __device__ __forceinline__ int column(int vector) const {
     return (vector * size + rank) * kVec;
@@ -81,21 +83,21 @@ __device__ __forceinline__ Acc shuffle_xor(const Acc& value, int mask) {
   return moved;
 }
 
-// What the warps of a block tell each other: two lines, used in turn, so that one barrier a
-// reduction is enough.
+// Shared memory through which the warps of a block exchange values: two lines, used alternately, so
+// that one barrier per reduction is enough.
 template <class Acc>
-struct TeamBoard {
+struct TeamScratch {
   Acc* lines;  // shared memory for 2 * 32
   int turn = 0;
 
-  __device__ __forceinline__ explicit TeamBoard(Acc* memory) : lines(memory) {}
+  __device__ __forceinline__ explicit TeamScratch(Acc* memory) : lines(memory) {}
 };
 
-// The team's values combined, in every thread of it. `combine` gives the same bits whichever way
-// round its arguments come. All threads of the block take part.
+// The combined value of the team, in each of its threads. `combine` must be commutative in every
+// bit. All threads of the block must call this.
 template <class Acc, class Combine>
 __device__ __forceinline__ Acc combine_team(const Team& team, Acc acc, const Acc& identity,
-                                            TeamBoard<Acc>& board, const Combine& combine) {
+                                            TeamScratch<Acc>& scratch, const Combine& combine) {
   if (team.size < 32) {
     for (int mask = team.size / 2; mask > 0; mask /= 2) acc = combine(acc, shuffle_xor(acc, mask));
     return acc;
@@ -103,8 +105,8 @@ __device__ __forceinline__ Acc combine_team(const Team& team, Acc acc, const Acc
 #pragma unroll
   for (int mask = 16; mask > 0; mask /= 2) acc = combine(acc, shuffle_xor(acc, mask));
   if (team.size == 32) return acc;
-  Acc* line = board.lines + 32 * board.turn;
-  board.turn ^= 1;
+  Acc* line = scratch.lines + 32 * scratch.turn;
+  scratch.turn ^= 1;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (lane == 0) line[threadIdx.x / 32] = acc;
   __syncthreads();
@@ -115,11 +117,11 @@ __device__ __forceinline__ Acc combine_team(const Team& team, Acc acc, const Acc
 }
 
 template <class C>
-__device__ __forceinline__ C sum_team(const Team& team, C value, TeamBoard<C>& board) {
-  return combine_team(team, value, C(0), board, [](C a, C b) { return a + b; });
+__device__ __forceinline__ C sum_team(const Team& team, C value, TeamScratch<C>& scratch) {
+  return combine_team(team, value, C(0), scratch, [](C a, C b) { return a + b; });
 }
 
-// This thread's vectors of a row; what lies beyond the row is `fill`.
+// Loads this thread's vectors of a row; elements beyond the row are `fill`.
 template <int kVec, int kVectors, class T>
 __device__ __forceinline__ void load_row(Vector<T, kVec> (&part)[kVectors], const T* row,
                                          const Team& team, int n_columns, T fill) {
@@ -141,7 +143,7 @@ struct Values {
   C value[kVec];
 };
 
-// Halves are taken by twos, as words: that is fewer instructions and fewer registers.
+// 16-bit floats are converted in pairs, as words: fewer instructions and registers.
 template <int kVec, class T>
 __device__ __forceinline__ Values<Compute<T>, kVec> unpack(const Vector<T, kVec>& vector) {
   Values<Compute<T>, kVec> values;
@@ -192,8 +194,8 @@ __device__ __forceinline__ Vector<T, kVec> pack(const Values<Compute<T>, kVec>& 
   return vector;
 }
 
-// Makes the compiler hold these vectors as they are: it would rather keep halves that a loop reads
-// again and again as f32, in twice the registers.
+// Makes the compiler keep these vectors packed. Otherwise it keeps 16-bit values that a loop reads
+// repeatedly as f32, in twice the registers.
 template <int kVec, int kVectors, class T>
 __device__ __forceinline__ void keep_packed(Vector<T, kVec> (&part)[kVectors]) {
   if constexpr (sizeof(T) == 2 && kVec > 1) {
@@ -208,12 +210,13 @@ __device__ __forceinline__ void keep_packed(Vector<T, kVec> (&part)[kVectors]) {
   }
 }
 
-// A row of any length and alignment as aligned vectors: the first and the last may reach beyond it.
+// A row of any length and alignment as aligned vectors; the first and the last may extend beyond
+// it.
 template <int kVec, class T>
 struct VectorRow {
   T* row;
   int n_columns;
-  int shift;  // how many elements of the first vector lie before the row
+  int shift;  // elements of the first vector before the row
 
   __device__ __forceinline__ VectorRow(T* first, int columns)
       : row(first),
@@ -221,7 +224,7 @@ struct VectorRow {
         shift(static_cast<int>(reinterpret_cast<std::uintptr_t>(first) / sizeof(T) % kVec)) {}
 
   __device__ __forceinline__ int n_vectors() const { return (n_columns + shift + kVec - 1) / kVec; }
-  // Of the vector's first element; it may be negative.
+  // The column of the vector's first element; may be negative.
   __device__ __forceinline__ int column(int vector) const { return vector * kVec - shift; }
   __device__ __forceinline__ bool is_whole(int vector) const {
     return column(vector) >= 0 && column(vector) + kVec <= n_columns;
@@ -241,7 +244,7 @@ struct VectorRow {
     return loaded;
   }
 
-  // Into the same columns of `to`, which has this row's alignment if `alike`.
+  // Stores to the same columns of `to`; `alike` says that `to` has the same alignment as this row.
   template <class Element>
   __device__ __forceinline__ void store(int vector, Element* to, bool alike,
                                         const Vector<Element, kVec>& values) const {
@@ -254,8 +257,8 @@ struct VectorRow {
   }
 };
 
-// Whether rows of both arrays lie alike in 16-byte vectors.
-inline bool lie_alike(const void* a, const void* b) {
+// Whether both addresses have the same offset within 16 bytes.
+inline bool same_alignment(const void* a, const void* b) {
   return reinterpret_cast<std::uintptr_t>(a) % 16 == reinterpret_cast<std::uintptr_t>(b) % 16;
 }
 
@@ -279,19 +282,19 @@ __device__ __forceinline__ C minus_infinity() {
   return -std::numeric_limits<C>::infinity();
 }
 
-// The greatest of some values and the sum of exp(value - max): what a softmax divides by. A NaN
-// reaches the sum.
+// The maximum of some values and the sum of exp(value - max), the denominator of a softmax. A NaN
+// propagates to the sum.
 template <class C>
 struct MaxSum {
   C max;
   C sum;
 
   static __device__ __forceinline__ MaxSum none() { return {minus_infinity<C>(), C(0)}; }
-  // exp(value - max), 0 where nothing is above -inf.
+  // exp(value - max); 0 if all values are -inf.
   static __device__ __forceinline__ C term(C value, C max) {
     return exp_below_zero(value - (max == minus_infinity<C>() ? C(0) : max));
   }
-  // What a sum taken below `from` is multiplied by to be one below the greater `to`.
+  // The factor that converts a sum relative to `from` into one relative to the larger `to`.
   static __device__ __forceinline__ C rescale(C from, C to) {
     return from == to ? C(1) : exp_below_zero(from - to);
   }
@@ -303,7 +306,7 @@ struct MaxSum {
   }
 };
 
-// Includes a few vectors; what is left out of them is -inf.
+// Includes a few vectors; unused elements must be -inf.
 template <int kVec, int kUnroll, class C, class T>
 __device__ __forceinline__ void include_vectors(MaxSum<C>& acc,
                                                 const Vector<T, kVec> (&loaded)[kUnroll]) {

@@ -1,4 +1,4 @@
-// From a plain number to an element of a type.
+// Conversion of a Scalar to an element type.
 #pragma once
 
 #include "causeway/kernels/half_device.h"

@@ -1,4 +1,4 @@
-// Vectors of up to 16 bytes, the widest access a thread has, and what cuts work into them.
+// Vectors of up to 16 bytes, the widest access of a thread, and division of work into vectors.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct FastDivider {
   }
 };
 
-// Aligned to its size, so that it moves in one access; a lone T of an odd size keeps its own.
+// Aligned to its size, so that it is loaded and stored in one access; a single T keeps its own
+// alignment.
 template <class T, int kVec>
 struct alignas(kVec > 1 ? sizeof(T) * kVec : alignof(T)) Vector {
   T value[kVec];
@@ -52,7 +53,7 @@ struct WordOf<2> {
   using type = std::uint16_t;
 };
 
-// One access for a whole vector: a plain store the compiler may cut into its elements.
+// Loads a vector in one access; the compiler may split a plain assignment into elements.
 template <int kVec, class T>
 __device__ __forceinline__ Vector<T, kVec> load_vector(const T* from) {
   Vector<T, kVec> vector;
@@ -65,7 +66,7 @@ __device__ __forceinline__ Vector<T, kVec> load_vector(const T* from) {
   return vector;
 }
 
-// Of memory that the kernel does not write: the load may move past stores and barriers.
+// For memory that the kernel does not write: the load may be moved across stores and barriers.
 template <int kVec, class T>
 __device__ __forceinline__ Vector<T, kVec> load_constant(const T* from) {
   Vector<T, kVec> vector;
@@ -85,7 +86,7 @@ __device__ __forceinline__ void store_vector(T* to, const Vector<T, kVec>& vecto
   }
 }
 
-// The same for shared memory, which store_vector's instruction does not reach.
+// The same for shared memory, which store_vector's instruction cannot address.
 template <int kVec, class T>
 __device__ __forceinline__ void store_shared(T* to, const Vector<T, kVec>& vector) {
   using Word = typename WordOf<sizeof(vector)>::type;
@@ -94,7 +95,7 @@ __device__ __forceinline__ void store_shared(T* to, const Vector<T, kVec>& vecto
   *reinterpret_cast<Word*>(to) = word;
 }
 
-// How many elements of the widest of these types a vector holds.
+// The number of elements of the widest of these types in a 16-byte vector.
 template <class... Types>
 constexpr int vector_width() {
   std::size_t widest = 1;

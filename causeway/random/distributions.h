@@ -1,4 +1,4 @@
-// From random bits to numbers, the same on every device.
+// Random bits to numbers, bit-identical on every device.
 #pragma once
 
 #include "causeway/random/elementary.h"
@@ -17,8 +17,8 @@ CAUSEWAY_HOST_DEVICE double uniform_f64(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>(bits >> 11) * 1.1102230246251565e-16;
 }
 
-// Two independent standard normal numbers (Box and Muller). The radius takes 32 bits, so that the
-// tails reach 6.6.
+// Two independent standard normal numbers (Box-Muller). The radius uses 32 bits, so the tails reach
+// 6.6.
 CAUSEWAY_HOST_DEVICE void normal_pair_f32(std::uint32_t radius_bits, std::uint32_t angle_bits,
                                           float& first, float& second) {
   const float u = (static_cast<float>(radius_bits) + 1.0f) * 2.3283064365386963e-10f;  // (0, 1]
@@ -38,7 +38,8 @@ CAUSEWAY_HOST_DEVICE void normal_pair_f64(const Bits128& bits, double& first, do
   second = radius * sine;
 }
 
-// [0, range), even to 2^-64 of the range; 128 bits of product, its high half.
+// Uniform in [0, range), with a bias of at most 2^-64 of the range: the high half of a 128-bit
+// product.
 CAUSEWAY_HOST_DEVICE std::uint64_t bounded_u64(std::uint32_t high, std::uint32_t low,
                                                std::uint64_t range) {
   const std::uint64_t bits = (static_cast<std::uint64_t>(high) << 32) | low;

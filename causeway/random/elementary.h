@@ -1,7 +1,7 @@
 // exp, log, sin, cos, tanh and erf in f32, from IEEE additions, multiplications, divisions and
-// fused multiply-adds in one written-down order: the same bits on every CPU and GPU (the build
-// forbids contraction in files that use them for that), within 2 ulp, and free of branches, so that
-// loops over them vectorise. Coefficients are minimax fits of our own.
+// fused multiply-adds in a fixed order. The bits are equal on every CPU and GPU (the build disables
+// contraction in files that need this), within 2 ulp. The functions have no branches, so loops over
+// them vectorise. The coefficients are our own minimax fits.
 #pragma once
 
 #include "causeway/core/host_device.h"
@@ -49,9 +49,8 @@ CAUSEWAY_HOST_DEVICE float magnitude(float x) {
 #endif
 }
 
-// x, held below or above a bound; of a NaN, the bound. Where there is an instruction for it, it is
-// asked for by name: of a choice the compiler makes branches first, and loops suffer from what it
-// finds out about each of them.
+// x clamped to a bound; the bound if x is NaN. On Arm the instruction is requested explicitly: from
+// a conditional the compiler first generates branches, which keep loops from vectorising well.
 CAUSEWAY_HOST_DEVICE float at_most(float x, float bound) {
 #if defined(__aarch64__) && !defined(__CUDA_ARCH__)
   return __builtin_fminf(x, bound);
@@ -68,8 +67,8 @@ CAUSEWAY_HOST_DEVICE float at_least(float x, float bound) {
 #endif
 }
 
-// x + 1.5 * 2^23, for |x| < 2^22: the sum's own rounding makes it the nearest integer, halves to
-// even, which stands in the last bits; without the constant it is a float again.
+// x + 1.5 * 2^23, for |x| < 2^22: the rounding of the sum gives the nearest integer (ties to even),
+// which is in the low bits. Subtracting the constant gives it as a float.
 inline constexpr float kShift = 12582912.0f;
 
 CAUSEWAY_HOST_DEVICE float shifted(float x) {
@@ -82,7 +81,7 @@ CAUSEWAY_HOST_DEVICE float shifted(float x) {
 
 CAUSEWAY_HOST_DEVICE float nearest(float x) { return shifted(x) - kShift; }
 
-// 2^n for n in [-126, 127], from the bits of an integer whose last nine are n's.
+// 2^n for n in [-126, 127]; the last nine bits of the argument are n.
 CAUSEWAY_HOST_DEVICE float power_of_two(std::uint32_t n) {
   return from_bits((n << 23) + 0x3f800000u);
 }
@@ -114,7 +113,7 @@ CAUSEWAY_HOST_DEVICE float exp2_within(float x) {
 }
 
 CAUSEWAY_HOST_DEVICE float exp(float x) {
-  // x = n ln 2 + r with |r| <= ln 2 / 2; the ends are clamped where the result is 0 or infinite.
+  // x = n ln 2 + r with |r| <= ln 2 / 2; x is clamped where the result is 0 or infinite.
   const float clamped = at_most(at_least(x, -104.0f), 89.0f);
   const float place = shifted(clamped * 1.44269504f);
   const float n = place - kShift;
@@ -173,13 +172,13 @@ CAUSEWAY_HOST_DEVICE float cos_near_zero(float r) {
   return fma(p * z, z, fma(z, -0.5f, 1.0f));
 }
 
-// The sine of an angle r + quarter * pi/2; the cosine has its quarter one further on.
+// The sine of r + quarter * pi/2; the cosine uses the next quarter.
 CAUSEWAY_HOST_DEVICE float sin_of_quarter(float r, std::int32_t quarter) {
   const float value = (quarter & 1) != 0 ? cos_near_zero(r) : sin_near_zero(r);
   return (quarter & 2) != 0 ? -value : value;
 }
 
-// Arguments up to here keep their accuracy; the tensor functions switch to the C library beyond.
+// Arguments up to this limit are accurate; the tensor functions use the C library beyond it.
 inline constexpr float kTrigonometryLimit = 30000.0f;
 
 CAUSEWAY_HOST_DEVICE float reduce_angle(float x, std::int32_t& quarter) {
@@ -193,7 +192,7 @@ CAUSEWAY_HOST_DEVICE float reduce_angle(float x, std::int32_t& quarter) {
 CAUSEWAY_HOST_DEVICE float sin(float x) {
   std::int32_t quarter;
   const float r = reduce_angle(x, quarter);
-  return x == 0.0f ? x : sin_of_quarter(r, quarter);  // -0 stays
+  return x == 0.0f ? x : sin_of_quarter(r, quarter);  // preserves -0
 }
 
 CAUSEWAY_HOST_DEVICE float cos(float x) {
@@ -215,7 +214,7 @@ CAUSEWAY_HOST_DEVICE void sincos_turns(float turns, float& sine, float& cosine) 
 // (s + 1 + (s - 1) t). n is 0 as long as the result is below 1/2, and then the result is t itself.
 CAUSEWAY_HOST_DEVICE float tanh(float x) {
   const std::uint32_t sign = bits_of(x) & 0x80000000u;
-  const float a = at_most(magnitude(x), 9.02f);  // beyond, the result rounds to 1
+  const float a = at_most(magnitude(x), 9.02f);  // above it the result rounds to 1
   const float place = shifted(fma(a, 1.44269504f, -0.2925f));
   const float n = place - kShift;
   const float y = fma(n, 2.12194442e-4f, fma(n, -0.693359375f, a));
@@ -227,7 +226,7 @@ CAUSEWAY_HOST_DEVICE float tanh(float x) {
   const float t = fma(p * z, y, y);
   const float s = power_of_two(bits_of(place) << 1);
   const float divisor = fma(s - 1.0f, t, s + 1.0f);
-  // From the rounded divisor, so that its error all but cancels where the quotient is near 1.
+  // Uses the rounded divisor, so that its error nearly cancels where the quotient is close to 1.
   const float dividend = fma(2.0f, t, divisor - 2.0f);
   const float result = from_bits(bits_of(dividend / divisor) | sign);
   return x != x ? x : result;
@@ -246,7 +245,7 @@ CAUSEWAY_HOST_DEVICE float erf(float x) {
   p = fma(p, z, -3.76126379e-1f);
   p = fma(p, z, 3.37916706e-3f);
   const float near_zero = fma(p, x, 1.125f * x);
-  // Farther out, erfc(a) = exp(-q(a)); from 4 on the result rounds to 1.
+  // For larger |x|, erfc(a) = exp(-q(a)); from 4 on the result rounds to 1.
   const float b = at_most(a, 4.0f);
   float q = 2.16977987e-5f;
   q = fma(q, b, -4.41474869e-4f);
@@ -261,8 +260,8 @@ CAUSEWAY_HOST_DEVICE float erf(float x) {
   return x != x ? x : result;
 }
 
-// The f64 forms that random numbers need: log for positive normal numbers, and sin and cos of
-// turns. The series are Taylor's, long enough for the last bit or two.
+// The f64 functions needed for random numbers: log for positive normal numbers, and sin and cos of
+// turns. Taylor series, accurate to the last bit or two.
 
 CAUSEWAY_HOST_DEVICE double fma(double a, double b, double c) {
 #if defined(__CUDA_ARCH__)

@@ -1,5 +1,5 @@
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC'11): a keyed function from a 128-bit counter to 128
-// random bits. No state to carry: the n-th draw is reached at once, on any device, in any order.
+// random bits. It has no state: any draw can be computed directly, on any device, in any order.
 #pragma once
 
 #include "causeway/core/host_device.h"
@@ -21,7 +21,7 @@ CAUSEWAY_HOST_DEVICE void multiply_wide(std::uint32_t a, std::uint32_t b, std::u
   low = static_cast<std::uint32_t>(product);
 }
 
-// One of the ten rounds; from round to round the key moves on by kPhiloxStep.
+// One of the ten rounds; the key advances by kPhiloxStep after each.
 CAUSEWAY_HOST_DEVICE Bits128 philox_round(Bits128 counter, std::uint32_t key0, std::uint32_t key1) {
   std::uint32_t high0, low0, high1, low1;
   multiply_wide(0xD2511F53u, counter.word[0], high0, low0);

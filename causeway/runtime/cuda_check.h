@@ -1,4 +1,4 @@
-// Turns a CUDA status into an error that names the call and the place. CUDA files only.
+// Turns a CUDA status into an error that names the call and the source location. CUDA files only.
 #pragma once
 
 #include "causeway/core/error.h"
@@ -9,12 +9,12 @@
 
 namespace causeway::driver {
 
-// Throws a device error "[call] <CUDA's name and words>" unless `status` is success.
+// Throws a device error "[call] <CUDA error name and text>" unless `status` is success.
 void check(cudaError_t status, const char* call,
            std::source_location where = std::source_location::current());
 
-// Makes `device` the calling thread's device while it lives, then puts back the one before: other
-// libraries in the process choose their device the same way.
+// Makes `device` the calling thread's current device for the scope, then restores the previous one:
+// other libraries in the process rely on the current device too.
 class DeviceScope {
  public:
   explicit DeviceScope(int device);

@@ -10,7 +10,7 @@
 
 namespace causeway::internal {
 
-bool launches_wait() {
+bool synchronize_launches() {
   static const bool wait = environment("CAUSEWAY_SYNC").value_or("0") != "0";
   return wait;
 }
@@ -21,7 +21,7 @@ namespace causeway::driver {
 
 void check(cudaError_t status, const char* call, std::source_location where) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // clears an error that is not sticky, so that the next call starts clean
+  cudaGetLastError();  // clears a non-sticky error for the next call
   fail(ErrorKind::device, call,
        fmt::format("{}: {} ({}:{})", cudaGetErrorName(status), cudaGetErrorString(status),
                    where.file_name(), where.line()),
@@ -41,7 +41,7 @@ DeviceScope::~DeviceScope() {
 
 namespace {
 
-// The count, or why there is none.
+// The device count, or the reason why there is none.
 struct Presence {
   int count = 0;
   std::string absence;
@@ -93,8 +93,9 @@ std::string driver_version() {
   return version_text(version);
 }
 
-// Products of halves, summed in f32, that a multiprocessor's tensor cores do a clock; 0 if unknown.
-double products_a_clock(int major, int minor) {
+// Multiply-adds of f16 operands with f32 accumulation per clock and multiprocessor on tensor cores;
+// 0 if unknown.
+double multiply_adds_per_clock(int major, int minor) {
   switch (10 * major + minor) {
     case 80: return 1024;
     case 86:
@@ -118,11 +119,11 @@ DeviceInfo describe(int device) {
   info.clock_mhz = attribute(cudaDevAttrClockRate, device) / 1000;
   info.memory_clock_mhz = attribute(cudaDevAttrMemoryClockRate, device) / 1000;
   info.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
-  // Two transfers a clock over a bus counted in bits.
+  // Two transfers per clock; the bus width is in bits.
   info.peak_bandwidth =
       2.0 * info.memory_clock_mhz * 1e6 * attribute(cudaDevAttrGlobalMemoryBusWidth, device) / 8.0;
-  const double products = products_a_clock(properties.major, properties.minor);
-  info.peak_flops = 2 * products * info.multiprocessors * info.clock_mhz * 1e6;
+  const double multiply_adds = multiply_adds_per_clock(properties.major, properties.minor);
+  info.peak_flops = 2 * multiply_adds * info.multiprocessors * info.clock_mhz * 1e6;
   return info;
 }
 
@@ -130,9 +131,9 @@ void require_device(int device) {
   if (device < device_count()) return;
   fail(ErrorKind::device, "device",
        device_count() == 0
-           ? fmt::format("no CUDA device: looked for cuda:{}, and {}; {}", device, absence(),
+           ? fmt::format("cuda:{} is not available: {}; {}", device, absence(),
                          advice("pass --device cpu", "pass device=\"cpu\""))
-           : fmt::format("no device cuda:{}; this machine has cuda:0 to cuda:{}", device,
+           : fmt::format("cuda:{} does not exist; this machine has cuda:0 to cuda:{}", device,
                          device_count() - 1));
 }
 
@@ -149,7 +150,7 @@ void* allocate(int device, std::size_t bytes) {
 }
 
 void release(int device, void* data) noexcept {
-  (void)device;    // cudaFree finds the device by the address
+  (void)device;    // cudaFree finds the device from the address
   cudaFree(data);  // fails harmlessly at shutdown, when the driver may be gone
 }
 
@@ -243,7 +244,7 @@ void fill_async(int device, void* data, int byte, std::size_t bytes, CUstream_st
 
 void begin_capture(int device, CUstream_st* stream) {
   const DeviceScope scope(device);
-  // Relaxed: the pool may have to ask for a fresh segment in the middle of a capture.
+  // Relaxed: the pool may have to allocate a new segment during a capture.
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
 }
 

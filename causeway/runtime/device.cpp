@@ -14,7 +14,7 @@ namespace causeway {
 
 namespace {
 
-// The value after "key:" in a /proc file, trimmed; empty where it is not there.
+// The value after "key:" in a /proc file, trimmed; empty if the key is not found.
 std::string proc_value(const char* path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

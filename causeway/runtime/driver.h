@@ -1,6 +1,6 @@
-// The seam to CUDA: every call the runtime makes to it, by plain types. cuda_driver.cpp implements
-// it over the CUDA runtime; a build without CUDA takes no_cuda.cpp, where there are no devices.
-// Calls throw device errors naming the call; `device` is always a CUDA device's index.
+// The interface to CUDA: every CUDA call of the runtime, in plain types. cuda_driver.cpp implements
+// it with the CUDA runtime; no_cuda.cpp, for builds without CUDA, has no devices. Functions throw
+// device errors that name the call; `device` is always a CUDA device index.
 #pragma once
 
 #include "causeway/runtime/device.h"
@@ -20,10 +20,10 @@ std::string runtime_version();  // "13.0", or "" without CUDA
 std::string driver_version();
 DeviceInfo describe(int device);
 
-// Throws a device error that says what was looked for, unless the device exists.
+// Throws a device error that names the device unless it exists.
 void require_device(int device);
 
-// nullptr where memory is out.
+// Returns nullptr when out of memory.
 void* allocate(int device, std::size_t bytes);
 void release(int device, void* data) noexcept;
 void* allocate_pinned(std::size_t bytes);
@@ -42,12 +42,12 @@ bool done(CUevent_st* event);
 void synchronize(CUevent_st* event);
 double milliseconds(CUevent_st* start, CUevent_st* end);
 
-// Between any two of device and host memory; the direction is read off the pointers.
+// Between any two of device and host memory; CUDA infers the direction from the pointers.
 void copy_async(int device, void* to, const void* from, std::size_t bytes, CUstream_st* stream);
 void fill_async(int device, void* data, int byte, std::size_t bytes, CUstream_st* stream);
 
 void begin_capture(int device, CUstream_st* stream);
-// Ends the capture; `keep` false throws the recording away and returns nullptr.
+// Ends the capture; with `keep` false, discards the graph and returns nullptr.
 CUgraphExec_st* end_capture(int device, CUstream_st* stream, bool keep);
 void launch_graph(int device, CUgraphExec_st* graph, CUstream_st* stream);
 void destroy_graph(CUgraphExec_st* graph) noexcept;

@@ -22,7 +22,7 @@ struct Slot {
 };
 std::array<Slot, kMaxDevices> slots;
 
-// On a stream of its own: the current one may be under capture.
+// Uses a separate stream: the current one may be capturing.
 void clear(Device device, std::int32_t* taken) {
   const Stream stream(device);
   driver::fill_async(device.index, taken, 0, sizeof(*taken), stream.view().handle());
@@ -49,11 +49,11 @@ FaultReport fault_report(Device device) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (slot.record.load() == nullptr) {
-    // Four bytes that live as long as the process, and are not a pool's to give out.
+    // Four bytes that live as long as the process, outside of any pool.
     void* host = driver::allocate_pinned(sizeof(FaultRecord));
     void* memory = driver::allocate(device.index, sizeof(std::int32_t));
     if (host == nullptr || memory == nullptr) {
-      fail(ErrorKind::out_of_memory, "fault_report", "no memory left to report faults in");
+      fail(ErrorKind::out_of_memory, "fault_report", "out of memory for the fault record");
     }
     slot.taken = static_cast<std::int32_t*>(memory);
     clear(device, slot.taken);

@@ -27,7 +27,7 @@ GraphMemory::~GraphMemory() {
   try {
     pool_of(device_).drop_capture(capture_);
   } catch (const Error&) {
-    // The device has failed: its memory goes with the process.
+    // The device has failed; its memory is freed with the process.
   }
 }
 
@@ -53,10 +53,10 @@ Graph Graph::capture(StreamView stream, const std::function<void()>& body,
                      std::shared_ptr<const GraphMemory> memory) {
   const Device device = stream.device();
   if (device.is_cpu()) {
-    fail(ErrorKind::device, "graph.capture", "graphs are recorded on CUDA devices, not on the cpu");
+    fail(ErrorKind::device, "graph.capture", "graphs need a CUDA device, got the CPU");
   }
   if (capturing()) {
-    fail(ErrorKind::invalid_argument, "graph.capture", "a capture is under way in this thread");
+    fail(ErrorKind::invalid_argument, "graph.capture", "this thread is already capturing a graph");
   }
   Graph graph;
   graph.device_ = device;

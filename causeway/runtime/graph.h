@@ -1,4 +1,4 @@
-// A recorded piece of work that is queued again in one call. CUDA devices only.
+// Work captured as a CUDA graph and replayed with one call. CUDA devices only.
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -13,13 +13,13 @@ namespace causeway {
 
 // Whether this thread is inside Graph::capture.
 bool capturing();
-// Has memory that is allocated on `other` belong to this thread's capture, as that of the captured
-// stream does; nothing outside of one. For a stream that waits for the captured one, and that this
-// one waits for before the end.
+// Assigns memory allocated on `other` to this thread's capture, like that of the captured stream;
+// no effect outside of a capture. For a stream that waits for the captured one, and that the
+// captured one waits for before the capture ends.
 void join_capture(StreamView other);
 
-// Memory of graphs that never run at once, and of the same work before it is recorded: all together
-// need no more than the one that needs most.
+// Memory shared by graphs that never run at the same time, and by the same work before capture:
+// together they need as much as the largest of them.
 class GraphMemory {
  public:
   explicit GraphMemory(Device device);
@@ -27,7 +27,7 @@ class GraphMemory {
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
 
-  // Runs `body` with what it allocates on `stream` taken from here.
+  // Runs `body` with its allocations on `stream` taken from this memory.
   void use(StreamView stream, const std::function<void()>& body) const;
 
  private:
@@ -38,10 +38,10 @@ class GraphMemory {
 
 class Graph {
  public:
-  // Runs `body` once, recording what it queues on `stream` (made current meanwhile) instead of
-  // running it. Tensors made inside keep their addresses while the graph lives; tensors made
-  // outside and used inside must outlive it. `body` must not wait for the device.
-  // Without a memory to share it has its own.
+  // Runs `body` once, capturing its work on `stream` (the current stream during the call) instead
+  // of running it. Tensors created inside keep their addresses while the graph exists; tensors
+  // created outside and used inside must outlive it. `body` must not synchronise with the device.
+  // Without `memory` the graph owns its memory.
   static Graph capture(StreamView stream, const std::function<void()>& body,
                        std::shared_ptr<const GraphMemory> memory = nullptr);
 
@@ -49,7 +49,7 @@ class Graph {
   Graph(Graph&& other) noexcept;
   Graph& operator=(Graph&& other) noexcept;
 
-  // Queues the recorded work.
+  // Queues the captured work.
   void replay(StreamView stream) const;
 
  private:

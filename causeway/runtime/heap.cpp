@@ -7,7 +7,7 @@ namespace causeway {
 int Heap::class_of(std::size_t size) {
   const std::size_t granules = size / kGranule;
   const int power = std::bit_width(granules) - 1;
-  if (power < 3) return static_cast<int>(granules);  // 1 … 7 granules: a class each
+  if (power < 3) return static_cast<int>(granules);  // 1 … 7 granules: one class each
   const auto step = static_cast<int>(granules >> (power - 3)) & (kSteps - 1);
   return (power - 2) * kSteps + step;
 }
@@ -70,8 +70,8 @@ void Heap::split(Block* block, std::size_t size) {
 }
 
 Block* Heap::take(std::size_t size) {
-  // Blocks of the request's own class may be a little smaller than it: look at a few. Any block of
-  // a higher class fits.
+  // Blocks in the request's own class may be slightly too small, so a few are examined. Any block
+  // of a higher class is large enough.
   constexpr int kLooks = 8;
   const int own_class = class_of(size);
   Block* found = nullptr;
@@ -93,7 +93,7 @@ Block* Heap::take(std::size_t size) {
   return found;
 }
 
-void Heap::give(Block* block) {
+void Heap::release(Block* block) {
   if (Block* after = block->after; after != nullptr && after->free) {
     unlink(after);
     block->size += after->size;

@@ -1,7 +1,7 @@
-// Two-level segregated fit: free blocks are listed by size class (a power of two cut in eight), so
-// taking and giving back a block costs a few bit operations whatever the heap holds. A block is
-// split on taking and merged with free neighbours on giving. The bookkeeping lives on the host; the
-// memory itself is never touched, so it may be a GPU's.
+// Two-level segregated fit: free blocks are listed by size class (eight per power of two), so
+// taking and releasing a block costs a few bit operations for any heap size. Blocks are split when
+// taken and merged with free neighbours when released. The bookkeeping is on the host and never
+// touches the memory itself, which may be a GPU's.
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -30,37 +30,37 @@ struct Block {
   Block* previous_free = nullptr;
   Heap* heap = nullptr;
   bool free = false;
-  std::uint32_t name = 0;                 // whom the bytes are counted for
-  std::size_t requested = 0;              // bytes the user asked for
-  std::vector<StreamView> other_streams;  // streams besides the owner's that used it
+  std::uint32_t name = 0;                 // id of the name the bytes are counted under
+  std::size_t requested = 0;              // bytes requested by the user
+  std::vector<StreamView> other_streams;  // other streams that used it besides the owner's
 };
 
 class Heap {
  public:
   static constexpr std::size_t kGranule = 512;  // every size is a multiple of it
 
-  // A remainder smaller than `smallest_split` stays with the block it would be cut from.
+  // A remainder smaller than `smallest_split` stays part of the block.
   explicit Heap(std::size_t smallest_split = kGranule) : smallest_split_(smallest_split) {}
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
-  // A block of at least `size` bytes (a multiple of kGranule), or nullptr where none is free.
+  // A block of at least `size` bytes (a multiple of kGranule), or nullptr if none is free.
   Block* take(std::size_t size);
-  void give(Block* block);
+  void release(Block* block);
 
-  // Hands the heap fresh memory, as one free block.
+  // Adds new memory as one free block.
   void add_segment(Segment segment);
-  // Takes out the segments that are wholly free; the caller releases their memory.
+  // Removes and returns the segments that are entirely free; the caller releases their memory.
   std::vector<Segment> take_free_segments();
 
   std::size_t free_bytes() const { return free_bytes_; }
 
-  // A retired heap takes no more requests; its owner releases each segment as it becomes free.
+  // A retired heap serves no more requests; its owner releases each segment once it is free.
   void retire() { retired_ = true; }
   bool retired() const { return retired_; }
 
  private:
-  static constexpr int kSteps = 8;  // classes to a power of two
+  static constexpr int kSteps = 8;  // classes per power of two
   static constexpr int kPowers = 48;
   static constexpr int kClasses = kPowers * kSteps;
 

@@ -1,4 +1,4 @@
-// The one way a kernel is launched. CUDA files only.
+// The function through which every kernel is launched. CUDA files only.
 #pragma once
 
 #include "causeway/runtime/cuda_check.h"
@@ -10,7 +10,7 @@
 
 namespace causeway {
 
-// Where and how a kernel runs, and the place in the source that asked for it: an error names both.
+// Launch configuration of a kernel, and the source location of the launch for error messages.
 struct Launch {
   Launch(const char* kernel_name, StreamView on_stream, dim3 grid_size, dim3 block_size,
          std::size_t shared = 0, std::source_location place = std::source_location::current())
@@ -27,8 +27,8 @@ struct Launch {
   dim3 block;
   std::size_t shared_bytes;  // dynamic
   std::source_location where;
-  // The kernel may be set up while the one before it drains; it must call wait_for_previous()
-  // before it touches memory.
+  // The kernel may start while the previous one finishes (programmatic dependent launch); it must
+  // call wait_for_previous() before it accesses memory.
   bool overlaps = false;
 
   Launch overlapping() const {
@@ -38,8 +38,8 @@ struct Launch {
   }
 };
 
-// In a kernel: waits until the kernel before it on the stream is done. Needed and felt only in one
-// that was launched as overlapping.
+// Device function: waits until the previous kernel on the stream has finished. Only has an effect
+// in kernels launched as overlapping.
 __device__ __forceinline__ void wait_for_previous() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -47,8 +47,9 @@ __device__ __forceinline__ void wait_for_previous() {
 }
 
 namespace internal {
-// Whether CAUSEWAY_SYNC=1 asks that every launch be waited for, so that a fault names its kernel.
-bool launches_wait();
+// Whether CAUSEWAY_SYNC=1 is set: every launch is then synchronised, so that a fault names its
+// kernel.
+bool synchronize_launches();
 }  // namespace internal
 
 template <class... Params, class... Args>
@@ -71,7 +72,7 @@ void launch(const Launch& how, void (*kernel)(Params...), Args... args) {
   config.attrs = &overlap;
   config.numAttrs = how.overlaps ? 1 : 0;
   driver::check(cudaLaunchKernelEx(&config, kernel, Params(args)...), how.name, how.where);
-  if (internal::launches_wait()) {
+  if (internal::synchronize_launches()) {
     driver::check(cudaStreamSynchronize(how.stream.handle()), how.name, how.where);
   }
 }

@@ -22,18 +22,18 @@ Table& table() {
 }  // namespace
 
 std::uint32_t id(std::string_view name) {
-  Table& known = table();
-  const std::lock_guard lock(known.mutex);
-  const auto next = static_cast<std::uint32_t>(known.names.size());
-  const auto [place, fresh] = known.ids.try_emplace(std::string(name), next);
-  if (fresh) known.names.emplace_back(name);
+  Table& registry = table();
+  const std::lock_guard lock(registry.mutex);
+  const auto next = static_cast<std::uint32_t>(registry.names.size());
+  const auto [place, fresh] = registry.ids.try_emplace(std::string(name), next);
+  if (fresh) registry.names.emplace_back(name);
   return place->second;
 }
 
 std::string name(std::uint32_t id) {
-  Table& known = table();
-  const std::lock_guard lock(known.mutex);
-  return known.names[id];
+  Table& registry = table();
+  const std::lock_guard lock(registry.mutex);
+  return registry.names[id];
 }
 
 std::uint32_t& current() {

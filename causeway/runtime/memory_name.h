@@ -1,4 +1,4 @@
-// The names allocations are counted under, as numbers; 0 is the unnamed rest. Any thread may ask.
+// Names under which allocations are counted, as ids; id 0 is "unnamed". Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace causeway::memory_name {
 
-// The name's number; the same one every time.
+// The id of a name; the same in every call.
 std::uint32_t id(std::string_view name);
 std::string name(std::uint32_t id);
 
-// What this thread's allocations are counted under (see MemoryScope).
+// The id under which this thread's allocations are counted (see MemoryScope).
 std::uint32_t& current();
 
 }  // namespace causeway::memory_name

@@ -1,4 +1,4 @@
-// The driver of a build without CUDA: no devices, and an error that says so for everything else.
+// The driver of a build without CUDA: no devices; all other functions throw an error that says so.
 #include "causeway/core/error.h"
 #include "causeway/runtime/driver.h"
 
@@ -19,7 +19,7 @@ std::string driver_version() { return ""; }
 DeviceInfo describe(int) { absent(); }
 void require_device(int device) {
   fail(ErrorKind::device, "device",
-       "no CUDA device: looked for cuda:" + std::to_string(device) + ", but " + absence());
+       "cuda:" + std::to_string(device) + " is not available: " + absence());
 }
 
 void* allocate(int, std::size_t) { absent(); }

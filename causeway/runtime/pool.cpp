@@ -37,13 +37,14 @@ Buffer Pool::allocate(std::size_t bytes, StreamView stream) {
   const std::lock_guard lock(state.mutex);
   if (state.fail_in > 0 && --state.fail_in == 0)
     state.throw_out_of_memory(bytes, "failure injected");
-  if (bytes > (std::size_t{1} << 48)) state.throw_out_of_memory(bytes, "no machine has that much");
+  if (bytes > (std::size_t{1} << 48))
+    state.throw_out_of_memory(bytes, "the request is larger than any address space");
   const bool guarded = state.guarded && !state.capturing(stream);
   const std::size_t wanted = bytes + (guarded ? 2 * State::kRedZone : 0);
   const std::size_t size = (wanted + Heap::kGranule - 1) / Heap::kGranule * Heap::kGranule;
   Block* block = state.find(size, stream);
   if (block == nullptr) {
-    state.throw_out_of_memory(bytes, "after releasing what was cached");
+    state.throw_out_of_memory(bytes, "after releasing cached memory");
   }
   state.count_allocation(block);
   block->requested = guarded ? bytes : 0;
@@ -77,10 +78,10 @@ void Pool::free(Buffer& buffer) noexcept try {
   if (block->requested > 0 && !state.capturing(buffer.stream_)) {
     state.check_guards(block, buffer.stream_);
   }
-  if (block->other_streams.empty()) return state.give(block);
+  if (block->other_streams.empty()) return state.release(block);
   PendingFree entry{block, {}};
   for (StreamView other : block->other_streams) {
-    // An event recorded inside a capture cannot be asked: end_capture makes those fences.
+    // An event recorded inside a capture cannot be queried: end_capture creates those fences.
     entry.fences.push_back(state.capturing(other) ? nullptr : state.upstream->fence(other));
   }
   state.pending.push_back(std::move(entry));
@@ -215,7 +216,8 @@ Pool* new_device_pool(Device device) {
 
 }  // namespace
 
-// Pools are never destroyed: a buffer in a global may outlive any order of destruction.
+// Pools are never destroyed: a buffer in a global variable may be destroyed after any static
+// object.
 Pool& pool_of(Device device) {
   static Pool* cpu_pool = new_device_pool(Device::cpu());
   if (device.is_cpu()) return *cpu_pool;

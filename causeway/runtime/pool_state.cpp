@@ -70,7 +70,7 @@ Block* Pool::State::find(std::size_t size, StreamView stream) {
   }
   if (Block* block = grow(heap, size)) return block;
   logger::debug(
-      fmt::format("{}: out of memory for {}; releasing what is cached", name, format_bytes(size)));
+      fmt::format("{}: out of memory for {}; releasing cached memory", name, format_bytes(size)));
   ++counts.recoveries;
   if (captures.empty()) upstream->synchronize();
   reclaim(captures.empty());
@@ -79,7 +79,8 @@ Block* Pool::State::find(std::size_t size, StreamView stream) {
   return grow(heap, size);
 }
 
-// Asks below for a segment and cuts the block from it; nullptr where memory or the limit is out.
+// Allocates a segment from the upstream and takes the block from it; nullptr if memory or the limit
+// is exhausted.
 Block* Pool::State::grow(Heap& heap, std::size_t size) {
   for (const std::size_t attempt : {segment_size(size), whole_pages(size)}) {
     if (counts.limit != 0 && reserved + attempt > counts.limit) continue;
@@ -94,21 +95,21 @@ Block* Pool::State::grow(Heap& heap, std::size_t size) {
   return nullptr;
 }
 
-void Pool::State::give(Block* block) {
+void Pool::State::release(Block* block) {
   Heap* heap = block->heap;
   block->other_streams.clear();
-  heap->give(block);
+  heap->release(block);
   if (heap->retired()) release_free_segments(*heap);
 }
 
 void Pool::State::reclaim(bool wait) {
   std::erase_if(pending, [&](PendingFree& entry) {
     for (auto& fence : entry.fences) {
-      if (fence == nullptr) return false;  // its capture is not over
+      if (fence == nullptr) return false;  // its capture has not ended
       if (wait) fence->wait();
       if (!fence->done()) return false;
     }
-    give(entry.block);
+    release(entry.block);
     return true;
   });
 }
@@ -123,14 +124,14 @@ void Pool::State::release_free_segments(Heap& heap) {
 
 void Pool::State::release_free_segments() {
   for (Arena& arena : arenas) {
-    if (arena.capture != 0 && !arena.retired()) continue;  // a graph may still write there
+    if (arena.capture != 0 && !arena.retired()) continue;  // a graph may still write to it
     release_free_segments(arena.small);
     release_free_segments(arena.large);
   }
 }
 
 void Pool::State::retire(Arena& arena) {
-  if (arena.counters != nullptr) arena.small.give(std::exchange(arena.counters, nullptr));
+  if (arena.counters != nullptr) arena.small.release(std::exchange(arena.counters, nullptr));
   arena.retire();
   release_free_segments(arena.small);
   release_free_segments(arena.large);
@@ -169,8 +170,8 @@ void Pool::State::check_guards(Block* block, StreamView stream) {
                                    [](std::byte byte) { return byte == std::byte{kRedZoneByte}; });
     if (whole) continue;
     ++counts.corrupted;
-    logger::error(fmt::format("{}: something wrote {} a block of {} bytes named \"{}\"", name,
-                              offset == 0 ? "before" : "behind", block->requested,
+    logger::error(fmt::format("{}: memory was written {} a block of {} bytes named \"{}\"", name,
+                              offset == 0 ? "before" : "after", block->requested,
                               memory_name::name(block->name)));
   }
 }
@@ -189,12 +190,12 @@ void Pool::State::throw_out_of_memory(std::size_t bytes, std::string_view reason
   }
   fail(ErrorKind::out_of_memory, "memory.allocate",
        fmt::format(
-           "{} is out of memory: {} asked for by \"{}\" ({}); live: {}{}; cached: {}; limit: {}; "
+           "{} is out of memory: \"{}\" requested {} ({}); live: {}{}; cached: {}; limit: {}; "
            "memory: {}. Free tensors, use a smaller batch, or raise the limit",
-           name, format_bytes(bytes), memory_name::name(memory_name::current()), reason,
+           name, memory_name::name(memory_name::current()), format_bytes(bytes), reason,
            format_bytes(counts.current), list.empty() ? "" : " (" + list + ")",
            format_bytes(reserved - counts.current),
-           counts.limit == 0 ? "none" : format_bytes(counts.limit), upstream->room()));
+           counts.limit == 0 ? "none" : format_bytes(counts.limit), upstream->available()));
 }
 
 }  // namespace causeway

@@ -1,5 +1,5 @@
-// What a pool holds and does under its lock: arenas, blocks waiting for other streams, counts. Only
-// pool.cpp includes this; every function expects the lock to be held.
+// State of a pool, protected by its lock: arenas, blocks waiting for other streams, statistics.
+// Only pool.cpp includes this; every function requires the lock.
 #pragma once
 
 #include "causeway/runtime/heap.h"
@@ -12,8 +12,8 @@
 
 namespace causeway {
 
-// The memory of one stream, or of one capture on it: small and large blocks apart, so that a small
-// block never pins a large segment.
+// The memory of one stream, or of one capture on it. Small and large blocks are separate, so that a
+// small block never keeps a large segment alive.
 struct Arena {
   static constexpr std::size_t kSmallLimit = std::size_t{1} << 20;
 
@@ -24,7 +24,7 @@ struct Arena {
   Block* counters = nullptr;  // of `small`
 
   Heap& heap_for(std::size_t size) { return size <= kSmallLimit ? small : large; }
-  // The capture is over: what becomes free goes back at once.
+  // The capture was dropped: memory is released as soon as it is free.
   void retire() { small.retire(), large.retire(); }
   bool retired() const { return small.retired(); }
 };
@@ -37,9 +37,9 @@ struct PendingFree {
 struct Pool::State {
   static constexpr std::size_t kRedZone = 256;
 #ifdef NDEBUG
-  static constexpr bool kGuardedAtFirst = false;
+  static constexpr bool kGuardedByDefault = false;
 #else
-  static constexpr bool kGuardedAtFirst = true;
+  static constexpr bool kGuardedByDefault = true;
 #endif
 
   std::string name;
@@ -47,30 +47,30 @@ struct Pool::State {
   mutable std::mutex mutex;
   std::deque<Arena> arenas;
   Arena* last_arena = nullptr;
-  std::vector<std::pair<CUstream_st*, std::uint64_t>> captures;  // those under way
+  std::vector<std::pair<CUstream_st*, std::uint64_t>> captures;  // active captures
   std::uint64_t next_capture = 1;
   std::vector<PendingFree> pending;
-  MemoryStats counts;  // all but by_name
+  MemoryStats counts;  // without by_name
   std::size_t reserved = 0;
   std::vector<NamedMemory> named;
   std::uint64_t fail_in = 0;
-  bool guarded = kGuardedAtFirst;
+  bool guarded = kGuardedByDefault;
 
   bool capturing(StreamView stream) const;
   Arena& arena_for(StreamView stream);
 
-  // A block of at least `size` bytes, by every means there is; nullptr where memory is out.
+  // A block of at least `size` bytes, trying every source of memory; nullptr when out of memory.
   Block* find(std::size_t size, StreamView stream);
-  void give(Block* block);
-  // Takes back the blocks whose other streams are done; waits for them if told to.
+  void release(Block* block);
+  // Releases the blocks whose other streams are done; with `wait`, waits for them.
   void reclaim(bool wait);
   void release_free_segments();
-  // The arena is over: its memory goes back, as soon as it is free.
+  // The arena is no longer used: its memory is released as soon as it is free.
   void retire(Arena& arena);
 
   void count_allocation(Block* block);
   void count_free(Block* block);
-  // Red zones around a fresh block, and a look at them when it is freed.
+  // Writes red zones around a new block, and checks them when it is freed.
   void guard(Block* block, StreamView stream) const;
   void check_guards(Block* block, StreamView stream);
   [[noreturn]] void throw_out_of_memory(std::size_t bytes, std::string_view reason) const;

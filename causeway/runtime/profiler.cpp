@@ -39,7 +39,7 @@ struct Record {
 struct Session {
   std::mutex mutex;
   std::deque<Record> records;
-  std::map<int, Event> origins;  // of each CUDA device, recorded at its first scope
+  std::map<int, Event> origins;  // per CUDA device, recorded at its first scope
   std::map<int, double> origin_ms;
   Clock::time_point begin;
   double wall_ms = 0;
@@ -54,9 +54,9 @@ double since(Clock::time_point begin, Clock::time_point moment) {
   return std::chrono::duration<double, std::milli>(moment - begin).count();
 }
 
-// CUDA events only tell differences: the device's clock is tied to ours by one event recorded on an
-// idle device.
-void tie_clock(Session& now, StreamView stream) {
+// CUDA events only give differences: the device's clock is aligned with the host's by an event
+// recorded on an idle device.
+void align_clock(Session& now, StreamView stream) {
   const int device = stream.device().index;
   if (now.origins.contains(device)) return;
   driver::synchronize_device(device);
@@ -118,7 +118,7 @@ std::vector<Entry> report() {
     entry.mean_ms = entry.total_ms / static_cast<double>(entry.count);
     if (entry.total_ms > 0) entry.bandwidth = entry.bytes / (entry.total_ms * 1e-3);
     const double peak = describe(entry.device).peak_bandwidth;
-    // A transfer is bound by the bus between host and device, whose peak nobody tells.
+    // A transfer is bound by the host-device bus, whose peak is unknown.
     if (peak > 0 && entry.kind == Kind::kernel) entry.share_of_peak = entry.bandwidth / peak;
     sorted.push_back(std::move(entry));
   }
@@ -152,7 +152,7 @@ std::string trace_json() {
   Session& now = session();
   const std::lock_guard lock(now.mutex);
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
-  std::map<CUstream_st*, int> lanes;  // a lane of the picture for each stream
+  std::map<CUstream_st*, int> lanes;  // one row of the trace for each stream
   const auto name_lane = [&](StreamView stream, int lane) {
     const Device device = stream.device();
     const int process = device.is_cpu() ? 0 : 1 + device.index;
@@ -197,7 +197,7 @@ Scope::Scope(const std::string& name, Kind kind, StreamView stream, double bytes
   record.stream = stream;
   record.bytes = bytes;
   if (stream.device().is_cuda()) {
-    tie_clock(now, stream);
+    align_clock(now, stream);
     record.begin.emplace(stream.device(), true).record(stream);
   } else {
     record.cpu_begin = Clock::now();
@@ -208,7 +208,8 @@ Scope::~Scope() {
   driver::pop_range();
   Session& now = session();
   const std::lock_guard lock(now.mutex);
-  if (record_ == 0 || record_ > now.records.size()) return;  // a capture, or start() meanwhile
+  if (record_ == 0 || record_ > now.records.size())
+    return;  // in a capture, or start() was called since
   Record& record = now.records[record_ - 1];
   if (stream_.device().is_cpu()) {
     record.cpu_end = Clock::now();
@@ -217,7 +218,7 @@ Scope::~Scope() {
   try {
     record.end.emplace(stream_.device(), true).record(stream_);
   } catch (const Error&) {
-    record.end.reset();  // the kernel's own error says what is wrong
+    record.end.reset();  // the kernel reports its own error
   }
 }
 

@@ -1,5 +1,5 @@
-// Times kernels and transfers by name, on every device: events on a CUDA stream, a clock on the
-// CPU. Off by default, when a scope costs one load and a branch.
+// Times kernels and transfers by name on every device: with events on a CUDA stream, with a clock
+// on the CPU. Off by default; a scope then costs one load and a branch.
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -14,7 +14,7 @@ namespace causeway::profiler {
 
 enum class Kind : std::uint8_t { kernel, transfer };
 
-// What all scopes of one name and device took together.
+// Totals over all scopes with one name and device.
 struct Entry {
   std::string name;
   Kind kind = Kind::kernel;
@@ -22,9 +22,9 @@ struct Entry {
   std::uint64_t count = 0;
   double total_ms = 0;
   double mean_ms = 0;
-  double bytes = 0;          // moved, as the caller declared them
-  double bandwidth = 0;      // bytes a second
-  double share_of_peak = 0;  // of the device's memory bandwidth; 0 where that is unknown
+  double bytes = 0;          // moved, as declared by the caller
+  double bandwidth = 0;      // bytes per second
+  double share_of_peak = 0;  // of the device's memory bandwidth; 0 if unknown
 };
 
 namespace internal {
@@ -33,19 +33,19 @@ extern std::atomic<bool> on;
 
 inline bool enabled() { return internal::on.load(std::memory_order_relaxed); }
 
-// Forgets what was recorded and starts; stop() waits for the devices and ends it.
+// start() clears the records and starts recording; stop() waits for the devices and ends it.
 void start();
 void stop();
 
-// Entries of the last start to stop, longest total first.
+// Entries of the last recording, longest total first.
 std::vector<Entry> report();
 // {"entries": [...], "wall_ms": ...}
 std::string report_json();
 // Chrome's trace event format: opens in Perfetto and chrome://tracing.
 std::string trace_json();
 
-// Times what is queued on `stream` between its construction and its end, and marks it as an NVTX
-// range. Nothing is recorded inside a graph capture.
+// Times the work queued on `stream` during its lifetime, and marks it as an NVTX range. Nothing is
+// recorded inside a graph capture.
 class Scope {
  public:
   Scope(const std::string& name, Kind kind, StreamView stream, double bytes);

@@ -29,7 +29,7 @@ void StreamView::wait(const Event& event) const {
 void StreamView::wait(StreamView other) const {
   if (other == *this || other.device().is_cpu()) return;
   if (!capturing() && other.done()) return;
-  // One event a thread and device serves them all: a wait keeps what was recorded before it.
+  // One event per thread and device is enough: a wait refers to the record before it.
   thread_local std::vector<std::optional<Event>> events;
   const auto index = static_cast<std::size_t>(other.device().index);
   if (events.size() <= index) events.resize(index + 1);
@@ -40,7 +40,7 @@ void StreamView::wait(StreamView other) const {
 
 namespace {
 
-// Handles that no Stream owns at the moment, by device.
+// Handles that no Stream currently owns, for all devices.
 struct IdleHandles {
   std::mutex mutex;
   std::vector<StreamView> views;
@@ -73,7 +73,7 @@ Stream::~Stream() {
   try {
     driver::synchronize(view_.device().index, view_.handle());
   } catch (const Error&) {
-    return;  // the driver is gone or the device has failed
+    return;  // the driver has shut down or the device has failed
   }
   IdleHandles& idle = idle_handles();
   const std::lock_guard lock(idle.mutex);

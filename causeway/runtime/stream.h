@@ -1,5 +1,5 @@
 // Streams and events. A stream is an ordered queue of work on one device; the CPU's stream runs
-// work at once, in the caller's thread. Owners (Stream, Event) free the handle; StreamView is
+// work immediately, in the caller's thread. Owners (Stream, Event) free the handle; StreamView is
 // passed by value to every asynchronous call.
 #pragma once
 
@@ -22,12 +22,12 @@ class StreamView {
   Device device() const { return device_; }
   CUstream_st* handle() const { return handle_; }
 
-  // Waits for all work queued so far, and throws what that work reported (see fault.h).
+  // Waits for all work queued so far and throws the faults it reported (see fault.h).
   void synchronize() const;
   bool done() const;
-  // Work queued after this call starts only when `event` has happened.
+  // Work queued after this call starts only after `event` has completed.
   void wait(const Event& event) const;
-  // The same, for all work that `other` holds now; costs least where that is done.
+  // The same for all work queued on `other` so far; cheap if that work is done.
   void wait(StreamView other) const;
 
   friend bool operator==(const StreamView&, const StreamView&) = default;
@@ -37,9 +37,9 @@ class StreamView {
   CUstream_st* handle_ = nullptr;
 };
 
-// Owns a queue of its own. The handle is never destroyed but handed on to the next Stream of the
-// device: memory the stream used may be freed long after it, and the pool then asks the handle
-// whether its work is done.
+// Owns a stream. The handle is never destroyed but reused by the next Stream of the device: memory
+// used on the stream may be freed long after it, and the pool then queries the handle for
+// completion.
 class Stream {
  public:
   explicit Stream(Device device);
@@ -55,7 +55,7 @@ class Stream {
   StreamView view_;
 };
 
-// A point in a stream's work.
+// A point in a stream's queue of work.
 class Event {
  public:
   explicit Event(Device device, bool timed = false);
@@ -77,10 +77,11 @@ class Event {
   std::chrono::steady_clock::time_point cpu_time_;
 };
 
-// The stream of `device` that work of this thread goes to; at first the device's default stream.
+// The stream of `device` that this thread's work is queued on; the device's default stream unless
+// changed.
 StreamView current_stream(Device device);
 
-// Makes a stream the current one of its device, in this thread, until the end of the scope.
+// Makes a stream the current stream of its device, in this thread, for the scope.
 class StreamGuard {
  public:
   explicit StreamGuard(StreamView stream);
@@ -92,7 +93,7 @@ class StreamGuard {
   StreamView before_;
 };
 
-// Waits for everything on the device.
+// Waits for all work on the device.
 void synchronize(Device device);
 
 }  // namespace causeway

@@ -1,4 +1,4 @@
-// The one way work is spread over the CPU's cores.
+// Parallel loops over the CPU's threads.
 #pragma once
 
 #include "causeway/core/interrupt.h"
@@ -13,17 +13,17 @@
 
 namespace causeway {
 
-// How many threads parallel_for uses; at first OMP_NUM_THREADS, or the hardware's.
+// The number of threads parallel_for uses; default: OMP_NUM_THREADS, or all hardware threads.
 int thread_count();
-// 1 and up; the BLAS library follows.
+// Must be 1 or more; also sets the number of BLAS threads.
 void set_thread_count(int count);
 
 namespace internal {
 
-// Calls body(piece) for pieces 0 to n_pieces - 1, each on a thread of its own.
+// Calls body(piece) for pieces 0 to n_pieces - 1, each on its own thread.
 #if defined(__SANITIZE_THREAD__)
-// The thread sanitizer does not see how OpenMP's library hands work to its threads and waits for
-// them, and would take all that goes in and out for races. It watches plain threads instead.
+// The thread sanitizer does not understand OpenMP's synchronisation and would report races. Plain
+// threads are used under it.
 inline thread_local bool in_piece = false;
 
 template <class Body>
@@ -47,10 +47,10 @@ void run_pieces(std::int64_t n_pieces, const Body& body) {
 
 }  // namespace internal
 
-// Calls body(begin, end) on pieces of [0, count), of at least `grain` items but for the last, each
-// by one thread. Runs in the caller where there is one piece or it is in a parallel region already.
-// `body` must not throw. In an interruptible thread every piece is cut further, and what is left
-// when an interrupt is requested is skipped; then it throws.
+// Calls body(begin, end) for pieces of [0, count), each with at least `grain` items except the
+// last, one per thread. Runs in the calling thread if there is one piece or if it is already inside
+// a parallel region. `body` must not throw. In an interruptible thread, pieces are divided further;
+// after an interrupt request the remaining ones are skipped, and parallel_for throws.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
   if (count <= 0) return;
@@ -69,7 +69,7 @@ void parallel_for(std::int64_t count, std::int64_t grain, const Body& body) {
     run(0, count);
   } else {
     internal::run_pieces(pieces, [&](std::int64_t piece) {
-      const Interruptible off(false);  // the caller is one of the threads, and must not throw here
+      const Interruptible off(false);  // the caller is one of the threads and must not throw here
       const std::int64_t begin = count / pieces * piece + std::min(piece, count % pieces);
       run(begin, begin + count / pieces + (piece < count % pieces ? 1 : 0));
     });

@@ -16,9 +16,9 @@ namespace causeway {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{8} << 20;
-constexpr int kChunks = 3;  // one being filled, one on the bus, one waiting
+constexpr int kChunks = 3;  // one being filled, one in transfer, one waiting
 
-// A host thread copies about 10 GB/s; the bus takes five times that.
+// One host thread copies about 10 GB/s; the bus is five times as fast.
 void copy_on_host(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   const auto pieces = static_cast<std::int64_t>((bytes + kPiece - 1) / kPiece);

@@ -25,19 +25,19 @@ class EventFence : public Fence {
   Event event_;
 };
 
-std::string room_of(Device device) {
+std::string available_on(Device device) {
   const DeviceInfo info = describe(device);
   return fmt::format("{} free of {}", format_bytes(info.memory_free),
                      format_bytes(info.memory_total));
 }
 
-// Memory the host addresses directly: what pageable and pinned memory have in common.
+// Host memory: shared by pageable and pinned memory.
 class HostUpstream : public Upstream {
  public:
   std::byte* allocate(std::size_t bytes) override {
     const std::size_t alignment = bytes >= kHugePage ? kHugePage : 512;
     void* data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    // Fewer, larger pages: the first touch of a fresh segment is most of a cold allocation's cost.
+    // Huge pages: the first touch of a new segment dominates the cost of a cold allocation.
     if (data != nullptr && bytes >= kHugePage) madvise(data, bytes, MADV_HUGEPAGE);
     return static_cast<std::byte*>(data);
   }
@@ -52,7 +52,7 @@ class HostUpstream : public Upstream {
   void read(std::byte* to, const std::byte* from, std::size_t bytes, StreamView) override {
     std::memcpy(to, from, bytes);
   }
-  std::string room() const override { return room_of(Device::cpu()); }
+  std::string available() const override { return available_on(Device::cpu()); }
 };
 
 class PinnedUpstream : public HostUpstream {
@@ -83,7 +83,7 @@ class DeviceUpstream : public Upstream {
     driver::copy_async(device_.index, to, from, bytes, stream.handle());
     driver::synchronize(device_.index, stream.handle());
   }
-  std::string room() const override { return room_of(device_); }
+  std::string available() const override { return available_on(device_); }
 
  private:
   Device device_;

@@ -1,5 +1,5 @@
-// Where a pool gets its segments from: host memory, a CUDA device, or pinned host memory. Tests
-// put a source of their own underneath, so that every path of the pool runs without a GPU.
+// Source of a pool's segments: host memory, a CUDA device or pinned host memory. Tests supply their
+// own, so that every path of the pool runs without a GPU.
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -10,7 +10,7 @@
 
 namespace causeway {
 
-// Tells when the work a stream held at some moment is done.
+// Signals when the work that a stream held at some point is done.
 class Fence {
  public:
   virtual ~Fence() = default;
@@ -21,16 +21,16 @@ class Fence {
 class Upstream {
  public:
   virtual ~Upstream() = default;
-  virtual std::byte* allocate(std::size_t bytes) = 0;  // nullptr where memory is out
+  virtual std::byte* allocate(std::size_t bytes) = 0;  // nullptr when out of memory
   virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
-  // Waits for whatever may still use memory about to be released.
+  // Waits for all work that may still use memory about to be released.
   virtual void synchronize() = 0;
   virtual std::unique_ptr<Fence> fence(StreamView stream) = 0;
-  // For poison and red zones; `read` waits for the stream.
+  // For red zones and the fill of new memory; `read` waits for the stream.
   virtual void fill(std::byte* data, int byte, std::size_t bytes, StreamView stream) = 0;
   virtual void read(std::byte* to, const std::byte* from, std::size_t bytes, StreamView stream) = 0;
   // "0.5 GiB free of 139.0 GiB", for messages.
-  virtual std::string room() const = 0;
+  virtual std::string available() const = 0;
 };
 
 std::unique_ptr<Upstream> host_upstream();

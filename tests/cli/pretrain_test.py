@@ -241,7 +241,7 @@ class Settings(Folder):
         toml.write_text("bacth = 8\n")
         code, out, err = finish(start(["pretrain", "--config", str(toml)]))
         self.assertEqual((code, out), (3, ""))
-        self.assertIn('there is no setting "bacth"; did you mean batch?', err)
+        self.assertIn('unknown setting "bacth"; did you mean batch?', err)
 
 
 class Mistakes(Folder):

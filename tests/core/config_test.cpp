@@ -57,7 +57,7 @@ const ConfigDescription<Settings>& description() {
   return made;
 }
 
-std::string refusal(const char* json) {
+std::string error_of(const char* json) {
   Settings settings;
   try {
     description().read(&settings, Json::parse(json));
@@ -100,33 +100,34 @@ TEST(Config, FieldsOfSectionsMayBeFlat) {
 }
 
 TEST(Config, UnknownKeysNameTheNearest) {
-  EXPECT_EQ(refusal(R"({"bacth": 3})"),
-            "[test] there is no setting \"bacth\"; did you mean batch?");
-  EXPECT_EQ(refusal(R"({"inner": {"widht": 3}})"),
-            "[test] there is no setting \"inner.widht\"; did you mean inner.width?");
-  EXPECT_EQ(refusal(R"({"qqqqqqqq": 3})"),
-            "[test] there is no setting \"qqqqqqqq\"; there are: batch, rate, shape, share, name, "
-            "files, seed, width, flag");
+  EXPECT_EQ(error_of(R"({"bacth": 3})"), "[test] unknown setting \"bacth\"; did you mean batch?");
+  EXPECT_EQ(error_of(R"({"inner": {"widht": 3}})"),
+            "[test] unknown setting \"inner.widht\"; did you mean inner.width?");
+  EXPECT_EQ(
+      error_of(R"({"qqqqqqqq": 3})"),
+      "[test] unknown setting \"qqqqqqqq\"; expected one of: batch, rate, shape, share, name, "
+      "files, seed, width, flag");
 }
 
 TEST(Config, ValuesAreChecked) {
-  EXPECT_EQ(refusal(R"({"batch": 0})"), "[test] batch: expected 1 or more, got 0");
-  EXPECT_EQ(refusal(R"({"batch": 1.5})"), "[test] batch: expected a whole number, got 1.5");
-  EXPECT_EQ(refusal(R"({"batch": "4"})"), "[test] batch: expected a whole number, got \"4\"");
-  EXPECT_EQ(refusal(R"({"rate": 0})"), "[test] rate: expected a number above 0, got 0");
-  EXPECT_EQ(refusal(R"({"seed": -1})"), "[test] seed: expected a whole number from 0 up, got -1");
-  EXPECT_EQ(refusal(R"({"shape": "sqare"})"),
+  EXPECT_EQ(error_of(R"({"batch": 0})"), "[test] batch: expected 1 or more, got 0");
+  EXPECT_EQ(error_of(R"({"batch": 1.5})"), "[test] batch: expected a whole number, got 1.5");
+  EXPECT_EQ(error_of(R"({"batch": "4"})"), "[test] batch: expected a whole number, got \"4\"");
+  EXPECT_EQ(error_of(R"({"rate": 0})"), "[test] rate: expected a number above 0, got 0");
+  EXPECT_EQ(error_of(R"({"seed": -1})"),
+            "[test] seed: expected a whole number of 0 or more, got -1");
+  EXPECT_EQ(error_of(R"({"shape": "sqare"})"),
             "[test] shape: expected round, square (did you mean square?), got \"sqare\"");
-  EXPECT_EQ(refusal(R"({"shape": 1})"), "[test] shape: expected round, square, got 1");
-  EXPECT_EQ(refusal(R"({"share": [0.5, 2]})"), "[test] share: expected 0 to 1, got [0.5,2]");
-  EXPECT_EQ(refusal(R"({"inner": {"width": 96.5}})"),
+  EXPECT_EQ(error_of(R"({"shape": 1})"), "[test] shape: expected round, square, got 1");
+  EXPECT_EQ(error_of(R"({"share": [0.5, 2]})"), "[test] share: expected 0 to 1, got [0.5,2]");
+  EXPECT_EQ(error_of(R"({"inner": {"width": 96.5}})"),
             "[test] inner.width: expected a whole number, got 96.5");
-  EXPECT_EQ(refusal(R"({"inner": {"flag": 1}})"),
+  EXPECT_EQ(error_of(R"({"inner": {"flag": 1}})"),
             "[test] inner.flag: expected true or false, got 1");
-  EXPECT_EQ(refusal("[]"), "[test] a configuration is a JSON object of settings");
+  EXPECT_EQ(error_of("[]"), "[test] expected a JSON object of settings");
 }
 
-TEST(Config, ARefusedValueChangesNothing) {
+TEST(Config, ARejectedValueChangesNothing) {
   Settings settings;
   EXPECT_THROW(description().read(&settings, Json::parse(R"({"batch": -3})")), Error);
   EXPECT_EQ(settings.batch, 4);
@@ -136,10 +137,10 @@ TEST(Config, VersionsAreCheckedAndUpgraded) {
   Settings settings;
   description().read(&settings, Json::parse(R"({"version": 1, "size": 9})"));
   EXPECT_EQ(settings.batch, 9);
-  EXPECT_NE(refusal(R"({"version": 2, "size": 9})"), "");
-  EXPECT_EQ(refusal(R"({"version": 3})"),
+  EXPECT_NE(error_of(R"({"version": 2, "size": 9})"), "");
+  EXPECT_EQ(error_of(R"({"version": 3})"),
             "[test] the configuration has version 3; this program reads 1 to 2");
-  EXPECT_NE(refusal(R"({"version": "two"})"), "");
+  EXPECT_NE(error_of(R"({"version": "two"})"), "");
 }
 
 TEST(Config, TextOfOptions) {

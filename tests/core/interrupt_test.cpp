@@ -33,7 +33,7 @@ TEST(Interruptible, OnlyWhereDeclared) {
   EXPECT_EQ((x + x).to_vector<float>()[0], 2);
 }
 
-TEST(Interruptible, StopsALoopOnTheWay) {
+TEST(Interruptible, StopsARunningLoop) {
   const Cleared cleared;
   std::atomic<std::int64_t> done{0};
   const Interruptible on;

@@ -61,7 +61,7 @@ TEST(SharedLibrary, MissingFunctionsNameTheFile) {
   }
 }
 
-TEST(SharedLibrary, AbsentOnesSayWhatToInstall) {
+TEST(SharedLibrary, AMissingLibrarySaysWhatToInstall) {
   const std::string message = message_of(search_for({"libnot-there.so.7"}));
   EXPECT_NE(message.find("[Maths]"), std::string::npos) << message;
   EXPECT_NE(message.find("install the maths"), std::string::npos) << message;
@@ -69,7 +69,7 @@ TEST(SharedLibrary, AbsentOnesSayWhatToInstall) {
   EXPECT_NE(message.find("CAUSEWAY_TEST_LIBRARY"), std::string::npos) << message;
 }
 
-TEST(SharedLibrary, OldOnesNameBothVersions) {
+TEST(SharedLibrary, AnOldLibraryNamesBothVersions) {
   const SharedLibrary library(search_for({"libm.so.6"}));
   try {
     library.fail_version("1.0", "2.0 or newer");
@@ -80,7 +80,7 @@ TEST(SharedLibrary, OldOnesNameBothVersions) {
   }
 }
 
-TEST(SharedLibrary, TheVariableDecides) {
+TEST(SharedLibrary, TheEnvironmentVariableTakesPrecedence) {
   const SharedLibrary found(search_for({"libm.so.6"}));
   {
     const Variable variable("CAUSEWAY_TEST_LIBRARY", found.path());
@@ -91,7 +91,7 @@ TEST(SharedLibrary, TheVariableDecides) {
   EXPECT_NE(message.find("/no/such/file.so"), std::string::npos) << message;
 }
 
-// A wheel's copy comes before the system's, but not before one that is loaded.
+// A wheel's copy is preferred to the system's, but not to one that is already loaded.
 TEST(SharedLibrary, WheelsComeAfterLoadedCopies) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(testing::TempDir()) / "causeway_wheels";

@@ -137,15 +137,15 @@ TEST_P(ArrayFiles, AnotherLayoutIsNamed) {
 TEST_P(ArrayFiles, PlacesThatCannotBeWritten) {
   EXPECT_TRUE(says(
       failure([&] { GetParam().create("save", scratch_ / "no/such/folder", small_layout(4)); }),
-      "io: [save] cannot write \"", "check the path"));
+      "io: [save] cannot write \"", "check that the path"));
   EXPECT_TRUE(says(failure([&] { GetParam().resume("save", scratch_ / "none", small_layout(4)); }),
-                   "io: [save] cannot ", "check the path"));
+                   "io: [save] cannot ", "check that the path"));
 }
 
 TEST_P(ArrayFiles, TwoWritersDoNotMix) {
   const auto file = GetParam().create("save", path_, small_layout(4));
   EXPECT_TRUE(says(failure([&] { GetParam().resume("save", path_, small_layout(4)); }),
-                   "io: [save]", "another run is writing it"));
+                   "io: [save]", "another process is writing it"));
 }
 
 TEST_P(ArrayFiles, ALimitOnSizesIsAnErrorOfOneLine) {

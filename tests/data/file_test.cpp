@@ -165,10 +165,10 @@ TEST(FileWriter, SaysWhyAPlaceIsNoGood) {
     return failure([&] { write_all(path, "new"); });
   };
   EXPECT_TRUE(says(message(scratch / "none/x"), "io: [save] cannot write",
-                   "No such file or directory; check the path"));
+                   "No such file or directory; check that the path"));
   EXPECT_TRUE(says(message(scratch / "file/x"), "io:", "Not a directory; check"));
-  EXPECT_TRUE(says(message(scratch.folder()), "io:", "Is a directory; name a file"));
-  EXPECT_TRUE(says(message(scratch / "none/"), "io:", "Is a directory; name a file"));
+  EXPECT_TRUE(says(message(scratch.folder()), "io:", "Is a directory; pass a file"));
+  EXPECT_TRUE(says(message(scratch / "none/"), "io:", "Is a directory; pass a file"));
   EXPECT_TRUE(says(message(""), "io: [save] cannot write \"\": No such file"));
   EXPECT_TRUE(says(message(scratch / std::string(256, 'n')), "io:", "File name too long"));
   EXPECT_TRUE(says(message(scratch / std::string("x\0y", 3)), "io:", "Invalid argument"));
@@ -328,8 +328,8 @@ TEST(MappedFile, SaysWhyItCannotRead) {
     return failure([&] { MappedFile("load", path); });
   };
   EXPECT_TRUE(says(message(scratch / "none"), "io: [load] cannot read \"",
-                   "none\": No such file or directory; check the path"));
-  EXPECT_TRUE(says(message(scratch.folder()), "io:", "Is a directory; name a file"));
+                   "none\": No such file or directory; check that the path"));
+  EXPECT_TRUE(says(message(scratch.folder()), "io:", "Is a directory; pass a file"));
   EXPECT_TRUE(says(message(std::string("/dev/null\0", 10)), "io:", "Invalid argument"));
   EXPECT_TRUE(says(message("/dev/zero"), "io:", "it is a pipe or a device"));
   ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);

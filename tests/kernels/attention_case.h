@@ -1,5 +1,5 @@
 // One attention problem for every device and path: its inputs, a reference in f64 loops, and a run
-// whose outputs lie between guard elements that must come back untouched.
+// whose outputs are surrounded by guard elements that must not change.
 #pragma once
 
 #include "causeway/kernels/attention/attention.h"
@@ -11,12 +11,12 @@
 
 namespace causeway {
 
-// How q, k, v and their gradients lie in memory; the results lie between guards in each.
+// Memory layout of q, k, v and their gradients; results are surrounded by guards in each.
 enum class Placement {
   contiguous,
-  bordered,  // rows with guards on both sides, 16 bytes from each other
-  packed,    // (batch, length, 3, heads, head size), as one projection gives it
-  odd,       // rows that begin at odd addresses
+  bordered,  // rows with guards on both sides, 16 bytes apart
+  packed,    // (batch, length, 3, heads, head size), the output of one projection
+  odd,       // rows at odd addresses
 };
 
 struct AttentionCase {
@@ -26,9 +26,9 @@ struct AttentionCase {
   std::int64_t n_keys = 1;
   std::int64_t head_size = 8;
   kernels::AttentionMask mask = kernels::AttentionMask::full;
-  std::vector<std::int64_t> context;  // empty where it is left out
+  std::vector<std::int64_t> context;  // empty if not used
   Placement placement = Placement::contiguous;
-  double scale_times = 1;  // what it usually is
+  double scale_times = 1;  // relative to 1 / sqrt(head_size)
 
   std::string name() const {
     std::string limits;
@@ -57,7 +57,7 @@ struct AttentionResults {
   Tensor out, log_sum, q_gradient, k_gradient, v_gradient;
 };
 
-// Values of `dtype`, held in it.
+// Values rounded to `dtype`.
 inline AttentionInputs draw_inputs(const AttentionCase& c, DType dtype, std::uint64_t seed = 5) {
   Generator generator(seed);
   const Shape queries{c.batch, c.heads, c.n_queries, c.head_size};
@@ -68,7 +68,7 @@ inline AttentionInputs draw_inputs(const AttentionCase& c, DType dtype, std::uin
   return {draw_one(queries), draw_one(keys), draw_one(keys), draw_one(queries)};
 }
 
-// By the definition, in f64.
+// Direct evaluation of the definition in f64.
 inline AttentionResults reference_attention(const AttentionCase& c, const AttentionInputs& inputs) {
   const auto values = [](const Tensor& x) { return x.to(DType::f64).to_vector<double>(); };
   const auto q = values(inputs.q);
@@ -121,8 +121,8 @@ inline AttentionResults reference_attention(const AttentionCase& c, const Attent
           tensor(dq, queries), tensor(dk, inputs.k.shape()), tensor(dv, inputs.k.shape())};
 }
 
-// Memory full of a value no result has, and views into it; `check` finds every element outside of
-// the views as it was.
+// Memory filled with a guard value, and views into it; `check` expects every element outside of the
+// views to be unchanged.
 class Guarded {
  public:
   static constexpr double kGuard = -77;
@@ -141,7 +141,7 @@ class Guarded {
   Tensor base_;
 };
 
-// A (batch, heads, length, size) view between guards.
+// A (batch, heads, length, size) view surrounded by guards.
 inline Tensor placed(const Guarded& memory, const AttentionCase& c, std::int64_t length) {
   switch (c.placement) {
     case Placement::bordered:
@@ -167,7 +167,7 @@ inline Tensor packed_view(const Tensor& packed, int which) {
   return packed.select(2, which).transpose(1, 2);
 }
 
-// The forward pass by one path and the gradients by another; the results are on the CPU.
+// The forward pass on one path and the gradients on another; the results are on the CPU.
 inline AttentionResults run_attention(const AttentionCase& c, const AttentionInputs& inputs,
                                       Device device, kernels::AttentionPath path,
                                       kernels::AttentionPath gradient_path) {
@@ -238,8 +238,8 @@ inline AttentionResults run_attention(
   return run_attention(c, inputs, device, path, path);
 }
 
-// The distance allowed: that of `epsilon`, the dtype's rounding, for a value of this size, and of
-// the intermediate values, which are rounded too on tensor cores.
+// Tolerance: `epsilon`, the dtype's rounding error, relative to the value and to intermediate
+// values, which tensor cores round too.
 inline void expect_near(const Tensor& got, const Tensor& want, double epsilon,
                         const std::string& what) {
   ASSERT_EQ(got.shape(), want.shape()) << what;
@@ -262,7 +262,7 @@ inline void expect_near(const Tensor& got, const Tensor& want, double epsilon,
   }
   ASSERT_LE(std::sqrt(errors),
             2 * epsilon * std::sqrt(squares + static_cast<double>(a.size()) * 0.01))
-      << what << ": the errors are too large on the whole";
+      << what << ": the root mean square error is too large";
 }
 
 inline double epsilon_of(DType dtype) {
@@ -278,7 +278,7 @@ inline void expect_results(const AttentionResults& got, const AttentionResults& 
                            const std::string& what) {
   const double epsilon = epsilon_of(dtype);
   expect_near(got.out, want.out, epsilon, what + ": out");
-  // The statistics are f32, from rounded inputs that both sides share.
+  // The statistics are f32, from the same rounded inputs on both sides.
   expect_near(got.log_sum, want.log_sum, dtype == DType::f64 ? epsilon : 1e-5, what + ": log_sum");
   expect_near(got.q_gradient, want.q_gradient, epsilon, what + ": gradient of q");
   expect_near(got.k_gradient, want.k_gradient, epsilon, what + ": gradient of k");

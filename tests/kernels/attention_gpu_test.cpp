@@ -1,5 +1,5 @@
-// Attention on a GPU: every path against the definition in f64, against the other paths, twice for
-// the same bits, and its refusals.
+// Attention on a GPU: every path against the definition in f64, against the other paths, run twice
+// for equal bits, and the errors for unsupported calls.
 #include "causeway/core/error.h"
 #include "tests/kernels/attention_case.h"
 
@@ -62,7 +62,7 @@ std::vector<AttentionCase> long_cases() {
       {40, 5, 128, 128, 32, kFull, {}, Placement::contiguous},
       {4, 2, 300, 300, 24, kFull, {0, 97, 128, 290}, Placement::packed},
       {2, 2, 200, 200, 24, kCausal, {70, 200}, Placement::bordered},
-      // Scores that are larger, turned around, or all the same.
+      // Scores that are larger, reversed, or all equal.
       {3, 2, 150, 150, 24, kFull, {7, 70, 130}, Placement::packed, 3},
       {2, 2, 100, 100, 32, kFull, {60, 99}, Placement::contiguous, 3},
       {2, 2, 150, 150, 32, kCausal, {}, Placement::packed, -1},
@@ -112,7 +112,7 @@ TEST(GpuAttention, FlashInF32AndF64) {
   for (DType dtype : {DType::f32, DType::f64}) check_path(odd_head, dtype, AttentionPath::flash);
 }
 
-// Why cuDNN cannot be tried here; empty where it can.
+// Why cuDNN is not available; empty if it is.
 std::string cudnn_absence() {
   const AttentionCase c{1, 1, 64, 64, 64, kFull, {}, Placement::contiguous};
   try {
@@ -138,7 +138,7 @@ TEST(GpuAttention, CudnnAgreesWithTheDefinition) {
   }
 }
 
-// One path's gradients of another's forward pass.
+// One path's gradients for another path's forward pass.
 TEST(GpuAttention, PathsShareTheirStatistics) {
   CAUSEWAY_REQUIRE_GPU();
   const AttentionCase c{2, 3, 64, 64, 64, kCausal, {}, Placement::contiguous};
@@ -156,7 +156,7 @@ TEST(GpuAttention, PathsShareTheirStatistics) {
   }
 }
 
-TEST(GpuAttention, ChoosesForItself) {
+TEST(GpuAttention, AutomaticPathMatchesReference) {
   CAUSEWAY_REQUIRE_GPU();
   for (DType dtype : {DType::bf16, DType::f16, DType::f32}) {
     for (std::int64_t length : {3, 50, 200, 600}) {
@@ -168,7 +168,7 @@ TEST(GpuAttention, ChoosesForItself) {
   }
 }
 
-TEST(GpuAttention, WhatIsNotSeenDoesNotMatter) {
+TEST(GpuAttention, MaskedKeysDoNotMatter) {
   CAUSEWAY_REQUIRE_GPU();
   for (const auto& [path, length] :
        {std::pair(AttentionPath::small, 50), std::pair(AttentionPath::flash, 100),
@@ -189,7 +189,7 @@ TEST(GpuAttention, WhatIsNotSeenDoesNotMatter) {
   }
 }
 
-// Keys past the context have scores of 0, which would be infinitely likely here.
+// Keys past the context have scores of 0, which would dominate the softmax here.
 TEST(GpuAttention, ScoresFarBelowZero) {
   CAUSEWAY_REQUIRE_GPU();
   for (std::int64_t length : {50, 100, 150}) {
@@ -243,7 +243,7 @@ TEST(GpuAttention, RunsInAGraph) {
   }
 }
 
-TEST(GpuAttention, SaysWhyItDeclines) {
+TEST(GpuAttention, UnsupportedCallsGiveReasons) {
   CAUSEWAY_REQUIRE_GPU();
   const auto refusal = [](const AttentionCase& c, DType dtype, AttentionPath path) {
     try {
@@ -256,11 +256,12 @@ TEST(GpuAttention, SaysWhyItDeclines) {
   };
   const AttentionCase odd{2, 4, 100, 100, 20, kFull, {}, Placement::contiguous};
   const std::string automatic = refusal(odd, DType::f16, AttentionPath::automatic);
-  EXPECT_NE(automatic.find("[attention] no path takes q (2, 4, 100, 20) f16"), std::string::npos)
+  EXPECT_NE(automatic.find("[attention] no path supports q (2, 4, 100, 20) f16"), std::string::npos)
       << automatic;
-  EXPECT_NE(automatic.find("small: at most 64 rows, there are 100"), std::string::npos)
+  EXPECT_NE(automatic.find("small: supports at most 64 rows, got 100"), std::string::npos)
       << automatic;
-  EXPECT_NE(automatic.find("flash: the head size 20 is not a multiple of 8"), std::string::npos)
+  EXPECT_NE(automatic.find("flash: needs a head size that is a multiple of 8, got 20"),
+            std::string::npos)
       << automatic;
   EXPECT_NE(automatic.find("cudnn: "), std::string::npos) << automatic;
   const AttentionCase unaligned{1, 1, 20, 20, 32, kFull, {}, Placement::odd};
@@ -269,7 +270,7 @@ TEST(GpuAttention, SaysWhyItDeclines) {
   const AttentionCase limited{1, 1, 600, 600, 64, kFull, {300}, Placement::contiguous};
   EXPECT_NE(refusal(limited, DType::bf16, AttentionPath::cudnn).find("cudnn: "), std::string::npos);
   const AttentionCase wide{1, 1, 20, 20, 136, kFull, {}, Placement::contiguous};
-  EXPECT_NE(refusal(wide, DType::f32, AttentionPath::flash).find("head size of at most 128"),
+  EXPECT_NE(refusal(wide, DType::f32, AttentionPath::flash).find("head sizes up to 128"),
             std::string::npos);
 }
 

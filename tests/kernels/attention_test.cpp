@@ -1,4 +1,4 @@
-// Attention on the CPU: against the definition, against numeric gradients, on every layout.
+// Attention on the CPU: against the definition, against numeric gradients, for every layout.
 #include "tests/kernels/attention_case.h"
 
 #include "causeway/runtime/threads.h"
@@ -31,7 +31,7 @@ std::vector<AttentionCase> odd_ones() {
       {1, 2, 70, 70, 24, causal, {}, Placement::odd},
       {1, 2, 5, 300, 32, full, {}, Placement::contiguous},
       {1, 2, 5, 300, 32, causal, {}, Placement::contiguous},
-      {1, 2, 130, 70, 32, causal, {}, Placement::contiguous},  // the first 60 queries see nothing
+      {1, 2, 130, 70, 32, causal, {}, Placement::contiguous},  // the first 60 queries have no keys
       {3, 2, 40, 40, 16, full, {0, 17, 40}, Placement::contiguous},
       {3, 1, 70, 300, 32, full, {0, 256, 299}, Placement::bordered},
       {3, 2, 30, 30, 32, causal, {0, 11, 50}, Placement::packed},
@@ -56,7 +56,7 @@ TEST(Attention, LayoutsMasksAndContexts) {
   }
 }
 
-TEST(Attention, WhatIsNotSeenDoesNotMatter) {
+TEST(Attention, MaskedKeysDoNotMatter) {
   const AttentionCase c{2, 2, 40, 300, 16, AttentionMask::full, {0, 170}, Placement::contiguous};
   const AttentionInputs clean = draw_inputs(c, DType::f32);
   AttentionInputs dirty = clean;
@@ -87,7 +87,7 @@ TEST(Attention, SameBitsForAnyThreadCount) {
   set_thread_count(before);
 }
 
-// Differences of the forward pass against the gradients.
+// Finite differences of the forward pass against the gradients.
 TEST(Attention, NumericGradient) {
   const AttentionCase c{2, 1, 9, 12, 8, AttentionMask::causal, {12, 7}, Placement::contiguous};
   const AttentionInputs inputs = draw_inputs(c, DType::f64);

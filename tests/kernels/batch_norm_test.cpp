@@ -133,7 +133,7 @@ constexpr kernels::Cube kCubes[] = {{1, 1, 1},    {5, 3, 1},     {100, 33, 1}, {
                                     {7, 5, 2},    {9, 10, 15},   {4, 6, 49},   {3, 4, 64},
                                     {2, 3, 1000}, {30, 16, 196}, {1, 2, 20000}};
 
-TEST(BatchNorm, IsThePlainOne) {
+TEST(BatchNorm, MatchesReference) {
   Generator generator(10);
   for (DType dtype : kFloating) {
     for (const auto& cube : kCubes) {
@@ -147,7 +147,7 @@ TEST(BatchNorm, IsThePlainOne) {
   }
 }
 
-TEST(GpuBatchNorm, IsTheCpus) {
+TEST(GpuBatchNorm, MatchesCpu) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(11);
   for (DType dtype : kFloating) {

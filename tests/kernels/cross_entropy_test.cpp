@@ -98,7 +98,7 @@ Results plain(const Inputs& inputs) {
   return {from_doubles(losses, statistics_of(dtype)), from_doubles(gradient, dtype)};
 }
 
-TEST(CrossEntropy, IsThePlainOne) {
+TEST(CrossEntropy, MatchesReference) {
   Generator generator(1);
   for (DType dtype : kFloating) {
     for (std::int64_t columns : kColumns) {
@@ -121,11 +121,10 @@ TEST(CrossEntropy, IsThePlainOne) {
   }
 }
 
-TEST(CrossEntropy, TakesHugeAndInfiniteLogits) {
-  const std::vector<double> logits = {
-      1e4,  1e4 - 1, -1e4, -kInfinity,  // the target is the greatest
-      1e4,  0,       -1e4, -kInfinity,  // the target is -inf
-      -1e4, -1e4,    -1e4, -1e4};       // all equal
+TEST(CrossEntropy, HugeAndInfiniteLogits) {
+  const std::vector<double> logits = {1e4,  1e4 - 1, -1e4, -kInfinity,  // the target is the maximum
+                                      1e4,  0,       -1e4, -kInfinity,  // the target is -inf
+                                      -1e4, -1e4,    -1e4, -1e4};       // all equal
   Inputs inputs;
   inputs.how = {3, 4, -100, 0};
   inputs.logits = from_doubles(logits, DType::f32);
@@ -138,7 +137,7 @@ TEST(CrossEntropy, TakesHugeAndInfiniteLogits) {
   expect_close(run_on(Device::cpu(), inputs).gradient, plain(inputs).gradient, "gradient", 4);
 }
 
-// Smoothing measures all logits: far from 0 together, far apart, and not at all finite.
+// The smoothing term uses all logits: all far from 0, far apart, and not finite.
 void expect_smoothed(Device device, std::int64_t columns, DType dtype) {
   const std::int64_t rows = 4;
   std::vector<double> logits(at(rows * columns));
@@ -162,13 +161,13 @@ void expect_smoothed(Device device, std::int64_t columns, DType dtype) {
   }
 }
 
-TEST(CrossEntropy, SmoothsHugeAndInfiniteLogits) {
+TEST(CrossEntropy, SmoothingWithHugeAndInfiniteLogits) {
   for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
     for (std::int64_t columns : {4, 33, 5000}) expect_smoothed(Device::cpu(), columns, dtype);
   }
 }
 
-TEST(GpuCrossEntropy, SmoothsHugeAndInfiniteLogits) {
+TEST(GpuCrossEntropy, SmoothingWithHugeAndInfiniteLogits) {
   CAUSEWAY_REQUIRE_GPU();
   for (DType dtype : {DType::f32, DType::f64, DType::bf16}) {
     for (std::int64_t columns : {4, 33, 1024, 5000, 50257, 50304, 130000}) {
@@ -177,7 +176,7 @@ TEST(GpuCrossEntropy, SmoothsHugeAndInfiniteLogits) {
   }
 }
 
-TEST(CrossEntropy, GradientIsThatOfTheLoss) {
+TEST(CrossEntropy, GradientMatchesFiniteDifferences) {
   Generator generator(2);
   for (bool classes : {true, false}) {
     for (double smoothing : {0.0, 0.2}) {
@@ -196,7 +195,7 @@ TEST(CrossEntropy, GradientIsThatOfTheLoss) {
   }
 }
 
-TEST(CrossEntropy, LeavesTheGradientAloneWhereItIsNotAskedFor) {
+TEST(CrossEntropy, GradientIsOptional) {
   Generator generator(3);
   const Inputs inputs = draw_inputs(generator, 3, 33, DType::f32, true, 0);
   const Results found = run_on(Device::cpu(), inputs, false);
@@ -204,13 +203,13 @@ TEST(CrossEntropy, LeavesTheGradientAloneWhereItIsNotAskedFor) {
   for (double value : doubles(found.gradient)) ASSERT_EQ(value, 77);
 }
 
-TEST(CrossEntropy, NamesABadTarget) {
+TEST(CrossEntropy, TargetOutOfRangeIsNamed) {
   Generator generator(4);
   Inputs inputs = draw_inputs(generator, 3, 5, DType::f32, true, 0);
   inputs.targets = Tensor::from<std::int64_t>(std::vector<std::int64_t>{0, 5, 1}, {3});
   try {
     run_on(Device::cpu(), inputs);
-    FAIL() << "a bad target passed";
+    FAIL() << "a target out of range was accepted";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("index 5 is out of range"), std::string::npos)
         << error.what();
@@ -226,13 +225,13 @@ double weight_on(Device device, const std::vector<std::int64_t>& targets, DType 
   return doubles(out.take("target weight"))[0];
 }
 
-TEST(CrossEntropy, WeighsTargets) {
+TEST(CrossEntropy, TargetWeight) {
   EXPECT_EQ(weight_on(Device::cpu(), {1, -100, 3, -100, 5, 0}, DType::f64), 0.25);
   EXPECT_EQ(weight_on(Device::cpu(), {-100, -100}, DType::f32), 0);
   EXPECT_EQ(weight_on(Device::cpu(), {}, DType::f32), 0);
 }
 
-TEST(GpuCrossEntropy, WeighsTargets) {
+TEST(GpuCrossEntropy, TargetWeight) {
   CAUSEWAY_REQUIRE_GPU();
   for (DType dtype : {DType::f32, DType::f64}) {
     EXPECT_EQ(weight_on(kGpu, {-100, -100}, dtype), 0);
@@ -245,7 +244,7 @@ TEST(GpuCrossEntropy, WeighsTargets) {
   }
 }
 
-TEST(GpuCrossEntropy, IsTheCpus) {
+TEST(GpuCrossEntropy, MatchesCpu) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(5);
   for (DType dtype : kFloating) {
@@ -281,7 +280,7 @@ TEST(GpuCrossEntropy, IsTheCpus) {
   }
 }
 
-TEST(GpuCrossEntropy, NamesABadTarget) {
+TEST(GpuCrossEntropy, TargetOutOfRangeIsNamed) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(6);
   for (std::int64_t columns : {5, 5000}) {

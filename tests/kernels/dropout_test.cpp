@@ -1,4 +1,4 @@
-// Dropout: what its header promises word by word, and the same bytes on the GPU.
+// Dropout: the mask defined in its header, and equal bytes on the GPU.
 #include "causeway/kernels/dropout/dropout.h"
 
 #include "causeway/random/philox.h"
@@ -23,7 +23,7 @@ Tensor dropout_on(Device device, RandomKey key, std::int64_t step, double probab
   return out.take("dropout");
 }
 
-TEST(Dropout, KeepsByTheWordsOfPhilox) {
+TEST(Dropout, MaskComesFromPhiloxWords) {
   Generator generator(1);
   const RandomKey key = {12345, 7};
   for (std::int64_t step : {0, 3}) {
@@ -39,7 +39,7 @@ TEST(Dropout, KeepsByTheWordsOfPhilox) {
   }
 }
 
-TEST(Dropout, IsExactAtTheEnds) {
+TEST(Dropout, ProbabilityZeroAndOne) {
   Generator generator(2);
   for (DType dtype : kFloating) {
     const Tensor x = generator.normal({1003}, 0, 1, dtype);
@@ -49,7 +49,7 @@ TEST(Dropout, IsExactAtTheEnds) {
   }
 }
 
-TEST(Dropout, DropsInProportion) {
+TEST(Dropout, DropRateMatchesProbability) {
   const Tensor x = ones({1'000'000});
   double kept = 0;
   for (float value : dropout_on(Device::cpu(), {3, 4}, 5, 0.25, x).to_vector<float>()) {
@@ -64,7 +64,7 @@ TEST(Dropout, DropsNaN) {
   EXPECT_GT(std::count(values.begin(), values.end(), 0.0f), 1800);
 }
 
-TEST(GpuDropout, IsTheCpusBitByBit) {
+TEST(GpuDropout, SameBitsAsCpu) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(3);
   for (DType dtype : kFloating) {

@@ -1,4 +1,4 @@
-// The gradient of an embedding against plain loops, and the GPU against the CPU.
+// The gradient of an embedding against a reference in plain loops, and the GPU against the CPU.
 #include "causeway/kernels/embedding/embedding.h"
 
 #include "tests/kernels/guarded.h"
@@ -17,7 +17,8 @@ Tensor gradient_on(Device device, const Tensor& gradient, const Tensor& index,
   return out.take("embedding gradient");
 }
 
-// How indices may fall: anywhere, few entries that repeat, all the same, runs around the windows.
+// Distributions of the indices: uniform, few entries that repeat, all equal, runs around the
+// windows.
 Tensor draw_index(Generator& generator, std::int64_t count, std::int64_t n_entries, int kind) {
   if (kind == 0) return generator.integers({count}, 0, n_entries);
   if (kind == 1) return generator.integers({count}, 0, std::min<std::int64_t>(3, n_entries));
@@ -29,7 +30,7 @@ Tensor draw_index(Generator& generator, std::int64_t count, std::int64_t n_entri
   return Tensor::from<std::int64_t>(index, {count});
 }
 
-TEST(Embedding, GradientIsThePlainOne) {
+TEST(Embedding, GradientMatchesReference) {
   Generator generator(1);
   for (DType dtype : kFloating) {
     for (std::int64_t columns : {1, 7, 33, 256}) {
@@ -58,7 +59,7 @@ TEST(Embedding, GradientIsThePlainOne) {
   }
 }
 
-TEST(GpuEmbedding, GradientIsTheCpus) {
+TEST(GpuEmbedding, GradientMatchesCpu) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(2);
   for (DType dtype : kFloating) {

@@ -1,5 +1,4 @@
-// Operands for kernels under test: outputs with guard elements around them, and inputs at any
-// alignment.
+// Operands for kernel tests: outputs surrounded by guard elements, and inputs at any alignment.
 #pragma once
 
 #include "causeway/kernels/operand.h"
@@ -19,7 +18,7 @@ inline kernels::Operand operand_of(const Tensor& tensor) {
 
 inline DType statistics_of(DType dtype) { return dtype == DType::f64 ? dtype : DType::f32; }
 
-// The elements on `device`, `shift` elements behind an aligned address.
+// The elements on `device`, `shift` elements after an aligned address.
 inline Tensor placed(const Tensor& values, Device device, std::int64_t shift) {
   const Tensor flat = values.contiguous().flatten();
   const Tensor whole = Tensor::empty({flat.numel() + shift}, flat.dtype(), device);
@@ -28,7 +27,7 @@ inline Tensor placed(const Tensor& values, Device device, std::int64_t shift) {
   return inside;
 }
 
-// A fresh output whose surroundings a kernel must not touch.
+// A new output surrounded by memory that a kernel must not write.
 class Guarded {
  public:
   Guarded(std::int64_t count, DType dtype, Device device, std::int64_t shift = 0)
@@ -39,7 +38,7 @@ class Guarded {
   kernels::Operand operand() const { return operand_of(inside_); }
   const Tensor& inside() const { return inside_; }
 
-  // The elements, on the CPU, once the guards are found as they were.
+  // The elements, on the CPU, after checking the guards.
   Tensor take(const std::string& what) const {
     const Tensor host = whole_.to(Device::cpu());
     const auto values = host.to(DType::f64).to_vector<double>();
@@ -72,15 +71,15 @@ inline Tensor from_doubles(const std::vector<double>& values, DType dtype) {
 
 inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Shapes every kernel over rows is tried on.
+// Shapes for which every kernel over rows is tested.
 inline constexpr std::int64_t kColumns[] = {1,    2,    7,    31,   32,   33,    96,   256,
                                             1000, 1024, 1025, 4096, 5000, 20000, 40000};
 inline constexpr std::int64_t kRows[] = {0, 1, 3, 100};
 
-// Long rows make the tests slow in f64 loops; a few of them are enough.
+// Long rows are slow in f64 loops; a few of them are enough.
 inline bool skips(std::int64_t rows, std::int64_t columns) { return rows > 3 && columns > 5000; }
 
-// What is there, on the device; else an operand without data.
+// The tensor on the device, or an operand without data.
 class Placed {
  public:
   Placed(const Tensor& values, Device device, std::int64_t shift)

@@ -17,7 +17,7 @@ using kernels::Operand;
 
 struct NormInputs {
   Norm how;
-  Tensor in, residual, weight, bias;  // what is left out has no elements
+  Tensor in, residual, weight, bias;  // optional operands without elements
   Tensor gradient, sum_gradient;
   std::int64_t shift = 0;
 };
@@ -88,7 +88,7 @@ void expect_norms_close(const NormResults& found, const NormResults& want, const
   expect_close(found.bias_gradient, want.bias_gradient, what + " bias gradient", 5 * scale);
 }
 
-// In f64 throughout, but for x, which is rounded as the kernels round it.
+// In f64 throughout, except x, which is rounded as in the kernels.
 NormResults plain_norm(const NormInputs& inputs) {
   const Norm& how = inputs.how;
   const std::int64_t n = how.n_columns;
@@ -128,7 +128,7 @@ NormResults plain_norm(const NormInputs& inputs) {
     mean[at(r)] = m;
     rstd[at(r)] = s;
   }
-  const Tensor mark = full({how.n_columns}, 77.0, dtype);  // what is not asked for is not touched
+  const Tensor mark = full({how.n_columns}, 77.0, dtype);  // unrequested outputs must not change
   const DType statistics = statistics_of(dtype);
   return {inputs.residual.numel() > 0 ? sum : full({count}, 77.0, dtype),
           from_doubles(out, dtype),
@@ -139,7 +139,7 @@ NormResults plain_norm(const NormInputs& inputs) {
           inputs.bias.numel() > 0 ? from_doubles(db, dtype) : mark};
 }
 
-TEST(Norm, IsThePlainOne) {
+TEST(Norm, MatchesReference) {
   Generator generator(4);
   for (DType dtype : kFloating) {
     for (std::int64_t columns : kColumns) {
@@ -159,14 +159,14 @@ TEST(Norm, IsThePlainOne) {
   }
 }
 
-TEST(Norm, KeepsDigitsBesideALargeMean) {
+TEST(Norm, AccurateWithALargeMean) {
   Generator generator(5);
   NormInputs inputs = norm_inputs(generator, NormOp::layer, 3, 4096, DType::f32, 0);
   inputs.in = generator.normal({3, 4096}, 1000, 1, DType::f32);
   expect_close(norm_on(Device::cpu(), inputs).rstd, plain_norm(inputs).rstd, "rstd", 40);
 }
 
-TEST(Norm, GradientIsThatOfTheForward) {
+TEST(Norm, GradientMatchesFiniteDifferences) {
   Generator generator(6);
   for (NormOp op : {NormOp::layer, NormOp::rms}) {
     const auto inputs = norm_inputs(generator, op, 3, 7, DType::f64, 6);
@@ -186,7 +186,7 @@ TEST(Norm, GradientIsThatOfTheForward) {
   }
 }
 
-TEST(GpuNorm, IsTheCpus) {
+TEST(GpuNorm, MatchesCpu) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(8);
   constexpr struct {
@@ -223,7 +223,7 @@ TEST(GpuNorm, IsTheCpus) {
   }
 }
 
-TEST(GpuNorm, AddsManyRowsUp) {
+TEST(GpuNorm, SumsOverManyRows) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(9);
   for (DType dtype : {DType::f32, DType::bf16}) {

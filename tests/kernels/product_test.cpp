@@ -1,4 +1,4 @@
-// Products of tiles and of blocks on the CPU, against sums in f64.
+// Tiled and blocked products on the CPU, against sums in f64.
 #include "causeway/kernels/matmul/product_cpu.h"
 
 #include "causeway/kernels/matmul/blocked_product_cpu.h"
@@ -59,7 +59,7 @@ void check_tiles(std::int64_t rows, std::int64_t columns, std::int64_t inner, bo
   const std::vector<C> b_data = drawn<C>(inner * b.leading, 2);
   std::vector<C> left(static_cast<std::size_t>(inner * whole_panels(rows)));
   std::vector<C> right(static_cast<std::size_t>(inner * whole_panels(columns)));
-  pack_turned(a_data.data(), a.leading, inner, rows, left.data());
+  pack_transposed(a_data.data(), a.leading, inner, rows, left.data());
   pack_lines(b_data.data(), b.leading, inner, columns, right.data());
   std::vector<C> out(static_cast<std::size_t>(rows * columns), C(0.5));
   multiply<C>({rows, columns, inner, columns, adds}, Panels<C>::packed(left.data(), inner),
@@ -96,10 +96,10 @@ TEST(Product, BlocksOfAnySizeAndLayout) {
         for (std::int64_t row = begin; row < end; ++row) ++seen[static_cast<std::size_t>(row)];
       };
       if (!multiply_blocks(a, a_data.data(), b, b_data.data(), false, out.data(), after)) {
-        GTEST_SKIP() << "OpenBLAS multiplies on this processor";
+        GTEST_SKIP() << "OpenBLAS is used on this processor";
       }
       expect_product(a, a_data, b, b_data, out, 0);
-      EXPECT_EQ(seen, std::vector<int>(seen.size(), 1)) << "each row is followed up once";
+      EXPECT_EQ(seen, std::vector<int>(seen.size(), 1)) << "every row must be reported once";
       std::fill(out.begin(), out.end(), 0.5f);
       multiply_blocks(a, a_data.data(), b, b_data.data(), true, out.data());
       expect_product(a, a_data, b, b_data, out, 0.5);
@@ -116,7 +116,7 @@ TEST(Product, SameBitsForAnyThreadCount) {
   std::vector<float> one(300 * 50);
   set_thread_count(1);
   if (!multiply_blocks(a, a_data.data(), b, b_data.data(), false, one.data())) {
-    GTEST_SKIP() << "OpenBLAS multiplies on this processor";
+    GTEST_SKIP() << "OpenBLAS is used on this processor";
   }
   for (int threads : {2, 3, 7}) {
     set_thread_count(threads);

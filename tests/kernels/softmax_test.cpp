@@ -26,7 +26,7 @@ Tensor softmax_on(Device device, SoftmaxOp op, const Tensor& x, std::int64_t row
 Tensor softmax_gradient_on(Device device, SoftmaxOp op, const Tensor& y, const Tensor& g,
                            std::int64_t rows, std::int64_t columns, std::int64_t shift = 0) {
   const Guarded out(rows * columns, y.dtype(), device, shift);
-  out.inside().copy_from(g.flatten().to(device));  // in place of the gradient
+  out.inside().copy_from(g.flatten().to(device));  // overwrites the gradient
   kernels::softmax_gradient(current_stream(device), op, operand_of(placed(y, device, shift)),
                             out.operand(), out.operand(), rows, columns);
   return out.take("softmax gradient");
@@ -65,7 +65,7 @@ std::vector<double> plain_softmax_gradient(SoftmaxOp op, const std::vector<doubl
   return out;
 }
 
-TEST(Softmax, IsThePlainOne) {
+TEST(Softmax, MatchesReference) {
   Generator generator(1);
   for (DType dtype : kFloating) {
     for (std::int64_t columns : kColumns) {
@@ -88,7 +88,7 @@ TEST(Softmax, IsThePlainOne) {
   }
 }
 
-// Rows that are hard: equal, huge, with -inf, -inf throughout, with NaN, with +inf.
+// Difficult rows: equal, huge, with -inf, only -inf, with NaN, with +inf.
 Tensor hard_rows(std::int64_t columns, DType dtype) {
   Generator generator(2);
   const double big = dtype == DType::f16 ? 6e4 : 3e37;
@@ -105,7 +105,7 @@ Tensor hard_rows(std::int64_t columns, DType dtype) {
   return from_doubles(values, dtype);
 }
 
-TEST(Softmax, TakesHardRows) {
+TEST(Softmax, ExtremeRows) {
   for (DType dtype : kFloating) {
     for (std::int64_t columns : {2, 33, 1000, 20000}) {
       const Tensor x = hard_rows(columns, dtype);
@@ -118,7 +118,7 @@ TEST(Softmax, TakesHardRows) {
   }
 }
 
-TEST(Softmax, GradientIsThatOfTheForward) {
+TEST(Softmax, GradientMatchesFiniteDifferences) {
   Generator generator(7);
   const Tensor x = generator.normal({3, 7}, 0, 1, DType::f64);
   const Tensor g = generator.normal({3, 7}, 0, 1, DType::f64);
@@ -134,7 +134,7 @@ TEST(Softmax, GradientIsThatOfTheForward) {
   }
 }
 
-TEST(GpuSoftmax, IsTheCpus) {
+TEST(GpuSoftmax, MatchesCpu) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(3);
   for (DType dtype : kFloating) {
@@ -163,7 +163,7 @@ TEST(GpuSoftmax, IsTheCpus) {
   }
 }
 
-TEST(GpuSoftmax, TakesHardRows) {
+TEST(GpuSoftmax, ExtremeRows) {
   CAUSEWAY_REQUIRE_GPU();
   for (DType dtype : kFloating) {
     for (std::int64_t columns : {2, 33, 1000, 20000, 130000}) {

@@ -539,7 +539,7 @@ def test_configurations():
     ({"max_categories": 1}, "max_categories"),
     ({"family": "mix", "mix": (0, 0, 0, 0)}, "mix"),
     ({"family": "mix", "mix": {"forest": 1}}, "forest"),
-    ({"seed": -1}, "seed: expected a whole number from 0 up"),
+    ({"seed": -1}, "seed: expected a whole number of 0 or more"),
     ({"device": "tpu"}, "tpu"),
 ])
 def test_bad_requests(options, message):

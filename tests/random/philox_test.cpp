@@ -75,7 +75,7 @@ TEST(Elementary, WithinTwoUlps) {
             2.1);
 }
 
-TEST(Elementary, Ends) {
+TEST(Elementary, SpecialValues) {
   EXPECT_EQ(elementary::exp(-INFINITY), 0);
   EXPECT_EQ(elementary::exp(INFINITY), INFINITY);
   EXPECT_TRUE(std::isnan(elementary::exp(NAN)));
@@ -104,7 +104,7 @@ TEST(Elementary, DoubleLogAndTurns) {
   }
 }
 
-TEST(Distributions, EndsAreInside) {
+TEST(Distributions, ResultsStayInRange) {
   EXPECT_EQ(uniform_f32(0), 0);
   EXPECT_LT(uniform_f32(0xffffffff), 1);
   EXPECT_LT(uniform_f64(0xffffffff, 0xffffffff), 1);

@@ -34,7 +34,7 @@ TEST(GpuRuntime, TransfersOfEverySize) {
   }
 }
 
-TEST(GpuRuntime, HostMemoryMayChangeRightAfterAnUpload) {
+TEST(GpuRuntime, HostMemoryMayChangeAfterAnUpload) {
   CAUSEWAY_REQUIRE_GPU();
   std::vector<float> values(20 << 20, 1.0f);
   const Tensor x = Tensor::from<float>(values, {static_cast<std::int64_t>(values.size())}, kGpu);
@@ -56,7 +56,7 @@ TEST(GpuRuntime, MemoryUsedOnAnotherStreamIsNotReusedEarly) {
     for (int i = 0; i < 5; ++i) slow = matmul(a, a);  // keeps the side stream busy
     result = temporary + slow * 0.0;                  // reads `temporary` late
   }
-  // Its memory must not be handed out on the main stream while the side stream still reads it.
+  // Its memory must not be reused on the main stream while the side stream still reads it.
   for (int i = 0; i < 10; ++i) (void)full({4096, 4096}, 7, DType::f32, kGpu);
   side.view().synchronize();
   EXPECT_EQ(sum(result).item(), 4096.0 * 4096);
@@ -79,7 +79,7 @@ TEST(GpuRuntime, EventsOrderStreamsAndMeasure) {
   EXPECT_GT(Event::milliseconds(start, end), 0);
 }
 
-TEST(GpuRuntime, GraphsReplayWhatWasRecorded) {
+TEST(GpuRuntime, GraphsReplayCapturedWork) {
   CAUSEWAY_REQUIRE_GPU();
   const Stream stream(kGpu);
   Generator generator(2);
@@ -107,7 +107,7 @@ TEST(GpuRuntime, GraphsReplayWhatWasRecorded) {
   expect_same_bytes(out, work(), "new input");
 }
 
-TEST(GpuRuntime, GraphsThatShareMemoryNeedThatOfOne) {
+TEST(GpuRuntime, GraphsCanShareMemory) {
   CAUSEWAY_REQUIRE_GPU();
   const Device device = Device::cuda(0);
   const Stream stream(device);
@@ -125,7 +125,7 @@ TEST(GpuRuntime, GraphsThatShareMemoryNeedThatOfOne) {
   const auto memory = std::make_shared<const GraphMemory>(device);
   {
     const StreamGuard guard(stream);
-    memory->use(stream, work(3));  // the same work before it is recorded
+    memory->use(stream, work(3));  // the same work before capture
   }
   stream.view().synchronize();
   EXPECT_EQ(out.select(0, 1).item(), 4);
@@ -143,7 +143,7 @@ TEST(GpuRuntime, GraphsThatShareMemoryNeedThatOfOne) {
   }
 }
 
-TEST(GpuRuntime, BlocksThatShareAnOutputMeetOnTheirOwnStream) {
+TEST(GpuRuntime, CountersAreSeparatePerStream) {
   CAUSEWAY_REQUIRE_GPU();
   const Tensor tall = Generator(5).normal({9000, 516}, 0, 1, DType::f32, kGpu);
   const Tensor long_row = Generator(6).normal({2, 1500003}, 0, 1, DType::f32, kGpu);
@@ -166,7 +166,7 @@ TEST(GpuRuntime, BlocksThatShareAnOutputMeetOnTheirOwnStream) {
       const StreamGuard guard(*stream);
       got.push_back(work());
     }
-    other.replay(second);  // was recorded on `first`, which is busy
+    other.replay(second);  // was captured on `first`, which is busy
     synchronize(kGpu);
     got.push_back(recorded);
     for (const auto& results : got) {
@@ -185,7 +185,7 @@ TEST(GpuRuntime, AFailedCaptureLeavesTheStreamUsable) {
   EXPECT_EQ(sum(ones({1000}, DType::f32, kGpu)).item(), 1000);
 }
 
-TEST(GpuRuntime, IndicesOutOfRangeThrowAndTheDeviceLives) {
+TEST(GpuRuntime, IndicesOutOfRangeThrowAndTheDeviceStaysUsable) {
   CAUSEWAY_REQUIRE_GPU();
   const Tensor x = ones({5, 4}, DType::f32, kGpu);
   const Tensor bad = full({3}, 7, DType::i64, kGpu);
@@ -212,7 +212,7 @@ TEST(GpuRuntime, OutOfMemoryRecoversAndExplains) {
   const DeviceInfo info = describe(kGpu);
   const auto half = static_cast<std::int64_t>(info.memory_free / 8 * 5);
   { const Tensor large = Tensor::empty({half}, DType::u8, kGpu); }
-  // Larger than what is left beside the cached block: the pool gives that back first.
+  // Larger than the memory left besides the cached block, which the pool releases first.
   { const Tensor larger = Tensor::empty({half + (half / 4)}, DType::u8, kGpu); }
   EXPECT_GE(pool.stats().recoveries, 1u);
   try {
@@ -227,7 +227,7 @@ TEST(GpuRuntime, OutOfMemoryRecoversAndExplains) {
   EXPECT_LE(pool.stats().cached, std::size_t{64} << 20);
 }
 
-TEST(GpuRuntime, GuardsSeeKernelsThatWriteTooFar) {
+TEST(GpuRuntime, GuardsDetectOutOfBoundsWrites) {
   CAUSEWAY_REQUIRE_GPU();
   Pool& pool = pool_of(kGpu);
   pool.set_guarded(true);
@@ -275,9 +275,9 @@ TEST(GpuRuntime, ProfilerTimesKernelsAndTransfers) {
   EXPECT_GE(trace["traceEvents"].size(), 6u);
 }
 
-TEST(GpuRuntime, LaunchErrorsNameKernelAndPlace) {
+TEST(GpuRuntime, LaunchErrorsNameKernelAndSourceLocation) {
   CAUSEWAY_REQUIRE_GPU();
-  // A grid of 2^31 blocks is more than there can be.
+  // A grid of 2^31 blocks exceeds the limit.
   try {
     const Tensor x = Tensor::wrap(nullptr, {std::int64_t{1} << 44}, {1}, DType::u8, kGpu, nullptr);
     kernels::fill(current_stream(kGpu), 0.0,

@@ -1,5 +1,5 @@
-// The pool over a source of memory made for tests: it counts, runs out, and has streams whose work
-// ends when the test says so.
+// The pool with a test upstream that counts allocations, runs out of memory, and has streams whose
+// work ends on request.
 #include "causeway/core/error.h"
 #include "causeway/runtime/heap.h"
 #include "causeway/runtime/pool.h"
@@ -58,7 +58,7 @@ class SourceUpstream : public Upstream {
   void read(std::byte* to, const std::byte* from, std::size_t bytes, StreamView) override {
     std::memcpy(to, from, bytes);
   }
-  std::string room() const override { return "test memory"; }
+  std::string available() const override { return "test memory"; }
 
  private:
   Source& source_;
@@ -76,7 +76,7 @@ class PoolTest : public ::testing::Test {
   Pool pool;
 };
 
-TEST_F(PoolTest, ReusesOnTheSameStreamAtOnce) {
+TEST_F(PoolTest, ReusesImmediatelyOnTheSameStream) {
   std::byte* first = nullptr;
   {
     const Buffer buffer = pool.allocate(1000, stream(1));
@@ -100,7 +100,7 @@ TEST_F(PoolTest, ZeroBytesHoldNothing) {
   EXPECT_EQ(pool.stats().allocations, 0u);
 }
 
-TEST_F(PoolTest, ABlockUsedElsewhereWaitsForThatStream) {
+TEST_F(PoolTest, ABlockUsedOnAnotherStreamWaitsForIt) {
   source.busy[stream(2).handle()] = true;
   std::byte* data = nullptr;
   {
@@ -137,7 +137,7 @@ TEST_F(PoolTest, StatisticsByName) {
   EXPECT_EQ(pool.stats().peak, 1024u);
 }
 
-TEST_F(PoolTest, RecoversByReleasingWhatIsCached) {
+TEST_F(PoolTest, RecoversByReleasingCachedMemory) {
   source.room = 100 * kMiB;
   { const Buffer large = pool.allocate(60 * kMiB, stream(1)); }
   const Buffer other = pool.allocate(80 * kMiB, stream(2));
@@ -157,13 +157,13 @@ TEST_F(PoolTest, RecoversByWaitingForOtherStreams) {
   EXPECT_NE(again.data(), nullptr);
 }
 
-TEST_F(PoolTest, OutOfMemorySaysWhoHoldsItAndLeavesThePoolUsable) {
+TEST_F(PoolTest, OutOfMemoryNamesHoldersAndPoolStaysUsable) {
   source.room = 100 * kMiB;
   const MemoryScope scope("embeddings");
   const Buffer held = pool.allocate(80 * kMiB, stream(1));
   try {
     const Buffer more = pool.allocate(50 * kMiB, stream(1));
-    FAIL() << "50 MiB more than there is";
+    FAIL() << "allocated 50 MiB more than available";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
     const std::string text = error.what();
@@ -176,7 +176,7 @@ TEST_F(PoolTest, OutOfMemorySaysWhoHoldsItAndLeavesThePoolUsable) {
   EXPECT_NE(small.data(), nullptr);
 }
 
-TEST_F(PoolTest, LimitHoldsForWhatIsTakenFromBelow) {
+TEST_F(PoolTest, LimitAppliesToUpstreamMemory) {
   pool.set_limit(50 * kMiB);
   { const Buffer fits = pool.allocate(40 * kMiB, stream(1)); }
   EXPECT_THROW(pool.allocate(60 * kMiB, stream(1)), Error);
@@ -193,12 +193,12 @@ TEST_F(PoolTest, FailsTheNthAllocationOnce) {
   EXPECT_EQ(pool.stats().current, 1024u);
 }
 
-TEST_F(PoolTest, AbsurdRequestsAreRefused) {
+TEST_F(PoolTest, HugeRequestsAreRejected) {
   EXPECT_THROW(pool.allocate(~std::size_t{0}, stream(1)), Error);
   EXPECT_THROW(pool.allocate(std::size_t{1} << 60, stream(1)), Error);
 }
 
-TEST_F(PoolTest, GuardsFindOverwritesOnBothSides) {
+TEST_F(PoolTest, GuardsDetectWritesOnBothSides) {
   pool.set_guarded(true);
   {
     const Buffer clean = pool.allocate(100, stream(1));
@@ -227,7 +227,7 @@ TEST_F(PoolTest, CapturedMemoryKeepsItsAddressesUntilDropped) {
     data = temporary.data();
   }
   Buffer kept = pool.allocate(4 * kMiB, stream(1));
-  EXPECT_EQ(kept.data(), data);  // within the capture, memory is reused
+  EXPECT_EQ(kept.data(), data);  // memory is reused within the capture
   kept = Buffer();
   pool.end_capture(stream(1));
   const Buffer ordinary = pool.allocate(4 * kMiB, stream(1));
@@ -238,7 +238,7 @@ TEST_F(PoolTest, CapturedMemoryKeepsItsAddressesUntilDropped) {
   EXPECT_LT(source.taken, before);
 }
 
-TEST_F(PoolTest, ACaptureGoesOnWithTheMemoryItHas) {
+TEST_F(PoolTest, ACaptureCanBeResumedWithItsMemory) {
   const std::uint64_t capture = pool.new_capture();
   std::byte* data = nullptr;
   for (int i = 0; i < 2; ++i) {
@@ -267,11 +267,11 @@ TEST_F(PoolTest, CapturedMemoryStillInUseIsReleasedLater) {
   EXPECT_EQ(source.taken, 0u);
 }
 
-TEST_F(PoolTest, CountersAreZeroAndAStreamsOwn) {
+TEST_F(PoolTest, CountersAreZeroAndSeparatePerStream) {
   const auto all_zero = [](const std::uint32_t* counters) {
     return std::all_of(counters, counters + Pool::kCounters, [](auto count) { return count == 0; });
   };
-  {  // what was written to the memory before does not show
+  {  // earlier writes to the memory must not show
     const Buffer used = pool.allocate(kMiB, stream(1));
     std::memset(used.data(), 0xab, used.size());
   }
@@ -282,10 +282,10 @@ TEST_F(PoolTest, CountersAreZeroAndAStreamsOwn) {
   const Buffer other = pool.allocate(kMiB, stream(1));
   std::memset(other.data(), 0xab, other.size());
   EXPECT_TRUE(all_zero(first));
-  EXPECT_EQ(pool.stats().current, kMiB);  // the counters are none of it
+  EXPECT_EQ(pool.stats().current, kMiB);  // does not include the counters
 }
 
-TEST_F(PoolTest, ACaptureHasCountersOfItsOwn) {
+TEST_F(PoolTest, ACaptureHasItsOwnCounters) {
   std::uint32_t* const ordinary = pool.counters(stream(1));
   const std::uint64_t capture = pool.new_capture();
   pool.begin_capture(stream(1), capture);
@@ -301,14 +301,14 @@ TEST_F(PoolTest, ACaptureHasCountersOfItsOwn) {
   EXPECT_LT(source.taken, before);
 }
 
-TEST_F(PoolTest, NoRoomForCountersIsOutOfMemory) {
+TEST_F(PoolTest, NoMemoryForCountersIsOutOfMemory) {
   source.room = kMiB;
   EXPECT_THROW((void)pool.counters(stream(1)), Error);
   source.room = 4 * kMiB;
   EXPECT_NE(pool.counters(stream(1)), nullptr);
 }
 
-TEST_F(PoolTest, RandomTrafficNeverOverlapsAndEverythingComesBack) {
+TEST_F(PoolTest, RandomAllocationsNeverOverlapAndAllAreReleased) {
   std::mt19937 random(7);
   std::vector<std::pair<Buffer, std::byte>> live;
   for (int step = 0; step < 20000; ++step) {
@@ -333,7 +333,7 @@ TEST_F(PoolTest, RandomTrafficNeverOverlapsAndEverythingComesBack) {
   EXPECT_EQ(pool.stats().segments, 0u);
 }
 
-TEST_F(PoolTest, ThreadsShareIt) {
+TEST_F(PoolTest, IsThreadSafe) {
   std::vector<std::thread> threads;
   for (std::uintptr_t id = 1; id <= 4; ++id) {
     threads.emplace_back([&, id] {
@@ -360,12 +360,12 @@ TEST(Heap, SplitsAndMerges) {
   Block* c = heap.take(512);
   EXPECT_EQ(b->data, a->data + 512);
   EXPECT_EQ(c->data, b->data + 1024);
-  heap.give(b);
+  heap.release(b);
   EXPECT_EQ(heap.take(1024)->data, memory.data() + 512);
   Block* whole = heap.take(61 * 512);
   EXPECT_EQ(whole, nullptr);
-  heap.give(a);
-  heap.give(c);
+  heap.release(a);
+  heap.release(c);
   EXPECT_TRUE(heap.take_free_segments().empty());
 }
 
@@ -377,7 +377,7 @@ TEST(Heap, EveryGranuleCanBeTaken) {
     ASSERT_NE(block, nullptr) << granules;
     EXPECT_EQ(block->size, granules * 512);
     EXPECT_EQ(heap.take(512), nullptr);
-    heap.give(block);
+    heap.release(block);
     EXPECT_EQ(heap.take_free_segments().size(), 1u);
   }
 }

@@ -38,7 +38,7 @@ TEST(Device, Parse) {
   }
 }
 
-TEST(Device, OneThatIsNotThereIsADeviceErrorThatSaysWhy) {
+TEST(Device, AMissingDeviceIsADeviceErrorWithAReason) {
   try {
     parse_device("cuda:63");
     FAIL();
@@ -49,7 +49,7 @@ TEST(Device, OneThatIsNotThereIsADeviceErrorThatSaysWhy) {
   EXPECT_EQ(cuda_absence().empty(), cuda_device_count() > 0);
 }
 
-TEST(Stream, TheCpusRunsAtOnce) {
+TEST(Stream, TheCpuStreamRunsImmediately) {
   const StreamView stream = current_stream(Device::cpu());
   EXPECT_TRUE(stream.done());
   Event start(Device::cpu(), true);
@@ -74,7 +74,7 @@ TEST(Threads, EveryItemOnce) {
   EXPECT_THROW(set_thread_count(0), Error);
 }
 
-TEST(Threads, APieceSpawnsNoMore) {
+TEST(Threads, NestedLoopsRunInTheirThread) {
   const int before = thread_count();
   set_thread_count(3);
   std::vector<int> counts(3, 0);
@@ -108,7 +108,7 @@ TEST(Profiler, ReportsNamesCountsAndBytes) {
   for (int i = 0; i < 3; ++i) (void)(x + x);
   (void)exp(x);
   profiler::stop();
-  (void)exp(x);  // not recorded any more
+  (void)exp(x);  // no longer recorded
   const auto entries = profiler::report();
   ASSERT_EQ(entries.size(), 2u);
   for (const auto& entry : entries) {

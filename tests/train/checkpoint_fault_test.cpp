@@ -213,7 +213,7 @@ TEST(CheckpointFault, AFullDiskLeavesTheOldOnes) {
     const CheckpointFolder folder(scratch.folder());
     const std::filesystem::path filler = scratch / "filler";
     return fill_and_go_on(
-        folder, "No space left on device; free some space",
+        folder, "No space left on device; free disk space",
         [&] { put(filler, std::string(300'000, 'x')); },
         [&] {
           std::filesystem::remove(filler);

@@ -124,7 +124,7 @@ TEST(RunLog, MistakesAreSaid) {
     EXPECT_TRUE(says(failure([&] { log.add(6, {{name, 1}}); }), "invalid_argument:", "twice"));
   }
   EXPECT_TRUE(says(failure([&] { RunLog(scratch.folder(), 5); }), "io: [run_log] cannot write",
-                   "another run is writing it"));
+                   "another process is writing it"));
   EXPECT_EQ(steps_of(log.path()), Steps{5});
   put(scratch / "file", "");
   EXPECT_TRUE(says(failure([&] { RunLog(scratch / "file"); }), "io: [run_log] cannot write"));

@@ -1,5 +1,5 @@
-// Activations, losses and derivatives on the GPU. Bytes: every input and the output once; bound by
-// memory. Operands are contiguous, so that one kernel each is enough.
+// Activations, losses and derivatives on the GPU. Bytes: each input and the output once; bound by
+// memory. Operands are contiguous, so one kernel per function is enough.
 #include "causeway/kernels/activation/activation.h"
 
 #include "causeway/kernels/elementwise/elementwise.cuh"

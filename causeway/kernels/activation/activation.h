@@ -1,6 +1,6 @@
-// What a neural network does to each element: activations and losses with parameters, and the
-// derivatives of these and of the unary operations. Operands of a call are of one floating dtype
-// and one shape, contiguous and aligned to 16 bytes; a gradient may also be one repeated number
+// Elementwise functions of neural networks: activations and losses with parameters, and the
+// derivatives of these and of the unary operations. The operands of a call have one floating dtype
+// and one shape, are contiguous and aligned to 16 bytes; a gradient may also be one repeated number
 // (strides 0).
 #pragma once
 
@@ -23,7 +23,7 @@ enum class ActivationOp : std::uint8_t {
 enum class LossOp : std::uint8_t {
   squared,   // (prediction - target)^2
   absolute,  // |prediction - target|
-  huber,     // half the square within `parameter`, linear beyond
+  huber,     // quadratic within `parameter`, linear beyond
   pinball,   // of quantile `parameter`
 };
 
@@ -41,9 +41,9 @@ struct Loss {
   double parameter = 0;
 };
 
-// Whether the derivative is written in terms of the operation's result, not of its input.
+// Whether the derivative is computed from the operation's result instead of its input.
 bool derives_from_result(UnaryOp op);
-// out = gradient * derivative, from the input or the result, as derives_from_result says.
+// out = gradient * derivative; `saved` is the result or the input, see derives_from_result.
 CAUSEWAY_KERNEL(unary_gradient, UnaryOp op, const Operand& saved, const Operand& gradient,
                 const Operand& out);
 
@@ -53,7 +53,7 @@ CAUSEWAY_KERNEL(activation_gradient, const Activation& how, const Operand& in,
 
 CAUSEWAY_KERNEL(loss, const Loss& how, const Operand& prediction, const Operand& target,
                 const Operand& out);
-// With respect to the prediction; with respect to the target it is the negative.
+// With respect to the prediction; the gradient with respect to the target is the negative.
 CAUSEWAY_KERNEL(loss_gradient, const Loss& how, const Operand& prediction, const Operand& target,
                 const Operand& gradient, const Operand& out);
 

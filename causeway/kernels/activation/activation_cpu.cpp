@@ -10,7 +10,7 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// A contiguous run, or one number repeated.
+// Contiguous values, or one repeated value.
 template <class T>
 struct Run {
   const T* data;
@@ -24,7 +24,7 @@ Run<T> run_of(const Operand& operand) {
   return {static_cast<const T*>(operand.data), repeats};
 }
 
-// out[i] = function(in[i]...): the last input alone may repeat.
+// out[i] = function(in[i]...); only the last input may be one repeated value.
 template <class T, class Function, class... In>
 void map_dense(const Operand& out, const Function& function, const Operand& last,
                const In&... before) {

@@ -1,12 +1,12 @@
-// The arithmetic of activations, losses and derivatives, once for both backends; in compute types.
-// A derivative D maps (saved, gradient) to gradient * derivative.
+// Arithmetic of activations, losses and derivatives in compute types, shared by CPU and GPU. A
+// derivative maps (saved, gradient) to gradient * derivative.
 #pragma once
 
 #include "causeway/kernels/math_device.h"
 
 namespace causeway::derivatives {
 
-// In terms of the input x, or of the result y.
+// In terms of the input x or the result y.
 #define CAUSEWAY_DERIVATIVE(Name, saved, expression)        \
   struct Name {                                             \
     template <class T>                                      \
@@ -19,7 +19,7 @@ template <class T>
 CAUSEWAY_HOST_DEVICE T sigmoid(T x) {
   return T(1) / (T(1) + math::exp(-x));
 }
-// The normal distribution's density at x.
+// The density of the standard normal distribution at x.
 template <class T>
 CAUSEWAY_HOST_DEVICE T normal_density(T x) {
   return T(0.39894228040143267794) * math::exp(T(-0.5) * x * x);
@@ -63,7 +63,7 @@ CAUSEWAY_DERIVATIVE(Gelu, x,
 CAUSEWAY_DERIVATIVE(GeluTanh, x, g* gelu_tanh_slope(x))
 #undef CAUSEWAY_DERIVATIVE
 
-// Activations: value(x), and slope(x), the derivative.
+// Activations: value(x), and the derivative slope(x).
 template <class T>
 struct LeakyRelu {
   T a;
@@ -138,7 +138,7 @@ struct Huber {
     return d < -parameter ? -parameter : (d > parameter ? parameter : d);
   }
 };
-// Below the target the loss grows with slope `parameter`, above it with 1 - parameter.
+// The loss has slope `parameter` below the target and 1 - parameter above it.
 template <class T>
 struct Pinball {
   T parameter;

@@ -1,5 +1,5 @@
-// From the name of an activation, a loss or a unary operation to its functor or derivative: calls
-// `body` with it.
+// Dispatch from an activation, loss or unary operation to its functor or derivative: calls `body`
+// with it.
 #pragma once
 
 #include "causeway/kernels/activation/activation.h"
@@ -56,7 +56,7 @@ void visit_derivative(UnaryOp op, const Body& body) {
     case UnaryOp::silu: return body(derivatives::Silu());
     case UnaryOp::gelu: return body(derivatives::Gelu());
     case UnaryOp::gelu_tanh: return body(derivatives::GeluTanh());
-    default: return body(derivatives::Zero());  // sign and the roundings
+    default: return body(derivatives::Zero());  // sign and rounding
   }
 }
 

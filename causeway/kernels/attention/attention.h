@@ -1,5 +1,5 @@
-// Scaled dot-product attention: softmax(q k^T * scale) v for every batch entry and head, with
-// memory linear in the length on every path.
+// Scaled dot-product attention: softmax(q k^T * scale) v for every batch entry and head. Memory is
+// linear in the sequence length on every path.
 #pragma once
 
 #include "causeway/kernels/operand.h"
@@ -12,10 +12,10 @@ namespace causeway::kernels {
 
 enum class AttentionMask : std::uint8_t {
   full,
-  causal,  // query i sees the keys 0 … i + n_keys - n_queries
+  causal,  // query i attends to keys 0 … i + n_keys - n_queries
 };
 
-// The ways to compute it on a GPU; the CPU has one.
+// Implementations on the GPU; the CPU has one.
 enum class AttentionPath : std::uint8_t {
   automatic,
   flash,  // tiles of keys stream past a tile of queries, on tensor cores
@@ -30,20 +30,20 @@ struct Attention {
   AttentionMask mask = AttentionMask::full;
   double scale = 1;
   AttentionPath path = AttentionPath::automatic;
-  bool deterministic = true;  // the same bits every time, in the backward pass too
+  bool deterministic = true;  // the same bits in every run, in the backward pass too
 };
 
 // q is (batch, heads, n_queries, head_size), k and v (batch, heads, n_keys, head_size), out like q,
-// all of one floating dtype; the last stride is 1, the others are free, so that one packed tensor
-// may hold q, k and v. `context` has `batch` i64 on the device: the queries of entry b see only its
-// first context[b] keys (a table's training rows); left out, they see all. A query that sees no key
-// gives 0. `log_sum` (batch, heads, n_queries) f32 (f64 for f64) takes the logarithm of each row's
-// sum of exponentials, which the gradient needs.
+// all of one floating dtype. The last stride is 1, the others are free, so that one packed tensor
+// may hold q, k and v. `context` holds `batch` i64 on the device: the queries of entry b attend
+// only to its first context[b] keys (a table's context rows); if empty, to all. A query without
+// keys gives 0. `log_sum` (batch, heads, n_queries) f32 (f64 for f64) receives the logarithm of
+// each row's sum of exponentials, which the gradient needs.
 CAUSEWAY_KERNEL(attention, const Attention& how, const Operand& q, const Operand& k,
                 const Operand& v, const Operand& context, const Operand& out,
                 const Operand& log_sum);
-// Gradients of q, k and v, with free strides but the last; where context or mask hides a key from
-// all queries its gradients are 0.
+// Gradients of q, k and v; strides are free except the last. The gradients of a key that context or
+// mask hides from all queries are 0.
 CAUSEWAY_KERNEL(attention_gradient, const Attention& how, const Operand& q, const Operand& k,
                 const Operand& v, const Operand& context, const Operand& out,
                 const Operand& log_sum, const Operand& gradient, const Operand& q_gradient,

@@ -1,6 +1,6 @@
-// Attention on the CPU: the keys and values of a head are laid out once, and tiles of them stream
-// past tiles of queries, all in f32 or f64. Bound by arithmetic: 4 operations for each query, key
-// and feature, and an exponential for each query and key.
+// Attention on the CPU: the keys and values of a head are packed once, and tiles of them stream
+// past tiles of queries, all in f32 or f64. Bound by arithmetic: 4 operations per query, key and
+// feature, and an exponential per query and key.
 #include "causeway/kernels/attention/attention.h"
 
 #include "causeway/kernels/attention/tiles_cpu.h"
@@ -13,12 +13,12 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// NaNs are passed over.
+// NaNs are ignored.
 float larger(float a, float b) { return elementary::at_least(a, b); }
 double larger(double a, double b) { return a > b ? a : b; }
 
-// What one thread works in: the keys and values of a head, and a panel of queries, which lie side
-// by side: their scores, maxima and sums are vectors, and nothing is summed across one.
+// Working memory of one thread: the keys and values of a head, and a panel of queries stored side
+// by side. Their scores, maxima and sums are vectors; no sum runs across a vector.
 template <class T>
 class Forward {
  public:
@@ -32,27 +32,27 @@ class Forward {
         scores_(static_cast<std::size_t>(kPanel * kKeys)),
         out_(static_cast<std::size_t>(kPanel * width_)) {}
 
-  void take_head(std::int64_t entry, const Rows<T>& k, const Rows<T>& v) {
+  void load_head(std::int64_t entry, const Rows<T>& k, const Rows<T>& v) {
     entry_ = entry;
     const std::int64_t size = sizes_.head_size;
     const std::int64_t count = sizes_.seen(entry, sizes_.queries - 1);
     keys_.resize(static_cast<std::size_t>(whole_panels(count) * size));
     values_.resize(static_cast<std::size_t>(count * width_));
-    k.turn(0, count, size, keys_.data());
+    k.load_transposed(0, count, size, keys_.data());
     v.load(0, count, size, values_.data());
   }
 
-  // Queries [begin, begin + count), at most a panel. `log_sum` has a place for each.
+  // Queries [begin, begin + count), at most a panel. `log_sum` has one element for each.
   void attend(std::int64_t begin, std::int64_t count, const Rows<T>& q, const Rows<T>& out,
               C* log_sum, std::int64_t log_sum_step) {
     const std::int64_t size = sizes_.head_size;
-    q.turn(begin, count, size, queries_.data());
+    q.load_transposed(begin, count, size, queries_.data());
     for (C& x : queries_) x *= scale_;
     std::fill_n(largest_, kPanel, std::numeric_limits<C>::lowest());
     std::fill_n(sum_, kPanel, C(0));
     const std::int64_t end = sizes_.seen(entry_, begin + count - 1);
     for (std::int64_t key = 0; key < end; key += kKeys) {
-      see(begin, key, std::min(kKeys, end - key));
+      attend_tile(begin, key, std::min(kKeys, end - key));
     }
     C factor[kPanel];
     for (std::int64_t j = 0; j < kPanel; ++j) factor[j] = sum_[j] == 0 ? C(0) : 1 / sum_[j];
@@ -68,29 +68,29 @@ class Forward {
   }
 
  private:
-  // Adds what the queries see of keys [key, key + count).
-  void see(std::int64_t begin, std::int64_t key, std::int64_t count) {
+  // Adds the contribution of keys [key, key + count).
+  void attend_tile(std::int64_t begin, std::int64_t key, std::int64_t count) {
     const std::int64_t size = sizes_.head_size;
     multiply<C>({count, kPanel, size, kPanel, false},
                 Panels<C>::packed(keys_.data() + key * size, size),
                 Panels<C>::packed(queries_.data(), size), scores_.data());
-    C kept[kPanel];
-    std::copy_n(largest_, kPanel, kept);
+    C rescale[kPanel];
+    std::copy_n(largest_, kPanel, rescale);
     find_largest(begin, key, count);
-    for (std::int64_t j = 0; j < kPanel; ++j) kept[j] = power_of_two(kept[j] - largest_[j]);
-    soften(begin, key, count, kept);
-    if (key > 0) scale_rows(kept);
+    for (std::int64_t j = 0; j < kPanel; ++j) rescale[j] = power_of_two(rescale[j] - largest_[j]);
+    apply_softmax(begin, key, count, rescale);
+    if (key > 0) scale_rows(rescale);
     multiply<C>({kPanel, width_, count, width_, key > 0}, Panels<C>::packed(scores_.data(), count),
                 Panels<C>::of_lines(values_.data() + key * width_, width_), out_.data());
   }
 
-  // Calls body(score, j) for the scores that query j sees, and makes the others 0.
+  // Calls body(score, j) for the visible scores of query j, and sets the others to 0.
   template <class Body>
-  void for_seen(std::int64_t begin, std::int64_t key, std::int64_t count, const Body& body) {
-    const std::int64_t seen_by_all = std::min(count, sizes_.seen(entry_, begin) - key);
+  void for_visible(std::int64_t begin, std::int64_t key, std::int64_t count, const Body& body) {
+    const std::int64_t visible_to_all = std::min(count, sizes_.seen(entry_, begin) - key);
     C* score = scores_.data();
     std::int64_t i = 0;
-    for (; i < seen_by_all; ++i, score += kPanel) {
+    for (; i < visible_to_all; ++i, score += kPanel) {
 #pragma omp simd
       for (std::int64_t j = 0; j < kPanel; ++j) body(score[j], j);
     }
@@ -108,19 +108,19 @@ class Forward {
   void find_largest(std::int64_t begin, std::int64_t key, std::int64_t count) {
     C largest[kPanel];
     std::copy_n(largest_, kPanel, largest);
-    for_seen(begin, key, count, [&](C& score, std::int64_t j) CAUSEWAY_INLINE {
+    for_visible(begin, key, count, [&](C& score, std::int64_t j) CAUSEWAY_INLINE {
       largest[j] = larger(score, largest[j]);
     });
     std::copy_n(largest, kPanel, largest_);
   }
 
-  // Scores to exponentials, and those into the sums, of which `kept` remains.
-  void soften(std::int64_t begin, std::int64_t key, std::int64_t count, const C* kept) {
+  // Replaces scores by exponentials and adds them to the sums, after rescaling those.
+  void apply_softmax(std::int64_t begin, std::int64_t key, std::int64_t count, const C* rescale) {
     C sum[kPanel];
     C largest[kPanel];
-    for (std::int64_t j = 0; j < kPanel; ++j) sum[j] = sum_[j] * kept[j];
+    for (std::int64_t j = 0; j < kPanel; ++j) sum[j] = sum_[j] * rescale[j];
     std::copy_n(largest_, kPanel, largest);
-    for_seen(begin, key, count, [&](C& score, std::int64_t j) CAUSEWAY_INLINE {
+    for_visible(begin, key, count, [&](C& score, std::int64_t j) CAUSEWAY_INLINE {
       score = power_of_two(score - largest[j]);
       sum[j] += score;
     });
@@ -137,7 +137,7 @@ class Forward {
   const Sizes& sizes_;
   C scale_;
   std::int64_t entry_ = 0;
-  std::int64_t width_;  // of a head, filled up to whole panels
+  std::int64_t width_;  // head size, padded to whole panels
   std::vector<C> keys_, values_, queries_, scores_, out_;
   C largest_[kPanel];
   C sum_[kPanel];
@@ -157,7 +157,7 @@ void forward(const Attention& how, const Operand& q, const Operand& k, const Ope
       const std::int64_t head = unit / panels % sizes.heads;
       const std::int64_t begin = unit % panels * kPanel;
       if (unit == first || begin == 0) {
-        forward.take_head(entry, Rows<T>(k, entry, head), Rows<T>(v, entry, head));
+        forward.load_head(entry, Rows<T>(k, entry, head), Rows<T>(v, entry, head));
       }
       C* to = logarithms == nullptr
                   ? nullptr

@@ -1,6 +1,6 @@
-// Which kernel computes an attention: by what each can take, and by what was measured to be fastest
-// where several can. The choice depends on the call alone, and a gradient may take another way than
-// its forward pass: they agree on what log_sum means.
+// Selects the attention kernel: among those that support the call, the one measured to be fastest.
+// The choice depends on the call only. A gradient may use another path than its forward pass: all
+// define log_sum the same way.
 #include "causeway/kernels/attention/attention.h"
 
 #include "causeway/core/error.h"
@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kSmallRows = 64;
 constexpr std::int64_t kSmallFeatures = 64;
 constexpr std::int64_t kFeatures = 128;
-constexpr std::int64_t kCudnnRows = 512;  // from where on cuDNN is asked first
+constexpr std::int64_t kCudnnRows = 512;  // from this length on, cuDNN is tried first
 
 bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
@@ -39,68 +39,69 @@ bool is_aligned(const Operand& operand) {
 // Compute capability times ten.
 int capability(Device device) {
   static std::mutex mutex;
-  static std::map<int, int> known;
+  static std::map<int, int> cache;
   const std::lock_guard lock(mutex);
-  const auto found = known.find(device.index);
-  if (found != known.end()) return found->second;
+  const auto found = cache.find(device.index);
+  if (found != cache.end()) return found->second;
   const DeviceInfo info = describe(device);
-  return known[device.index] = 10 * info.capability_major + info.capability_minor;
+  return cache[device.index] = 10 * info.capability_major + info.capability_minor;
 }
 
-std::string tensor_cores_decline(StreamView stream) {
+std::string tensor_cores_unsupported(StreamView stream) {
   const int has = capability(stream.device());
-  return has >= 80
-             ? ""
-             : fmt::format("needs compute capability 8.0, there is {}.{}", has / 10, has % 10);
+  return has >= 80 ? ""
+                   : fmt::format("needs compute capability 8.0, got {}.{}", has / 10, has % 10);
 }
 
-// Blocks are counted in 31 bits; one has at least sixteen rows.
+// Block indices have 31 bits; a block has at least sixteen rows.
 std::string too_many(const AttentionCall& call) {
   const std::int64_t rows = std::max(call.q.shape[2], call.k.shape[2]);
   const std::int64_t most = std::numeric_limits<std::int32_t>::max() / 2;
   const std::int64_t sequences = call.q.shape[0] * call.q.shape[1];
   if (rows <= most && sequences <= most / ((rows + 15) / 16)) return "";
-  return fmt::format("{} sequences of {} rows are more than a launch takes", sequences, rows);
+  return fmt::format("{} sequences of {} rows exceed the limit of a launch", sequences, rows);
 }
 
-std::string small_declines(StreamView stream, const AttentionCall& call,
-                           const AttentionGradients* gradients) {
+std::string small_unsupported(StreamView stream, const AttentionCall& call,
+                              const AttentionGradients* gradients) {
   const std::int64_t rows = std::max(call.q.shape[2], call.k.shape[2]);
   const std::int64_t head_size = call.q.shape[3];
-  if (!is_half(call.q.dtype)) return "takes bf16 and f16 only";
-  if (rows > kSmallRows) return fmt::format("at most {} rows, there are {}", kSmallRows, rows);
+  if (!is_half(call.q.dtype)) return "supports bf16 and f16 only";
+  if (rows > kSmallRows) return fmt::format("supports at most {} rows, got {}", kSmallRows, rows);
   if (head_size > kSmallFeatures) {
-    return fmt::format("a head size of at most {}, it is {}", kSmallFeatures, head_size);
+    return fmt::format("supports head sizes up to {}, got {}", kSmallFeatures, head_size);
   }
-  if (head_size % 8 != 0) return fmt::format("the head size {} is not a multiple of 8", head_size);
+  if (head_size % 8 != 0)
+    return fmt::format("needs a head size that is a multiple of 8, got {}", head_size);
   if (gradients == nullptr ? !rows_are_aligned(call) : !rows_are_aligned(call, *gradients)) {
-    return "wants rows that begin at multiples of 16 bytes";
+    return "needs rows aligned to 16 bytes";
   }
   std::string why = too_many(call);
-  return why.empty() ? tensor_cores_decline(stream) : why;
+  return why.empty() ? tensor_cores_unsupported(stream) : why;
 }
 
-std::string flash_declines(StreamView stream, const AttentionCall& call) {
+std::string flash_unsupported(StreamView stream, const AttentionCall& call) {
   const std::int64_t head_size = call.q.shape[3];
   if (head_size > kFeatures) {
-    return fmt::format("a head size of at most {}, it is {}", kFeatures, head_size);
+    return fmt::format("supports head sizes up to {}, got {}", kFeatures, head_size);
   }
   std::string why = too_many(call);
   if (!why.empty() || !is_half(call.q.dtype)) return why;
-  if (head_size % 8 != 0) return fmt::format("the head size {} is not a multiple of 8", head_size);
-  return tensor_cores_decline(stream);
+  if (head_size % 8 != 0)
+    return fmt::format("needs a head size that is a multiple of 8, got {}", head_size);
+  return tensor_cores_unsupported(stream);
 }
 
-std::string declines(AttentionPath path, StreamView stream, const AttentionCall& call,
-                     const AttentionGradients* gradients) {
+std::string unsupported_reason(AttentionPath path, StreamView stream, const AttentionCall& call,
+                               const AttentionGradients* gradients) {
   switch (path) {
-    case AttentionPath::small: return small_declines(stream, call, gradients);
-    case AttentionPath::flash: return flash_declines(stream, call);
-    default: return cudnn_declines(stream, call, gradients);
+    case AttentionPath::small: return small_unsupported(stream, call, gradients);
+    case AttentionPath::flash: return flash_unsupported(stream, call);
+    default: return cudnn_unsupported(stream, call, gradients);
   }
 }
 
-// Asks the paths in the order of their promise; the first that takes the call has it.
+// Tries the paths in order of expected speed and returns the first that supports the call.
 AttentionPath choose(StreamView stream, const AttentionCall& call,
                      const AttentionGradients* gradients) {
   const std::int64_t rows = std::max(call.q.shape[2], call.k.shape[2]);
@@ -115,12 +116,12 @@ AttentionPath choose(StreamView stream, const AttentionCall& call,
   }
   std::string reasons;
   for (const AttentionPath path : order) {
-    const std::string why = declines(path, stream, call, gradients);
+    const std::string why = unsupported_reason(path, stream, call, gradients);
     if (why.empty()) return path;
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", to_string(path), why);
   }
   fail(ErrorKind::invalid_argument, "attention",
-       fmt::format("no path takes q {} {} with {} keys: {}", to_string(call.q.shape),
+       fmt::format("no path supports q {} {} with {} keys: {}", to_string(call.q.shape),
                    to_string(call.q.dtype), call.k.shape[2], reasons));
 }
 

@@ -1,6 +1,6 @@
-// Attention by cuDNN's fused kernels, through its header-only front end. A plan (the graph with the
-// engine cuDNN puts first) is built once for each shape, layout and choice, and kept for the life
-// of the process. Bound by the tensor cores, of which it has the best use on long sequences.
+// Attention with cuDNN's fused kernels, through its header-only frontend. A plan (the graph with
+// cuDNN's first-ranked engine) is built once per shape, layout and options, and kept for the life
+// of the process. Bound by the tensor cores; fastest on long sequences.
 #include "causeway/kernels/attention/paths.h"
 
 #include "causeway/core/error.h"
@@ -24,7 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
-// The library that the front end calls.
+// The library that the frontend calls.
 void* cudnn_frontend::cudnn_dlhandle = nullptr;
 
 namespace causeway::kernels::cuda {
@@ -32,13 +32,13 @@ namespace causeway::kernels::cuda {
 namespace {
 
 namespace fe = cudnn_frontend;
-// Deterministic gradients take memory by the square of the length; beyond this another path has the
-// call.
+// Deterministic gradients need memory quadratic in the length; beyond this limit another path is
+// used.
 constexpr std::size_t kMostWorkspace = std::size_t{4} << 30;
 
 using TensorPointer = std::shared_ptr<fe::graph::Tensor_attributes>;
 
-// The numbers under which plans know their tensors.
+// Tensor ids within a plan.
 enum Uid : std::int64_t {
   kQ = 1,
   kK,
@@ -51,7 +51,7 @@ enum Uid : std::int64_t {
   kVGradient
 };
 
-// What a plan depends on.
+// The cache key of a plan.
 struct Problem {
   int device = 0;
   DType dtype = DType::bf16;
@@ -69,19 +69,19 @@ struct Problem {
 struct Plan {
   fe::graph::Graph graph;
   std::size_t workspace = 0;
-  std::string refusal;  // why there is none; empty where there is
+  std::string unsupported;  // why there is no plan; empty if there is one
 };
 
 using Plans = std::map<Problem, std::unique_ptr<Plan>>;
 
-// Kept for the life of the process, and never destroyed: at exit the driver may be gone before
-// them. Whoever holds a CudnnHandle may look at them.
+// Kept for the life of the process and never destroyed: at exit the driver may be gone before them.
+// Accessed only while holding a CudnnHandle.
 Plans& plans() {
   static auto* const all = new Plans;
   return *all;
 }
 
-// Building a plan loads code; that is allowed while another stream of the thread is captured.
+// Building a plan loads code; this mode allows it while another stream of the thread is captured.
 class RelaxedCapture {
  public:
   RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
@@ -106,7 +106,7 @@ TensorPointer tensor(fe::graph::Graph& graph, const Problem& problem, Uid uid) {
   return graph.tensor(attributes);
 }
 
-// Makes what a graph computes the memory of `uid`.
+// Marks `result` as output `uid` of the graph.
 void output(const TensorPointer& result, const Problem& problem, Uid uid) {
   const bool keys = uid == kKGradient || uid == kVGradient;
   const auto& s = problem.strides[static_cast<std::size_t>(uid - 1)];
@@ -145,8 +145,8 @@ void describe_backward(fe::graph::Graph& graph, const Problem& problem) {
   output(v, problem, kVGradient);
 }
 
-// Gives the front end the libraries that it calls. It would open the CUDA runtime by name, and
-// prefer an older major version to ours.
+// Gives the frontend its libraries. It would open the CUDA runtime by name and prefer an older
+// major version to ours.
 void prepare_front_end() {
   static const bool ready = [] {
     constexpr int kMajor = CUDART_VERSION / 1000;
@@ -163,7 +163,8 @@ void prepare_front_end() {
   static_cast<void>(ready);
 }
 
-// Builds the graph and the engine cuDNN puts first; the answer is why it cannot, or empty.
+// Builds the graph with cuDNN's first-ranked engine; returns why that is not possible, or an empty
+// string.
 std::string build(Plan& plan, const Problem& problem, cudnnHandle_t handle) {
   prepare_front_end();
   const RelaxedCapture relaxed;
@@ -183,21 +184,21 @@ std::string build(Plan& plan, const Problem& problem, cudnnHandle_t handle) {
   if (status.is_bad()) return status.get_message();
   plan.workspace = static_cast<std::size_t>(bytes);
   if (plan.workspace <= kMostWorkspace) return "";
-  return fmt::format("wants a workspace of {} MiB, of which {} are allowed", plan.workspace >> 20,
+  return fmt::format("needs a workspace of {} MiB, the limit is {} MiB", plan.workspace >> 20,
                      kMostWorkspace >> 20);
 }
 
-// The plan, built now where it is new.
+// The cached plan; built on first use.
 Plan& plan_for(const CudnnHandle& handle, const Problem& problem) {
   std::unique_ptr<Plan>& plan = plans()[problem];
   if (plan != nullptr) return *plan;
-  auto fresh = std::make_unique<Plan>();
+  auto built = std::make_unique<Plan>();
   try {
-    fresh->refusal = build(*fresh, problem, handle.get());
-  } catch (const std::exception& error) {  // the front end throws in places
-    fresh->refusal = error.what();
+    built->unsupported = build(*built, problem, handle.get());
+  } catch (const std::exception& error) {  // the frontend throws in some cases
+    built->unsupported = error.what();
   }
-  plan = std::move(fresh);
+  plan = std::move(built);
   return *plan;
 }
 
@@ -236,7 +237,7 @@ void run(StreamView stream, const AttentionCall& call, const AttentionGradients*
   const driver::DeviceScope scope(stream.device().index);
   const CudnnHandle handle(stream);
   Plan& plan = plan_for(handle, problem_of(stream, call, gradients));
-  if (!plan.refusal.empty()) fail(ErrorKind::device, "attention", "cuDNN: " + plan.refusal);
+  if (!plan.unsupported.empty()) fail(ErrorKind::device, "attention", "cuDNN: " + plan.unsupported);
   const Buffer workspace = pool_of(stream.device()).allocate(plan.workspace, stream);
   std::unordered_map<std::int64_t, void*> memory{{kQ, call.q.data},
                                                  {kK, call.k.data},
@@ -255,22 +256,23 @@ void run(StreamView stream, const AttentionCall& call, const AttentionGradients*
 
 }  // namespace
 
-std::string cudnn_declines(StreamView stream, const AttentionCall& call,
-                           const AttentionGradients* gradients) {
-  if (call.q.dtype != DType::bf16 && call.q.dtype != DType::f16) return "takes bf16 and f16 only";
-  if (call.context.data != nullptr) return "knows no context";
-  if (call.log_sum.data == nullptr) return "always writes log_sum";
+std::string cudnn_unsupported(StreamView stream, const AttentionCall& call,
+                              const AttentionGradients* gradients) {
+  if (call.q.dtype != DType::bf16 && call.q.dtype != DType::f16)
+    return "supports bf16 and f16 only";
+  if (call.context.data != nullptr) return "does not support context";
+  if (call.log_sum.data == nullptr) return "needs log_sum";
   if (call.how.mask == AttentionMask::causal && call.q.shape[2] != call.k.shape[2]) {
-    return "takes a causal mask only where there are as many keys as queries";
+    return "supports a causal mask only for equal numbers of keys and queries";
   }
   const bool aligned =
       gradients == nullptr ? rows_are_aligned(call) : rows_are_aligned(call, *gradients);
-  if (!aligned) return "wants rows that begin at multiples of 16 bytes";
+  if (!aligned) return "needs rows aligned to 16 bytes";
   static const std::string absence = cudnn_status().absence;
   if (!absence.empty()) return absence;
   const driver::DeviceScope scope(stream.device().index);
   const CudnnHandle handle(stream);
-  return plan_for(handle, problem_of(stream, call, gradients)).refusal;
+  return plan_for(handle, problem_of(stream, call, gradients)).unsupported;
 }
 
 void cudnn_attention(StreamView stream, const AttentionCall& call) { run(stream, call, nullptr); }

@@ -1,6 +1,6 @@
-// The gradients of attention on the CPU: the scores of a tile are computed again, and every sum
-// runs in the order of the tiles, whatever the number of threads. Bound by arithmetic: 10
-// operations for each query, key and feature.
+// The gradients of attention on the CPU: the scores of a tile are recomputed. Every sum runs in the
+// order of the tiles, for any number of threads. Bound by arithmetic: 10 operations per query, key
+// and feature.
 #include "causeway/kernels/attention/attention.h"
 
 #include "causeway/kernels/attention/tiles_cpu.h"
@@ -27,14 +27,14 @@ struct GradientOperands {
   std::int64_t log_sum_stride;
 };
 
-// Which sums a walk over tiles of queries and keys adds to.
+// Which gradients a pass over tiles of queries and keys computes.
 struct Wanted {
   bool q = true;
   bool keys = true;
 };
 
-// What one thread works in: keys, values and their gradients for as long as the sequence, and a
-// tile of queries.
+// Working memory of one thread: keys, values and their gradients for the whole sequence, and a tile
+// of queries.
 template <class T>
 class Backward {
  public:
@@ -47,30 +47,30 @@ class Backward {
         q_(static_cast<std::size_t>(kQueries * width_)),
         gradient_(q_.size()),
         q_sum_(q_.size()),
-        turned_q_(q_.size()),
-        turned_gradient_(q_.size()),
+        transposed_q_(q_.size()),
+        transposed_gradient_(q_.size()),
         score_(static_cast<std::size_t>(kQueries * kKeys)),
         slope_(score_.size()),
-        turned_slope_(score_.size()) {}
+        transposed_slope_(score_.size()) {}
 
-  // Some keys from `first` on, a multiple of kKeys; those up to `n_given` have gradients.
-  void take_keys(const GradientOperands<T>& of, std::int64_t entry, std::int64_t first,
+  // Loads keys from `first` on, a multiple of kKeys; n_given of them have gradients.
+  void load_keys(const GradientOperands<T>& of, std::int64_t entry, std::int64_t first,
                  std::int64_t count, std::int64_t n_given) {
     of_ = &of;
     entry_ = entry;
     first_ = first;
     const std::int64_t size = sizes_.head_size;
     k_.resize(static_cast<std::size_t>(count * width_));
-    turned_k_.resize(static_cast<std::size_t>(whole_panels(count) * size));
-    turned_v_.resize(turned_k_.size());
+    transposed_k_.resize(static_cast<std::size_t>(whole_panels(count) * size));
+    transposed_v_.resize(transposed_k_.size());
     of.k.load(first, count, size, k_.data());
-    of.k.turn(first, count, size, turned_k_.data());
-    of.v.turn(first, count, size, turned_v_.data());
+    of.k.load_transposed(first, count, size, transposed_k_.data());
+    of.v.load_transposed(first, count, size, transposed_v_.data());
     k_sum_.assign(static_cast<std::size_t>(n_given * width_), C(0));
     v_sum_.assign(k_sum_.size(), C(0));
   }
 
-  void take_queries(std::int64_t begin, std::int64_t count) {
+  void load_queries(std::int64_t begin, std::int64_t count) {
     const std::int64_t size = sizes_.head_size;
     begin_ = begin;
     count_ = count;
@@ -82,35 +82,36 @@ class Backward {
       row_dot_[row] = dot(gradient_.data() + at, q_.data() + at, width_);
     }
     of_->q.load(begin, count, size, q_.data());
-    of_->q.turn(begin, count, size, turned_q_.data());
-    of_->gradient.turn(begin, count, size, turned_gradient_.data());
+    of_->q.load_transposed(begin, count, size, transposed_q_.data());
+    of_->gradient.load_transposed(begin, count, size, transposed_gradient_.data());
   }
 
-  // What the queries add to the gradients of the keys in [key, end), and to their own.
+  // Adds the contributions of the queries to the gradients of keys [key, end) and to their own.
   void add(std::int64_t key, std::int64_t end, Wanted wanted) {
     for (; key < end; key += kKeys) add_tile(key - first_, std::min(kKeys, end - key), wanted);
   }
 
-  void give_queries() { of_->q_gradient.store(begin_, count_, sizes_.head_size, q_sum_.data()); }
-  void give_keys(std::int64_t count) {
+  void store_queries() { of_->q_gradient.store(begin_, count_, sizes_.head_size, q_sum_.data()); }
+  void store_keys(std::int64_t count) {
     of_->k_gradient.store(first_, count, sizes_.head_size, k_sum_.data());
     of_->v_gradient.store(first_, count, sizes_.head_size, v_sum_.data());
   }
 
  private:
-  // `key` counts from the first that was taken.
+  // `key` is relative to the first loaded key.
   void add_tile(std::int64_t key, std::int64_t n_keys, Wanted wanted) {
     const std::int64_t size = sizes_.head_size;
-    const auto turned = [&](const std::vector<C>& of, std::int64_t from) {
+    const auto transposed = [&](const std::vector<C>& of, std::int64_t from) {
       return Panels<C>::packed(of.data() + from * size, size);
     };
     const auto lines = [&](const std::vector<C>& of, std::int64_t from) {
       return Panels<C>::of_lines(of.data() + from * width_, width_);
     };
     const Product inner{count_, whole_panels(n_keys), size, kKeys, false};
-    multiply(inner, turned(turned_q_, 0), turned(turned_k_, key), score_.data());
-    multiply(inner, turned(turned_gradient_, 0), turned(turned_v_, key), slope_.data());
-    for (std::int64_t row = 0; row < count_; ++row) soften(row, first_ + key, n_keys);
+    multiply(inner, transposed(transposed_q_, 0), transposed(transposed_k_, key), score_.data());
+    multiply(inner, transposed(transposed_gradient_, 0), transposed(transposed_v_, key),
+             slope_.data());
+    for (std::int64_t row = 0; row < count_; ++row) apply_softmax(row, first_ + key, n_keys);
     if (wanted.keys) {
       const Product by_key{n_keys, width_, count_, width_, true};
       multiply(by_key, Panels<C>::of_lines(score_.data(), kKeys), lines(gradient_, 0),
@@ -119,14 +120,15 @@ class Backward {
                k_sum_.data() + key * width_);
     }
     if (wanted.q) {
-      pack_turned(slope_.data(), kKeys, n_keys, count_, turned_slope_.data());
+      pack_transposed(slope_.data(), kKeys, n_keys, count_, transposed_slope_.data());
       multiply<C>({count_, width_, n_keys, width_, true},
-                  Panels<C>::packed(turned_slope_.data(), n_keys), lines(k_, key), q_sum_.data());
+                  Panels<C>::packed(transposed_slope_.data(), n_keys), lines(k_, key),
+                  q_sum_.data());
     }
   }
 
-  // Scores to probabilities, and the gradients of those to the gradients of the scores.
-  void soften(std::int64_t row, std::int64_t key, std::int64_t n_keys) {
+  // Replaces scores by probabilities, and the gradients of those by the gradients of the scores.
+  void apply_softmax(std::int64_t row, std::int64_t key, std::int64_t n_keys) {
     C* score = score_.data() + row * kKeys;
     C* slope = slope_.data() + row * kKeys;
     const std::int64_t query = begin_ + row;
@@ -134,7 +136,7 @@ class Backward {
     const C log_sum = of_->log_sum[query * of_->log_sum_stride] * C(kLog2OfE);
     const C scale = scale_ * C(kLog2OfE);
     const C row_dot = row_dot_[row];
-    // Whole panels, so that there is no rest; what is not seen is taken back.
+    // Whole panels, so that there is no remainder; masked keys are reset afterwards.
     for (std::int64_t i = 0; i < seen; i += kPanel) {
 #pragma omp simd
       for (std::int64_t j = i; j < i + kPanel; ++j) {
@@ -148,30 +150,30 @@ class Backward {
 
   const Sizes& sizes_;
   C scale_;
-  std::int64_t width_;  // of a head, filled up to whole panels
+  std::int64_t width_;  // head size, padded to whole panels
   const GradientOperands<T>* of_ = nullptr;
   std::int64_t entry_ = 0;
   std::int64_t first_ = 0;
   std::int64_t begin_ = 0;
   std::int64_t count_ = 0;
-  std::vector<C> q_, gradient_, q_sum_, turned_q_, turned_gradient_;
-  std::vector<C> score_, slope_, turned_slope_;
-  std::vector<C> k_, turned_k_, turned_v_, k_sum_, v_sum_;
+  std::vector<C> q_, gradient_, q_sum_, transposed_q_, transposed_gradient_;
+  std::vector<C> score_, slope_, transposed_slope_;
+  std::vector<C> k_, transposed_k_, transposed_v_, k_sum_, v_sum_;
   C row_dot_[kQueries];
 };
 
-// All three gradients of one head in one walk.
+// All three gradients of one head in one pass.
 template <class T>
 void gradients_of_head(const Sizes& sizes, std::int64_t entry, const GradientOperands<T>& operands,
                        Backward<T>& backward) {
-  backward.take_keys(operands, entry, 0, sizes.seen(entry, sizes.queries - 1), sizes.keys);
+  backward.load_keys(operands, entry, 0, sizes.seen(entry, sizes.queries - 1), sizes.keys);
   for (std::int64_t begin = 0; begin < sizes.queries; begin += kQueries) {
     const std::int64_t count = std::min(kQueries, sizes.queries - begin);
-    backward.take_queries(begin, count);
+    backward.load_queries(begin, count);
     backward.add(0, sizes.seen(entry, begin + count - 1), {});
-    backward.give_queries();
+    backward.store_queries();
   }
-  backward.give_keys(sizes.keys);
+  backward.store_keys(sizes.keys);
 }
 
 // The gradients of one tile of queries.
@@ -180,10 +182,10 @@ void gradients_of_queries(const Sizes& sizes, std::int64_t entry, std::int64_t b
                           const GradientOperands<T>& operands, Backward<T>& backward) {
   const std::int64_t count = std::min(kQueries, sizes.queries - begin);
   const std::int64_t end = sizes.seen(entry, begin + count - 1);
-  backward.take_keys(operands, entry, 0, end, 0);
-  backward.take_queries(begin, count);
+  backward.load_keys(operands, entry, 0, end, 0);
+  backward.load_queries(begin, count);
   backward.add(0, end, {true, false});
-  backward.give_queries();
+  backward.store_queries();
 }
 
 // The gradients of one tile of keys and of their values.
@@ -191,15 +193,15 @@ template <class T>
 void gradients_of_keys(const Sizes& sizes, std::int64_t entry, std::int64_t key,
                        const GradientOperands<T>& operands, Backward<T>& backward) {
   const std::int64_t n_keys = std::min(kKeys, sizes.keys - key);
-  backward.take_keys(operands, entry, key, n_keys, n_keys);
+  backward.load_keys(operands, entry, key, n_keys, n_keys);
   for (std::int64_t begin = 0; begin < sizes.queries; begin += kQueries) {
     const std::int64_t count = std::min(kQueries, sizes.queries - begin);
     const std::int64_t end = std::min(key + n_keys, sizes.seen(entry, begin + count - 1));
     if (end <= key) continue;
-    backward.take_queries(begin, count);
+    backward.load_queries(begin, count);
     backward.add(key, end, {false, true});
   }
-  backward.give_keys(n_keys);
+  backward.store_keys(n_keys);
 }
 
 }  // namespace
@@ -222,8 +224,8 @@ void attention_gradient(StreamView, const Attention& how, const Operand& q, cons
           rows(q),          rows(k),          rows(v),          rows(out),  rows(gradient),
           rows(q_gradient), rows(k_gradient), rows(v_gradient), logarithms, log_sum.strides[2]};
     };
-    // With fewer heads than threads the tiles of a head are shared out, at the price of computing
-    // its scores twice. Either way every sum runs in the order of the tiles: the bits are the same.
+    // With fewer heads than threads, the tiles of a head are distributed, at the cost of computing
+    // its scores twice. Either way every sum runs in the order of the tiles: the bits are equal.
     if (heads >= thread_count()) {
       return parallel_for(heads, 1, [&](std::int64_t first, std::int64_t last) {
         Backward<T> backward(sizes, scale);

@@ -1,4 +1,4 @@
-// The forward pass in f32 and f64; see attention_exact.cuh.
+// The forward pass in f32 and f64; see exact.cuh.
 #include "causeway/kernels/attention/exact.cuh"
 
 namespace causeway::kernels::cuda {

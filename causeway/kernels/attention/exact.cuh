@@ -1,6 +1,6 @@
-// Attention in f32 and f64 by multiply-adds, exact to their rounding: a block of 16 by 16 threads,
+// Attention in f32 and f64 with multiply-adds, exact up to rounding: blocks of 16 by 16 threads,
 // tiles of 64 (f32) or 32 (f64) rows of either side in shared memory, memory linear in the length.
-// Bound by the multiply-adds and by shared memory, which feeds each about half a load.
+// Bound by the multiply-adds and by shared memory: about half a load per multiply-add.
 #pragma once
 
 #include "causeway/kernels/attention/mma.cuh"
@@ -9,24 +9,24 @@
 
 namespace causeway::kernels::cuda {
 
-inline constexpr int kExactSide = 16;  // threads of a block each way
+inline constexpr int kExactSide = 16;  // threads per side of a block
 inline constexpr int kExactBlock = kExactSide * kExactSide;
-inline constexpr int kExactHead = 128;  // the most features
+inline constexpr int kExactHead = 128;  // maximum number of features
 
 template <class T>
 struct ExactPlan {
   static constexpr int kTile = sizeof(T) == 8 ? 32 : 64;  // rows
-  static constexpr int kPer = kTile / kExactSide;         // rows of a thread
-  static constexpr int kParts = kExactHead / kExactSide;  // features of a thread
+  static constexpr int kPer = kTile / kExactSide;         // rows per thread
+  static constexpr int kParts = kExactHead / kExactSide;  // features per thread
   static constexpr int kScoreStride = kTile + 1;
   static constexpr int kScores = kTile * kScoreStride;
 
-  // Odd, so that rows begin in different banks.
+  // Odd, so that rows start in different banks.
   __host__ __device__ static int stride(int head_size) { return head_size / 2 * 2 + 1; }
   __host__ __device__ static int rows(int head_size) { return kTile * stride(head_size); }
 };
 
-// Thread (x, y) has the rows y + 16 i and, of the other side, x + 16 j.
+// Thread (x, y) has rows y + 16 i of one side and x + 16 j of the other.
 template <class T>
 struct ExactTile {
   using Plan = ExactPlan<T>;
@@ -46,7 +46,7 @@ struct ExactTile {
     }
   }
 
-  // result[i][j] = row y + 16 i of a · row x + 16 j of b.
+  // result[i][j] = dot product of row y + 16 i of a and row x + 16 j of b.
   __device__ __forceinline__ void products(T (&result)[Plan::kPer][Plan::kPer], const T* a,
                                            const T* b) const {
     const int stride = Plan::stride(head_size);
@@ -68,8 +68,8 @@ struct ExactTile {
     }
   }
 
-  // sums[i][j] += the sum over rows r of weight(y + 16 i, r) * b[r][x + 16 j]; weights are stored
-  // with `row_step` from row to row and `sum_step` along the sum.
+  // sums[i][j] += sum over rows r of weight(y + 16 i, r) * b[r][x + 16 j]; `row_step` and
+  // `sum_step` are the strides of the weights along i and r.
   __device__ __forceinline__ void weigh(T (&sums)[Plan::kPer][Plan::kParts], const T* weights,
                                         int row_step, int sum_step, const T* b) const {
     const int stride = Plan::stride(head_size);
@@ -105,7 +105,7 @@ struct ExactTile {
   }
 };
 
-// The sum, or the largest, of the sixteen threads of a row, in all of them.
+// The sum, or the maximum, over the sixteen threads of a row, in each of them.
 template <class T>
 __device__ __forceinline__ T sum_of_side(T value) {
 #pragma unroll
@@ -125,7 +125,7 @@ __device__ __forceinline__ T largest_of_side(T value) {
   return value;
 }
 
-// Where a block's tile of queries or keys is.
+// The position of a block's tile of queries or keys.
 struct ExactPlace {
   std::int64_t sequence;
   std::int64_t entry;

@@ -1,5 +1,5 @@
-// The gradients in f32 and f64, without atomics: a block for each tile of queries, then one for
-// each tile of keys; see attention_exact.cuh.
+// The gradients in f32 and f64, without atomics: one block per tile of queries, then one per tile
+// of keys; see exact.cuh.
 #include "causeway/kernels/attention/exact.cuh"
 #include "causeway/runtime/pool.h"
 
@@ -7,7 +7,7 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-// gradient · out of every row, a warp each.
+// Dot products of gradient and out, one warp per row.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     exact_dot_kernel(AttentionShape shape, GradientViews<T, T> views, T* dots) {
@@ -28,83 +28,110 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x % 32 == 0) dots[at] = sum;
 }
 
-// From products of a tile of queries (y) with a tile of keys (x) to probabilities and gradients of
-// the scores, both without the scale.
+// The tiles of a block in shared memory, and the scores and slopes of a tile of queries (y) and a
+// tile of keys (x).
 template <class T>
-__device__ __forceinline__ void soften(const ExactTile<T>& tile, const AttentionShape& shape,
-                                       int query, int key, int limit, const T* log_sum,
-                                       std::int64_t log_sum_stride, const T* dots,
-                                       T (&score)[ExactPlan<T>::kPer][ExactPlan<T>::kPer],
-                                       T (&slope)[ExactPlan<T>::kPer][ExactPlan<T>::kPer]) {
-#pragma unroll
-  for (int i = 0; i < ExactPlan<T>::kPer; ++i) {
-    const int row = query + tile.y + kExactSide * i;
-    const bool there = row < shape.n_queries;
-    const int seen = there ? shape.seen(row, limit) : 0;
-    const T logarithm = there ? log_sum[row * log_sum_stride] : T(0);
-    const T dot = there ? dots[row] : T(0);
-#pragma unroll
-    for (int j = 0; j < ExactPlan<T>::kPer; ++j) {
-      const bool sees = key + tile.x + kExactSide * j < seen;
-      const T p = sees ? math::exp(score[i][j] * static_cast<T>(shape.scale) - logarithm) : T(0);
-      score[i][j] = p;
-      slope[i][j] = p * (slope[i][j] - dot);
-    }
-  }
-}
-
-template <class T>
-__device__ __forceinline__ void put(const ExactTile<T>& tile, T* to,
-                                    const T (&values)[ExactPlan<T>::kPer][ExactPlan<T>::kPer]) {
+struct GradientTiles {
   using Plan = ExactPlan<T>;
+  using Scores = T[Plan::kPer][Plan::kPer];
+
+  const AttentionShape& shape;
+  const GradientViews<T, T>& views;
+  const T* dots;
+  ExactPlace place;
+  ExactTile<T> tile;
+  int limit;
+  T* queries = reinterpret_cast<T*>(shared_memory());
+  T* gradients;
+  T* keys;
+  T* values;
+  T* scores;  // behind the tiles; its layout is the kernel's
+
+  __device__ __forceinline__ GradientTiles(const AttentionShape& attention,
+                                           const GradientViews<T, T>& operands, const T* row_dots,
+                                           int n_tiles)
+      : shape(attention),
+        views(operands),
+        dots(row_dots),
+        place(attention, n_tiles, Plan::kTile),
+        tile(attention.head_size),
+        limit(attention.limit(place.entry)),
+        gradients(queries + Plan::rows(attention.head_size)),
+        keys(gradients + Plan::rows(attention.head_size)),
+        values(keys + Plan::rows(attention.head_size)),
+        scores(values + Plan::rows(attention.head_size)) {}
+
+  __device__ __forceinline__ void load_queries(int first) const {
+    tile.load(queries, views.q.of(place.entry, place.head), first, shape.n_queries);
+    tile.load(gradients, views.gradient.of(place.entry, place.head), first, shape.n_queries);
+  }
+  __device__ __forceinline__ void load_keys(int first) const {
+    tile.load(keys, views.k.of(place.entry, place.head), first, limit);
+    tile.load(values, views.v.of(place.entry, place.head), first, limit);
+  }
+
+  // The probabilities of the queries from `query` on for the keys from `key` on, and the gradients
+  // of the scores without the scale.
+  __device__ __forceinline__ void compute(int query, int key, Scores& probability,
+                                          Scores& slope) const {
+    tile.products(probability, queries, keys);
+    tile.products(slope, gradients, values);
+    const HeadRows<const T> log_sum = views.log_sum.of(place.entry, place.head);
 #pragma unroll
-  for (int i = 0; i < Plan::kPer; ++i) {
+    for (int i = 0; i < Plan::kPer; ++i) {
+      const int row = query + tile.y + kExactSide * i;
+      const bool exists = row < shape.n_queries;
+      const int seen = exists ? shape.seen(row, limit) : 0;
+      const T logarithm = exists ? *log_sum[row] : T(0);
+      const T dot = exists ? dots[place.sequence * shape.n_queries + row] : T(0);
 #pragma unroll
-    for (int j = 0; j < Plan::kPer; ++j) {
-      to[(tile.y + kExactSide * i) * Plan::kScoreStride + tile.x + kExactSide * j] = values[i][j];
+      for (int j = 0; j < Plan::kPer; ++j) {
+        const bool sees = key + tile.x + kExactSide * j < seen;
+        const T score = probability[i][j] * static_cast<T>(shape.scale);
+        const T p = sees ? math::exp(score - logarithm) : T(0);
+        probability[i][j] = p;
+        slope[i][j] = p * (slope[i][j] - dot);
+      }
     }
   }
-}
+
+  __device__ __forceinline__ void store(T* to, const Scores& from) const {
+#pragma unroll
+    for (int i = 0; i < Plan::kPer; ++i) {
+#pragma unroll
+      for (int j = 0; j < Plan::kPer; ++j) {
+        to[(tile.y + kExactSide * i) * Plan::kScoreStride + tile.x + kExactSide * j] = from[i][j];
+      }
+    }
+  }
+};
 
 template <class T>
 __global__ void __launch_bounds__(kExactBlock)
     exact_query_gradient_kernel(AttentionShape shape, GradientViews<T, T> views, const T* dots,
                                 int n_tiles) {
   using Plan = ExactPlan<T>;
-  const ExactPlace place(shape, n_tiles, Plan::kTile);
-  const ExactTile<T> tile(shape.head_size);
-  const int limit = shape.limit(place.entry);
-  const int rows = Plan::rows(shape.head_size);
-  T* queries = reinterpret_cast<T*>(shared_memory());
-  T* gradients = queries + rows;
-  T* keys = gradients + rows;
-  T* values = keys + rows;
-  T* steps = values + rows;
-  tile.load(queries, views.q.of(place.entry, place.head), place.first, shape.n_queries);
-  tile.load(gradients, views.gradient.of(place.entry, place.head), place.first, shape.n_queries);
-  const HeadRows<const T> log_sum = views.log_sum.of(place.entry, place.head);
+  const GradientTiles<T> tiles(shape, views, dots, n_tiles);
+  const ExactPlace& place = tiles.place;
+  tiles.load_queries(place.first);
   T sums[Plan::kPer][Plan::kParts] = {};
-  const int end = shape.seen(min(place.first + Plan::kTile, shape.n_queries) - 1, limit);
+  const int end = shape.seen(min(place.first + Plan::kTile, shape.n_queries) - 1, tiles.limit);
   for (int begin = 0; begin < end; begin += Plan::kTile) {
-    tile.load(keys, views.k.of(place.entry, place.head), begin, limit);
-    tile.load(values, views.v.of(place.entry, place.head), begin, limit);
+    tiles.load_keys(begin);
     __syncthreads();
-    T score[Plan::kPer][Plan::kPer];
+    T probability[Plan::kPer][Plan::kPer];
     T slope[Plan::kPer][Plan::kPer];
-    tile.products(score, queries, keys);
-    tile.products(slope, gradients, values);
-    soften(tile, shape, place.first, begin, limit, log_sum.data, log_sum.stride,
-           dots + place.sequence * shape.n_queries, score, slope);
-    put(tile, steps, slope);
+    tiles.compute(place.first, begin, probability, slope);
+    tiles.store(tiles.scores, slope);
     __syncthreads();
-    tile.weigh(sums, steps, Plan::kScoreStride, 1, keys);
+    tiles.tile.weigh(sums, tiles.scores, Plan::kScoreStride, 1, tiles.keys);
     __syncthreads();
   }
   T factor[Plan::kPer];
 #pragma unroll
   for (int i = 0; i < Plan::kPer; ++i) factor[i] = static_cast<T>(shape.scale);
-  tile.store(sums, factor, views.q_gradient.of(place.entry, place.head), place.first,
-             shape.n_queries);
+  tiles.tile.store(sums, factor, views.q_gradient.of(place.entry, place.head), place.first,
+                   shape.n_queries);
 }
 
 template <class T>
@@ -112,38 +139,26 @@ __global__ void __launch_bounds__(kExactBlock)
     exact_key_gradient_kernel(AttentionShape shape, GradientViews<T, T> views, const T* dots,
                               int n_tiles) {
   using Plan = ExactPlan<T>;
-  const ExactPlace place(shape, n_tiles, Plan::kTile);
-  const ExactTile<T> tile(shape.head_size);
-  const int limit = shape.limit(place.entry);
-  const int rows = Plan::rows(shape.head_size);
-  T* queries = reinterpret_cast<T*>(shared_memory());
-  T* gradients = queries + rows;
-  T* keys = gradients + rows;
-  T* values = keys + rows;
-  T* weights = values + rows;
-  T* steps = weights + Plan::kScores;
-  tile.load(keys, views.k.of(place.entry, place.head), place.first, limit);
-  tile.load(values, views.v.of(place.entry, place.head), place.first, limit);
-  const HeadRows<const T> log_sum = views.log_sum.of(place.entry, place.head);
+  const GradientTiles<T> tiles(shape, views, dots, n_tiles);
+  const ExactPlace& place = tiles.place;
+  T* probabilities = tiles.scores;
+  T* slopes = tiles.scores + Plan::kScores;
+  tiles.load_keys(place.first);
   T k_sums[Plan::kPer][Plan::kParts] = {};
   T v_sums[Plan::kPer][Plan::kParts] = {};
   const int before = shape.causal ? max(place.first - (shape.n_keys - shape.n_queries), 0) : 0;
-  const int end = place.first < limit ? shape.n_queries : 0;
+  const int end = place.first < tiles.limit ? shape.n_queries : 0;
   for (int begin = before / Plan::kTile * Plan::kTile; begin < end; begin += Plan::kTile) {
-    tile.load(queries, views.q.of(place.entry, place.head), begin, shape.n_queries);
-    tile.load(gradients, views.gradient.of(place.entry, place.head), begin, shape.n_queries);
+    tiles.load_queries(begin);
     __syncthreads();
-    T score[Plan::kPer][Plan::kPer];
+    T probability[Plan::kPer][Plan::kPer];
     T slope[Plan::kPer][Plan::kPer];
-    tile.products(score, queries, keys);
-    tile.products(slope, gradients, values);
-    soften(tile, shape, begin, place.first, limit, log_sum.data, log_sum.stride,
-           dots + place.sequence * shape.n_queries, score, slope);
-    put(tile, weights, score);
-    put(tile, steps, slope);
+    tiles.compute(begin, place.first, probability, slope);
+    tiles.store(probabilities, probability);
+    tiles.store(slopes, slope);
     __syncthreads();
-    tile.weigh(v_sums, weights, 1, Plan::kScoreStride, gradients);
-    tile.weigh(k_sums, steps, 1, Plan::kScoreStride, queries);
+    tiles.tile.weigh(v_sums, probabilities, 1, Plan::kScoreStride, tiles.gradients);
+    tiles.tile.weigh(k_sums, slopes, 1, Plan::kScoreStride, tiles.queries);
     __syncthreads();
   }
   T one[Plan::kPer];
@@ -153,9 +168,10 @@ __global__ void __launch_bounds__(kExactBlock)
     one[i] = 1;
     factor[i] = static_cast<T>(shape.scale);
   }
-  tile.store(k_sums, factor, views.k_gradient.of(place.entry, place.head), place.first,
-             shape.n_keys);
-  tile.store(v_sums, one, views.v_gradient.of(place.entry, place.head), place.first, shape.n_keys);
+  tiles.tile.store(k_sums, factor, views.k_gradient.of(place.entry, place.head), place.first,
+                   shape.n_keys);
+  tiles.tile.store(v_sums, one, views.v_gradient.of(place.entry, place.head), place.first,
+                   shape.n_keys);
 }
 
 template <class T>

@@ -1,7 +1,7 @@
-// The forward pass on tensor cores: tiles of 64 keys stream past a tile of 128 queries while a
-// running maximum and sum keep the softmax exact. Operations: 4 a query, key and feature; bound by
-// the tensor cores of mma.sync and the exponentials (24 features, 1000 rows: 0.4 of what the latter
-// allow), by memory below some hundred keys.
+// The forward pass on tensor cores: tiles of 64 keys stream past a tile of 128 queries, with a
+// running maximum and sum for the softmax. Operations: 4 per query, key and feature. Bound by the
+// tensor cores (mma.sync) and the exponentials (24 features, 1000 rows: 0.4 of the exponentials'
+// limit), by memory below a few hundred keys.
 #pragma once
 
 #include "causeway/kernels/attention/tiles.cuh"
@@ -20,7 +20,8 @@ struct FlashForward {
 inline constexpr int kFlashQueries = 128;
 inline constexpr int kFlashKeys = 64;
 
-// A warp has one or two tiles of sixteen queries: two fetch a key once, where registers allow it.
+// A warp has one or two tiles of sixteen queries; with two, each key is fetched once for both, if
+// registers allow.
 template <int kHead>
 struct FlashPlan {
   static constexpr int kTiles = kHead <= 64 ? 2 : 1;
@@ -32,7 +33,7 @@ struct FlashPlan {
   static constexpr std::size_t kShared = kQueryBytes + 4 * kKeyBytes;
 };
 
-// Leaves out the keys of a tile that a query does not see.
+// Masks the keys of a tile that a query does not attend to.
 __device__ __forceinline__ void mask_keys(float (&score)[kFlashKeys / 8][4], const int (&seen)[2]) {
   const int t = threadIdx.x % 4;
 #pragma unroll
@@ -42,15 +43,15 @@ __device__ __forceinline__ void mask_keys(float (&score)[kFlashKeys / 8][4], con
   }
 }
 
-// Takes the scores of sixteen queries and kFlashKeys keys in; what came before is scaled down to
-// the new maximum. Scores become probabilities times the sum so far. The scale is positive.
+// Adds the scores of sixteen queries and kFlashKeys keys; earlier results are rescaled to the new
+// maximum. Scores become unnormalised probabilities. The scale is positive.
 template <int kHead>
 struct RunningSoftmax {
   float largest[2] = {-INFINITY, -INFINITY};  // before scaling
-  float sum[2] = {0, 0};                      // of this lane's columns
+  float sum[2] = {0, 0};                      // over this lane's columns
 
-  __device__ __forceinline__ void take(float (&score)[kFlashKeys / 8][4],
-                                       float (&out)[kHead / 8][4], float scale) {
+  __device__ __forceinline__ void update(float (&score)[kFlashKeys / 8][4],
+                                         float (&out)[kHead / 8][4], float scale) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float most = largest[half];
@@ -61,7 +62,7 @@ struct RunningSoftmax {
       most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
       most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
       const float base = most == -INFINITY ? 0.0f : most * scale;
-      const float kept = power_of_2(largest[half] * scale - base);
+      const float rescale = power_of_2(largest[half] * scale - base);
       largest[half] = most;
       float added = 0;
 #pragma unroll
@@ -73,11 +74,11 @@ struct RunningSoftmax {
           added += value;
         }
       }
-      sum[half] = sum[half] * kept + added;
+      sum[half] = sum[half] * rescale + added;
 #pragma unroll
       for (int part = 0; part < kHead / 8; ++part) {
-        out[part][2 * half] *= kept;
-        out[part][2 * half + 1] *= kept;
+        out[part][2 * half] *= rescale;
+        out[part][2 * half + 1] *= rescale;
       }
     }
   }
@@ -90,14 +91,14 @@ __global__ void __launch_bounds__(FlashPlan<kHead>::kBlock, FlashPlan<kHead>::kB
   constexpr int kTiles = Plan::kTiles;
   constexpr int kBlock = Plan::kBlock;
   const TilePlace place(shape, n_tiles);
-  // The last tiles see most keys under a causal mask: they begin first.
+  // With a causal mask the last tiles have most keys: they start first.
   const int first = (n_tiles - 1 - place.tile) * kFlashQueries;
   const int limit = shape.limit(place.entry);
   const HeadRows<const T> k = views.k.of(place.entry, place.head);
   const HeadRows<const T> v = views.v.of(place.entry, place.head);
   T* queries = reinterpret_cast<T*>(shared_memory());
   T* keys = queries + Plan::kQueryBytes / 2;
-  T* values = keys + Plan::kKeyBytes;  // two tiles of keys before it
+  T* values = keys + Plan::kKeyBytes;  // after two tiles of keys
   constexpr int kKeyElements = Plan::kKeyBytes / 2;
 
   const int last = min(first + kFlashQueries, shape.n_queries) - 1;
@@ -123,7 +124,7 @@ __global__ void __launch_bounds__(FlashPlan<kHead>::kBlock, FlashPlan<kHead>::kB
   for (int i = 0; i < n_key_tiles; ++i) {
     const int begin = i * kFlashKeys;
     wait_for_copies<0>();
-    __syncthreads();  // this tile is there, and the one before it is read
+    __syncthreads();  // this tile has arrived, the previous one has been read
     if (i + 1 < n_key_tiles) {
       const int stage = (i + 1) % 2 * kKeyElements;
       copy_tile<kHead, kFlashKeys, kBlock>(keys + stage, k, begin + kFlashKeys, limit, shape);
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(FlashPlan<kHead>::kBlock, FlashPlan<kHead>::kB
       }
     }
 #pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) softmax[tile].take(score[tile], out[tile], scale);
+    for (int tile = 0; tile < kTiles; ++tile) softmax[tile].update(score[tile], out[tile], scale);
 #pragma unroll
     for (int row = 0; row < kFlashKeys; row += 16) {
       std::uint32_t a[kTiles][4];

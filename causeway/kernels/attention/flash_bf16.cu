@@ -1,5 +1,4 @@
-// The forward pass for bf16, and the choice between it and the one for f16; see
-// attention_flash.cuh.
+// The forward pass for bf16, and the dispatch between bf16 and f16; see flash.cuh.
 #include "causeway/kernels/attention/flash.cuh"
 
 namespace causeway::kernels::cuda {

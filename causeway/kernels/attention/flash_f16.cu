@@ -1,4 +1,4 @@
-// The forward pass for f16; see attention_flash.cuh.
+// The forward pass for f16; see flash.cuh.
 #include "causeway/kernels/attention/flash.cuh"
 
 namespace causeway::kernels::cuda {

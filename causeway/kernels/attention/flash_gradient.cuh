@@ -1,8 +1,8 @@
-// The gradients on tensor cores, without atomics: a block for each tile of queries sums theirs (and
-// gradient · out of each row, which it leaves behind), then one for each tile of keys sums those of
-// keys and values; either computes the scores again. Operations: 14 a query, key and feature; bound
-// by the tensor cores, with few features by them and the exponentials alike (24 features, 1000
-// rows: about 0.4 of what mma.sync or the exponentials allow, for want of warps to hide latencies).
+// The gradients on tensor cores, without atomics: one block per tile of queries sums their
+// gradients (and stores gradient · out of each row), then one block per tile of keys sums those of
+// keys and values; both recompute the scores. Operations: 14 per query, key and feature. Bound by
+// the tensor cores, with few features equally by the exponentials (24 features, 1000 rows: about
+// 0.4 of the limit of mma.sync or of the exponentials, because too few warps hide the latencies).
 #pragma once
 
 #include "causeway/kernels/attention/tiles.cuh"
@@ -10,23 +10,23 @@
 
 namespace causeway::kernels::cuda {
 
-// A tile of rows stands, four warps with sixteen each or, where registers allow it, with twice
-// that, which fetches half as much; tiles of the other side pass by.
+// A tile of rows is stationary: four warps with sixteen rows each or, if registers allow, twice
+// that, which halves the loads. Tiles of the other side stream past it.
 template <int kHead>
 struct GradientPlan {
   static constexpr int kTiles = kHead <= 32 ? 2 : 1;
   static constexpr int kBlock = 128;
-  // At least so many blocks on a multiprocessor, measured: more warps, but no registers spilled.
+  // Minimum blocks per multiprocessor, measured: more warps without register spills.
   static constexpr int kQueryBlocks = kHead <= 24 ? 4 : 3;
   static constexpr int kKeyBlocks = kHead <= 24 ? 4 : (kHead <= 64 ? 3 : 1);
-  static constexpr int kRows = kBlock / 2 * kTiles;       // of the side that stands
-  static constexpr int kPassing = kHead <= 64 ? 64 : 32;  // of the side that passes
-  static constexpr bool kHeld = kHead <= 64;              // in registers
+  static constexpr int kRows = kBlock / 2 * kTiles;        // of the stationary side
+  static constexpr int kStreamed = kHead <= 64 ? 64 : 32;  // of the streamed side
+  static constexpr bool kHeld = kHead <= 64;               // in registers
   static constexpr int kRowBytes = kTileBytes<kHead, kRows>;
-  static constexpr int kPassingBytes = kTileBytes<kHead, kPassing>;
-  static constexpr std::size_t kQueryShared = 2 * kRowBytes + 4 * kPassingBytes;
-  // The logarithms and dots of two tiles of queries come last.
-  static constexpr std::size_t kKeyShared = kQueryShared + 4 * kPassing * sizeof(float);
+  static constexpr int kStreamedBytes = kTileBytes<kHead, kStreamed>;
+  static constexpr std::size_t kQueryShared = 2 * kRowBytes + 4 * kStreamedBytes;
+  // Followed by the logarithms and dots of two tiles of queries.
+  static constexpr std::size_t kKeyShared = kQueryShared + 4 * kStreamed * sizeof(float);
 };
 
 template <class T, int kHead>
@@ -36,8 +36,8 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
   using Plan = GradientPlan<kHead>;
   constexpr int kBlock = Plan::kBlock;
   constexpr int kTiles = Plan::kTiles;
-  constexpr int kKeys = Plan::kPassing;
-  constexpr int kElements = Plan::kPassingBytes / 2;
+  constexpr int kKeys = Plan::kStreamed;
+  constexpr int kElements = Plan::kStreamedBytes / 2;
   const TilePlace place(shape, n_tiles);
   const int first = (n_tiles - 1 - place.tile) * Plan::kRows;
   const int limit = shape.limit(place.entry);
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
   for (int i = 0; i < n_key_tiles; ++i) {
     const int begin = i * kKeys;
     wait_for_copies<0>();
-    __syncthreads();  // this tile is there, and the one before it is read
+    __syncthreads();  // this tile has arrived, the previous one has been read
     if (i + 1 < n_key_tiles) {
       const int stage = (i + 1) % 2 * kElements;
       copy_tile<kHead, kKeys, kBlock>(keys + stage, k, begin + kKeys, limit, shape);
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
 #pragma unroll
     for (int row = 0; row < kKeys; row += 16) {
       float score[kTiles][2][4] = {};
-      float slope[kTiles][2][4];  // less the row's dot from the beginning
+      float slope[kTiles][2][4];  // starts from minus the row's dot
 #pragma unroll
       for (int j = 0; j < 8 * kTiles; ++j) slope[j / 8][j / 4 % 2][j % 4] = -dot[j / 8][j / 2 % 2];
       multiply_rows(score, query_rows, key_tile, row);
@@ -134,18 +134,18 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
   }
 }
 
-// What turns a query's scores into probabilities: their logarithm to the base 2 of the sum. Where
-// there is no query, or it sees no key, an infinity that turns all into 0.
+// The logarithm to base 2 of a query's sum of exponentials; infinity, which makes all probabilities
+// 0, if the query does not exist or has no keys.
 __device__ __forceinline__ float query_logarithm(const HeadRows<const float>& log_sum, int query,
                                                  int n_queries) {
   const float found = query < n_queries ? *log_sum[query] : -INFINITY;
   return found == -INFINITY ? INFINITY : found * kLog2E;
 }
 
-// Scores (rows are keys from `key` on, columns the sixteen queries from `query` on) and the
-// gradients of their probabilities, of kTiles times sixteen keys; then probabilities and the
-// gradients of the scores. `logarithm` and `dot` are of the queries. Keys past the limit are left
-// out where `masked`, else what becomes of their rows means nothing.
+// The probabilities (`score`) of kTiles times sixteen keys from `key` on (rows) and sixteen queries
+// from `query` on (columns), and the gradients of the scores (`slope`). `logarithm` and `dot` are
+// those of the queries. Keys past the limit are masked only if `masked`; otherwise their rows are
+// undefined.
 template <class T, int kHead, int kTiles, bool kHeld>
 __device__ __forceinline__ void slopes_of_keys(float (&score)[kTiles][2][4],
                                                float (&slope)[kTiles][2][4],
@@ -178,6 +178,36 @@ __device__ __forceinline__ void slopes_of_keys(float (&score)[kTiles][2][4],
   }
 }
 
+// Writes a warp's gradients of keys and values through its rows of the tiles `keys` and `values`;
+// those of keys past the limit are 0.
+template <class T, int kHead, int kTiles>
+__device__ __forceinline__ void store_key_gradients(float (&k_sums)[kTiles][kHead / 8][4],
+                                                    float (&v_sums)[kTiles][kHead / 8][4], T* keys,
+                                                    T* values, int warp_row,
+                                                    const GradientViews<T>& views,
+                                                    const TilePlace& place, int first, int limit,
+                                                    const AttentionShape& shape) {
+  const int lane = threadIdx.x % 32;
+  const float one[2] = {1, 1};
+  const float factor[2] = {static_cast<float>(shape.scale), static_cast<float>(shape.scale)};
+#pragma unroll
+  for (int part = 0; part < kTiles; ++part) {
+    const int row = warp_row + 16 * part;
+#pragma unroll
+    for (int j = 0; j < kHead / 2; ++j) {
+      if (first + row + lane / 4 + 8 * (j / 2 % 2) < limit) continue;
+      k_sums[part][j / 4][j % 4] = 0;
+      v_sums[part][j / 4][j % 4] = 0;
+    }
+    store_rows<T, kHead>(keys + row * kTileStride<kHead>, k_sums[part], factor,
+                         views.k_gradient.of(place.entry, place.head), first + row, shape.n_keys,
+                         shape);
+    store_rows<T, kHead>(values + row * kTileStride<kHead>, v_sums[part], one,
+                         views.v_gradient.of(place.entry, place.head), first + row, shape.n_keys,
+                         shape);
+  }
+}
+
 template <class T, int kHead>
 __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHead>::kKeyBlocks)
     flash_key_gradient_kernel(AttentionShape shape, GradientViews<T> views, const float* dots,
@@ -185,8 +215,8 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
   using Plan = GradientPlan<kHead>;
   constexpr int kBlock = Plan::kBlock;
   constexpr int kTiles = Plan::kTiles;
-  constexpr int kQueries = Plan::kPassing;
-  constexpr int kElements = Plan::kPassingBytes / 2;
+  constexpr int kQueries = Plan::kStreamed;
+  constexpr int kElements = Plan::kStreamedBytes / 2;
   const TilePlace place(shape, n_tiles);
   const int first = place.tile * Plan::kRows;
   const int limit = shape.limit(place.entry);
@@ -200,12 +230,12 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
   float* logarithms = reinterpret_cast<float*>(gradients + 2 * kElements);
   float* row_dots = logarithms + 2 * kQueries;
 
-  // The queries before these see none of the keys.
+  // Earlier queries attend to none of the keys.
   const int before = shape.causal ? max(first - (shape.n_keys - shape.n_queries), 0) : 0;
   const int first_tile = before / kQueries;
   const int n_query_tiles =
       first < limit ? (shape.n_queries + kQueries - 1) / kQueries : first_tile;
-  float logarithm = 0;  // of a query of the next tile, on its way to shared memory
+  float logarithm = 0;  // of a query of the next tile, to be written to shared memory
   float row_dot = 0;
   const auto copy_queries = [&](int tile) {
     const int begin = tile * kQueries;
@@ -218,7 +248,7 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
     logarithm = query_logarithm(log_sum, query, shape.n_queries);
     row_dot = query < shape.n_queries ? dots[place.sequence * shape.n_queries + query] : 0.0f;
   };
-  const auto keep_numbers = [&](int tile) {
+  const auto store_statistics = [&](int tile) {
     if (threadIdx.x >= kQueries) return;
     logarithms[tile % 2 * kQueries + threadIdx.x] = logarithm;
     row_dots[tile % 2 * kQueries + threadIdx.x] = row_dot;
@@ -230,13 +260,12 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
   end_copies();
   if (first_tile < n_query_tiles) {
     copy_queries(first_tile);
-    keep_numbers(first_tile);
+    store_statistics(first_tile);
   }
   end_copies();
   wait_for_copies<1>();
   __syncthreads();
 
-  const int lane = threadIdx.x % 32;
   const int warp_row = threadIdx.x / 32 * 16 * kTiles;
   const RowFragments<T, kHead, kTiles, Plan::kHeld> key_rows(keys, warp_row);
   const RowFragments<T, kHead, kTiles, Plan::kHeld> value_rows(values, warp_row);
@@ -244,7 +273,7 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
   float v_sums[kTiles][kHead / 8][4] = {};
   for (int tile = first_tile; tile < n_query_tiles; ++tile) {
     wait_for_copies<0>();
-    __syncthreads();  // this tile is there, and the one before it is read
+    __syncthreads();  // this tile has arrived, the previous one has been read
     if (tile + 1 < n_query_tiles) copy_queries(tile + 1);
     end_copies();
     const T* query_tile = queries + tile % 2 * kElements;
@@ -264,26 +293,10 @@ __global__ void __launch_bounds__(GradientPlan<kHead>::kBlock, GradientPlan<kHea
       as_rows<T>(a, slope);
       add_rows<T, kHead>(k_sums, a, query_tile, row);
     }
-    if (tile + 1 < n_query_tiles) keep_numbers(tile + 1);
+    if (tile + 1 < n_query_tiles) store_statistics(tile + 1);
   }
-  const float one[2] = {1, 1};
-  const float factor[2] = {static_cast<float>(shape.scale), static_cast<float>(shape.scale)};
-#pragma unroll
-  for (int part = 0; part < kTiles; ++part) {
-    const int row = warp_row + 16 * part;
-#pragma unroll
-    for (int j = 0; j < kHead / 2; ++j) {  // keys past the limit have no part in anything
-      if (first + row + lane / 4 + 8 * (j / 2 % 2) < limit) continue;
-      k_sums[part][j / 4][j % 4] = 0;
-      v_sums[part][j / 4][j % 4] = 0;
-    }
-    store_rows<T, kHead>(keys + row * kTileStride<kHead>, k_sums[part], factor,
-                         views.k_gradient.of(place.entry, place.head), first + row, shape.n_keys,
-                         shape);
-    store_rows<T, kHead>(values + row * kTileStride<kHead>, v_sums[part], one,
-                         views.v_gradient.of(place.entry, place.head), first + row, shape.n_keys,
-                         shape);
-  }
+  store_key_gradients<T, kHead>(k_sums, v_sums, keys, values, warp_row, views, place, first, limit,
+                                shape);
 }
 
 template <class T>
@@ -311,7 +324,7 @@ void run_flash_gradient(StreamView stream, const AttentionCall& call,
   });
 }
 
-// The gradients of sequences that fit one block; see attention_whole_gradient.cu.
+// The gradients of sequences that fit one block; see whole_gradient.cu.
 bool whole_gradient_fits(const AttentionShape& shape);
 void whole_gradient(StreamView stream, const AttentionCall& call,
                     const AttentionGradients& gradients);

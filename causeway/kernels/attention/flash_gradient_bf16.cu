@@ -1,4 +1,4 @@
-// The gradients for bf16, and the choice of the kernel; see attention_flash_gradient.cuh.
+// The gradients for bf16, and the choice of the kernel; see flash_gradient.cuh.
 #include "causeway/kernels/attention/flash_gradient.cuh"
 
 namespace causeway::kernels::cuda {

@@ -1,4 +1,4 @@
-// The gradients for f16; see attention_flash_gradient.cuh.
+// The gradients for f16; see flash_gradient.cuh.
 #include "causeway/kernels/attention/flash_gradient.cuh"
 
 namespace causeway::kernels::cuda {

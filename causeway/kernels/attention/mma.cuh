@@ -1,10 +1,10 @@
-// The instructions attention is built from: tensor-core products of 16x16 by 16x8 with f32 sums,
-// matrices from shared memory to the registers those want, copies to shared memory that run beside
-// the arithmetic. sm_80 and newer; a build for less compiles, and is not chosen.
+// Building blocks of attention: tensor-core products of 16x16 by 16x8 with f32 accumulation (mma),
+// loads of their operands from shared memory (ldmatrix), and asynchronous copies to shared memory
+// (cp.async). sm_80 and newer; builds for older GPUs compile but do not use it.
 //
-// Registers of a product, for lane = 4 * g + t: A holds rows g, g + 8 and columns 2t, 2t + 1 (and 8
-// further); B rows 2t, 2t + 1 (and 8 further) of column g; the sums rows g, g + 8 of columns 2t,
-// 2t + 1. A product over eight has no further ones.
+// Fragment layout for lane = 4 * g + t: A holds rows g, g + 8 and columns 2t, 2t + 1 (and the
+// same + 8); B holds rows 2t, 2t + 1 (and + 8) of column g; the accumulators hold rows g, g + 8 of
+// columns 2t, 2t + 1. Products over eight columns have no "+ 8" part.
 #pragma once
 
 #include "causeway/kernels/half_device.h"
@@ -65,8 +65,8 @@ __device__ __forceinline__ void multiply_eight(float (&sum)[4], const std::uint3
 #endif
 }
 
-// Four 8x8 matrices of 16-bit values: lane 8 * m + r tells where row r of matrix m is, and gets of
-// each matrix row g, columns 2t and 2t + 1.
+// Loads four 8x8 matrices of 16-bit values: lane 8 * m + r passes the address of row r of matrix m,
+// and receives columns 2t and 2t + 1 of row g of each matrix.
 __device__ __forceinline__ void load_matrices(std::uint32_t (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -74,7 +74,7 @@ __device__ __forceinline__ void load_matrices(std::uint32_t (&to)[4], const void
                : "memory");
 }
 
-// The same of the matrices' transposes.
+// The same for the transposed matrices.
 __device__ __forceinline__ void load_transposed(std::uint32_t (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -82,7 +82,7 @@ __device__ __forceinline__ void load_transposed(std::uint32_t (&to)[4], const vo
                : "memory");
 }
 
-// The first two matrices of those four; what the lanes from 16 on tell is not used.
+// Loads only the first two matrices; addresses of lanes from 16 on are ignored.
 __device__ __forceinline__ void load_two_matrices(std::uint32_t (&to)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                : "=r"(to[0]), "=r"(to[1])
@@ -97,8 +97,8 @@ __device__ __forceinline__ void load_two_transposed(std::uint32_t (&to)[4], cons
                : "memory");
 }
 
-// 16 bytes to shared memory, zeros where `there` is false; `from` must be readable memory's address
-// in either case.
+// Copies 16 bytes to shared memory, or zeros if `there` is false; `from` must be readable in both
+// cases.
 __device__ __forceinline__ void copy_async(void* to, const void* from, bool there) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -114,7 +114,7 @@ __device__ __forceinline__ void end_copies() {
 #endif
 }
 
-// Waits for this thread's copies but for those of the last kLeft groups.
+// Waits for this thread's copies except the last kLeft groups.
 template <int kLeft>
 __device__ __forceinline__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
@@ -122,14 +122,14 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-// 2^x by the special-function unit; 2^-inf is 0.
+// 2^x on the special-function unit; 2^-inf is 0.
 __device__ __forceinline__ float power_of_2(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
-// Two values rounded into one register, the first in its low half.
+// Rounds two values into one register, the first in the low half.
 template <class T>
 __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   std::uint32_t word;

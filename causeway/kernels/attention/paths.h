@@ -1,5 +1,5 @@
-// The ways the GPU computes attention, behind the one that chooses. Each takes what its checks in
-// attention.cpp let through.
+// The implementations of attention on the GPU. attention_cuda.cpp checks what each supports and
+// chooses one.
 #pragma once
 
 #include "causeway/kernels/attention/attention.h"
@@ -8,7 +8,7 @@
 
 namespace causeway::kernels::cuda {
 
-// The operands of one call; the gradient's are empty in a forward pass.
+// The operands of one call.
 struct AttentionCall {
   const Attention& how;
   const Operand& q;
@@ -26,11 +26,11 @@ struct AttentionGradients {
   const Operand& v;
 };
 
-// Whether every row of every operand begins at a multiple of 16 bytes.
+// Whether every row of every operand is aligned to 16 bytes.
 bool rows_are_aligned(const AttentionCall& call);
 bool rows_are_aligned(const AttentionCall& call, const AttentionGradients& gradients);
 
-// bf16 and f16, up to 64 queries, keys and features, rows aligned.
+// bf16 and f16, up to 64 queries, keys and features, aligned rows.
 void small_attention(StreamView stream, const AttentionCall& call);
 void small_attention_gradient(StreamView stream, const AttentionCall& call,
                               const AttentionGradients& gradients);
@@ -40,14 +40,14 @@ void flash_attention(StreamView stream, const AttentionCall& call);
 void flash_attention_gradient(StreamView stream, const AttentionCall& call,
                               const AttentionGradients& gradients);
 
-// f32 and f64 by multiply-adds, up to 128 features.
+// f32 and f64 with multiply-adds, up to 128 features.
 void exact_attention(StreamView stream, const AttentionCall& call);
 void exact_attention_gradient(StreamView stream, const AttentionCall& call,
                               const AttentionGradients& gradients);
 
-// Why cuDNN does not take the call; empty where it does. `gradients` is null in a forward pass.
-std::string cudnn_declines(StreamView stream, const AttentionCall& call,
-                           const AttentionGradients* gradients);
+// Why cuDNN does not support the call; empty if it does. `gradients` is null in a forward pass.
+std::string cudnn_unsupported(StreamView stream, const AttentionCall& call,
+                              const AttentionGradients* gradients);
 void cudnn_attention(StreamView stream, const AttentionCall& call);
 void cudnn_attention_gradient(StreamView stream, const AttentionCall& call,
                               const AttentionGradients& gradients);

@@ -1,4 +1,4 @@
-// What the attention kernels are told: sizes, the mask, and where each head's rows lie.
+// Parameters of the attention kernels: sizes, mask, and the location of each head's rows.
 #pragma once
 
 #include "causeway/kernels/attention/paths.h"
@@ -11,7 +11,7 @@ namespace causeway::kernels::cuda {
 inline constexpr float kLog2E = 1.44269504f;
 inline constexpr float kLn2 = 0.693147181f;
 
-// One head's rows: `head_size` neighbours each.
+// The rows of one head: `head_size` adjacent elements each.
 template <class T>
 struct HeadRows {
   T* data = nullptr;
@@ -52,13 +52,13 @@ struct AttentionShape {
   const std::int64_t* context = nullptr;
   std::int64_t context_stride = 0;
 
-  // How many keys of a batch entry there are to see.
+  // The number of visible keys of a batch entry.
   __device__ __forceinline__ int limit(std::int64_t entry) const {
     if (context == nullptr) return n_keys;
     const std::int64_t given = context[entry * context_stride];
     return given < 0 ? 0 : (given < n_keys ? static_cast<int>(given) : n_keys);
   }
-  // How many of them, from the first on, a query sees; may be negative.
+  // The number of keys, from the first on, that a query attends to; may be negative.
   __device__ __forceinline__ int seen(int query, int limit) const {
     if (!causal) return limit;
     const int before = query + n_keys - n_queries + 1;

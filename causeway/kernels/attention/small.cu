@@ -1,6 +1,6 @@
-// Attention of sequences of up to 64 rows: a warp holds a whole sequence of up to 32, four warps
-// share a longer one, and no value is written between the inputs and the results. Bytes: q, k, v
-// and the result once; bound by memory.
+// Attention for sequences of up to 64 rows: a warp holds a whole sequence of up to 32 rows, four
+// warps share a longer one, and no intermediate values are written. Bytes: q, k, v and the result
+// once; bound by memory.
 #include "causeway/kernels/attention/paths.h"
 #include "causeway/kernels/attention/small.cuh"
 #include "causeway/kernels/dispatch.h"
@@ -16,11 +16,12 @@ struct SmallForward {
   HeadView<float> log_sum;
 };
 
-// Scores of sixteen queries and 8 * kKeyTiles keys to probabilities times `sum`; [half] is of the
-// rows g and g + 8.
+// Replaces the scores of sixteen queries and 8 * kKeyTiles keys by unnormalised probabilities;
+// index [half] selects rows g and g + 8.
 template <bool kPaired, int kKeyTiles>
-__device__ __forceinline__ void soften(float (&score)[kKeyTiles][4], const AttentionShape& shape,
-                                       int query, int limit, float (&largest)[2], float (&sum)[2]) {
+__device__ __forceinline__ void apply_softmax(float (&score)[kKeyTiles][4],
+                                              const AttentionShape& shape, int query, int limit,
+                                              float (&largest)[2], float (&sum)[2]) {
   const int t = threadIdx.x % 4;
   const float scale = static_cast<float>(shape.scale) * kLog2E;
 #pragma unroll
@@ -56,7 +57,7 @@ __device__ __forceinline__ void soften(float (&score)[kKeyTiles][4], const Atten
   }
 }
 
-// kGroups: features / 32; kTiles: tiles of 16 queries of one warp; kKeys: tiles of 16 keys.
+// kGroups: features / 32; kTiles: tiles of 16 queries per warp; kKeys: tiles of 16 keys.
 template <class T, int kGroups, int kTiles, int kKeys, bool kPaired>
 __global__ void __launch_bounds__(kSmallWarps * 32)
     small_attention_kernel(AttentionShape shape, SmallForward<T> views, int n_parts) {
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(kSmallWarps * 32)
     const int query = first + 16 * tile + g;
     float largest[2];
     float sum[2];
-    soften<kPaired>(score[tile], shape, query, limit, largest, sum);
+    apply_softmax<kPaired>(score[tile], shape, query, limit, largest, sum);
     ColumnSums<kGroups> sums;
 #pragma unroll
     for (int key = 0; key < kKeys; ++key) {

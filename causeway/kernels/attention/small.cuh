@@ -1,8 +1,7 @@
-// Fragments straight from device memory, for sequences so short that a warp holds all of one. Where
-// the features are summed over, their order is free: a lane takes 16 neighbouring bytes of a row as
-// its share of two products. Where the rows are summed over, the order of the result's columns is
-// free: a lane takes 8 bytes of two rows, and ends up with 16 neighbouring bytes of the result.
-// Rows begin at multiples of 16 bytes.
+// Fragments loaded directly from device memory, for sequences short enough for one warp. Where the
+// sum is over features, their order is free: a lane takes 16 adjacent bytes of a row as its part of
+// two products. Where the sum is over rows, the order of the result's columns is free: a lane takes
+// 8 bytes of two rows and ends with 16 adjacent bytes of the result. Rows are aligned to 16 bytes.
 #pragma once
 
 #include "causeway/kernels/attention/mma.cuh"
@@ -10,10 +9,10 @@
 
 namespace causeway::kernels::cuda {
 
-inline constexpr int kSmallWarps = 4;  // of a block; they do not talk to each other
+inline constexpr int kSmallWarps = 4;  // per block; they are independent
 
-// The rows of one sequence, or, paired, of two: sequences of up to eight rows share a tile of
-// sixteen with those of the next head, which begin at row 8.
+// The rows of one sequence or, if paired, of two: sequences of up to eight rows share a tile of
+// sixteen with the next head, whose rows start at row 8.
 template <class T, bool kPaired>
 struct TileRows {
   T* data = nullptr;
@@ -27,13 +26,13 @@ struct TileRows {
   __device__ __forceinline__ T* operator[](int row) const {
     return kPaired ? data + row % 8 * stride + row / 8 * next_head : data + row * stride;
   }
-  // Whether a row is there, of n_rows that each sequence has.
+  // Whether the row exists, given the number of rows of each sequence.
   static __device__ __forceinline__ bool has(int row, int n_rows) {
     return (kPaired ? row % 8 : row) < n_rows;
   }
 };
 
-// Whether a query sees a key: paired, one of its own sequence.
+// Whether a query attends to a key; if paired, only within its own sequence.
 template <bool kPaired>
 __device__ __forceinline__ bool sees(const AttentionShape& shape, int query, int key, int limit) {
   if constexpr (kPaired) {
@@ -54,8 +53,8 @@ __device__ __forceinline__ Vector<T, kVec> load_part(const TileRows<const T, kPa
   return part;
 }
 
-// A lane's share of row `row` in the columns 32 * group …: the words of the products 2 * group
-// (first two) and 2 * group + 1.
+// A lane's part of row `row` in columns 32 * group …: the words of products 2 * group (first two)
+// and 2 * group + 1.
 template <class T, bool kPaired>
 __device__ __forceinline__ void load_row(std::uint32_t (&words)[4],
                                          const TileRows<const T, kPaired>& rows, int row,
@@ -65,7 +64,7 @@ __device__ __forceinline__ void load_row(std::uint32_t (&words)[4],
   memcpy(words, &part, sizeof(words));
 }
 
-// Sixteen rows as A, all of the features.
+// Sixteen rows as A, with all features.
 template <class T, int kGroups>
 struct RowTile {
   std::uint32_t a[2 * kGroups][4];
@@ -91,8 +90,7 @@ struct RowTile {
   }
 };
 
-// Sixteen rows as B where the rows are summed over: four columns of this lane's rows, of 32
-// columns.
+// Sixteen rows as B, for sums over rows: four of 32 columns of this lane's rows.
 template <class T>
 struct PairTile {
   std::uint32_t even[2][2];  // row 2t: columns 4g … 4g + 3; then row 2t + 8
@@ -113,13 +111,13 @@ struct PairTile {
       memcpy(odd[half], &lower, sizeof(lower));
     }
   }
-  // B of the product whose columns are 4g + j.
+  // B of the product with columns 4g + j.
   __device__ __forceinline__ std::uint32_t b(int half, int j) const {
     return __byte_perm(even[half][j / 2], odd[half][j / 2], j % 2 == 0 ? 0x5410 : 0x7632);
   }
 };
 
-// Sums of sixteen rows and 32 columns a group: [group][j] is the product of columns 4g + j.
+// Sums of sixteen rows and 32 columns per group: [group][j] is the product of columns 4g + j.
 template <int kGroups>
 struct ColumnSums {
   float sum[kGroups][4][4];
@@ -136,7 +134,7 @@ struct ColumnSums {
     for (int j = 0; j < 4; ++j) multiply<T>(sum[group][j], a, tile.b(0, j), tile.b(1, j));
   }
 
-  // Rows first + g and first + g + 8, times a factor each.
+  // Rows first + g and first + g + 8, each times its factor.
   template <class T, bool kPaired>
   __device__ __forceinline__ void store(const TileRows<T, kPaired>& rows, int first, int n_rows,
                                         const float (&factor)[2],
@@ -161,7 +159,7 @@ struct ColumnSums {
   }
 };
 
-// Which sequence, or the first of which two, a warp works on, and which part of it where several
+// The sequence (or the first of two) that a warp works on, and its part of it if several warps
 // share one.
 template <bool kPaired>
 struct SmallPlace {
@@ -184,9 +182,9 @@ inline unsigned small_blocks(const AttentionShape& shape, int n_parts, bool pair
   return static_cast<unsigned>((units + kSmallWarps - 1) / kSmallWarps);
 }
 
-// Calls body with the features in groups of 32 and the rows in tiles of 16 as constants: a warp has
-// one or two tiles of a sequence of up to 32 rows, and one of four in a longer one. The last says
-// whether a tile is of two sequences.
+// Calls body with compile-time numbers of feature groups (32) and row tiles (16): a warp has one or
+// two tiles of a sequence of up to 32 rows, and one of four in a longer one. The last argument says
+// whether a tile contains two sequences.
 template <class Body>
 void dispatch_small(const AttentionShape& shape, const Body& body) {
   const int rows = shape.n_queries > shape.n_keys ? shape.n_queries : shape.n_keys;

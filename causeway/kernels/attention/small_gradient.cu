@@ -1,7 +1,7 @@
-// The gradients of short sequences' attention in one kernel, from device memory to registers and
-// back: first those of k and v for tiles of keys, then, with the scores computed again the other
-// way round, those of q for tiles of queries. Every sum stays in one warp, in one order. Bytes:
-// five inputs and three results once; bound by memory.
+// The gradients of attention for short sequences in one kernel, from device memory to registers and
+// back: first those of k and v for tiles of keys, then, with the transposed scores recomputed,
+// those of q for tiles of queries. Every sum stays in one warp, in a fixed order. Bytes: five
+// inputs and three results once; bound by memory.
 #include "causeway/kernels/attention/paths.h"
 #include "causeway/kernels/attention/small.cuh"
 #include "causeway/kernels/dispatch.h"
@@ -10,7 +10,7 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-// What the products of one sequence need, or of two.
+// The operands of one sequence, or of two.
 template <class T, bool kPaired>
 struct SmallSequence {
   TileRows<const T, kPaired> q, k, v, out, gradient;
@@ -28,20 +28,20 @@ struct SmallSequence {
         log_sum(views.log_sum, place.entry, place.head),
         limit(shape.limit(place.entry)) {}
 
-  // In base 2; 0 for rows that are not there.
+  // In base 2; 0 for missing rows.
   __device__ __forceinline__ float logarithm(int query, const AttentionShape& shape) const {
     return log_sum.has(query, shape.n_queries) ? *log_sum[query] * kLog2E : 0.0f;
   }
-  // Of a query that may not be there.
+  // Also false for missing queries.
   __device__ __forceinline__ bool sees(int query, int key, const AttentionShape& shape) const {
     return q.has(query, shape.n_queries) && cuda::sees<kPaired>(shape, query, key, limit);
   }
 };
 
-// One word of every row of the sequence, asked for before all else: the rows are then on their way
-// to the first cache together, not one product after the other.
+// Loads one word of every row of the sequence first: the rows are then fetched into L1 together,
+// instead of one product after the other.
 template <class T, bool kPaired>
-struct Touched {
+struct Prefetched {
   std::uint32_t word[5] = {};
 
   __device__ __forceinline__ void touch(int which, const TileRows<const T, kPaired>& rows,
@@ -50,22 +50,22 @@ struct Touched {
     if (!rows.has(row, n_rows)) return;
     asm volatile("ld.global.b32 %0, [%1];" : "=r"(word[which]) : "l"(rows[row]));
   }
-  __device__ __forceinline__ Touched(const SmallSequence<T, kPaired>& sequence,
-                                     const AttentionShape& shape) {
+  __device__ __forceinline__ Prefetched(const SmallSequence<T, kPaired>& sequence,
+                                        const AttentionShape& shape) {
     touch(0, sequence.gradient, shape.n_queries);
     touch(1, sequence.out, shape.n_queries);
     touch(2, sequence.q, shape.n_queries);
     touch(3, sequence.k, sequence.limit);
     touch(4, sequence.v, sequence.limit);
   }
-  // Nobody needs the words: this keeps the compiler from leaving them out.
-  __device__ __forceinline__ void forget() const {
+  // Keeps the compiler from removing the loads.
+  __device__ __forceinline__ void keep_alive() const {
 #pragma unroll
     for (int i = 0; i < 5; ++i) asm volatile("" ::"r"(word[i]));
   }
 };
 
-// gradient · out of query 8 * tile + g, in all four lanes of the row.
+// Dot product of gradient and out for query 8 * tile + g, in all four lanes of the row.
 template <int kGroups, class T, bool kPaired>
 __device__ __forceinline__ float row_dot(const SmallSequence<T, kPaired>& sequence, int query,
                                          const AttentionShape& shape) {
@@ -107,7 +107,7 @@ __device__ __forceinline__ void products(float (&score)[4], float (&slope)[4],
   }
 }
 
-// Whether none of eight rows is there; the first tiles are not asked, for they have some.
+// Whether eight rows are all missing; not checked for the first tiles, which never are.
 template <int kRows>
 __device__ __forceinline__ bool is_empty(int tile, int n_rows) {
   return tile > kRows && 8 * tile >= n_rows;
@@ -239,15 +239,15 @@ __device__ __forceinline__ void query_gradients(const SmallSequence<T, kPaired>&
   q_sum.store(q_gradient, first, shape.n_queries, scaled, shape);
 }
 
-// kGroups: features / 32; kTiles: tiles of 16 rows of either side that a warp has; kRows: tiles of
-// 16 rows of the longer side.
+// kGroups: features / 32; kTiles: tiles of 16 rows of either side per warp; kRows: tiles of 16 rows
+// of the longer side.
 template <class T, int kGroups, int kTiles, int kRows, bool kPaired>
 __global__ void __launch_bounds__(kSmallWarps * 32, kGroups == 1 && kRows <= 2 ? 5 : 1)
     small_attention_gradient_kernel(AttentionShape shape, GradientViews<T> views, int n_parts) {
   const SmallPlace<kPaired> place(shape, n_parts);
   if (place.sequence >= shape.n_sequences) return;
   const SmallSequence<T, kPaired> sequence(views, place, shape);
-  const Touched<T, kPaired> touched(sequence, shape);
+  const Prefetched<T, kPaired> prefetched(sequence, shape);
   const int g = threadIdx.x % 32 / 4;
   float dots[2 * kRows];
 #pragma unroll
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(kSmallWarps * 32, kGroups == 1 && kRows <= 2 ?
       query_gradients<kGroups, kRows>(sequence, first, dots, q_gradient, shape);
     }
   }
-  touched.forget();
+  prefetched.keep_alive();
 }
 
 template <class T>
@@ -275,7 +275,7 @@ void run(StreamView stream, const AttentionCall& call, const AttentionGradients&
   const AttentionShape shape = attention_shape(call.how, call.q, call.k, call.context, true);
   const GradientViews<T> views = gradient_views<T>(call, gradients);
   dispatch_small(shape, [&](auto groups, auto, auto rows, auto paired) {
-    // A tile a warp: the sums of one do not wait for the loads of the other.
+    // One tile per warp: the sums of one tile do not wait for the loads of another.
     constexpr std::integral_constant<int, 1> tiles;
     const int longer = shape.n_queries > shape.n_keys ? shape.n_queries : shape.n_keys;
     const int n_parts = (longer + 16 * tiles() - 1) / (16 * tiles());

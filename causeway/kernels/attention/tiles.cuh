@@ -1,4 +1,4 @@
-// Tiles of rows in shared memory and the fragments taken from them.
+// Tiles of rows in shared memory, and fragments loaded from them.
 #pragma once
 
 #include "causeway/kernels/attention/mma.cuh"
@@ -6,15 +6,15 @@
 
 namespace causeway::kernels::cuda {
 
-// Elements from one row of a tile to the next: an odd number of eights, so that the eight rows of a
-// matrix lie in different banks.
+// Elements between rows of a tile: an odd multiple of eight, so that the eight rows of a matrix are
+// in different banks.
 template <int kHead>
 inline constexpr int kTileStride = kHead / 8 % 2 == 1 ? kHead : kHead + 8;
 
 template <int kHead, int kRows>
 inline constexpr int kTileBytes = kTileStride<kHead>* kRows * 2;
 
-// Eight neighbours of a row, zeros where it or they are not there.
+// Eight adjacent elements of a row; zeros if the row or the columns do not exist.
 template <class T>
 __device__ __forceinline__ Vector<T, 8> load_eight(const HeadRows<const T>& rows, int row,
                                                    int n_rows, int column,
@@ -29,11 +29,11 @@ __device__ __forceinline__ Vector<T, 8> load_eight(const HeadRows<const T>& rows
   return values;
 }
 
-// Begins to copy the rows first … of which those below n_rows are there; the rest is zeros.
+// Starts copying rows from `first` on; rows from n_rows on are zeros.
 template <int kHead, int kRows, int kBlock, class T>
 __device__ __forceinline__ void copy_tile(T* tile, const HeadRows<const T>& rows, int first,
                                           int n_rows, const AttentionShape& shape) {
-  constexpr int kParts = kHead / 8;  // of a row, 16 bytes each
+  constexpr int kParts = kHead / 8;  // per row, 16 bytes each
   static_assert(kRows * kParts % 32 == 0);
 #pragma unroll
   for (int i = 0; i < (kRows * kParts + kBlock - 1) / kBlock; ++i) {
@@ -51,26 +51,26 @@ __device__ __forceinline__ void copy_tile(T* tile, const HeadRows<const T>& rows
   }
 }
 
-// Where a lane finds its row of four matrices, 16 rows by 16 columns at (row, column): first the
-// upper left, lower left, upper right, lower right one. A by load_matrices, or B by load_transposed
-// where the tile's rows are summed over.
+// The address a lane passes for its row of four matrices that cover 16 rows by 16 columns at (row,
+// column), in the order upper left, lower left, upper right, lower right. Gives A with
+// load_matrices, or B with load_transposed for sums over the tile's rows.
 template <int kStride, class T>
 __device__ __forceinline__ const T* down_first(const T* tile, int row, int column) {
   const int lane = threadIdx.x % 32;
   return tile + (row + lane % 16) * kStride + column + lane / 16 * 8;
 }
 
-// The same in the order upper left, upper right, lower left, lower right: two B's by load_matrices
-// where the tile's columns are summed over, or A by load_transposed of a tile that holds A's
-// transpose.
+// The same in the order upper left, upper right, lower left, lower right: two B's with
+// load_matrices for sums over the tile's columns, or A with load_transposed from a tile that holds
+// A transposed.
 template <int kStride, class T>
 __device__ __forceinline__ const T* right_first(const T* tile, int row, int column) {
   const int lane = threadIdx.x % 32;
   return tile + (row + lane % 8 + lane / 16 * 8) * kStride + column + lane / 8 % 2 * 8;
 }
 
-// A warp's kTiles times sixteen rows as A, held in registers or, where those are dear, fetched at
-// each use. Features are sixteen a step; eight that are left over are a step of their own.
+// A warp's kTiles times sixteen rows as A, held in registers or, if registers are scarce, fetched
+// at each use. Each step covers sixteen features; a remaining eight are a step of their own.
 template <class T, int kHead, int kTiles, bool kHeld>
 struct RowFragments {
   static constexpr int kSteps = (kHead + 15) / 16;
@@ -96,7 +96,7 @@ struct RowFragments {
       load_matrices(a, from);
     }
   }
-  // Of rows that are held.
+  // Only for rows that are held.
   __device__ __forceinline__ void negate() {
 #pragma unroll
     for (int part = 0; part < kTiles; ++part) {
@@ -117,8 +117,8 @@ struct RowFragments {
   }
 };
 
-// sums += rows · sixteen rows of a tile from `row` on, summed over the features; of the sums, whose
-// columns are eight each, `at` and the next. What is fetched of the tile serves all kTiles.
+// sums += rows · sixteen rows of a tile from `row` on, summed over features. Writes sums `at` and
+// `at` + 1, of eight columns each. One fetch of the tile serves all kTiles.
 template <class T, int kHead, int kTiles, bool kHeld, int kWide>
 __device__ __forceinline__ void multiply_rows(float (&sums)[kTiles][kWide][4],
                                               const RowFragments<T, kHead, kTiles, kHeld>& rows,
@@ -185,8 +185,8 @@ __device__ __forceinline__ void as_rows(std::uint32_t (&a)[kTiles][4],
   }
 }
 
-// Writes a warp's sixteen rows of sums, times a factor a row, by way of sixteen rows of shared
-// memory that are the warp's own.
+// Writes a warp's sixteen rows of sums, each row times its factor, through sixteen rows of shared
+// memory owned by the warp.
 template <class T, int kHead>
 __device__ __forceinline__ void store_rows(T* stage, const float (&sums)[kHead / 8][4],
                                            const float (&factor)[2], const HeadRows<T>& rows,
@@ -223,7 +223,8 @@ __device__ __forceinline__ void store_rows(T* stage, const float (&sums)[kHead /
   }
 }
 
-// gradient · out of rows first + g and first + g + 8, in all four lanes of a row.
+// Dot products of gradient and out for rows first + g and first + g + 8, in all four lanes of a
+// row.
 template <class T, int kHead>
 __device__ __forceinline__ void row_dots(float (&dots)[2], const HeadRows<const T>& gradient,
                                          const HeadRows<const T>& out, int first, int n_rows,
@@ -248,7 +249,7 @@ __device__ __forceinline__ void row_dots(float (&dots)[2], const HeadRows<const 
   }
 }
 
-// Which sequence a block works on and which of its tiles.
+// The sequence and tile that a block works on.
 struct TilePlace {
   std::int64_t sequence;
   std::int64_t entry;
@@ -263,7 +264,7 @@ struct TilePlace {
   }
 };
 
-// Calls body with the head size a tile is padded to, as a constant.
+// Calls body with the padded head size as a compile-time constant.
 template <class Body>
 void dispatch_head(int head_size, const Body& body) {
   if (head_size <= 16) return body(std::integral_constant<int, 16>());

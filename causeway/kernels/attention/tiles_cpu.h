@@ -1,6 +1,6 @@
-// What attention on the CPU is made of: rows of a head widened to f32 and laid out for products,
-// and which keys a query sees. Scores are taken times log2(e), so that exponentials are powers of
-// two.
+// Shared by attention on the CPU: rows of a head widened to f32 and packed for products, and the
+// number of keys a query attends to. Scores are multiplied by log2(e), so that exponentials are
+// powers of two.
 #pragma once
 
 #include "causeway/kernels/attention/attention.h"
@@ -22,7 +22,7 @@ inline constexpr std::int64_t kKeys = 128;    // its columns
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// One batch entry's head of an operand: rows of `head_size` neighbours.
+// One head of a batch entry of an operand: rows of `head_size` adjacent elements.
 template <class T>
 struct Rows {
   T* data = nullptr;
@@ -33,25 +33,26 @@ struct Rows {
              head * operand.strides[1]),
         stride(operand.strides[2]) {}
 
-  // Rows [begin, begin + count) of `size` elements, filled up with zeros to whole panels.
+  // Loads rows [begin, begin + count) of `size` elements, padded with zeros to whole panels.
   void load(std::int64_t begin, std::int64_t count, std::int64_t size, Wide<T>* to) const {
     const std::int64_t width = whole_panels(size);
     for (std::int64_t row = begin; row < begin + count; ++row, to += width) {
       const T* from = data + row * stride;
-      __builtin_prefetch(from + 8 * stride);  // far apart, they take the processor by surprise
+      __builtin_prefetch(from + 8 * stride);  // rows far apart defeat the hardware prefetcher
       __builtin_prefetch(from + 8 * stride + size - 1);
       for (std::int64_t i = 0; i < size; ++i) to[i] = static_cast<Wide<T>>(from[i]);
       for (std::int64_t i = size; i < width; ++i) to[i] = Wide<T>(0);
     }
   }
-  // The same rows side by side: `size` lines of panels.
-  void turn(std::int64_t begin, std::int64_t count, std::int64_t size, Wide<T>* to) const {
+  // Loads the same rows side by side: `size` lines of panels.
+  void load_transposed(std::int64_t begin, std::int64_t count, std::int64_t size,
+                       Wide<T>* to) const {
     if constexpr (std::is_same_v<T, Wide<T>>) {
-      pack_turned(data + begin * stride, stride, size, count, to);
+      pack_transposed(data + begin * stride, stride, size, count, to);
     } else {
       std::vector<Wide<T>> wide(static_cast<std::size_t>(count * whole_panels(size)));
       load(begin, count, size, wide.data());
-      pack_turned(wide.data(), whole_panels(size), size, count, to);
+      pack_transposed(wide.data(), whole_panels(size), size, count, to);
     }
   }
   void store(std::int64_t begin, std::int64_t count, std::int64_t size, const Wide<T>* from) const {
@@ -82,7 +83,7 @@ struct Sizes {
         context(static_cast<const std::int64_t*>(context_operand.data)),
         context_stride_(context != nullptr ? context_operand.strides[0] : 0) {}
 
-  // How many keys, from the first on, query `row` of batch `entry` sees.
+  // The number of keys, from the first on, that query `row` of batch `entry` attends to.
   std::int64_t seen(std::int64_t entry, std::int64_t row) const {
     std::int64_t limit = keys;
     if (context != nullptr) limit = std::min(limit, context[entry * context_stride_]);

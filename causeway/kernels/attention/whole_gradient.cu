@@ -1,7 +1,7 @@
-// The gradients of a sequence of up to 128 rows and 64 features in one block: everything is read
-// once, the gradients of the scores go from the sums over queries to the sums over keys by way of
-// shared memory. Bytes: five inputs and three results once; bound by memory and, nearly as much, by
-// the tensor cores.
+// The gradients of a sequence of up to 128 rows and 64 features in one block: each input is read
+// once, and the gradients of the scores are passed through shared memory from the sums over queries
+// to the sums over keys. Bytes: five inputs and three results once; bound by memory and, nearly as
+// much, by the tensor cores.
 #include "causeway/kernels/attention/flash_gradient.cuh"
 
 namespace causeway::kernels::cuda {

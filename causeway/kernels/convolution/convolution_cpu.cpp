@@ -1,5 +1,5 @@
-// Convolution on the CPU: tiles of output positions, each gathered into a matrix of what its
-// windows cover (small enough for the cache) and multiplied as linear layers are. Bound by
+// Convolution on the CPU (im2col by tiles): each tile of output positions is gathered into a matrix
+// of its windows, small enough for the cache, and multiplied like a linear layer. Bound by
 // arithmetic.
 #include "causeway/kernels/convolution/convolution.h"
 
@@ -51,8 +51,8 @@ struct Gemm {
   }
 };
 
-// Neighbouring positions of a tile and what one tap sees there: position begin + i, for i in
-// [first, last), sees image[from + (i - first) * step], the others nothing.
+// A run of adjacent positions of a tile, for one tap: position begin + i reads image[from + (i -
+// first) * step] for i in [first, last) and padding otherwise.
 struct Run {
   std::int64_t tap;
   std::int64_t begin;
@@ -63,7 +63,7 @@ struct Run {
   std::int64_t step;
 };
 
-// The sizes of one call. Images are cut into groups of channels, outputs into tiles of positions.
+// The sizes of one call. Images are divided into channel groups, outputs into tiles of positions.
 struct Geometry {
   Convolution how;
   std::int64_t images, in_channels, height, width;   // of the input; channels of one group
@@ -71,7 +71,7 @@ struct Geometry {
   std::int64_t window_height, window_width;
   std::int64_t n_positions;  // out_height * out_width
   std::int64_t n_taps;       // in_channels * window_height * window_width
-  std::int64_t tile;         // positions at a time
+  std::int64_t tile;         // positions per tile
   std::int64_t n_tiles;
 
   Geometry(const Convolution& h, const Shape& in, const Shape& weight, const Shape& out)
@@ -114,7 +114,7 @@ struct Geometry {
         const std::int64_t run = std::min(out_width - out_x, count - done);
         const std::int64_t y = (position + done) / out_width * how.stride[0] + tap_y;
         const std::int64_t x = out_x * step + tap_x;
-        const auto before = [&](std::int64_t column) {  // how many of the run lie before it
+        const auto before = [&](std::int64_t column) {  // positions of the run before it
           return std::clamp<std::int64_t>((column - x + step - 1) / step, 0, run);
         };
         const bool in_image = y >= 0 && y < height;
@@ -127,7 +127,7 @@ struct Geometry {
   }
 };
 
-// matrix (n_taps, count) of what the windows of `count` positions cover; zeros outside the image.
+// Fills matrix (n_taps, count) with the windows of `count` positions; zeros outside the image.
 template <class T>
 void gather_windows(const Geometry& g, const T* image, std::int64_t position, std::int64_t count,
                     Wide<T>* matrix) {
@@ -141,7 +141,7 @@ void gather_windows(const Geometry& g, const T* image, std::int64_t position, st
   });
 }
 
-// Adds a matrix of the same form back to where it was gathered from.
+// Adds a matrix of the same form to the positions it was gathered from.
 template <class W>
 void scatter_windows(const Geometry& g, const W* matrix, std::int64_t position, std::int64_t count,
                      W* image) {
@@ -153,7 +153,7 @@ void scatter_windows(const Geometry& g, const W* matrix, std::int64_t position, 
   });
 }
 
-// The operand in the type sums happen in: itself, or a converted copy.
+// The operand in the accumulation type: itself, or a converted copy.
 template <class T>
 class Widened {
  public:
@@ -214,7 +214,7 @@ void convolution_input_gradient(StreamView, const Convolution& how, const Operan
     using T = typename decltype(tag)::type;
     using W = Wide<T>;
     const Widened<T> filter(weight);
-    // Windows overlap: one thread adds up all that reaches a plane.
+    // Windows overlap: one thread sums all contributions to a plane.
     parallel_for(g.images * how.groups, 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<W> matrix(static_cast<std::size_t>(g.n_taps * g.tile));
       std::vector<W> piece(static_cast<std::size_t>(g.out_channels * g.tile));
@@ -247,19 +247,19 @@ void convolution_weight_gradient(StreamView, const Convolution& how, const Opera
   dispatch_floating(gradient.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using W = Wide<T>;
-    // Images are summed in a number of shares that the shape alone decides, then the shares.
-    const std::int64_t shares = std::min<std::int64_t>(g.images, 8);
+    // Images are summed in a number of groups that depends on the shape only, then the groups.
+    const std::int64_t parts = std::min<std::int64_t>(g.images, 8);
     const std::int64_t size = numel(weight_gradient.shape);
-    std::vector<W> partial(static_cast<std::size_t>(shares * size));
-    parallel_for(shares * how.groups, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<W> partial(static_cast<std::size_t>(parts * size));
+    parallel_for(parts * how.groups, 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<W> matrix(static_cast<std::size_t>(g.n_taps * g.tile));
       std::vector<W> piece(static_cast<std::size_t>(g.out_channels * g.tile));
       for (std::int64_t task = begin; task < end; ++task) {
-        const std::int64_t share = task / how.groups;
+        const std::int64_t part = task / how.groups;
         const std::int64_t group = task % how.groups;
-        W* sums = partial.data() + share * size + group * g.weight_group();
+        W* sums = partial.data() + part * size + group * g.weight_group();
         bool adds = false;
-        for (std::int64_t image = share; image < g.images; image += shares) {
+        for (std::int64_t image = part; image < g.images; image += parts) {
           const std::int64_t plane = image * how.groups + group;
           const T* planes = static_cast<const T*>(in.data) + plane * g.in_group();
           const T* from = static_cast<const T*>(gradient.data) + plane * g.out_group();
@@ -281,8 +281,8 @@ void convolution_weight_gradient(StreamView, const Convolution& how, const Opera
     parallel_for(size, 4096, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         W sum = 0;
-        for (std::int64_t share = 0; share < shares; ++share) {
-          sum += partial[static_cast<std::size_t>(share * size + i)];
+        for (std::int64_t part = 0; part < parts; ++part) {
+          sum += partial[static_cast<std::size_t>(part * size + i)];
         }
         static_cast<T*>(weight_gradient.data)[i] = static_cast<T>(sum);
       }

@@ -1,7 +1,6 @@
-// Convolution by cuDNN. A call's plan (descriptors and algorithm) is looked up once and kept by
-// shape; the algorithm is the first of the library's ranking that gives the same bits every time,
-// but for large convolutions in f32 without tensor cores, where tiled Fourier transforms take two
-// thirds of the time of the first and are the more exact.
+// Convolution with cuDNN. The plan of a call (descriptors and algorithm) is cached by shape. The
+// algorithm is the first deterministic one in cuDNN's ranking. Exception: for large f32
+// convolutions without tensor cores, tiled FFT takes two thirds of that time and is more accurate.
 // Bound by arithmetic.
 #include "causeway/kernels/convolution/convolution.h"
 
@@ -24,7 +23,7 @@ namespace {
 
 enum class Direction : std::uint8_t { forward, input_gradient, weight_gradient };
 
-// What a plan depends on; compared as bytes.
+// The cache key of a plan; compared as bytes.
 struct Problem {
   std::array<std::int64_t, 4> in{};
   std::array<std::int64_t, 4> weight{};
@@ -82,7 +81,7 @@ bool is_plain_f32(const Problem& problem) {
   return problem.dtype == DType::f32 && problem.tf32 == 0;
 }
 
-// Whether tiles of Fourier transforms pay: enough channels and pixels to share them among.
+// Whether tiled FFT is worthwhile: it needs enough channels and pixels.
 bool suits_fourier(const Problem& problem) {
   const auto& [n, channels, height, width] = problem.in;
   const bool dense = problem.stride == std::array<std::int64_t, 2>{1, 1} &&
@@ -91,7 +90,8 @@ bool suits_fourier(const Problem& problem) {
          channels >= 64 && problem.weight[0] >= 64 && height >= 64 && width >= 64 && n >= 8;
 }
 
-// The first choice that is deterministic, there and within the workspace; `preferred` before all.
+// Takes the first algorithm that is deterministic, available and within the workspace limit;
+// `preferred` comes first.
 template <class Result, std::size_t kCount>
 void choose(Plan& plan, std::array<Result, kCount>& results, int found, int preferred) {
   const auto end = results.begin() + found;
@@ -106,12 +106,13 @@ void choose(Plan& plan, std::array<Result, kCount>& results, int found, int pref
                 "cudnnSetConvolutionMathType");
     return;
   }
-  fail(ErrorKind::device, "conv2d", "cuDNN has no deterministic algorithm for these shapes");
+  fail(ErrorKind::device, "conv2d",
+       "cuDNN has no deterministic algorithm for these shapes; use the cpu device");
 }
 
 void choose_algorithm(cudnnHandle_t handle, const Problem& problem, Plan& plan) {
   if (problem.channels_last != 0) {
-    // Its kernel for tensor cores, which is there for all such shapes.
+    // cuDNN's tensor-core kernel, which supports all such shapes.
     plan.algorithm = CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM;
     return check_cudnn(cudnn().cudnnGetConvolutionForwardWorkspaceSize(
                            handle, plan.in, plan.weight, plan.convolution, plan.out,
@@ -194,12 +195,12 @@ std::array<std::int64_t, 4> sizes_of(const Operand& operand) {
   return {operand.shape[0], operand.shape[1], operand.shape[2], operand.shape[3]};
 }
 
-// Images or filters with their channels last in memory of their own; the operand's shape stays.
-struct Turned {
+// Memory for images or filters with channels last; the operand keeps its shape.
+struct ChannelsLast {
   Buffer memory;
   Operand operand;
 
-  Turned(StreamView stream, const Operand& from) : operand(from) {
+  ChannelsLast(StreamView stream, const Operand& from) : operand(from) {
     const Shape& s = from.shape;
     memory = pool_of(stream.device())
                  .allocate(static_cast<std::size_t>(numel(s)) * size_of(from.dtype), stream);
@@ -257,13 +258,13 @@ void convolution(StreamView stream, const Convolution& how, const Operand& in,
                  const Operand& weight, const Operand& out) {
   const bool on_tensor_cores = in.dtype == DType::f16 || in.dtype == DType::bf16 ||
                                (in.dtype == DType::f32 && how.allow_tf32);
-  // Channels in eights, as the kernels want them, and enough of them to be worth the turning.
-  const bool turns = on_tensor_cores && how.groups == 1 && in.shape[1] % 8 == 0 &&
-                     out.shape[1] % 8 == 0 && in.shape[1] >= 32;
-  if (!turns) return forward(stream, how, false, in, weight, out);
-  const Turned last_in(stream, in);
-  const Turned last_weight(stream, weight);
-  const Turned last_out(stream, out);
+  // Transposing to channels last needs channels in multiples of 8 and pays off from 32 on.
+  const bool channels_last = on_tensor_cores && how.groups == 1 && in.shape[1] % 8 == 0 &&
+                             out.shape[1] % 8 == 0 && in.shape[1] >= 32;
+  if (!channels_last) return forward(stream, how, false, in, weight, out);
+  const ChannelsLast last_in(stream, in);
+  const ChannelsLast last_weight(stream, weight);
+  const ChannelsLast last_out(stream, out);
   copy(stream, in, last_in.operand);
   copy(stream, weight, last_weight.operand);
   forward(stream, how, true, last_in.operand, last_weight.operand, last_out.operand);

@@ -1,5 +1,5 @@
-// Pooling on the GPU, a thread an output, the gradient a thread an input. Bytes: the input and the
-// output once (windows overlap in the cache); bound by memory.
+// Pooling on the GPU, one thread per output; the gradient has one thread per input. Bytes: the
+// input and the output once (overlapping windows hit the cache); bound by memory.
 #include "causeway/kernels/elementwise/elementwise.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/convolution/pool_geometry.h"

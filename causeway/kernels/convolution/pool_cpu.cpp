@@ -1,4 +1,4 @@
-// Pooling on the CPU, a window after the other, threads sharing the planes. Bytes: the input and
+// Pooling on the CPU, window by window, with planes distributed over threads. Bytes: the input and
 // the output once; bound by instructions.
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/convolution/pool_geometry.h"
@@ -10,7 +10,7 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// Calls body(plane) for every plane, threads sharing them.
+// Calls body(plane) for every plane, distributed over threads.
 template <class Body>
 void for_each_plane(const Shape& shape, const Body& body) {
   const std::int64_t size = std::max<std::int64_t>(shape[2] * shape[3], 1);

@@ -1,4 +1,4 @@
-// Where a pooling window lies, once for both backends.
+// Geometry of pooling windows, shared by CPU and GPU.
 #pragma once
 
 #include "causeway/core/host_device.h"
@@ -29,7 +29,7 @@ struct Range {
   std::int32_t end;
 };
 
-// What window number `index` covers of an axis of `size`.
+// The range of an axis of `size` that window `index` covers.
 CAUSEWAY_HOST_DEVICE Range covered(std::int32_t index, std::int32_t size, std::int32_t window,
                                    std::int32_t stride, std::int32_t padding) {
   const std::int32_t start = index * stride - padding;
@@ -37,7 +37,7 @@ CAUSEWAY_HOST_DEVICE Range covered(std::int32_t index, std::int32_t size, std::i
   return {start < 0 ? 0 : start, stop > size ? size : stop};
 }
 
-// Which windows, of `count`, cover position `at` of an axis.
+// The range of the `count` windows that cover position `at` of an axis.
 CAUSEWAY_HOST_DEVICE Range covering(std::int32_t at, std::int32_t count, std::int32_t window,
                                     std::int32_t stride, std::int32_t padding) {
   const std::int32_t reach = at + padding;
@@ -46,8 +46,8 @@ CAUSEWAY_HOST_DEVICE Range covering(std::int32_t at, std::int32_t count, std::in
   return {first, last > count ? count : last};
 }
 
-// The greatest element of a window and where in the plane it stands: the first of equals, NaN
-// before all.
+// The maximum of a window and its position in the plane: the first in case of ties; NaN takes
+// precedence.
 template <class C, class T>
 CAUSEWAY_HOST_DEVICE C pool_max(const PoolGeometry& g, const T* plane, std::int32_t out_y,
                                 std::int32_t out_x, std::int32_t& place) {
@@ -81,7 +81,7 @@ CAUSEWAY_HOST_DEVICE C pool_average(const PoolGeometry& g, const T* plane, std::
   return sum / static_cast<C>(g.window[0] * g.window[1]);
 }
 
-// What reaches one input element; `places` is null for averages.
+// The gradient of one input element; `places` is null for averages.
 template <class C, class T>
 CAUSEWAY_HOST_DEVICE C pool_gradient_at(const PoolGeometry& g, const T* gradient,
                                         const std::int32_t* places, std::int32_t y,

@@ -1,4 +1,4 @@
-// From a pooling call to the numbers its kernels take.
+// Kernel parameters of a pooling call.
 #pragma once
 
 #include "causeway/kernels/convolution/convolution.h"

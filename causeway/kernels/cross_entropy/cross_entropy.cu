@@ -1,13 +1,11 @@
-// Cross entropy with its gradient. Bytes: the logits once, the gradient once; bound by memory:
-// 32768 x 50304 bf16 reach 75% of an H200's peak. Short rows stay in the registers of a few lanes;
-// a long one is kept in shared memory by a block while its maximum and sum are found, and only one
-// that does not fit there is read again.
+// Cross entropy with its gradient. Bytes: the logits once, the gradient once; bound by memory.
+// Short rows are kept in the registers of a few lanes. A block keeps a long row in shared memory
+// while it finds the maximum and the sum; a row that does not fit there is read again.
 #include "causeway/kernels/cross_entropy/cross_entropy.h"
 
-#include "causeway/kernels/indexing/index_check.cuh"
-#include "causeway/kernels/reduce/reduce.cuh"
-#include "causeway/kernels/rows.cuh"
+#include "causeway/kernels/cross_entropy/cross_entropy_whole.cuh"
 #include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/reduce/reduce.cuh"
 
 namespace causeway::kernels::cuda {
 
@@ -16,70 +14,13 @@ namespace {
 template <int kVec>
 constexpr int kHeld = kVec > 1 ? 4 : 8;  // vectors of a row in a thread's registers
 
-template <class T>
-struct LossRows {
-  using C = Compute<T>;
-  const T* logits;
-  const std::int64_t* classes;  // or
-  const T* probabilities;
-  const C* scale;
-  C* losses;
-  T* gradient;
-  std::int64_t n_rows;
-  int n_columns;
-  std::int64_t ignored;
-  C smoothing;
-  IndexCheck check;
-
-  // The row's class, or -1 where it has no loss; `reports` says who tells of a bad one.
-  __device__ __forceinline__ int target(std::int64_t row, bool reports) const {
-    const std::int64_t index = classes[row];
-    if (index == ignored) return -1;
-    const bool fits = index >= 0 && index < n_columns;
-    if (!fits && reports) check.fits(index);
-    return fits ? static_cast<int>(index) : -1;
-  }
-
-  // What smoothing measures the logits of the row at `first` from: that of the target, if it is
-  // finite.
-  __device__ __forceinline__ C base(std::int64_t first, int target) const {
-    if (smoothing == C(0) || target < 0) return C(0);
-    const C x = static_cast<C>(logits[first + target]);
-    return x - x == C(0) ? x : C(0);
-  }
-};
-
-// What a row with a class as its target is reduced to.
-template <class C>
-struct ClassSums {
-  MaxSum<C> softmax;
-  C total;      // for smoothing: how far the logits lie below one of them
-  C at_target;  // the target's logit: of the one thread that holds it
-
-  static __device__ __forceinline__ ClassSums none() { return {MaxSum<C>::none(), C(0), C(0)}; }
-  static __device__ __forceinline__ ClassSums combine(const ClassSums& a, const ClassSums& b) {
-    return {MaxSum<C>::combine(a.softmax, b.softmax), a.total + b.total, a.at_target + b.at_target};
-  }
-};
-
-// `base` is the logit that the total was measured from.
-template <class C>
-__device__ __forceinline__ C class_loss(const ClassSums<C>& sums, int n_columns, C smoothing,
-                                        C base) {
-  const C log_sum = math::log(sums.softmax.sum);
-  const C loss = log_sum + (sums.softmax.max - sums.at_target);
-  if (smoothing == C(0)) return loss;
-  const C spread = log_sum + ((sums.softmax.max - base) + sums.total / static_cast<C>(n_columns));
-  return (C(1) - smoothing) * loss + smoothing * spread;
-}
-
-// Short rows with classes as their targets: a team of lanes each.
+// Short rows with class targets: one team of lanes each.
 template <int kVec, class T>
 __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LossRows<T> rows, int team_size) {
   using C = Compute<T>;
   constexpr int kVectors = kHeld<kVec>;
   __shared__ ClassSums<C> memory[64];
-  TeamBoard<ClassSums<C>> board(memory);
+  TeamScratch<ClassSums<C>> scratch(memory);
   const Team team(team_size);
   const std::int64_t row =
       std::int64_t{blockIdx.x} * (kThreads / team.size) + threadIdx.x / team.size;
@@ -115,7 +56,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LossRows<T> row
       sums.softmax.sum += value;
     }
   }
-  sums = combine_team(team, sums, ClassSums<C>::none(), board, ClassSums<C>::combine);
+  sums = combine_team(team, sums, ClassSums<C>::none(), scratch, ClassSums<C>::combine);
   if (live && team.rank == 0) {
     rows.losses[row] = target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing, base);
   }
@@ -137,7 +78,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_kernel(LossRows<T> row
   }
 }
 
-// The sum of a row's target probabilities, smoothed.
+// Smoothed target probabilities.
 template <class C>
 struct Probabilities {
   C keep;    // 1 - smoothing
@@ -146,13 +87,13 @@ struct Probabilities {
   __device__ __forceinline__ C of(C probability) const { return keep * probability + spread; }
 };
 
-// A row's share of the loss that an element has: nothing where its target is 0, whatever the logit.
+// An element's term of its row's loss; 0 if its target is 0, whatever the logit.
 template <class C>
 __device__ __forceinline__ C loss_term(C target, C x, C max, C log_sum) {
   return target == C(0) ? C(0) : target * (log_sum + (max - x));
 }
 
-// Long rows, and probabilities: a block a row.
+// Long rows, and rows with probabilities: one block each.
 template <class T>
 __global__ void __launch_bounds__(kRowThreads, 2)
     cross_entropy_long_kernel(LossRows<T> rows, bool cached, bool alike) {
@@ -163,8 +104,8 @@ __global__ void __launch_bounds__(kRowThreads, 2)
   auto* cache = reinterpret_cast<T*>(cache_memory);
   __shared__ ClassSums<C> memory[64];
   __shared__ C loss_memory[64];
-  TeamBoard<ClassSums<C>> board(memory);
-  TeamBoard<C> loss_board(loss_memory);
+  TeamScratch<ClassSums<C>> scratch(memory);
+  TeamScratch<C> loss_scratch(loss_memory);
   const Team team(static_cast<int>(blockDim.x));
   const std::int64_t first = std::int64_t{blockIdx.x} * rows.n_columns;
   const VectorRow<kVec, const T> row(rows.logits + first, rows.n_columns);
@@ -217,7 +158,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     }
     include_vectors(sums.softmax, loaded);
   }
-  sums = combine_team(team, sums, ClassSums<C>::none(), board, ClassSums<C>::combine);
+  sums = combine_team(team, sums, ClassSums<C>::none(), scratch, ClassSums<C>::combine);
   if (by_class && team.rank == 0) {
     rows.losses[blockIdx.x] = class_loss(sums, rows.n_columns, rows.smoothing, base);
   }
@@ -225,7 +166,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
   const C scale = rows.scale != nullptr ? *rows.scale : C(1);
   const C max = sums.softmax.max;
   const C log_sum = math::log(sums.softmax.sum);
-  // The probabilities may not add up to 1: each takes its share of the whole softmax.
+  // The probabilities may not add up to 1: the softmax is scaled by their sum.
   const C factor = (by_class ? scale : scale * sums.total) / sums.softmax.sum;
   const C spread = smoothed.spread * scale;
   C loss = C(0);
@@ -239,7 +180,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
         C& value = values.value[i];
         value = MaxSum<C>::term(value, max) * factor - spread;
       }
-      // One vector of the row holds the target.
+      // Only one vector of the row contains the target.
       if (target >= column && target < column + kVec) {
 #pragma unroll
         for (int i = 0; i < kVec; ++i) {
@@ -260,114 +201,8 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     if (rows.gradient != nullptr) row.store(v, rows.gradient + first, alike, pack<T>(values));
   }
   if (by_class) return;
-  loss = sum_team(team, loss, loss_board);
+  loss = sum_team(team, loss, loss_scratch);
   if (team.rank == 0) rows.losses[blockIdx.x] = loss;
-}
-
-// The greatest element of each place of a vector, so far.
-template <int kVec, class T>
-__device__ __forceinline__ void include_max(Vector<T, kVec>& max, const Vector<T, kVec>& values) {
-  if constexpr (sizeof(T) == 2) {
-    using Pair = std::conditional_t<std::is_same_v<T, bf16>, __nv_bfloat162, __half2>;
-    Pair a[kVec / 2];
-    Pair b[kVec / 2];
-    memcpy(a, &max, sizeof(a));
-    memcpy(b, &values, sizeof(b));
-#pragma unroll
-    for (int i = 0; i < kVec / 2; ++i) a[i] = __hmax2(a[i], b[i]);
-    memcpy(&max, a, sizeof(a));
-  } else {
-#pragma unroll
-    for (int i = 0; i < kVec; ++i) max.value[i] = larger(max.value[i], values.value[i]);
-  }
-}
-
-// Long rows of whole vectors that fit shared memory, with classes: the greatest logit on the way
-// in, which for halves takes one instruction a pair, then the sum, then the gradient on the way
-// out. The bytes of the common case; cross_entropy_long_kernel has all others.
-template <class T>
-__global__ void __launch_bounds__(kRowThreads, 2) cross_entropy_whole_kernel(LossRows<T> rows) {
-  using C = Compute<T>;
-  constexpr int kVec = vector_width<T>();
-  constexpr int kUnroll = 4;
-  extern __shared__ __align__(16) unsigned char cache_memory[];
-  auto* cache = reinterpret_cast<T*>(cache_memory);
-  __shared__ C max_memory[64];
-  __shared__ ClassSums<C> memory[64];
-  TeamBoard<C> max_board(max_memory);
-  TeamBoard<ClassSums<C>> board(memory);
-  const Team team(kRowThreads);
-  const T* logits = rows.logits + std::int64_t{blockIdx.x} * rows.n_columns;
-  T* gradient = rows.gradient + std::int64_t{blockIdx.x} * rows.n_columns;
-  const int n_vectors = rows.n_columns / kVec;
-  const int target = rows.target(blockIdx.x, team.rank == 0);
-  Vector<T, kVec> most;
-#pragma unroll
-  for (int i = 0; i < kVec; ++i) most.value[i] = static_cast<T>(minus_infinity<C>());
-  for (int begin = team.rank; begin < n_vectors; begin += kUnroll * kRowThreads) {
-    Vector<T, kVec> loaded[kUnroll];
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int v = begin + u * kRowThreads;
-      loaded[u] = most;
-      if (v < n_vectors) loaded[u] = load_vector<kVec>(logits + v * kVec);
-    }
-#pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const int v = begin + u * kRowThreads;
-      if (v < n_vectors) store_shared(cache + v * kVec, loaded[u]);
-      include_max(most, loaded[u]);
-    }
-  }
-  C max = static_cast<C>(most.value[0]);
-#pragma unroll
-  for (int i = 1; i < kVec; ++i) max = larger(max, static_cast<C>(most.value[i]));
-  max = combine_team(team, max, minus_infinity<C>(), max_board,
-                     [](C a, C b) { return larger(a, b); });
-  const C base = max == minus_infinity<C>() ? C(0) : max;
-  // A thread reads back what it wrote itself.
-  auto sums = ClassSums<C>{{max, C(0)}, C(0), C(0)};
-#pragma unroll kUnroll
-  for (int v = team.rank; v < n_vectors; v += kRowThreads) {
-    const auto x = unpack(load_vector<kVec>(static_cast<const T*>(cache) + v * kVec));
-    C partial = C(0);
-#pragma unroll
-    for (int i = 0; i < kVec; ++i) partial += exp_below_zero(x.value[i] - base);
-    sums.softmax.sum += partial;
-    if (rows.smoothing != C(0)) {
-#pragma unroll
-      for (int i = 0; i < kVec; ++i) sums.total += base - x.value[i];
-    }
-    if (target >= v * kVec && target < (v + 1) * kVec) {
-      sums.at_target = static_cast<C>(cache[target]);
-    }
-  }
-  sums =
-      combine_team(team, sums, ClassSums<C>{{max, C(0)}, C(0), C(0)}, board, ClassSums<C>::combine);
-  if (team.rank == 0) {
-    rows.losses[blockIdx.x] =
-        target < 0 ? C(0) : class_loss(sums, rows.n_columns, rows.smoothing, base);
-  }
-  const C scale = target < 0 ? C(0) : (rows.scale != nullptr ? *rows.scale : C(1));
-  const C factor = scale / sums.softmax.sum;
-  const C spread = rows.smoothing / static_cast<C>(rows.n_columns) * scale;
-  const C peak = (C(1) - rows.smoothing) * scale;
-#pragma unroll kUnroll
-  for (int v = team.rank; v < n_vectors; v += kRowThreads) {
-    auto x = unpack(load_vector<kVec>(static_cast<const T*>(cache) + v * kVec));
-#pragma unroll
-    for (int i = 0; i < kVec; ++i) {
-      x.value[i] = exp_below_zero(x.value[i] - base) * factor - spread;
-      if (target < 0) x.value[i] = C(0);
-    }
-    if (target >= v * kVec && target < (v + 1) * kVec) {
-#pragma unroll
-      for (int i = 0; i < kVec; ++i) {
-        if (v * kVec + i == target) x.value[i] -= peak;
-      }
-    }
-    store_vector(gradient + v * kVec, pack<T>(x));
-  }
 }
 
 template <int kVec, class T>
@@ -385,8 +220,8 @@ template <class T>
 void long_rows(StreamView stream, const LossRows<T>& rows) {
   constexpr int kVec = vector_width<T>();
   const std::size_t bytes = static_cast<std::size_t>(rows.n_columns + 2 * kVec) * sizeof(T);
-  const bool walks_twice = rows.gradient != nullptr || rows.classes == nullptr;
-  const bool cached = walks_twice && bytes <= shared_memory_limit(stream);
+  const bool reads_twice = rows.gradient != nullptr || rows.classes == nullptr;
+  const bool cached = reads_twice && bytes <= shared_memory_limit(stream);
   const bool whole = cached && rows.gradient != nullptr && rows.classes != nullptr &&
                      rows.n_columns >= kRowThreads * kVec &&
                      rows_align(rows.n_columns, kVec, sizeof(T), rows.logits, rows.gradient);
@@ -398,10 +233,10 @@ void long_rows(StreamView stream, const LossRows<T>& rows) {
   const int threads = std::clamp((rows.n_columns / kVec / 4 + 31) / 32 * 32, 32, kRowThreads);
   launch({"cross_entropy", stream, dim3(static_cast<unsigned>(rows.n_rows)),
           dim3(static_cast<unsigned>(threads)), cached ? bytes : 0},
-         cross_entropy_long_kernel<T>, rows, cached, lie_alike(rows.logits, rows.gradient));
+         cross_entropy_long_kernel<T>, rows, cached, same_alignment(rows.logits, rows.gradient));
 }
 
-// Counts targets that are not ignored; the result is 1 over their number.
+// Counts the targets that are not ignored; the result is the inverse of their number.
 template <class R>
 struct CountedWeight {
   using Acc = std::int64_t;
@@ -451,7 +286,7 @@ void cross_entropy(StreamView stream, const CrossEntropy& how, const Operand& lo
                               static_cast<C>(how.smoothing),
                               make_check(stream, FaultSite::cross_entropy, 1, how.n_columns)};
     if (!by_class) return long_rows(stream, rows);
-    if constexpr (sizeof(T) < 8) {  // 8-byte elements are as fast one by one
+    if constexpr (sizeof(T) < 8) {  // vectors do not help 8-byte elements
       constexpr int kWide = vector_width<T>();
       const bool aligned = rows_align(how.n_columns, kWide, sizeof(T), rows.logits, rows.gradient);
       if (aligned && short_rows<kWide>(stream, rows)) return;

@@ -16,14 +16,14 @@ template <class T>
 struct LossRows {
   using C = Compute<T>;
   const T* logits;
-  const std::int64_t* classes;  // or
-  const T* probabilities;
+  const std::int64_t* classes;  // either classes
+  const T* probabilities;       // or probabilities
   C* losses;
   T* gradient;
   C scale;
 };
 
-// The greatest logit and the sum of exp(logit - max), which `terms` takes one by one.
+// The maximum logit and the sum of exp(logit - max); the terms are written to `terms`.
 template <class C>
 struct Softmax {
   C max;
@@ -93,7 +93,7 @@ void probability_row(const CrossEntropy& how, const LossRows<T>& rows, std::int6
   });
   const Softmax<C> softmax = softmax_of(x, n_columns, static_cast<C*>(nullptr));
   const C log_sum = math::log(softmax.sum);
-  // An element whose target is 0 has no share, whatever its logit.
+  // An element with target 0 contributes nothing, whatever its logit.
   rows.losses[row] = sum_row<C>(n_columns, [&](std::int64_t i) CAUSEWAY_INLINE {
     const C share = targets[i] * (log_sum + (softmax.max - static_cast<C>(x[i])));
     return targets[i] == C(0) ? C(0) : share;
@@ -149,9 +149,9 @@ void cross_entropy(StreamView, const CrossEntropy& how, const Operand& logits,
                               static_cast<T*>(gradient.data),
                               scale.data != nullptr ? *static_cast<const C*>(scale.data) : C(1)};
     parallel_for(how.n_rows, row_grain(how.n_columns), [&](std::int64_t begin, std::int64_t end) {
-      const auto room = static_cast<std::size_t>(how.n_columns);
-      std::vector<C> terms(room);
-      std::vector<C> wanted(by_class ? 0 : room);
+      const auto size = static_cast<std::size_t>(how.n_columns);
+      std::vector<C> terms(size);
+      std::vector<C> wanted(by_class ? 0 : size);
       for (std::int64_t row = begin; row < end; ++row) {
         if (by_class) {
           class_row(how, rows, row, rows.gradient != nullptr ? terms.data() : nullptr);

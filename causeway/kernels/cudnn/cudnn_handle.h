@@ -1,4 +1,4 @@
-// cuDNN's handle of a device, lent to one caller at a time. Files that are built with cuDNN only.
+// The cuDNN handle of a device, for one caller at a time. Only for files built with cuDNN.
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -14,7 +14,7 @@ void check_cudnn(cudnnStatus_t status, const char* call);
 
 class CudnnHandle {
  public:
-  // Work goes to `stream` while this lives.
+  // Work is queued on `stream` during the lifetime of this object.
   explicit CudnnHandle(StreamView stream);
   cudnnHandle_t get() const { return handle_; }
 

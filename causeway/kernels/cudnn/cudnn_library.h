@@ -1,5 +1,5 @@
-// The functions of cuDNN, opened at first use; for the files that are built with it. Its front end
-// finds what it calls by itself, through the handle of the library.
+// The functions of cuDNN, opened at first use; for files built with cuDNN. The frontend looks up
+// its own functions through the library handle.
 #pragma once
 
 #include "causeway/core/library.h"
@@ -31,7 +31,7 @@ struct CudnnLibrary {
   CAUSEWAY_LIBRARY_FUNCTION(library, cudnnConvolutionBackwardFilter);
 };
 
-// Throws a device error where the library is not found.
+// Throws a device error if the library is not found.
 const CudnnLibrary& cudnn();
 
 }  // namespace causeway::kernels::cuda

@@ -1,4 +1,4 @@
-// What needs cuDNN, in a build without it.
+// Replacements for the functions that need cuDNN, in a build without it.
 #include "causeway/core/error.h"
 #include "causeway/kernels/convolution/convolution.h"
 #include "causeway/kernels/libraries.h"
@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void refuse() {
   fail(ErrorKind::device, "conv2d",
-       "this build has no cuDNN, which convolution on a GPU needs; install it and build again, or "
+       "convolution on a GPU needs cuDNN, which this build lacks; install cuDNN and rebuild, or "
        "use the cpu device");
 }
 

@@ -1,6 +1,6 @@
 // Dropout. Bytes: the input once, the output once; bound by memory (f32 reaches 83% of an H200's
-// peak), with the arithmetic of Philox close behind. A thread draws two blocks of random words and
-// carries the eight elements they decide on.
+// peak), with Philox's arithmetic close behind. A thread draws two blocks of random words and
+// processes the eight elements they decide.
 #include "causeway/kernels/dropout/dropout.h"
 
 #include "causeway/kernels/rows.cuh"
@@ -12,9 +12,9 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-constexpr int kGroups = 2;  // of kDropoutBlock elements a thread carries
+constexpr int kGroups = 2;  // groups of kDropoutBlock elements per thread
 
-// Elements of a 16-byte vector, of the most one block of words decides on.
+// Elements of a 16-byte vector, at most those one block of words decides.
 template <class T>
 constexpr int kPiece = vector_width<T>() < kDropoutBlock ? vector_width<T>() : kDropoutBlock;
 
@@ -34,8 +34,8 @@ __device__ __forceinline__ void drop_group(
   }
 }
 
-// Groups lie side by side for the halves, whose 16 bytes they share, and a block's width apart
-// otherwise, so that neighbours read neighbours. `whole` says that vectors are aligned.
+// The groups of a thread are adjacent for 16-bit types, where they share 16 bytes, and a block's
+// width apart otherwise, so that accesses are coalesced. `whole` says that vectors are aligned.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     dropout_kernel(RandomKey key, DropoutDraw draw, const std::int64_t* step, const T* in, T* out,
@@ -43,15 +43,15 @@ __global__ void __launch_bounds__(kThreads)
   using C = Compute<T>;
   constexpr int kVec = kPiece<T>;
   constexpr int kPieces = kDropoutBlock / kVec;
-  constexpr bool kSideBySide = sizeof(T) == 2;
+  constexpr bool kAdjacent = sizeof(T) == 2;
   const std::uint64_t stream = dropout_stream(key.stream, step != nullptr ? *step : 0);
   const std::int64_t begin = std::int64_t{blockIdx.x} * kThreads * kGroups;
-  const std::int64_t first = begin + (kSideBySide ? threadIdx.x * kGroups : threadIdx.x);
-  constexpr int kApart = kSideBySide ? 1 : kThreads;
+  const std::int64_t first = begin + (kAdjacent ? threadIdx.x * kGroups : threadIdx.x);
+  constexpr int kApart = kAdjacent ? 1 : kThreads;
   const std::int64_t last = first + (kGroups - 1) * kApart;
   if (whole && (last + 1) * kDropoutBlock <= count) {
     Vector<T, kVec> part[kGroups][kPieces];
-    if constexpr (kSideBySide) {
+    if constexpr (kAdjacent) {
       const auto both = load_vector<kGroups * kDropoutBlock>(in + first * kDropoutBlock);
       memcpy(part, &both, sizeof(part));
     } else {
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
       drop_group<T>(draw, philox(key.seed, stream, static_cast<std::uint64_t>(first + g * kApart)),
                     part[g]);
     }
-    if constexpr (kSideBySide) {
+    if constexpr (kAdjacent) {
       Vector<T, kGroups * kDropoutBlock> both;
       memcpy(&both, part, sizeof(part));
       store_vector(out + first * kDropoutBlock, both);

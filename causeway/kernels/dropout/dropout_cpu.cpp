@@ -1,4 +1,4 @@
-// Dropout on the CPU. Bound by the arithmetic of Philox.
+// Dropout on the CPU. Bound by Philox's arithmetic.
 #include "causeway/kernels/dropout/dropout.h"
 
 #include "causeway/kernels/loop_cpu.h"
@@ -11,7 +11,7 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kBatch = 64;  // blocks of random words drawn together, which vectorises
+constexpr std::int64_t kBatch = 64;  // blocks of random words drawn together, to vectorise
 
 template <class T>
 void drop_blocks(RandomKey key, const DropoutDraw& draw, const T* in, T* out, std::int64_t first,

@@ -1,14 +1,13 @@
-// Which elements dropout keeps, once for both backends.
+// Which elements dropout keeps, shared by CPU and GPU.
 #pragma once
 
 #include "causeway/random/philox.h"
 
 namespace causeway {
 
-// How likely an element is dropped, as a bound of random words, and what the others are multiplied
-// by.
+// The drop probability as a threshold for random words, and the scale of kept elements.
 struct DropoutDraw {
-  std::uint32_t threshold;  // a word below it drops
+  std::uint32_t threshold;  // a word below it drops the element
   float scale;
   double scale_f64;
 
@@ -20,15 +19,15 @@ struct DropoutDraw {
   }
 };
 
-// The random stream a step of dropout draws from.
+// The random stream of a dropout step.
 CAUSEWAY_HOST_DEVICE std::uint64_t dropout_stream(std::uint64_t stream, std::int64_t step) {
   return stream + (static_cast<std::uint64_t>(step) << 32);
 }
 
-// A thread's neighbours that one block of random words decides on.
+// Adjacent elements decided by one block of random words.
 inline constexpr int kDropoutBlock = 4;
 
-// `drops_all` where the probability rounds to 1, of which no threshold can be made.
+// `drops_all` is set if the probability rounds to 1, for which no threshold exists.
 inline DropoutDraw make_dropout_draw(double probability, bool& drops_all) {
   const double bound = probability * 4294967296.0 + 0.5;
   drops_all = bound >= 4294967296.0;

@@ -1,14 +1,18 @@
 // Conversion between element types. Bytes: the input and the output once; bound by memory.
 #include "causeway/kernels/elementwise/elementwise.cuh"
 #include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/kernels/scalar.h"
+
+#include <algorithm>
+#include <cstring>
 
 namespace causeway::kernels::cuda {
 
 namespace {
 
-// To the compute type of To; the kernel narrows it. Floats reach integers through 64 bits, so that
-// a value out of a narrow type's range wraps as on the CPU.
+// Converts to the compute type of To, which the kernel narrows. Floats are converted to integers
+// through 64 bits, so that a value out of a narrow type's range wraps as on the CPU.
 template <class To>
 struct Convert {
   template <class From>
@@ -23,6 +27,68 @@ struct Convert {
   }
 };
 
+// Contiguous input and output. Unaligned ones are converted element by element, with coalesced
+// accesses.
+template <class To, class From>
+__global__ void __launch_bounds__(kThreads)
+    cast_kernel(const From* in, To* out, std::uint32_t count, bool aligned) {
+  constexpr int kVec = vector_width<To, From>();
+  const Convert<To> convert;
+  const std::uint32_t block_first = blockIdx.x * (kThreads * kVec);
+  const std::uint32_t first = block_first + threadIdx.x * kVec;
+  if (aligned && first + kVec <= count) {
+    Vector<To, kVec> result;
+    apply_vectors(convert, result, load_vector<kVec>(in + first));
+    store_vector(out + first, result);
+    return;
+  }
+  const std::uint32_t begin = aligned ? first : block_first + threadIdx.x;
+  const std::uint32_t step = aligned ? 1 : kThreads;
+#pragma unroll 4
+  for (int i = 0; i < kVec; ++i) {
+    const std::uint32_t at = begin + i * step;
+    if (at < count) out[at] = static_cast<To>(convert(static_cast<Compute<From>>(in[at])));
+  }
+}
+
+template <class To, class From>
+void cast_contiguous(StreamView stream, const Operand& in, const Operand& out) {
+  constexpr int kVec = vector_width<To, From>();
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  const auto is_aligned = [](const void* data, std::size_t element) {
+    return reinterpret_cast<std::uintptr_t>(data) % (element * kVec) == 0;
+  };
+  const bool aligned = is_aligned(in.data, sizeof(From)) && is_aligned(out.data, sizeof(To));
+  const std::int64_t all = numel(out.shape);
+  for (std::int64_t offset = 0; offset < all; offset += kMost) {
+    const auto count = static_cast<std::uint32_t>(std::min(kMost, all - offset));
+    launch({"cast", stream, grid_for((count + kVec - 1) / kVec, 1), dim3(kThreads)},
+           cast_kernel<To, From>, static_cast<const From*>(in.data) + offset,
+           static_cast<To*>(out.data) + offset, count, aligned);
+  }
+}
+
+// The type whose conversions give the same bits: u8 for a stored bool; for results, the signed
+// integer of the same size, since narrowing wraps.
+constexpr DType source_type(DType dtype) { return dtype == DType::boolean ? DType::u8 : dtype; }
+constexpr DType result_type(DType dtype) {
+  if (dtype == DType::u8) return DType::i8;
+  return dtype == DType::u16 ? DType::i16 : dtype;
+}
+
+// Calls body with a tag of a type that result_type returns.
+template <class Body>
+void dispatch_result(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::i64: return body(Tag<std::int64_t>());
+    case DType::i32: return body(Tag<std::int32_t>());
+    case DType::i16: return body(Tag<std::int16_t>());
+    case DType::i8: return body(Tag<std::int8_t>());
+    case DType::boolean: return body(Tag<bool>());
+    default: return dispatch_floating(dtype, body);
+  }
+}
+
 template <class T>
 __global__ void __launch_bounds__(kThreads) fill_kernel(DeviceLoop<1> loop, T* out, T value) {
   const std::uint32_t index = blockIdx.x * kThreads + threadIdx.x;
@@ -32,7 +98,7 @@ __global__ void __launch_bounds__(kThreads) fill_kernel(DeviceLoop<1> loop, T* o
   out[offset[0]] = value;
 }
 
-// 16 bytes of one value a thread.
+// Each thread writes 16 bytes.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     fill_contiguous_kernel(T* out, T value, std::int64_t count) {
@@ -51,22 +117,37 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void cast(StreamView stream, const Operand& in, const Operand& out) {
-  dispatch_all(in.dtype, [&](auto in_tag) {
+  const DType from = source_type(in.dtype);
+  const DType to = result_type(out.dtype);
+  if (is_integer(from) && is_integer(to) && size_of(from) == size_of(to)) {
+    Operand bits = out;
+    bits.dtype = in.dtype;
+    return copy(stream, in, bits);
+  }
+  dispatch_number(from, [&](auto in_tag) {
     using From = typename decltype(in_tag)::type;
-    dispatch_all(out.dtype, [&](auto out_tag) {
+    dispatch_result(to, [&](auto out_tag) {
       using To = typename decltype(out_tag)::type;
-      if constexpr (!std::is_same_v<From, To>) {
-        map_unary<To, From>("cast", stream, Convert<To>(), in, out);
+      constexpr bool kCopies = std::is_integral_v<From> && std::is_integral_v<To> &&
+                               !std::is_same_v<To, bool> && sizeof(From) == sizeof(To);
+      if constexpr (!std::is_same_v<From, To> && !kCopies) {
+        cast_contiguous<To, From>(stream, in, out);
       }
     });
   });
 }
 
 void fill(StreamView stream, Scalar value, const Operand& out) {
-  const auto full_loop = make_loop<1>({&out});
+  std::uint64_t bits = 0;
   dispatch_all(out.dtype, [&](auto tag) {
+    const auto typed = scalar_as<typename decltype(tag)::type>(value);
+    std::memcpy(&bits, &typed, sizeof(typed));
+  });
+  const auto full_loop = make_loop<1>({&out});
+  dispatch_size(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const T typed = scalar_as<T>(value);
+    T typed;
+    std::memcpy(&typed, &bits, sizeof(typed));
     const bool aligned = reinterpret_cast<std::uintptr_t>(out.data) % 16 == 0;
     if (aligned && full_loop.n_dims == 1 && full_loop.stride[0][0] == 1) {
       const std::int64_t count = full_loop.count();

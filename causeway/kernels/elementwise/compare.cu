@@ -1,14 +1,23 @@
-// Comparison of two elements, and the choice between two. Bytes: the inputs and the output once;
+// Comparison of two elements, and selection between two. Bytes: the inputs and the output once;
 // bound by memory.
 #include "causeway/kernels/elementwise/elementwise.cuh"
 #include "causeway/kernels/dispatch.h"
-#include "causeway/kernels/elementwise/visit_elementwise.h"
+#include "causeway/kernels/elementwise/functors_device.h"
+#include "causeway/kernels/elementwise/runtime_op.cuh"
+#include "causeway/kernels/elementwise/elementwise.h"
 
 namespace causeway::kernels::cuda {
 
 namespace {
 
 constexpr int kItems = 4;
+
+// In the order of CompareOp.
+using Comparison = RuntimeOp<functors::Equal, functors::NotEqual, functors::Less,
+                             functors::LessEqual, functors::Greater, functors::GreaterEqual,
+                             functors::LogicalAnd, functors::LogicalOr, functors::LogicalXor>;
+static_assert(static_cast<int>(CompareOp::equal) == 0 && static_cast<int>(CompareOp::less) == 2 &&
+              static_cast<int>(CompareOp::logical_xor) == 8);
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
@@ -30,9 +39,7 @@ void compare(StreamView stream, CompareOp op, const Operand& a, const Operand& b
              const Operand& out) {
   dispatch_all(a.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit(op, [&](auto function) {
-      map_binary<false, bool, T>("compare", stream, function, a, b, out);
-    });
+    map_binary<false, bool, T>("compare", stream, Comparison{static_cast<int>(op)}, a, b, out);
   });
 }
 

@@ -1,6 +1,6 @@
-// Moving values between layouts. Bytes: the input and the output once; bound by memory. A copy that
-// transposes goes through a tile in shared memory, so that both sides are read and written in runs,
-// and reaches 80% of an H200's bandwidth; a plain copy reaches 86%.
+// Copies between layouts. Bytes: the input and the output once; bound by memory. A transposing copy
+// goes through a tile in shared memory, so that both sides are accessed in runs, and reaches 80% of
+// an H200's bandwidth; a plain copy reaches 86%.
 #include "causeway/kernels/elementwise/elementwise.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/elementwise/elementwise.h"
@@ -25,15 +25,15 @@ struct Transposition {
   DeviceLoop<2> batches;
 };
 
-// One block moves a tile of 64 x 64. Each thread carries kVec neighbouring elements at a time,
-// along the columns' runs when reading and along the rows' runs when writing; the tile's rows are
-// padded by one element, so that at most two lanes meet in a bank.
+// Each block moves a tile of 64 x 64. A thread moves kVec adjacent elements at a time, along
+// columns when reading and along rows when writing. The tile's rows are padded by one element, so
+// that at most two lanes share a bank.
 template <class T, int kVec>
 __global__ void __launch_bounds__(kThreads)
     transpose_kernel(Transposition how, const T* in, T* out) {
   __shared__ T tile[kTile][kTile + (sizeof(T) < 4 ? 4 / sizeof(T) : 1)];
-  constexpr int kPerLine = kTile / kVec;       // threads that carry one line
-  constexpr int kLines = kThreads / kPerLine;  // lines the block carries at once
+  constexpr int kPerLine = kTile / kVec;       // threads per line
+  constexpr int kLines = kThreads / kPerLine;  // lines per block at once
   const std::uint32_t tiles = how.tile_rows * how.tile_columns;
   const std::uint32_t batch = blockIdx.x / tiles;
   const std::uint32_t in_batch = blockIdx.x % tiles;
@@ -74,8 +74,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The copy as a transposition: the output's innermost dimension has stride 1, and another dimension
-// has stride 1 in the input.
+// Returns the copy as a transposition if the output's innermost dimension has stride 1 and another
+// dimension has stride 1 in the input.
 std::optional<Transposition> as_transposition(const Loop<2>& loop) {
   constexpr std::int64_t kWorthwhile = 8;
   if (loop.stride[0][0] != 1 || loop.stride[1][0] == 1 || loop.size[0] < kWorthwhile) return {};

@@ -1,4 +1,4 @@
-// Moving and converting values. Bound by memory: bytes read plus bytes written.
+// Copies, casts and fills. Bound by memory: bytes read plus bytes written.
 #include "causeway/kernels/loop_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/scalar.h"
@@ -10,8 +10,8 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// A transposing copy walks square tiles, so that both sides stay in the cache: `rows` runs of
-// `columns` elements, the source's run stride 1 along the rows.
+// A transposing copy works in square tiles, so that both sides stay in the cache: `rows` runs of
+// `columns` elements, with source stride 1 along the rows.
 template <class T>
 void copy_transposed(const Loop<2>& loop, const T* from, T* to) {
   constexpr std::int64_t kTile = 32;

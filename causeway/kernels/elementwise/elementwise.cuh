@@ -1,8 +1,9 @@
-// The GPU's elementwise loop, for contiguous, broadcast and strided operands. Bytes: every input
-// once, the output once; bound by memory. A thread carries one 16-byte vector of each operand: on
-// an H200 that beats two or four a thread by 1 to 3%, and reaches 86 to 90% of its 4.8 TB/s.
+// Elementwise loops on the GPU, for contiguous, broadcast and strided operands. Bytes: each input
+// once, the output once; bound by memory. A thread processes one 16-byte vector of each operand: on
+// an H200 that is 1 to 3% faster than two or four per thread, and reaches 86 to 90% of 4.8 TB/s.
 #pragma once
 
+#include "causeway/kernels/elementwise/runtime_op.cuh"
 #include "causeway/kernels/vectors.cuh"
 #include "causeway/kernels/half_device.h"
 #include "causeway/kernels/loop.h"
@@ -20,9 +21,9 @@ struct DeviceLoop {
   int n_dims = 1;
   std::uint32_t n_vectors = 0;
   FastDivider size[kMaxDims];
-  std::int64_t stride[kOperands][kMaxDims] = {};  // in elements a step of the vector index
+  std::int64_t stride[kOperands][kMaxDims] = {};  // in elements per step of the vector index
 
-  // Where vector `index` of each operand starts.
+  // The offset of vector `index` in each operand.
   __device__ __forceinline__ void offsets(std::uint32_t index, std::int64_t* offset) const {
 #pragma unroll
     for (int k = 0; k < kOperands; ++k) offset[k] = 0;
@@ -38,7 +39,7 @@ struct DeviceLoop {
   }
 };
 
-// An input that is one contiguous run.
+// An input that is contiguous.
 template <class T>
 struct Run {
   using Element = T;
@@ -124,8 +125,8 @@ DeviceLoop<kOperands> make_device_loop(const Loop<kOperands>& loop, int vec) {
   return out;
 }
 
-// Whether every operand can be read in whole vectors: stride 1 (or 0, for an input) innermost, and
-// every run of the innermost dimension aligned. A single run may end in a part of a vector.
+// Whether every operand can be read in whole vectors: innermost stride 1 (or 0, for an input), and
+// every run of the innermost dimension aligned. A single run may end with a partial vector.
 template <int kOperands>
 bool vectorises(const Loop<kOperands>& loop, const std::array<const Operand*, kOperands>& operands,
                 int vec) {
@@ -144,22 +145,39 @@ bool vectorises(const Loop<kOperands>& loop, const std::array<const Operand*, kO
   return true;
 }
 
-// One contiguous run, a vector a thread; the last may be a part of one. Inputs that are not a Run
-// may also be a value.
+// Calls body(operation): with `function` itself or, if it is a RuntimeOp, with the one it selects.
+template <class Function, class Body>
+__device__ __forceinline__ void with_operation(const Function& function, const Body& body) {
+  if constexpr (RuntimeOperation<Function>) {
+    function.visit(body);
+  } else {
+    body(function);
+  }
+}
+
+// Contiguous output, one vector per thread; the last may be partial. An Input may also be one
+// repeated value.
 template <int kVec, class Function, class Out, class... Inputs>
 __global__ void __launch_bounds__(kThreads)
     flat_kernel(Function function, std::uint32_t count, Out* out, Inputs... in) {
   const std::uint32_t first = (blockIdx.x * kThreads + threadIdx.x) * kVec;
   if (first + kVec <= count) {
     Vector<Out, kVec> result;
-    apply_vectors(function, result, in.template load_run<kVec>(first)...);
+    const auto apply = [&](const auto&... loaded) {
+      with_operation(function,
+                     [&](const auto& operation) { apply_vectors(operation, result, loaded...); });
+    };
+    apply(in.template load_run<kVec>(first)...);
     store_vector(out + first, result);
     return;
   }
-  for (std::uint32_t i = first; i < count; ++i) {
-    out[i] = static_cast<Out>(
-        function(static_cast<Compute<typename Inputs::Element>>(in.load_run_one(i))...));
-  }
+  with_operation(function, [&](const auto& operation) {
+#pragma unroll 1  // at most one thread: not worth compiling several copies
+    for (std::uint32_t i = first; i < count; ++i) {
+      out[i] = static_cast<Out>(
+          operation(static_cast<Compute<typename Inputs::Element>>(in.load_run_one(i))...));
+    }
+  });
 }
 
 template <int kVec, class Function, class Out, class... In, std::size_t... k>
@@ -169,22 +187,54 @@ __device__ __forceinline__ void apply_at(const Function& function, Vector<Out, k
   apply_vectors(function, result, in.template load<kVec>(offset[k + 1])...);
 }
 
-// Any strides, kVec neighbours of the innermost dimension at a time. Loads of kItems positions are
-// issued before the first is used.
-template <int kVec, int kItems, class Function, class Out, class... In>
+template <int kVec, class T, class... In, std::size_t... k>
+__device__ __forceinline__ void load_at(Vector<T, kVec> (&loaded)[sizeof...(In)],
+                                        const std::int64_t* offset, std::index_sequence<k...>,
+                                        const Input<In>&... in) {
+  ((loaded[k] = in.template load<kVec>(offset[k + 1])), ...);
+}
+
+template <int kVec, class Function, class Out, class T, int kInputs, std::size_t... k>
+__device__ __forceinline__ void apply_loaded(const Function& function, Vector<Out, kVec>& result,
+                                             const Vector<T, kVec> (&loaded)[kInputs],
+                                             std::index_sequence<k...>) {
+  apply_vectors(function, result, loaded[k]...);
+}
+
+// Any strides; kVec adjacent elements of the innermost dimension at a time. Loads of kItems
+// positions are issued before the first is used; the branch of a RuntimeOp follows them.
+template <int kVec, int kItems, class Function, class Out, class T, class... In>
 __global__ void __launch_bounds__(kThreads)
-    strided_kernel(Function function, DeviceLoop<1 + sizeof...(In)> loop, Out* out,
+    strided_kernel(Function function, DeviceLoop<2 + sizeof...(In)> loop, Out* out, Input<T> a,
                    Input<In>... in) {
-  constexpr int kOperands = 1 + sizeof...(In);
+  constexpr int kInputs = 1 + sizeof...(In);
+  using Inputs = std::make_index_sequence<kInputs>;
   const std::uint32_t first = blockIdx.x * (kThreads * kItems) + threadIdx.x;
   Vector<Out, kVec> result[kItems];
-  std::int64_t offset[kItems][kOperands];
+  std::int64_t offset[kItems][1 + kInputs];
+  if constexpr (RuntimeOperation<Function>) {
+    Vector<T, kVec> loaded[kItems][kInputs];
 #pragma unroll
-  for (int item = 0; item < kItems; ++item) {
-    const std::uint32_t index = first + item * kThreads;
-    if (index >= loop.n_vectors) continue;
-    loop.offsets(index, offset[item]);
-    apply_at(function, result[item], offset[item], std::index_sequence_for<In...>(), in...);
+    for (int item = 0; item < kItems; ++item) {
+      const std::uint32_t index = first + item * kThreads;
+      if (index >= loop.n_vectors) continue;
+      loop.offsets(index, offset[item]);
+      load_at(loaded[item], offset[item], Inputs(), a, in...);
+    }
+    function.visit([&](const auto& operation) {
+#pragma unroll
+      for (int item = 0; item < kItems; ++item) {
+        apply_loaded(operation, result[item], loaded[item], Inputs());
+      }
+    });
+  } else {
+#pragma unroll
+    for (int item = 0; item < kItems; ++item) {
+      const std::uint32_t index = first + item * kThreads;
+      if (index >= loop.n_vectors) continue;
+      loop.offsets(index, offset[item]);
+      apply_at(function, result[item], offset[item], Inputs(), a, in...);
+    }
   }
 #pragma unroll
   for (int item = 0; item < kItems; ++item) {
@@ -193,7 +243,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Calls body(loop, operands) for pieces of at most 2^30 elements, cut along the outermost
+// Calls body(loop, operands) for pieces of at most 2^30 elements, split along the outermost
 // dimension.
 template <int kOperands, class Body>
 void for_each_piece(const Loop<kOperands>& loop, std::array<Operand, kOperands> operands,
@@ -220,7 +270,7 @@ inline dim3 grid_for(std::uint32_t n_vectors, int items) {
   return dim3((n_vectors + per_block - 1) / per_block);
 }
 
-// Whether a call is one run: the output contiguous, every input contiguous or one value.
+// Whether the output is contiguous and every input is contiguous or one value.
 template <int kOperands>
 bool is_flat(const Loop<kOperands>& loop) {
   bool flat = loop.n_dims == 1 && loop.stride[0][0] == 1;
@@ -233,8 +283,8 @@ bool is_flat(const Loop<kOperands>& loop) {
 template <class T, std::size_t>
 using Repeat = T;
 
-// Runs out[i] = function(in[i]...) by the widest kernel the layout allows. kWide adds the kernel
-// for vectors in several dimensions, which rows broadcast over a matrix want.
+// Runs out[i] = function(in[i]...) with the widest kernel the layout allows. kWide adds the
+// vectorised kernel for several dimensions, as needed to broadcast a row over a matrix.
 template <bool kWide, class Out, class In, std::size_t kInputs, class Function, std::size_t... k>
 void map(const char* name, StreamView stream, const Function& function,
          const std::array<const Operand*, kInputs + 1>& all, std::index_sequence<k...>) {
@@ -257,7 +307,7 @@ void map(const char* name, StreamView stream, const Function& function,
             launch(how, flat_kernel<kVec, Function, Out, Run<In>>, function, count, out,
                    Run<In>{static_cast<const In*>(operands[1].data)});
             return;
-          } else if constexpr (kWide) {  // one value for all
+          } else if constexpr (kWide) {  // one repeated value
             launch(how, flat_kernel<kVec, Function, Out, Input<In>>, function, count, out,
                    make_input<In>(operands[1], loop.stride[1][0]));
             return;

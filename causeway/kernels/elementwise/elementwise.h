@@ -1,5 +1,5 @@
-// Kernels that treat each element alone. Operands of one call have one shape (broadcast dimensions
-// have stride 0) and, unless said otherwise, one dtype; strides are free.
+// Elementwise kernels. The operands of a call have the same shape (broadcast dimensions have stride
+// 0) and, unless noted, the same dtype; any strides.
 #pragma once
 
 #include "causeway/kernels/operand.h"
@@ -10,13 +10,13 @@
 namespace causeway::kernels {
 
 enum class UnaryOp : std::uint8_t {
-  // of any number
+  // for any number
   negate,
   absolute,
   sign,
   square,
   relu,
-  // of floating numbers
+  // for floating types
   square_root,
   reciprocal_root,
   reciprocal,
@@ -51,7 +51,7 @@ enum class BinaryOp : std::uint8_t {
   maximum,
 };
 
-// To bool; the operands may be of any one dtype.
+// Results are bool; the operands have any common dtype.
 enum class CompareOp : std::uint8_t {
   equal,
   not_equal,
@@ -73,7 +73,7 @@ std::string_view to_string(PredicateOp op);
 
 constexpr bool needs_floating(UnaryOp op) { return op >= UnaryOp::square_root; }
 
-// A number without a type of its own: it takes the tensor's.
+// A number without a dtype: it takes the tensor's.
 struct Scalar {
   double real = 0;
   std::int64_t integer = 0;
@@ -85,14 +85,14 @@ struct Scalar {
   Scalar(int value) : Scalar(static_cast<std::int64_t>(value)) {}  // NOLINT
 };
 
-// The least and the greatest value of an integer dtype.
+// The minimum and maximum of an integer dtype.
 struct IntegerRange {
   std::int64_t low;
   std::int64_t high;
 };
 IntegerRange range_of(DType dtype);
 
-// Whether the number is a value of an integer dtype; floating types and bool take any.
+// Whether the value is in the range of an integer dtype; always true for floating types and bool.
 bool fits(Scalar value, DType dtype);
 
 CAUSEWAY_KERNEL(unary, UnaryOp op, const Operand& in, const Operand& out);
@@ -105,10 +105,10 @@ CAUSEWAY_KERNEL(where, const Operand& condition, const Operand& a, const Operand
 // NaN stays NaN.
 CAUSEWAY_KERNEL(clamp, const Operand& in, Scalar low, Scalar high, const Operand& out);
 CAUSEWAY_KERNEL(fill, Scalar value, const Operand& out);
-// The same dtype on both sides.
+// The dtypes of both sides must be equal.
 CAUSEWAY_KERNEL(copy, const Operand& in, const Operand& out);
-// Different dtypes; both sides contiguous. Floating to integer truncates; NaN and numbers out of
-// range give what the hardware's conversion gives.
+// Between different dtypes; both sides contiguous. Floating to integer truncates; NaN and values
+// out of range give the hardware's result.
 CAUSEWAY_KERNEL(cast, const Operand& in, const Operand& out);
 
 }  // namespace causeway::kernels

@@ -1,5 +1,5 @@
-// The arithmetic of elementwise kernels, once for both backends. Arguments and results are compute
-// types (see half.h).
+// Arithmetic of elementwise kernels, shared by CPU and GPU. Arguments and results are compute types
+// (see half_device.h).
 #pragma once
 
 #include "causeway/kernels/math_device.h"
@@ -65,7 +65,8 @@ struct Multiply {
     return a * b;
   }
 };
-// True division of floats; integers never get here but by mistake, and then by zero give zero.
+// True division of floats. Integers should not reach this functor; dividing them by zero gives
+// zero.
 struct Divide {
   template <class T>
   CAUSEWAY_HOST_DEVICE T operator()(T a, T b) const {
@@ -80,7 +81,7 @@ struct Power {
   template <class T>
   CAUSEWAY_HOST_DEVICE T operator()(T a, T b) const {
     if constexpr (std::is_integral_v<T>) {
-      // Squares and multiplies; a negative exponent leaves what 1/a^|b| truncates to.
+      // Exponentiation by squaring; a negative exponent gives 1/a^|b|, truncated.
       if (b < 0) return a == 1 ? T(1) : (a == -1 ? ((b & 1) != 0 ? T(-1) : T(1)) : T(0));
       T result = 1;
       for (; b > 0; b >>= 1, a *= a) {
@@ -92,7 +93,7 @@ struct Power {
     }
   }
 };
-// Python's: the result has the divisor's sign; an integer modulo zero is zero.
+// As in Python, the result has the divisor's sign; an integer modulo zero is zero.
 struct Remainder {
   template <class T>
   CAUSEWAY_HOST_DEVICE T operator()(T a, T b) const {
@@ -107,7 +108,7 @@ struct Remainder {
     }
   }
 };
-// A NaN on either side is the result.
+// NaN if either side is NaN.
 struct Minimum {
   template <class T>
   CAUSEWAY_HOST_DEVICE T operator()(T a, T b) const {

@@ -1,26 +1,38 @@
-// Operations of one element that every number has, predicates and clamping; unary_floating.cu has
-// the rest. Bytes: the input and the output once; bound by memory.
+// Unary operations on any number, predicates and clamping; unary_floating.cu has the floating ones.
+// Bytes: the input and the output once; bound by memory.
 #include "causeway/kernels/elementwise/elementwise.cuh"
+#include "causeway/kernels/elementwise/functors_device.h"
 #include "causeway/kernels/elementwise/unary_floating.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/scalar.h"
-#include "causeway/kernels/elementwise/visit_elementwise.h"
 
 namespace causeway::kernels::cuda {
+
+namespace {
+
+// In the order of UnaryOp and PredicateOp.
+using NumberOp = RuntimeOp<functors::Negate, functors::Absolute, functors::Sign, functors::Square,
+                           functors::Relu>;
+using Predicate =
+    RuntimeOp<functors::IsNan, functors::IsInf, functors::IsFinite, functors::LogicalNot>;
+static_assert(static_cast<int>(UnaryOp::negate) == 0 && static_cast<int>(UnaryOp::relu) == 4);
+static_assert(static_cast<int>(PredicateOp::is_nan) == 0 &&
+              static_cast<int>(PredicateOp::logical_not) == 3);
+
+}  // namespace
 
 void unary(StreamView stream, UnaryOp op, const Operand& in, const Operand& out) {
   if (needs_floating(op)) return unary_floating(stream, op, in, out);
   dispatch_number(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit_number_op(op,
-                    [&](auto function) { map_unary<T, T>("unary", stream, function, in, out); });
+    map_unary<T, T>("unary", stream, NumberOp{static_cast<int>(op)}, in, out);
   });
 }
 
 void predicate(StreamView stream, PredicateOp op, const Operand& in, const Operand& out) {
   dispatch_all(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit(op, [&](auto function) { map_unary<bool, T>("predicate", stream, function, in, out); });
+    map_unary<bool, T>("predicate", stream, Predicate{static_cast<int>(op)}, in, out);
   });
 }
 

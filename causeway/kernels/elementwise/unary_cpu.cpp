@@ -1,5 +1,5 @@
-// One result for one element. Bound by memory for the simple operations, by arithmetic for f64's
-// transcendental ones.
+// Unary operations. Bound by memory for simple operations, by arithmetic for f64 transcendental
+// functions.
 #include "causeway/kernels/loop_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/scalar.h"
@@ -11,7 +11,8 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// sin and cos of f32: our vectorisable ones, unless the run holds an angle too large for them.
+// sin and cos of f32: our vectorisable functions, unless the run contains an angle too large for
+// them.
 template <class Ours, class Exact>
 void map_angles(std::int64_t count, const float* in, std::int64_t in_stride, float* out,
                 std::int64_t out_stride, const Ours& ours, const Exact& exact) {

@@ -1,5 +1,5 @@
-// Transcendental and rounding operations of one element, in the GPU's own arithmetic. Bytes: the
-// input and the output once; bound by memory for f32 and the halves.
+// Transcendental and rounding operations, with CUDA's math functions. Bytes: the input and the
+// output once; bound by memory for f32 and the 16-bit types.
 #include "causeway/kernels/elementwise/unary_floating.cuh"
 
 #include "causeway/kernels/elementwise/elementwise.cuh"

@@ -1,4 +1,4 @@
-// The operations of one element that only floating numbers have; called by unary.
+// Unary operations on floating types only; called by unary.
 #pragma once
 
 #include "causeway/kernels/elementwise/elementwise.h"

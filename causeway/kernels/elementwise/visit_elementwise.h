@@ -1,4 +1,4 @@
-// From an operation's name to its functor: calls `body` with it.
+// Dispatch from an operation to its functor: calls `body` with it.
 #pragma once
 
 #include "causeway/kernels/elementwise/functors_device.h"
@@ -6,7 +6,7 @@
 
 namespace causeway::kernels {
 
-// Operations that any number has.
+// Operations on any number type.
 template <class Body>
 void visit_number_op(UnaryOp op, const Body& body) {
   switch (op) {
@@ -18,7 +18,7 @@ void visit_number_op(UnaryOp op, const Body& body) {
   }
 }
 
-// Operations that only floating numbers have.
+// Operations on floating types only.
 template <class Body>
 void visit_floating_op(UnaryOp op, const Body& body) {
   switch (op) {

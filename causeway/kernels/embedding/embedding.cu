@@ -1,8 +1,8 @@
-// The gradient of rows picked from a table. Bytes: the gradient once, the table's gradient once and
-// the zeros before it; bound by memory. Picks are sorted stably by their entry; an entry's rows are
-// then added in order, in f32, by threads over its columns. The sorted picks are cut into windows:
-// what an entry has in a window is added there, and an entry that reaches over several windows has
-// its parts added in order in a second step.
+// The gradient of an embedding lookup. Bytes: the gradient once, the table's gradient once plus its
+// zeros; bound by memory. Lookups are sorted stably by entry; the rows of an entry are then added
+// in order, in f32, by threads over its columns. The sorted lookups are divided into windows: rows
+// of an entry within a window are added there, and an entry that spans several windows has its
+// partial sums added in order in a second step.
 #include "causeway/kernels/embedding/embedding.h"
 
 #include "causeway/core/error.h"
@@ -18,7 +18,7 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-constexpr std::int64_t kWindow = 128;  // picks
+constexpr std::int64_t kWindow = 128;  // lookups
 
 __global__ void __launch_bounds__(kThreads)
     entry_keys_kernel(const std::int64_t* index, std::uint32_t* keys, std::uint32_t* picks,
@@ -26,12 +26,12 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at >= n_indices) return;
   const std::int64_t entry = index[at];
-  // What is out of range was reported when the rows were picked; here it is left out.
+  // Indices out of range were reported by the lookup and are ignored here.
   keys[at] = static_cast<std::uint32_t>(entry >= 0 && entry < n_entries ? entry : n_entries);
   picks[at] = static_cast<std::uint32_t>(at);
 }
 
-// Picks sorted by their entries.
+// Lookups sorted by entry.
 struct Picks {
   const std::uint32_t* keys;
   const std::uint32_t* sources;
@@ -42,11 +42,11 @@ struct Picks {
   __device__ __forceinline__ bool same(std::int64_t a, std::int64_t b) const {
     return keys[a] == keys[b];
   }
-  // The first position after `at`, at steps of `step`, whose entry is another; at most `limit`.
+  // The first position after `at`, in steps of `step`, with another entry; at most `limit`.
   __device__ __forceinline__ std::int64_t end_of_run(std::int64_t at, std::int64_t step,
                                                      std::int64_t limit) const {
     if (at + step >= limit || !same(at, at + step)) return at + step < limit ? at + step : limit;
-    std::int64_t low = 1;  // in steps: the same entry
+    std::int64_t low = 1;  // in steps: still the same entry
     std::int64_t high = (limit - at + step - 1) / step;
     while (high - low > 1) {
       const std::int64_t middle = (low + high) / 2;
@@ -57,14 +57,14 @@ struct Picks {
   }
 };
 
-// Two lines of sums a window: of the entry it begins with, and of one that goes on behind it.
+// Two rows of sums per window: for the entry it starts with, and for one that continues after it.
 template <class C>
 __device__ __forceinline__ C* part_of(C* partial, std::int64_t window, int line,
                                       std::int64_t n_columns) {
   return partial + (window * 2 + line) * n_columns;
 }
 
-// Adds n rows, the k-th of which row(k) finds, in order.
+// Adds n rows in order; row(k) loads the k-th.
 template <int kVec, class C, class Row>
 __device__ __forceinline__ Values<C, kVec> add_rows(std::int64_t n, const Row& row) {
   constexpr int kUnroll = 8;
@@ -88,8 +88,8 @@ __device__ __forceinline__ Values<C, kVec> add_rows(std::int64_t n, const Row& r
   return sum;
 }
 
-// The block's x side takes the columns, its y side positions among the sorted picks: those at which
-// an entry or a window begins have work.
+// The block's x dimension covers the columns, its y dimension positions among the sorted lookups.
+// Only positions at which an entry or a window starts have work.
 template <int kVec, class T>
 __global__ void __launch_bounds__(kThreads)
     add_picks_kernel(Picks picks, const T* gradient, T* out, Compute<T>* partial) {
@@ -120,8 +120,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The block's y side takes windows: those in which an entry begins that goes on behind them have
-// work.
+// The block's y dimension covers windows. Only windows in which an entry starts that continues
+// after them have work.
 template <int kVec, class T>
 __global__ void __launch_bounds__(kThreads)
     add_parts_kernel(Picks picks, const Compute<T>* partial, T* out) {
@@ -133,8 +133,8 @@ __global__ void __launch_bounds__(kThreads)
   if (next >= picks.count || !picks.same(next - 1, next)) return;
   if (picks.keys[next] >= picks.n_entries) return;
   const bool fills = picks.same(first, next);                      // the window has one entry
-  if (fills && first > 0 && picks.same(first - 1, first)) return;  // which began before it
-  // Every window the entry reaches into begins with it.
+  if (fills && first > 0 && picks.same(first - 1, first)) return;  // which started before it
+  // Every window the entry extends into starts with it.
   const std::int64_t end = picks.end_of_run(next, kWindow, picks.count);
   const std::int64_t n_more = (end - next + kWindow - 1) / kWindow;
   for (std::int64_t column = threadIdx.x * kVec; column < picks.n_columns;
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// As wide as the columns need, and as high as is left.
+// Width for the columns, height for the remaining threads.
 dim3 block_over(std::int64_t n_vectors) {
   const auto width = static_cast<unsigned>(
       std::min<std::uint64_t>(kThreads, std::bit_ceil(static_cast<std::uint64_t>(n_vectors))));
@@ -186,7 +186,7 @@ void embedding_gradient(StreamView stream, const Operand& gradient, const Operan
   if (n_entries == 0 || n_columns == 0) return;
   if (n_indices > std::int64_t{0x7fffffff} || n_entries > std::int64_t{0x7fffffff}) {
     fail(ErrorKind::invalid_argument, "embedding_gradient",
-         "more than 2^31 - 1 indices or entries in one call");
+         "got more than 2^31 - 1 indices or entries; split the call");
   }
   const std::size_t bytes = static_cast<std::size_t>(n_entries * n_columns) * size_of(out.dtype);
   driver::fill_async(stream.device().index, out.data, 0, bytes, stream.handle());
@@ -209,7 +209,7 @@ void embedding_gradient(StreamView stream, const Operand& gradient, const Operan
     constexpr int kWide = vector_width<T>();
     const auto* from = static_cast<const T*>(gradient.data);
     auto* to = static_cast<T*>(out.data);
-    if constexpr (sizeof(T) < 8) {  // 8-byte elements are as fast one by one
+    if constexpr (sizeof(T) < 8) {  // vectors do not help 8-byte elements
       if (rows_align(n_columns, kWide, sizeof(T), from, to)) {
         return add_picks<kWide>(stream, picks, from, to);
       }

@@ -1,5 +1,5 @@
-// The gradient of rows picked from a table, on the CPU: picks are put in order of their entries by
-// counting, and each entry's rows are added in the order they were picked. Bound by memory.
+// The gradient of an embedding lookup on the CPU: lookups are ordered by entry with a counting
+// sort, and the rows of each entry are added in lookup order. Bound by memory.
 #include "causeway/kernels/embedding/embedding.h"
 
 #include "causeway/kernels/loop_cpu.h"
@@ -11,7 +11,7 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// Which picks each entry has: picks[first[entry]] up to picks[first[entry + 1]], in order.
+// The lookups of each entry: picks[first[entry]] up to picks[first[entry + 1]], in order.
 struct PicksByEntry {
   std::vector<std::int64_t> first;
   std::vector<std::int64_t> picks;

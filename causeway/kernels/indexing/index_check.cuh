@@ -1,4 +1,4 @@
-// How a kernel checks an index that comes from memory: see runtime/fault.h.
+// Range check of an index read from memory; see runtime/fault.h.
 #pragma once
 
 #include "causeway/runtime/fault.h"
@@ -10,7 +10,7 @@
 
 namespace causeway::kernels::cuda {
 
-// Says where an index was out of range; the first to say so stands.
+// Records an index out of range; only the first one is kept.
 struct IndexCheck {
   FaultReport report;
   std::int32_t site;

@@ -1,7 +1,7 @@
-// Reading and writing at indices. Bytes: the indices, the elements read and the elements written,
-// each once; bound by memory (84% of it for whole rows on an H200), and by its 32-byte sectors
-// where the indices jump. No float atomics: scattering finds the last writer of a place first, and
-// adding goes through a stable sort.
+// Indexed reads and writes. Bytes: the indices, the elements read and the elements written, once
+// each; bound by memory (84% of peak for whole rows on an H200), or by 32-byte sectors for
+// scattered indices. No float atomics: scatter first finds the last writer of each position, and
+// scatter_add uses a stable sort.
 #include "causeway/kernels/indexing/indexing.h"
 
 #include "causeway/core/error.h"
@@ -23,8 +23,8 @@ dim3 grid_over(std::int64_t count) {
   return dim3(static_cast<unsigned>((count + kThreads - 1) / kThreads));
 }
 
-// T is a word of up to 16 bytes; `run` words follow each index. The block's x side walks a run, its
-// y side takes several.
+// T is a word of up to 16 bytes; each index selects `run` words. The block's x dimension covers a
+// run, its y dimension several runs.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     index_select_kernel(const T* in, const std::int64_t* indices, T* out, std::int64_t outer,
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t i = threadIdx.x; i < run; i += blockDim.x) to[i] = from[i];
 }
 
-// The flat position in the cube that position `at` of the indices names.
+// The flat position in the cube selected by position `at` of the indices.
 __device__ __forceinline__ std::int64_t target_of(std::int64_t at, std::int64_t index, Cube cube,
                                                   std::int64_t n_indices) {
   const std::int64_t inner = at % cube.inner;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
   if (check.fits(index)) out[at] = in[target_of(at, index, cube, n_indices)];
 }
 
-// The largest k that writes each place.
+// The largest k that writes to each position.
 __global__ void __launch_bounds__(kThreads)
     find_writers_kernel(const std::int64_t* indices, std::int32_t* writers, Cube cube,
                         std::int64_t n_indices, IndexCheck check) {
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
   sources[at] = static_cast<std::uint32_t>(at);
 }
 
-// The first of each run of equal targets adds the run up, in order.
+// The first thread of each run of equal targets adds the run, in order.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     add_runs_kernel(const T* in, const std::uint64_t* keys, const std::uint32_t* sources, T* out,
@@ -150,7 +150,8 @@ void gather(StreamView stream, const Operand& in, const Operand& index, const Op
 void scatter(StreamView stream, const Operand& in, const Operand& index, const Operand& out,
              Cube cube, std::int64_t n_indices, int axis) {
   if (n_indices > 0x7fffffff) {
-    fail(ErrorKind::invalid_argument, "scatter", "more than 2^31 - 1 indices along the axis");
+    fail(ErrorKind::invalid_argument, "scatter",
+         "got more than 2^31 - 1 indices along the axis; split the call");
   }
   const IndexCheck check = make_check(stream, FaultSite::scatter, axis, cube.axis);
   const std::size_t bytes = static_cast<std::size_t>(cube.count()) * sizeof(std::int32_t);
@@ -173,7 +174,8 @@ void scatter_add(StreamView stream, const Operand& in, const Operand& index, con
                  Cube cube, std::int64_t n_indices, int axis) {
   const std::int64_t count = cube.outer * n_indices * cube.inner;
   if (count > std::int64_t{0xffffffff}) {
-    fail(ErrorKind::invalid_argument, "scatter_add", "more than 2^32 - 1 elements in one call");
+    fail(ErrorKind::invalid_argument, "scatter_add",
+         "got more than 2^32 - 1 elements; split the call");
   }
   const IndexCheck check = make_check(stream, FaultSite::scatter, axis, cube.axis);
   const auto n = static_cast<std::size_t>(count);
@@ -185,7 +187,7 @@ void scatter_add(StreamView stream, const Operand& in, const Operand& index, con
   pairs.other_keys = pairs.keys + n;
   pairs.values = reinterpret_cast<std::uint32_t*>(source_space.data());
   pairs.other_values = pairs.values + n;
-  // Targets and one number more, for indices that are out of range.
+  // Targets, plus one extra value for indices out of range.
   const auto none = static_cast<std::uint64_t>(cube.count());
   const dim3 grid = grid_over(count);
   launch({"scatter_add", stream, grid, dim3(kThreads)}, target_keys_kernel,

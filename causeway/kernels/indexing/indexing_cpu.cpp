@@ -1,4 +1,4 @@
-// Reading and writing at indices on the CPU. Bound by memory: the elements moved and the indices.
+// Indexed reads and writes on the CPU. Bound by memory: the elements moved and the indices.
 #include "causeway/kernels/indexing/indexing.h"
 
 #include "causeway/kernels/dispatch.h"
@@ -24,18 +24,24 @@ void check(FaultSite site, const Operand& index, std::int64_t bound, int axis) {
   }
 }
 
-// Calls body(outer, k, inner, at) for every index, `at` being the flat position of the index; each
-// (outer, inner) line is walked in the order of k by one thread.
-template <class Body>
-void for_each_index(Cube cube, std::int64_t n_indices, const Body& body) {
-  const std::int64_t lines = cube.outer * cube.inner;
-  parallel_for(lines, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(n_indices, 1)),
+// Calls body(from, to, selected, at) for each index: `at` is its flat position, `selected` the
+// position in the cube that it selects. Each (outer, inner) line is processed in the order of k by
+// one thread.
+template <class T, class Body>
+void for_each_index(const Operand& in, const Operand& index, const Operand& out, Cube cube,
+                    std::int64_t n_indices, const Body& body) {
+  const auto* indices = static_cast<const std::int64_t*>(index.data);
+  const auto* from = static_cast<const T*>(in.data);
+  auto* to = static_cast<T*>(out.data);
+  parallel_for(cube.outer * cube.inner,
+               std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(n_indices, 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t line = begin; line < end; ++line) {
                    const std::int64_t outer = line / cube.inner;
                    const std::int64_t inner = line % cube.inner;
                    for (std::int64_t k = 0; k < n_indices; ++k) {
-                     body(outer, inner, (outer * n_indices + k) * cube.inner + inner);
+                     const std::int64_t at = (outer * n_indices + k) * cube.inner + inner;
+                     body(from, to, (outer * cube.axis + indices[at]) * cube.inner + inner, at);
                    }
                  }
                });
@@ -64,43 +70,38 @@ void index_select(StreamView, const Operand& in, const Operand& index, const Ope
 void gather(StreamView, const Operand& in, const Operand& index, const Operand& out, Cube cube,
             std::int64_t n_indices, int axis) {
   check(FaultSite::gather, index, cube.axis, axis);
-  const auto* indices = static_cast<const std::int64_t*>(index.data);
   dispatch_size(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto* from = static_cast<const T*>(in.data);
-    auto* to = static_cast<T*>(out.data);
-    for_each_index(cube, n_indices, [&](std::int64_t outer, std::int64_t inner, std::int64_t at) {
-      to[at] = from[(outer * cube.axis + indices[at]) * cube.inner + inner];
-    });
+    for_each_index<T>(in, index, out, cube, n_indices,
+                      [](const T* from, T* to, std::int64_t selected, std::int64_t at) {
+                        to[at] = from[selected];
+                      });
   });
 }
 
 void scatter(StreamView, const Operand& in, const Operand& index, const Operand& out, Cube cube,
              std::int64_t n_indices, int axis) {
   check(FaultSite::scatter, index, cube.axis, axis);
-  const auto* indices = static_cast<const std::int64_t*>(index.data);
   dispatch_size(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto* from = static_cast<const T*>(in.data);
-    auto* to = static_cast<T*>(out.data);
-    for_each_index(cube, n_indices, [&](std::int64_t outer, std::int64_t inner, std::int64_t at) {
-      to[(outer * cube.axis + indices[at]) * cube.inner + inner] = from[at];
-    });
+    for_each_index<T>(in, index, out, cube, n_indices,
+                      [](const T* from, T* to, std::int64_t selected, std::int64_t at) {
+                        to[selected] = from[at];
+                      });
   });
 }
 
 void scatter_add(StreamView, const Operand& in, const Operand& index, const Operand& out, Cube cube,
                  std::int64_t n_indices, int axis) {
   check(FaultSite::scatter, index, cube.axis, axis);
-  const auto* indices = static_cast<const std::int64_t*>(index.data);
   dispatch_all(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const auto* from = static_cast<const T*>(in.data);
-    auto* to = static_cast<T*>(out.data);
-    for_each_index(cube, n_indices, [&](std::int64_t outer, std::int64_t inner, std::int64_t at) {
-      T& target = to[(outer * cube.axis + indices[at]) * cube.inner + inner];
-      target = static_cast<T>(static_cast<Compute<T>>(target) + static_cast<Compute<T>>(from[at]));
-    });
+    using C = Compute<T>;
+    for_each_index<T>(in, index, out, cube, n_indices,
+                      [](const T* from, T* to, std::int64_t selected, std::int64_t at) {
+                        T& target = to[selected];
+                        target = static_cast<T>(static_cast<C>(target) + static_cast<C>(from[at]));
+                      });
   });
 }
 

@@ -10,34 +10,34 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// Lines of a block if there are no more, else of the blocks they are cut into, and how many
-// elements of either side are packed at once: those of the right fit a core's cache, those of the
-// left the nearer one.
+// Lines of a block (all, if there are at most kLines, else kLinesOfMany at a time), and the number
+// of elements of either side packed at once: those of the right fit the L2 cache, those of the left
+// the L1 cache.
 constexpr std::int64_t kLines = 512;
 constexpr std::int64_t kLinesOfMany = 256;
 constexpr std::int64_t kRight = 1 << 17;
 constexpr std::int64_t kLeft = 1 << 13;
-constexpr std::int64_t kLeastRows = 32;       // worth a thread's packing of the right
-constexpr std::int64_t kLeastWork = 1 << 20;  // products worth a thread
+constexpr std::int64_t kLeastRows = 32;  // minimum rows per thread, to amortise packing the right
+constexpr std::int64_t kLeastWork = 1 << 20;  // minimum multiply-adds per thread
 
-// OpenBLAS leaves a quarter of an Arm core's arithmetic unused, and next to nothing of an x86's.
+// OpenBLAS leaves a quarter of an Arm core's peak unused, and almost nothing of an x86 core's.
 #if defined(__aarch64__)
 constexpr bool kIsFaster = true;
 #else
 constexpr bool kIsFaster = false;
 #endif
 
-// One side of a product, whose numbers lie side by side in a line, or else below each other.
+// One side of a product; each line is a row, or a column if `transposed`.
 struct Side {
   const float* data;
   std::int64_t leading;
-  bool turned;
+  bool transposed;
 
   Panels<float> pack(std::int64_t line, std::int64_t n_lines, std::int64_t first,
                      std::int64_t count, std::vector<float>& space) const {
     space.resize(std::max(space.size(), static_cast<std::size_t>(n_lines * whole_panels(count))));
-    if (turned) {
-      pack_turned(data + first * leading + line, leading, n_lines, count, space.data());
+    if (transposed) {
+      pack_transposed(data + first * leading + line, leading, n_lines, count, space.data());
     } else {
       pack_lines(data + line * leading + first, leading, n_lines, count, space.data());
     }
@@ -49,7 +49,7 @@ std::int64_t panels_in(std::int64_t elements, std::int64_t n_lines) {
   return std::max(kPanel, elements / n_lines / kPanel * kPanel);
 }
 
-// Panel by panel of the right, which stays in the nearest cache with all of the left.
+// Panel by panel of the right, which stays in L1 with all of the left.
 void multiply_block(const Product& block, const Panels<float>& left, const Panels<float>& right,
                     float* out) {
   for (std::int64_t column = 0; column < block.columns; column += kPanel) {

@@ -1,5 +1,5 @@
-// A large f32 product out of tiles (product.h): blocks that fit the caches, threads sharing the
-// rows. Bound by arithmetic.
+// A large f32 product from tiles (product_cpu.h): blocks sized for the caches, rows distributed
+// over threads. Bound by arithmetic.
 #pragma once
 
 #include "causeway/kernels/matmul/matmul_layout.h"
@@ -9,13 +9,12 @@
 
 namespace causeway::kernels::cpu {
 
-// What is to be done with rows [begin, end) of a product when they are there, by the thread that
-// has them in its cache.
+// Called when rows [begin, end) of a product are complete, in the thread that has them in its
+// cache.
 using AfterRows = std::function<void(std::int64_t begin, std::int64_t end)>;
 
-// out = a b for f32 matrices, `out` contiguous, or, if it `adds`, what that held and a b. Returns
-// false, and does nothing, where OpenBLAS is the faster way: for other dtypes, for a few rows,
-// which are not worth packing what they are multiplied with, and on x86.
+// out = a b for f32 matrices, or out += a b if `adds`; `out` is contiguous. Returns false and does
+// nothing where OpenBLAS is faster: on x86, and for few rows, which do not amortise the packing.
 bool multiply_blocks(const MatrixLayout& a, const float* a_data, const MatrixLayout& b,
                      const float* b_data, bool adds, float* out, const AfterRows& after = {});
 

@@ -1,5 +1,5 @@
-// The functions of cuBLASLt, opened at first use: a program that was built with CUDA also starts
-// where no CUDA library is installed.
+// The functions of cuBLASLt, opened at first use, so that a program built with CUDA starts without
+// CUDA libraries.
 #pragma once
 
 #include "causeway/core/library.h"
@@ -24,7 +24,7 @@ struct CublasLt {
   CAUSEWAY_LIBRARY_FUNCTION(library, cublasLtMatrixLayoutSetAttribute);
 };
 
-// Throws a device error where the library is not found.
+// Throws a device error if the library is not found.
 const CublasLt& cublas();
 
 }  // namespace causeway::kernels::cuda

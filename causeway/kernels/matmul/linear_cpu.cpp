@@ -1,5 +1,5 @@
-// Products of linear layers on the CPU, and what follows them, over the rows that have just been
-// made. Bound by arithmetic.
+// Products of linear layers on the CPU, with their epilogue applied to rows just computed. Bound by
+// arithmetic.
 #include "causeway/kernels/matmul/blocked_product_cpu.h"
 #include "causeway/kernels/matmul/power_of_two.h"
 #include "causeway/kernels/loop_cpu.h"
@@ -12,11 +12,11 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// gelu_tanh(x) is x times the logistic function of twice tanh's argument: an exponential and a
-// division. The exponential is held where it is a normal number; what it is beyond does not show.
+// gelu_tanh(x) = x * sigmoid(2 u), with u the argument of tanh: one exponential and one division.
+// The exponent is clamped to normal numbers, which does not change the result.
 template <class C>
 struct Gelu {
-  C x, squared, e, share;
+  C x, squared, e, sigmoid;
 
   CAUSEWAY_INLINE explicit Gelu(C at) : x(at), squared(at * at) {
     const C power = x * fma(C(-kSteepness * kLog2OfE * kCube), squared, C(-kSteepness * kLog2OfE));
@@ -25,16 +25,16 @@ struct Gelu {
     } else {
       e = power_of_two(power < C(1000) ? power : C(1000));
     }
-    share = C(1) / (C(1) + e);
+    sigmoid = C(1) / (C(1) + e);
   }
-  CAUSEWAY_INLINE C value() const { return x * share; }
+  CAUSEWAY_INLINE C value() const { return x * sigmoid; }
   CAUSEWAY_INLINE C slope() const {
     const C steepness = fma(C(3 * kSteepness * kCube), squared, C(kSteepness));
-    return fma(x * steepness * share, e * share, share);
+    return fma(x * steepness * sigmoid, e * sigmoid, sigmoid);
   }
 
  private:
-  static constexpr double kSteepness = 2 * 0.79788456080286535588;  // twice the root of 2 / pi
+  static constexpr double kSteepness = 2 * 0.79788456080286535588;  // 2 sqrt(2 / pi)
   static constexpr double kCube = 0.044715;
 
   CAUSEWAY_INLINE static C fma(C a, C b, C c) {
@@ -43,7 +43,7 @@ struct Gelu {
   }
 };
 
-// Some rows of the result, which are one run of memory, and of what lies beside them.
+// Rows [begin, end) of the result and of `aux`, in elements.
 template <class T>
 struct Run {
   std::int64_t begin, end;

@@ -13,22 +13,22 @@ namespace causeway::kernels {
 // stride 1 in one of its two dimensions and at least its other size in the other; `out` is
 // contiguous. f16 and bf16 accumulate in f32; `allow_tf32` lets f32 round its operands to TF32.
 CAUSEWAY_KERNEL(matmul, const Operand& a, const Operand& b, const Operand& out, bool allow_tf32);
-// out = of_product * a b + of_added * added, rounded once; `added` lies as `out` does.
+// out = of_product * a b + of_added * added, rounded once; `added` has the layout of `out`.
 CAUSEWAY_KERNEL(matmul_add, double of_product, const Operand& a, const Operand& b, double of_added,
                 const Operand& added, const Operand& out, bool allow_tf32);
 
-// What happens to a product before it is stored.
+// Operation on a product before it is stored.
 enum class Epilogue : std::uint8_t {
   none,
-  bias,           // + bias, one number for each column
-  bias_gelu,      // gelu_tanh(product + bias); `aux` takes product + bias
+  bias,           // + bias, one number per column
+  bias_gelu,      // gelu_tanh(product + bias); `aux` receives product + bias
   gelu_gradient,  // product * gelu_tanh'(aux)
 };
 
 std::string_view to_string(Epilogue epilogue);
 
-// out (m, n) = epilogue(a (m, k) b (k, n)) for matrices as matmul takes them (no batch). `bias` has
-// n elements, `aux` is contiguous (m, n), all of one dtype; either may be left out.
+// out (m, n) = epilogue(a (m, k) b (k, n)) for matrices as for matmul (without batch). `bias` has n
+// elements, `aux` is contiguous (m, n), all of one dtype; either may be empty.
 CAUSEWAY_KERNEL(linear, Epilogue epilogue, const Operand& a, const Operand& b, const Operand& bias,
                 const Operand& aux, const Operand& out, bool allow_tf32);
 

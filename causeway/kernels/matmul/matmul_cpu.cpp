@@ -1,5 +1,6 @@
-// Matrix products on the CPU: OpenBLAS, or blocks of our own for f32 where those are faster; the
-// halves are widened to f32 first. Small batched products run one a thread. Bound by arithmetic.
+// Matrix products on the CPU: OpenBLAS, or our own blocked product for f32 where it is faster.
+// 16-bit types are widened to f32 first. Small batched products run one per thread. Bound by
+// arithmetic.
 #include "causeway/kernels/matmul/matmul.h"
 
 #include "causeway/core/error.h"
@@ -19,22 +20,22 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// What the product and what `out` holds are multiplied by before they are added.
+// Factors of the product and of the previous `out`.
 struct Factors {
   double product = 1;
-  double held = 0;
+  double previous = 0;
 };
 
 void gemm(const MatrixLayout& a, const float* a_data, const MatrixLayout& b, const float* b_data,
           const Factors& factors, float* out) {
-  const bool adds = factors.held == 1;
-  const bool plain = factors.product == 1 && (adds || factors.held == 0);
+  const bool adds = factors.previous == 1;
+  const bool plain = factors.product == 1 && (adds || factors.previous == 0);
   if (plain && multiply_blocks(a, a_data, b, b_data, adds, out)) return;
   cblas_sgemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
               b.transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(a.rows),
               static_cast<blasint>(b.columns), static_cast<blasint>(a.columns),
               static_cast<float>(factors.product), a_data, static_cast<blasint>(a.leading), b_data,
-              static_cast<blasint>(b.leading), static_cast<float>(factors.held), out,
+              static_cast<blasint>(b.leading), static_cast<float>(factors.previous), out,
               static_cast<blasint>(std::max<std::int64_t>(b.columns, 1)));
 }
 
@@ -44,7 +45,7 @@ void gemm(const MatrixLayout& a, const double* a_data, const MatrixLayout& b, co
               b.transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(a.rows),
               static_cast<blasint>(b.columns), static_cast<blasint>(a.columns), factors.product,
               a_data, static_cast<blasint>(a.leading), b_data, static_cast<blasint>(b.leading),
-              factors.held, out, static_cast<blasint>(std::max<std::int64_t>(b.columns, 1)));
+              factors.previous, out, static_cast<blasint>(std::max<std::int64_t>(b.columns, 1)));
 }
 
 // Widens a matrix to f32, keeping its layout.
@@ -71,12 +72,12 @@ void gemm(const MatrixLayout& a, const T* a_data, const MatrixLayout& b, const T
   const std::vector<float> wide_a = widen(a, a_data);
   const std::vector<float> wide_b = widen(b, b_data);
   std::vector<float> wide_out(static_cast<std::size_t>(a.rows * b.columns));
-  if (factors.held != 0) std::copy_n(out, wide_out.size(), wide_out.begin());
+  if (factors.previous != 0) std::copy_n(out, wide_out.size(), wide_out.begin());
   gemm(a, wide_a.data(), b, wide_b.data(), factors, wide_out.data());
   std::transform(wide_out.begin(), wide_out.end(), out, [](float value) { return T(value); });
 }
 
-// Where matrix number `batch` of an operand starts, in elements.
+// The offset of matrix `batch` of an operand, in elements.
 std::int64_t batch_offset(const Operand& operand, std::int64_t batch) {
   std::int64_t offset = 0;
   for (int dim = operand.shape.size() - 3; dim >= 0; --dim) {
@@ -93,7 +94,7 @@ void multiply(const Operand& a, const Operand& b, const Factors& factors, const 
        {layout_a.rows, layout_a.columns, layout_b.columns, layout_a.leading, layout_b.leading}) {
     if (size > std::numeric_limits<blasint>::max()) {
       fail(ErrorKind::invalid_argument, "matmul",
-           "a dimension above 2^31 - 1 is more than the BLAS library takes; split the product");
+           "a dimension is above 2^31 - 1, the limit of the BLAS library; split the product");
     }
   }
   const std::int64_t matrix = layout_a.rows * layout_b.columns;
@@ -107,9 +108,9 @@ void multiply(const Operand& a, const Operand& b, const Factors& factors, const 
     }
   };
   dispatch_floating(out.dtype, [&](auto tag) {
-    // OpenBLAS splits a large product itself; many small ones are better split here.
+    // OpenBLAS parallelises one large product itself; many small ones are better distributed here.
     const std::int64_t work = matrix * std::max<std::int64_t>(layout_a.columns, 1);
-    // A BLAS library with threads of its own (not OpenMP's) is only called from one thread.
+    // A BLAS library with its own threads (not OpenMP's) is only called from one thread.
     const bool splits = batches >= thread_count() && work <= (std::int64_t{1} << 22) &&
                         openblas_get_parallel() == OPENBLAS_OPENMP;
     if (!splits) return run(tag, 0, batches);

@@ -1,4 +1,4 @@
-// Matrix products of operands with strides and batches, and the products of linear layers, by
+// Matrix products of strided and batched operands, and the products of linear layers, with
 // cuBLASLt. Bound by arithmetic.
 #include "causeway/kernels/matmul/matmul.h"
 
@@ -14,8 +14,8 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-// Batch dimensions, innermost first, merged where both operands step through them as through one;
-// the first goes to the library, the others are walked here.
+// Batch dimensions, innermost first, merged if both operands can step through them as one. The
+// first is passed to the library, the others are looped over here.
 struct Batches {
   std::array<std::int64_t, kMaxDims> size{1};
   std::array<std::int64_t, kMaxDims> stride_a{};
@@ -62,8 +62,8 @@ Problem problem_of(StreamView stream, const Operand& a, const Operand& b, const 
   return problem;
 }
 
-// Where lines of halves do not all begin at 16 bytes, the library has but slow kernels (a hundred
-// microseconds for two columns of gradients): such a matrix is read from a copy whose lines do.
+// The library has only slow kernels for 16-bit matrices whose rows are not all aligned to 16 bytes
+// (a hundred microseconds for two columns of gradients): such a matrix is copied to aligned rows.
 class AlignedLines {
  public:
   AlignedLines(StreamView stream, const Operand& matrix) : operand_(matrix) {
@@ -78,15 +78,15 @@ class AlignedLines {
     operand_.strides = layout.transposed ? Strides{1, leading} : Strides{leading, 1};
     copy(stream, matrix, operand_);
   }
-  operator const Operand&() const { return operand_; }  // NOLINT: it passes as what it holds
+  operator const Operand&() const { return operand_; }  // NOLINT: converts to the operand it holds
 
  private:
   Buffer space_;
   Operand operand_;
 };
 
-// Whether an epilogue's operands lie as the library wants them: the product's own width in rows of
-// 16 bytes.
+// Whether an epilogue's operands are supported by the library: contiguous rows, a multiple of 16
+// bytes.
 bool fits_epilogue(const Problem& problem, const ProductData& data, DType dtype) {
   const auto width = problem.n * static_cast<std::int64_t>(size_of(dtype));
   const auto bits =
@@ -94,7 +94,7 @@ bool fits_epilogue(const Problem& problem, const ProductData& data, DType dtype)
   return dtype != DType::f64 && width % 16 == 0 && bits % 16 == 0;
 }
 
-// The epilogue after the product, by kernels of its own.
+// Applies the epilogue after the product, with separate kernels.
 void finish(StreamView stream, Epilogue epilogue, const Operand& bias, const Operand& aux,
             const Operand& out) {
   const auto add_bias = [&](const Operand& to) {
@@ -115,7 +115,7 @@ void finish(StreamView stream, Epilogue epilogue, const Operand& bias, const Ope
   }
 }
 
-// of_product * a b + of_added * added, where `blend` has the last three.
+// of_product * a b + of_added * added, with the last three given by `blend`.
 void multiply_batches(StreamView stream, const Operand& a, const Operand& b, const Operand& out,
                       bool allow_tf32, const ProductData& blend) {
   const driver::DeviceScope scope(stream.device().index);
@@ -181,8 +181,8 @@ void linear(StreamView stream, Epilogue epilogue, const Operand& given_a, const 
   data.aux = aux.data;
   problem.alignment = alignment_of({a.data, b.data, out.data});
   problem.epilogue = static_cast<std::uint8_t>(epilogue);
-  // The library's products of halves with this epilogue take no less than the plain one and a pass
-  // over it: 27.0 us and 25.7 for 28,800 x 96 by 96 x 192 on an H200, at its base clock.
+  // For 16-bit types the library's fused product is no faster than a plain product and a second
+  // pass: 27.0 us against 25.7 us for 28,800 x 96 by 96 x 192 on an H200 at base clock.
   const bool slower = epilogue == Epilogue::gelu_gradient && size_of(out.dtype) == 2;
   const bool fused = epilogue != Epilogue::none && !slower &&
                      fits_epilogue(problem, data, out.dtype) && can_multiply(problem);

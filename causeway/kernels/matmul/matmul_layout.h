@@ -1,4 +1,4 @@
-// How a strided matrix looks to a BLAS library.
+// The layout of a strided matrix for a BLAS library.
 #pragma once
 
 #include "causeway/kernels/operand.h"
@@ -10,7 +10,7 @@ namespace causeway::kernels {
 struct MatrixLayout {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t leading = 0;  // elements between neighbouring lines
+  std::int64_t leading = 0;  // elements between adjacent lines
   bool transposed = false;   // the lines are columns, not rows
 };
 

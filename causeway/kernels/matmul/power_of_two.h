@@ -1,5 +1,5 @@
-// Powers of two, for exponentials whose argument is scaled by log2(e) anyway: a third less work
-// than exp, in loops that vectorise.
+// Powers of two, for exponentials whose argument is already scaled by log2(e): a third less work
+// than exp, in vectorisable loops.
 #pragma once
 
 #include "causeway/kernels/math_device.h"
@@ -10,12 +10,12 @@ namespace causeway::kernels::cpu {
 inline constexpr double kLog2OfE = 1.44269504088896340736;
 inline constexpr double kLogOf2 = 0.69314718055994530942;
 
-// 2^x of |x| <= 125, to 2e-7. With |f| <= 1/2 and x = n + f it is a polynomial of f, to whose
-// exponent n is added.
+// 2^x for |x| <= 125, with an error of 2e-7: x = n + f with |f| <= 1/2; n is added to the exponent
+// of a polynomial in f.
 CAUSEWAY_HOST_DEVICE float power_of_two_within(float x) {
   const float place = elementary::shifted(x);
   const float f = x - (place - elementary::kShift);
-  // By pairs of terms: fewer steps wait for each other, and fewer begin with a constant's copy.
+  // Terms in pairs: shorter dependency chains, and fewer copies of constants.
   const float squared = f * f;
   const float high = elementary::fma(1.32647273e-3f, f, 9.67151299e-3f);
   const float middle = elementary::fma(5.55073358e-2f, f, 2.40222424e-1f);
@@ -24,7 +24,7 @@ CAUSEWAY_HOST_DEVICE float power_of_two_within(float x) {
   return elementary::from_bits(elementary::bits_of(p) + (elementary::bits_of(place) << 23));
 }
 
-// Of what is at most about 0; no less than 2^-125.
+// For x up to about 0; results are at least 2^-125.
 CAUSEWAY_HOST_DEVICE float power_of_two(float x) {
   const float result = power_of_two_within(elementary::at_least(x, -125.0f));
   return x != x ? x : result;

@@ -1,5 +1,5 @@
 // Compiled with contraction: each step of a sum is a fused multiply-add. Bound by arithmetic, as
-// long as panels come from a near cache.
+// long as panels are in L1 or L2.
 #include "causeway/kernels/matmul/product_cpu.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr int kVectorBytes = 16;
 template <class C>
 constexpr int kLanes = kVectorBytes / sizeof(C);
 template <class C>
-constexpr int kVectors = static_cast<int>(kPanel) / kLanes<C>;  // of a line
+constexpr int kVectors = static_cast<int>(kPanel) / kLanes<C>;  // per line
 
 template <class C>
 using Vector __attribute__((vector_size(kVectorBytes), aligned(alignof(C)), may_alias)) = C;
@@ -32,8 +32,8 @@ Vector<C>& vector_at(C* data) {
   return *reinterpret_cast<Vector<C>*>(data);
 }
 
-// The numbers of a line of the left, one by one. An Arm core multiplies by one lane of a vector,
-// others load one number into all lanes.
+// The elements of a line of the left. Arm multiplies by one lane of a vector; other CPUs broadcast
+// one element.
 template <class C>
 struct Line {
 #if defined(__aarch64__)
@@ -50,7 +50,7 @@ struct Line {
 #endif
 };
 
-// Eight rows by eight columns.
+// Accumulators for eight rows by eight columns.
 template <class C>
 struct Tile {
   Vector<C> sums[kPanel][kVectors<C>] = {};
@@ -71,7 +71,7 @@ struct Tile {
     }
   }
 
-  void put(C* out, std::int64_t leading, bool adds) const {
+  void store(C* out, std::int64_t leading, bool adds) const {
 #pragma GCC unroll 8
     for (int row = 0; row < kPanel; ++row, out += leading) {
 #pragma GCC unroll 4
@@ -82,10 +82,11 @@ struct Tile {
     }
   }
 
-  // A corner of it.
-  void put(C* out, std::int64_t leading, bool adds, std::int64_t rows, std::int64_t columns) const {
+  // Stores the upper left corner.
+  void store(C* out, std::int64_t leading, bool adds, std::int64_t rows,
+             std::int64_t columns) const {
     C whole[kPanel * kPanel];
-    put(whole, kPanel, false);
+    store(whole, kPanel, false);
     for (std::int64_t row = 0; row < rows; ++row, out += leading) {
       for (std::int64_t i = 0; i < columns; ++i) {
         out[i] = (adds ? out[i] : C(0)) + whole[row * kPanel + i];
@@ -94,7 +95,7 @@ struct Tile {
   }
 };
 
-// Numbers of a and b in turn, of their first halves or their second.
+// Interleaves the first or second halves of a and b.
 template <class C>
 Vector<C> zip(Vector<C> a, Vector<C> b, bool second) {
   using Index = std::conditional_t<sizeof(C) == 4, std::int32_t, std::int64_t>;
@@ -105,9 +106,9 @@ Vector<C> zip(Vector<C> a, Vector<C> b, bool second) {
   return __builtin_shuffle(a, b, mask);
 }
 
-// Turns a square of vectors: zipping the upper half with the lower, again and again.
+// Transposes a square of vectors by repeatedly interleaving its upper and lower half.
 template <class C>
-void turn(Vector<C> (&square)[kLanes<C>]) {
+void transpose(Vector<C> (&square)[kLanes<C>]) {
   constexpr int kHalf = kLanes<C> / 2;
 #pragma GCC unroll 4
   for (int round = 1; round < kLanes<C>; round *= 2) {
@@ -134,9 +135,9 @@ void multiply(const Product& product, const Panels<C>& left, const Panels<C>& ri
       const std::int64_t columns = std::min(kPanel, product.columns - column);
       C* to = out + row * product.leading + column;
       if (rows == kPanel && columns == kPanel) {
-        tile.put(to, product.leading, product.adds);
+        tile.store(to, product.leading, product.adds);
       } else {
-        tile.put(to, product.leading, product.adds, rows, columns);
+        tile.store(to, product.leading, product.adds, rows, columns);
       }
     }
   }
@@ -145,7 +146,7 @@ void multiply(const Product& product, const Panels<C>& left, const Panels<C>& ri
 template <class C>
 void pack_lines(const C* from, std::int64_t leading, std::int64_t n_lines, std::int64_t count,
                 C* to) {
-  // A few lines at a time, each read from its beginning to its end.
+  // A few lines at a time, each read sequentially.
   constexpr std::int64_t kFew = 8;
   for (std::int64_t k = 0; k < n_lines; k += kFew) {
     const std::int64_t end = std::min(n_lines, k + kFew);
@@ -167,8 +168,8 @@ void pack_lines(const C* from, std::int64_t leading, std::int64_t n_lines, std::
 }
 
 template <class C>
-void pack_turned(const C* from, std::int64_t leading, std::int64_t n_lines, std::int64_t count,
-                 C* to) {
+void pack_transposed(const C* from, std::int64_t leading, std::int64_t n_lines, std::int64_t count,
+                     C* to) {
   for (std::int64_t first = 0; first < count; first += kPanel) {
     const C* columns[kPanel];
     for (std::int64_t i = 0; i < kPanel; ++i) {
@@ -181,7 +182,7 @@ void pack_turned(const C* from, std::int64_t leading, std::int64_t n_lines, std:
         Vector<C> square[kLanes<C>];
 #pragma GCC unroll 8
         for (int i = 0; i < kLanes<C>; ++i) square[i] = vector_at(columns[part + i] + k);
-        turn<C>(square);
+        transpose<C>(square);
 #pragma GCC unroll 8
         for (int i = 0; i < kLanes<C>; ++i) vector_at(to + i * kPanel + part) = square[i];
       }
@@ -195,7 +196,7 @@ void pack_turned(const C* from, std::int64_t leading, std::int64_t n_lines, std:
 #define CAUSEWAY_PRODUCTS(C)                                                        \
   template void multiply(const Product&, const Panels<C>&, const Panels<C>&, C*);   \
   template void pack_lines(const C*, std::int64_t, std::int64_t, std::int64_t, C*); \
-  template void pack_turned(const C*, std::int64_t, std::int64_t, std::int64_t, C*);
+  template void pack_transposed(const C*, std::int64_t, std::int64_t, std::int64_t, C*);
 CAUSEWAY_PRODUCTS(float)
 CAUSEWAY_PRODUCTS(double)
 #undef CAUSEWAY_PRODUCTS

@@ -1,6 +1,6 @@
-// Matrix products by cuBLASLt. A product's plan (layouts and algorithm) is looked up once and kept
-// by shape; the algorithm is the library's first choice, so that the same product takes the same
-// one every time. Bound by arithmetic.
+// Matrix products with cuBLASLt. The plan of a product (layouts and algorithm) is cached by shape.
+// The algorithm is the library's first choice, so that a product always uses the same one. Bound by
+// arithmetic.
 #include "causeway/kernels/matmul/product_cuda.h"
 
 #include "causeway/core/error.h"
@@ -27,7 +27,7 @@ void check(cublasStatus_t status, const char* call) {
 
 struct Plan {
   cublasLtMatmulDesc_t operation = nullptr;
-  cublasLtMatrixLayout_t left = nullptr;  // as column-major BLAS sees them: left is B
+  cublasLtMatrixLayout_t left = nullptr;  // in column-major order: left is B
   cublasLtMatrixLayout_t right = nullptr;
   cublasLtMatrixLayout_t out = nullptr;
   cublasLtMatmulAlgo_t algorithm{};
@@ -79,7 +79,7 @@ cublasLtEpilogue_t epilogue_of(const Problem& problem) {
   switch (static_cast<Epilogue>(problem.epilogue)) {
     case Epilogue::bias: return CUBLASLT_EPILOGUE_BIAS;
     case Epilogue::bias_gelu: return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-    // DGELU_BGRAD would sum the columns too, and takes three times as long.
+    // DGELU_BGRAD would also sum the columns, but takes three times as long.
     case Epilogue::gelu_gradient: return CUBLASLT_EPILOGUE_DGELU;
     default: return CUBLASLT_EPILOGUE_DEFAULT;
   }
@@ -99,8 +99,8 @@ void set_epilogue(cublasLtMatmulDesc_t operation, const Problem& problem) {
   set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, problem.n);
 }
 
-// A row-major matrix is its transpose in column-major eyes: out' = b' a'. So b stands on the left,
-// and an operand that is row-major here needs no transposition there.
+// A row-major matrix is its transpose in column-major order: out' = b' a'. So b is the left
+// operand, and a row-major operand here needs no transposition there.
 Plan make_plan(const Problem& problem) {
   Plan plan;
   const auto dtype = static_cast<DType>(problem.dtype);
@@ -136,14 +136,14 @@ Plan make_plan(const Problem& problem) {
     cublas().cublasLtMatmulPreferenceSetAttribute(preference, attribute, &alignment,
                                                   sizeof(alignment));
   }
-  // The library ranks more carefully when asked for several: its first of eight is the faster one.
+  // The library's ranking depends on the number of results requested: the first of eight is faster.
   std::array<cublasLtMatmulHeuristicResult_t, 8> results{};
   int found = 0;
   const cublasStatus_t status = cublas().cublasLtMatmulAlgoGetHeuristic(
       handle_of(problem.device), plan.operation, plan.left, plan.right, plan.out, plan.out,
       preference, static_cast<int>(results.size()), results.data(), &found);
   cublas().cublasLtMatmulPreferenceDestroy(preference);
-  // Some epilogues are not there for some types: the caller then does without.
+  // Some epilogues are not available for some types; the caller then applies them separately.
   plan.exists = status == CUBLAS_STATUS_SUCCESS && found > 0;
   if (!plan.exists) return plan;
   plan.algorithm = results[0].algo;
@@ -177,7 +177,8 @@ bool can_multiply(const Problem& problem) { return plan_for(problem).exists; }
 void multiply(StreamView stream, const Problem& problem, const ProductData& data) {
   Plan& plan = plan_for(problem);
   if (!plan.exists) {
-    fail(ErrorKind::device, "matmul", "cuBLASLt has no algorithm for this product");
+    fail(ErrorKind::device, "matmul",
+         "cuBLASLt has no algorithm for this product; use the cpu device");
   }
   const Buffer workspace = pool_of(stream.device()).allocate(plan.workspace, stream);
   const bool wide = static_cast<DType>(problem.dtype) == DType::f64;

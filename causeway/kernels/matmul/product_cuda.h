@@ -1,4 +1,4 @@
-// One matrix product by cuBLASLt, with what may happen to it before it is stored.
+// One matrix product with cuBLASLt, including an epilogue.
 #pragma once
 
 #include "causeway/kernels/matmul/matmul.h"
@@ -9,7 +9,7 @@
 
 namespace causeway::kernels::cuda {
 
-// What a plan depends on; compared as bytes.
+// The cache key of a plan; compared as bytes.
 struct Problem {
   std::int64_t m = 0;  // of the row-major product
   std::int64_t n = 0;
@@ -20,12 +20,12 @@ struct Problem {
   std::int64_t stride_a = 0;
   std::int64_t stride_b = 0;
   std::int32_t device = 0;
-  std::int32_t alignment = 0;  // bytes that divide all addresses
+  std::int32_t alignment = 0;  // common alignment of all addresses, in bytes
   std::uint8_t dtype = 0;
   std::uint8_t transposed_a = 0;
   std::uint8_t transposed_b = 0;
   std::uint8_t tf32 = 0;
-  std::uint8_t epilogue = 0;  // an Epilogue; sums of its result are not the library's
+  std::uint8_t epilogue = 0;  // an Epilogue
   std::uint8_t padding[3] = {};
 
   friend bool operator<(const Problem& a, const Problem& b) {
@@ -33,14 +33,14 @@ struct Problem {
   }
 };
 
-// Where a product's operands lie; those the epilogue does not need are null.
+// Addresses of a product's operands; those the epilogue does not need are null.
 struct ProductData {
   const void* a = nullptr;
   const void* b = nullptr;
   void* out = nullptr;
   const void* bias = nullptr;
   void* aux = nullptr;
-  const void* added = nullptr;  // to the product, times of_added; like `out`
+  const void* added = nullptr;  // added to the product, times of_added; layout of `out`
   double of_product = 1;
   double of_added = 0;
 };
@@ -48,7 +48,7 @@ struct ProductData {
 // The largest power of two, up to 256, that divides all addresses.
 int alignment_of(std::initializer_list<const void*> addresses);
 
-// Whether the library has an algorithm for the problem; its plan is made on the way and kept.
+// Whether the library has an algorithm for the problem; caches its plan.
 bool can_multiply(const Problem& problem);
 void multiply(StreamView stream, const Problem& problem, const ProductData& data);
 

@@ -1,15 +1,16 @@
-// Batch norm of the channels of a cube, and its gradient. Bytes: in training the input twice (the
-// gradient's inputs twice) and the result once; bound by memory. Statistics are merged by Chan's
+// Batch norm over the channels of a cube, and its gradient. Bytes: in training the input twice (the
+// gradient's inputs twice) and the result once; bound by memory. Statistics are merged with Chan's
 // formula, in a fixed order.
 #include "causeway/kernels/norm/batch_norm.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
+#include "causeway/kernels/norm/norm_arrays.h"
 
 namespace causeway::kernels::cuda {
 
 namespace {
 
-// Mean and squared distances of a channel.
+// Mean and sum of squared deviations of a channel.
 template <class T>
 struct MomentSums {
   using C = Compute<T>;
@@ -21,7 +22,7 @@ struct MomentSums {
   static __device__ __forceinline__ Acc combine(const Acc& a, const Acc& b) {
     return reducers::Variance<T>().combine(a, b);
   }
-  // Of the first n places: two passes over what was loaded.
+  // Moments of the first n elements, with two passes over the loaded values.
   __device__ __forceinline__ Acc read(std::int64_t, const std::int64_t (&at)[kGroup], int n) const {
     C value[kGroup];
     C sum = C(0);
@@ -41,8 +42,8 @@ struct MomentSums {
 
 template <class C>
 struct GradientPair {
-  C flat;   // of the gradient
-  C along;  // of the gradient times the normalised input
+  C flat;   // sum of the gradient
+  C along;  // sum of the gradient times the normalised input
 };
 
 template <class T>
@@ -79,7 +80,7 @@ struct GradientSums {
   }
 };
 
-// One number a channel.
+// One number per channel.
 template <class C>
 struct ChannelStatistics {
   C* running_mean;
@@ -91,7 +92,8 @@ struct ChannelStatistics {
   C epsilon;
 };
 
-// A warp a channel: the batch's statistics out of their pieces, and the running ones moved.
+// One warp per channel: combines the batch's statistics from their pieces and updates the running
+// ones.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     batch_statistics_kernel(const reducers::Moments<Compute<T>>* partial, int n_pieces,
@@ -123,7 +125,8 @@ __global__ void __launch_bounds__(kThreads) running_statistics_kernel(ChannelSta
   to.rstd[channel] = C(1) / math::sqrt(to.running_variance[channel] + to.epsilon);
 }
 
-// A warp a channel: the gradients of weight and bias, and what the input's gradient needs of them.
+// One warp per channel: the gradients of weight and bias, and the sums that the input's gradient
+// needs.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     channel_gradients_kernel(const GradientPair<Compute<T>>* partial, int n_pieces, int per_channel,
@@ -140,7 +143,7 @@ __global__ void __launch_bounds__(kThreads)
   if (bias_gradient != nullptr) bias_gradient[channel] = static_cast<T>(acc.flat);
 }
 
-// Where an element's channel is found; at most 2^31 - 1 elements.
+// The channel of an element; at most 2^31 - 1 elements.
 struct ChannelOf {
   FastDivider pixels;
   FastDivider channels;
@@ -151,7 +154,7 @@ struct ChannelOf {
   }
 };
 
-// Functions of one element and its channel; `more` is the second input, which the first has not.
+// Functions of one element, its channel and, if kTwo, a second input.
 template <class T>
 struct Normalise {
   using C = Compute<T>;
@@ -175,7 +178,7 @@ struct NormaliseGradient {
   const T* weight;
   const C* mean;
   const C* rstd;
-  const GradientPair<C>* sums;  // nullptr where the statistics were not the batch's
+  const GradientPair<C>* sums;  // nullptr if the running statistics were used
   C share;
 
   __device__ __forceinline__ C operator()(std::uint32_t channel, C x, C g) const {
@@ -207,7 +210,7 @@ __global__ void __launch_bounds__(kThreads)
   store_vector(out + first, pack<T>(x));
 }
 
-// Applies the function in pieces of whole images that 32 bits can count.
+// Applies the function in pieces of whole images that fit 32-bit indices.
 template <class T, class Function>
 void map_channels(StreamView stream, const Function& function, const T* in, const T* gradient,
                   T* out, Cube cube) {
@@ -241,16 +244,17 @@ void batch_norm(StreamView stream, const BatchNorm& how, const Operand& in, cons
   dispatch_floating(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    const auto* from = static_cast<const T*>(in.data);
-    const ChannelStatistics<C> statistics = {static_cast<C*>(running_mean.data),
-                                             static_cast<C*>(running_variance.data),
-                                             static_cast<C*>(mean.data),
-                                             static_cast<C*>(rstd.data),
+    const BatchNormArrays<T> arrays(in, weight, bias, running_mean, running_variance, out, mean,
+                                    rstd);
+    const ChannelStatistics<C> statistics = {arrays.running_mean,
+                                             arrays.running_variance,
+                                             arrays.mean,
+                                             arrays.rstd,
                                              how.cube.axis,
                                              static_cast<C>(how.momentum),
                                              static_cast<C>(how.epsilon)};
     if (how.training) {
-      const auto partials = sum_channels(stream, MomentSums<T>{from}, how.cube);
+      const auto partials = sum_channels(stream, MomentSums<T>{arrays.in}, how.cube);
       const Launch second("batch_norm", stream, dim3(warp_blocks(how.cube.axis)), dim3(kThreads));
       launch(second.overlapping(), batch_statistics_kernel<T>, partials.data, partials.n_pieces,
              partials.per_channel, statistics);
@@ -258,10 +262,8 @@ void batch_norm(StreamView stream, const BatchNorm& how, const Operand& in, cons
       launch({"batch_norm", stream, dim3(blocks_for(how.cube.axis, kThreads)), dim3(kThreads)},
              running_statistics_kernel<C>, statistics);
     }
-    const Normalise<T> function = {static_cast<const T*>(weight.data),
-                                   static_cast<const T*>(bias.data), statistics.mean,
-                                   statistics.rstd};
-    map_channels<T>(stream, function, from, nullptr, static_cast<T*>(out.data), how.cube);
+    const Normalise<T> function = {arrays.weight, arrays.bias, arrays.mean, arrays.rstd};
+    map_channels<T>(stream, function, arrays.in, nullptr, arrays.out, how.cube);
   });
 }
 
@@ -273,25 +275,23 @@ void batch_norm_gradient(StreamView stream, const BatchNorm& how, const Operand&
   dispatch_floating(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    const auto* x = static_cast<const T*>(in.data);
-    const auto* g = static_cast<const T*>(gradient.data);
-    NormaliseGradient<T> function = {static_cast<const T*>(weight.data),
-                                     static_cast<const C*>(mean.data),
-                                     static_cast<const C*>(rstd.data), nullptr,
+    const BatchNormGradientArrays<T> arrays(in, weight, mean, rstd, gradient, in_gradient,
+                                            weight_gradient, bias_gradient);
+    NormaliseGradient<T> function = {arrays.weight, arrays.mean, arrays.rstd, nullptr,
                                      C(1) / static_cast<C>(how.cube.outer * how.cube.inner)};
     Buffer sums;
-    if (how.training || weight_gradient.data != nullptr || bias_gradient.data != nullptr) {
-      const GradientSums<T> reads = {x, g, function.mean, function.rstd};
+    if (how.training || arrays.weight_gradient != nullptr || arrays.bias_gradient != nullptr) {
+      const GradientSums<T> reads = {arrays.in, arrays.gradient, arrays.mean, arrays.rstd};
       const auto partials = sum_channels(stream, reads, how.cube);
       sums = allocate_partial<GradientPair<C>>(stream, how.cube.axis);
       auto* found = reinterpret_cast<GradientPair<C>*>(sums.data());
       const Launch second("batch_norm", stream, dim3(warp_blocks(how.cube.axis)), dim3(kThreads));
       launch(second.overlapping(), channel_gradients_kernel<T>, partials.data, partials.n_pieces,
-             partials.per_channel, how.cube.axis, found, static_cast<T*>(weight_gradient.data),
-             static_cast<T*>(bias_gradient.data));
+             partials.per_channel, how.cube.axis, found, arrays.weight_gradient,
+             arrays.bias_gradient);
       if (how.training) function.sums = found;
     }
-    map_channels<T>(stream, function, x, g, static_cast<T*>(in_gradient.data), how.cube);
+    map_channels<T>(stream, function, arrays.in, arrays.gradient, arrays.in_gradient, how.cube);
   });
 }
 

@@ -1,7 +1,7 @@
-// Sums over the channels of a contiguous (images, channels, pixels) cube in two steps of a fixed
-// order: pieces of a channel by blocks, and then the pieces. Bytes: the inputs once; bound by
-// memory. A channel's pixels are walked as runs; where runs are short, the cube is taken as a
-// matrix with a row an image, and its columns are walked.
+// Sums over the channels of a contiguous (images, channels, pixels) cube in two steps of fixed
+// order: pieces of a channel by blocks, then the pieces. Bytes: the inputs once; bound by memory. A
+// channel's pixels are read as runs; if runs are short, the cube is treated as a matrix with one
+// row per image and summed by columns.
 #pragma once
 
 #include "causeway/kernels/reduce/reduce.cuh"
@@ -9,23 +9,23 @@
 
 namespace causeway::kernels::cuda {
 
-inline constexpr std::int64_t kShortRun = 16;  // pixels; shorter runs are columns
+inline constexpr std::int64_t kShortRun = 16;  // pixels; shorter runs are summed as columns
 
-// `Sums` says what a channel is reduced to: Acc, none(), combine(a, b), and read(channel, at, n),
-// which is what the elements at the first n of kGroup flat positions come to. Of the lanes that
-// combine, only the first one's result is used.
+// `Sums` defines the reduction of a channel: Acc, none(), combine(a, b), and read(channel, at, n),
+// which reduces the elements at the first n of kGroup flat positions. When lanes combine, only the
+// first one's result is used.
 template <class Sums>
 __global__ void __launch_bounds__(kThreads)
     sum_runs_kernel(Sums sums, typename Sums::Acc* partial, Cube cube, std::int64_t piece) {
   using Acc = typename Sums::Acc;
   constexpr int kGroup = Sums::kGroup;
   __shared__ Acc memory[64];
-  TeamBoard<Acc> board(memory);
+  TeamScratch<Acc> scratch(memory);
   const std::int64_t channel = blockIdx.x;
   const std::int64_t count = cube.outer * cube.inner;
   const std::int64_t begin = blockIdx.y * piece;
   const std::int64_t end = begin + piece < count ? begin + piece : count;
-  // Where this thread stands, moved on without divisions.
+  // The thread's position, advanced without divisions.
   std::int64_t image = (begin + threadIdx.x) / cube.inner;
   std::int64_t pixel = (begin + threadIdx.x) % cube.inner;
   const std::int64_t image_step = kThreads / cube.inner;
@@ -46,11 +46,11 @@ __global__ void __launch_bounds__(kThreads)
     acc = Sums::combine(acc, sums.read(channel, at, n));
   }
   const Team team(kThreads);
-  acc = combine_team(team, acc, Sums::none(), board, Sums::combine);
+  acc = combine_team(team, acc, Sums::none(), scratch, Sums::combine);
   if (threadIdx.x == 0) partial[blockIdx.y * cube.axis + channel] = acc;
 }
 
-// A thread a column of the (images, channels * pixels) matrix, over a piece of the images.
+// One thread per column of the (images, channels * pixels) matrix, over a piece of the images.
 template <class Sums>
 __global__ void __launch_bounds__(kThreads)
     sum_columns_kernel(Sums sums, typename Sums::Acc* partial, Cube cube, std::int64_t piece) {
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
   partial[blockIdx.y * n_columns + column] = acc;
 }
 
-// Where the partial results of a channel lie: n_pieces of them, (pieces, channels, per_channel).
+// The partial results of the channels, with shape (pieces, channels, per_channel).
 template <class Acc>
 struct ChannelPartials {
   Buffer space;
@@ -91,7 +91,7 @@ struct ChannelPartials {
   int per_channel = 1;
 };
 
-// One channel's partial results combined by a warp, in lane 0.
+// Combines one channel's partial results in a warp; the result is in lane 0.
 template <class Sums>
 __device__ __forceinline__ typename Sums::Acc combine_channel(const typename Sums::Acc* partial,
                                                               std::int64_t channel,
@@ -108,8 +108,8 @@ __device__ __forceinline__ typename Sums::Acc combine_channel(const typename Sum
   return acc;
 }
 
-// How many pieces of at least `smallest` an axis is cut into, so that there are about `enough`
-// blocks.
+// The number of pieces, each of at least `smallest`, into which an axis is divided to get about
+// `enough` blocks.
 inline int count_pieces(std::int64_t blocks, std::int64_t axis, std::int64_t smallest,
                         std::int64_t enough) {
   const std::int64_t wanted = (enough + blocks - 1) / std::max<std::int64_t>(blocks, 1);

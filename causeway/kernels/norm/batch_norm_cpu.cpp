@@ -1,10 +1,10 @@
-// Batch norm of the channels of a cube, and its gradient, on the CPU. A channel belongs to one
-// thread; its runs of pixels are summed lane by lane and the runs in f64, mean before variance.
-// Where runs are short, whole images are walked, so that the lanes go across channels. Bound by
-// memory.
+// Batch norm over the channels of a cube, and its gradient, on the CPU. Each channel is computed by
+// one thread; its runs of pixels are summed lane by lane and the runs in f64, mean before variance.
+// If runs are short, whole images are processed with lanes across channels. Bound by memory.
 #include "causeway/kernels/row_sums_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
+#include "causeway/kernels/norm/norm_arrays.h"
 
 #include <array>
 #include <vector>
@@ -17,8 +17,8 @@ constexpr std::int64_t kShortRun = 16;  // pixels
 constexpr std::int64_t kRowsTogether = 64;
 constexpr std::int64_t kMostPieces = 64;
 
-// Short runs: pieces of the images, their number fixed by the shape, are summed column by column of
-// the (images, channels * pixels) matrix, some rows at a time in the compute type.
+// Short runs: pieces of the images, their number fixed by the shape, are summed by columns of the
+// (images, channels * pixels) matrix, several rows at a time in the compute type.
 template <class C, class Finish, class... Terms>
 void sum_columns(Cube cube, const Finish& finish, const Terms&... terms) {
   constexpr std::size_t kTerms = sizeof...(Terms);
@@ -87,7 +87,7 @@ void sum_channels(Cube cube, const Finish& finish, const Terms&... terms) {
   sum_columns<C>(cube, finish, terms...);
 }
 
-// out[at] = function(channel, at) for every position of the cube.
+// Calls function(channel, at) for every position of the cube.
 template <class Function>
 void map_channels(Cube cube, const Function& function) {
   const std::int64_t image = cube.axis * cube.inner;
@@ -115,9 +115,10 @@ void map_channels(Cube cube, const Function& function) {
   });
 }
 
-template <class T, class C>
-void batch_statistics(const BatchNorm& how, const T* x, C* running_mean, C* running_variance,
-                      C* mean, C* rstd) {
+template <class T>
+void batch_statistics(const BatchNorm& how, const BatchNormArrays<T>& arrays) {
+  using C = Compute<T>;
+  const auto [x, weight, bias, running_mean, running_variance, out, mean, rstd] = arrays;
   const auto count = static_cast<double>(how.cube.outer * how.cube.inner);
   sum_channels<C>(
       how.cube,
@@ -155,21 +156,21 @@ void batch_norm(StreamView, const BatchNorm& how, const Operand& in, const Opera
   dispatch_floating(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    const auto* x = static_cast<const T*>(in.data);
-    const auto* w = static_cast<const T*>(weight.data);
-    const auto* b = static_cast<const T*>(bias.data);
-    auto* to = static_cast<T*>(out.data);
-    auto* means = static_cast<C*>(mean.data);
-    auto* rstds = static_cast<C*>(rstd.data);
-    auto* running_means = static_cast<C*>(running_mean.data);
-    auto* running_variances = static_cast<C*>(running_variance.data);
+    const BatchNormArrays<T> arrays(in, weight, bias, running_mean, running_variance, out, mean,
+                                    rstd);
+    const T* x = arrays.in;
+    const T* w = arrays.weight;
+    const T* b = arrays.bias;
+    T* to = arrays.out;
+    C* means = arrays.mean;
+    C* rstds = arrays.rstd;
     if (how.training) {
-      batch_statistics(how, x, running_means, running_variances, means, rstds);
+      batch_statistics(how, arrays);
     } else {
       for (std::int64_t channel = 0; channel < how.cube.axis; ++channel) {
-        means[channel] = running_means[channel];
+        means[channel] = arrays.running_mean[channel];
         rstds[channel] =
-            C(1) / math::sqrt(running_variances[channel] + static_cast<C>(how.epsilon));
+            C(1) / math::sqrt(arrays.running_variance[channel] + static_cast<C>(how.epsilon));
       }
     }
     map_channels(how.cube, [&](std::int64_t channel, std::int64_t at) CAUSEWAY_INLINE {
@@ -188,14 +189,16 @@ void batch_norm_gradient(StreamView, const BatchNorm& how, const Operand& in, co
   dispatch_floating(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    const auto* x = static_cast<const T*>(in.data);
-    const auto* g = static_cast<const T*>(gradient.data);
-    const auto* w = static_cast<const T*>(weight.data);
-    const auto* means = static_cast<const C*>(mean.data);
-    const auto* rstds = static_cast<const C*>(rstd.data);
-    auto* to = static_cast<T*>(in_gradient.data);
-    auto* to_weight = static_cast<T*>(weight_gradient.data);
-    auto* to_bias = static_cast<T*>(bias_gradient.data);
+    const BatchNormGradientArrays<T> arrays(in, weight, mean, rstd, gradient, in_gradient,
+                                            weight_gradient, bias_gradient);
+    const T* x = arrays.in;
+    const T* g = arrays.gradient;
+    const T* w = arrays.weight;
+    const C* means = arrays.mean;
+    const C* rstds = arrays.rstd;
+    T* to = arrays.in_gradient;
+    T* to_weight = arrays.weight_gradient;
+    T* to_bias = arrays.bias_gradient;
     const auto n_channels = static_cast<std::size_t>(how.cube.axis);
     // The means of the gradient, and of the gradient times the normalised input.
     std::vector<C> flat(n_channels, C(0));

@@ -1,10 +1,11 @@
-// Layer and RMS norm of rows. Bytes: every operand once; bound by memory: 16384 x 4096 bf16 reach
-// 78% of an H200's peak, a device copy of as many bytes 79%. A team of threads keeps
-// its row in registers between the passes for mean, variance and result, and weight and bias over
-// several rows. Rows too long for that lie in shared memory, or are read again.
+// Layer and RMS norm of rows. Bytes: each operand once; bound by memory: 16384 x 4096 bf16 reaches
+// 78% of an H200's peak, a device copy of as many bytes 79%. A team of threads keeps its row in
+// registers between the passes for mean, variance and result, and weight and bias over several
+// rows. Longer rows are kept in shared memory, or read again.
 #include "causeway/kernels/rows.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
+#include "causeway/kernels/norm/norm_arrays.h"
 
 namespace causeway::kernels::cuda {
 
@@ -13,23 +14,14 @@ namespace {
 template <int kVec>
 constexpr int kHeld = kVec > 1 ? 4 : 8;  // vectors of a row in a thread's registers
 
-constexpr int kMostShared = 384;  // threads that share a row: two such blocks leave 80 registers
+constexpr int kMostShared = 384;  // maximum threads per row: two such blocks leave 80 registers
 
 template <class T>
-struct NormRows {
-  using C = Compute<T>;
-  const T* in;
-  const T* residual;
-  const T* weight;
-  const T* bias;
-  T* sum;
-  T* out;
-  C* mean;
-  C* rstd;
+struct NormRows : NormArrays<T> {
   std::int64_t n_rows;
   int n_columns;
   bool centred;  // layer norm
-  C epsilon;
+  Compute<T> epsilon;
 };
 
 template <class C>
@@ -37,14 +29,14 @@ __device__ __forceinline__ C rstd_of(C squares, int n_columns, C epsilon) {
   return reciprocal_root(squares / static_cast<C>(n_columns) + epsilon);
 }
 
-// A team takes `rows_per_team` rows, the block's teams neighbouring ones.
+// Each team processes `rows_per_team` rows; the teams of a block take adjacent rows.
 template <int kVec, class T>
 __global__ void __launch_bounds__(kMostShared, 2)
     norm_kernel(NormRows<T> rows, int team_size, int rows_per_team) {
   using C = Compute<T>;
   constexpr int kVectors = kHeld<kVec>;
   __shared__ C memory[64];
-  TeamBoard<C> board(memory);
+  TeamScratch<C> scratch(memory);
   const Team team(team_size);
   const int n_teams = static_cast<int>(blockDim.x) / team.size;
   std::int64_t row = std::int64_t{blockIdx.x} * n_teams * rows_per_team + threadIdx.x / team.size;
@@ -85,7 +77,7 @@ __global__ void __launch_bounds__(kMostShared, 2)
 #pragma unroll
         for (int i = 0; i < kVec; ++i) sum += values.value[i];
       }
-      mean = sum_team(team, sum, board) / static_cast<C>(rows.n_columns);
+      mean = sum_team(team, sum, scratch) / static_cast<C>(rows.n_columns);
     }
     keep_packed(x);
     C squares = C(0);
@@ -99,7 +91,7 @@ __global__ void __launch_bounds__(kMostShared, 2)
         squares += distance * distance;
       }
     }
-    const C rstd = rstd_of(sum_team(team, squares, board), rows.n_columns, rows.epsilon);
+    const C rstd = rstd_of(sum_team(team, squares, scratch), rows.n_columns, rows.epsilon);
     keep_packed(x);
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
@@ -121,8 +113,8 @@ __global__ void __launch_bounds__(kMostShared, 2)
   }
 }
 
-// Mean and sum of squared distances of as many numbers on either side, joined (Chan et al. 1979):
-// as good as a second pass, without a second meeting of the threads.
+// Mean and sum of squared deviations; `join` merges two of equal count (Chan et al. 1979). As
+// accurate as a second pass, without a second barrier.
 template <class C>
 struct Spread {
   C mean;
@@ -135,20 +127,20 @@ struct Spread {
   }
 };
 
-// Threads of a multiprocessor that hold a row each between them: what their registers allow.
+// Threads resident on a multiprocessor, limited by registers.
 template <bool kResidual>
 constexpr int kResident = kResidual ? 1024 : 1536;
 
-// Rows of exactly two vectors a thread of a block: one row, one meeting. Layer norm has weight and
-// bias, RMS norm a weight. What it does and the sizes, powers of two, are known when this is
-// compiled: every instruction counts here. 16384 x 4096 bf16 reach 78% of the memory's peak; blocks
-// that walk the rows and read ahead are slower.
+// Rows of exactly two vectors per thread of a block: one row, one barrier. Layer norm has weight
+// and bias, RMS norm a weight. The variant and the sizes, powers of two, are template parameters,
+// because every instruction counts here. 16384 x 4096 bf16 reaches 78% of the memory's peak;
+// persistent blocks that prefetch the next row are slower.
 template <int kWarps, bool kLayer, bool kResidual, class T>
 __global__ void __launch_bounds__(kWarps * 32, kResident<kResidual> / (kWarps * 32))
     norm_block_kernel(NormRows<T> rows) {
   using C = Compute<T>;
   constexpr int kVec = vector_width<T>();
-  constexpr int kOwn = 2 * kVec;  // numbers of a thread
+  constexpr int kOwn = 2 * kVec;  // elements per thread
   constexpr int kColumns = kWarps * 32 * kOwn;
   __shared__ Spread<C> warps[kWarps];
   const auto column = [](int v) {
@@ -233,7 +225,7 @@ __global__ void __launch_bounds__(kWarps * 32, kResident<kResidual> / (kWarps * 
   if (rows.rstd != nullptr) rows.rstd[blockIdx.x] = rstd;
 }
 
-// A block a row. `cached` says that the row, with its residual, has a place in shared memory.
+// One block per row. `cached` says that x fits in shared memory.
 template <class T>
 __global__ void __launch_bounds__(kRowThreads)
     norm_long_kernel(NormRows<T> rows, bool cached, bool sum_alike, bool out_alike) {
@@ -242,11 +234,11 @@ __global__ void __launch_bounds__(kRowThreads)
   extern __shared__ __align__(16) unsigned char cache_memory[];
   auto* cache = reinterpret_cast<T*>(cache_memory);
   __shared__ C memory[64];
-  TeamBoard<C> board(memory);
+  TeamScratch<C> scratch(memory);
   const Team team(kRowThreads);
   const std::int64_t first = std::int64_t{blockIdx.x} * rows.n_columns;
   const VectorRow<kVec, const T> row(rows.in + first, rows.n_columns);
-  // The row's x; 0 where a vector reaches beyond it.
+  // The row's x; 0 where a vector extends beyond it.
   const auto load = [&](int v) {
     auto x = row.load(v, T(C(0)));
     if (rows.residual == nullptr) return x;
@@ -273,7 +265,7 @@ __global__ void __launch_bounds__(kRowThreads)
 #pragma unroll
     for (int i = 0; i < kVec; ++i) sum += static_cast<C>(x.value[i]);
   }
-  sum = sum_team(team, sum, board);
+  sum = sum_team(team, sum, scratch);
   const C mean = rows.centred ? sum / static_cast<C>(rows.n_columns) : C(0);
   C squares = C(0);
 #pragma unroll 2
@@ -286,7 +278,7 @@ __global__ void __launch_bounds__(kRowThreads)
       if (at >= 0 && at < rows.n_columns) squares += distance * distance;
     }
   }
-  const C rstd = rstd_of(sum_team(team, squares, board), rows.n_columns, rows.epsilon);
+  const C rstd = rstd_of(sum_team(team, squares, scratch), rows.n_columns, rows.epsilon);
 #pragma unroll 2
   for (int v = team.rank; v < row.n_vectors(); v += kRowThreads) {
     const auto x = load_again(v);
@@ -333,7 +325,8 @@ template <int kVec, class T>
 bool norm_in_registers(StreamView stream, const NormRows<T>& rows) {
   const RowPlan plan = plan_rows(rows.n_columns, kVec, 4, kHeld<kVec>, kMostShared);
   if (!plan.fits()) return false;
-  // Several rows a team, so that weights are read less often, but enough blocks for several waves.
+  // Several rows per team, so that weights are read less often, but enough blocks for several
+  // waves.
   constexpr std::int64_t kEnoughBlocks = 4096;
   const std::int64_t teams = plan.rows_per_block();
   const std::int64_t per_team =
@@ -355,19 +348,12 @@ void norm(StreamView stream, const Norm& how, const Operand& in, const Operand& 
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
     constexpr int kWide = vector_width<T>();
-    const NormRows<T> rows = {static_cast<const T*>(in.data),
-                              static_cast<const T*>(residual.data),
-                              static_cast<const T*>(weight.data),
-                              static_cast<const T*>(bias.data),
-                              static_cast<T*>(sum.data),
-                              static_cast<T*>(out.data),
-                              static_cast<C*>(mean.data),
-                              static_cast<C*>(rstd.data),
+    const NormRows<T> rows = {{in, residual, weight, bias, sum, out, mean, rstd},
                               how.n_rows,
                               static_cast<int>(how.n_columns),
                               how.op == NormOp::layer,
                               static_cast<C>(how.epsilon)};
-    if constexpr (sizeof(T) < 8) {  // 8-byte elements are as fast one by one
+    if constexpr (sizeof(T) < 8) {  // vectors do not help 8-byte elements
       const bool aligned = rows_align(how.n_columns, kWide, sizeof(T), rows.in, rows.residual,
                                       rows.weight, rows.bias, rows.sum, rows.out);
       if (aligned && norm_by_blocks(stream, rows)) return;
@@ -378,8 +364,8 @@ void norm(StreamView stream, const Norm& how, const Operand& in, const Operand& 
     const bool cached = bytes <= shared_memory_limit(stream);
     launch({"norm", stream, dim3(static_cast<unsigned>(how.n_rows)), dim3(kRowThreads),
             cached ? bytes : 0},
-           norm_long_kernel<T>, rows, cached, lie_alike(rows.in, rows.sum),
-           lie_alike(rows.in, rows.out));
+           norm_long_kernel<T>, rows, cached, same_alignment(rows.in, rows.sum),
+           same_alignment(rows.in, rows.out));
   });
 }
 

@@ -1,6 +1,6 @@
 // Softmax and normalisation of rows, and of channels. Rows are those of a contiguous matrix
-// (n_rows, n_columns). All operands of a call have one floating dtype but for the statistics, which
-// are f32 (f64 for f64). An operand without data is left out.
+// (n_rows, n_columns). The operands of a call have one floating dtype, except the statistics, which
+// are f32 (f64 for f64). Optional operands may be empty (no data).
 #pragma once
 
 #include "causeway/kernels/operand.h"
@@ -16,15 +16,15 @@ enum class NormOp : std::uint8_t { layer, rms };
 std::string_view to_string(SoftmaxOp op);
 std::string_view to_string(NormOp op);
 
-// A row that is -inf throughout gives NaN, as everywhere.
+// A row of only -inf gives NaN.
 CAUSEWAY_KERNEL(softmax, SoftmaxOp op, const Operand& in, const Operand& out, std::int64_t n_rows,
                 std::int64_t n_columns);
-// From the forward's result and the gradient of it; `result` may be `gradient`.
+// From the result of the forward pass and its gradient; `result` may be `gradient`.
 CAUSEWAY_KERNEL(softmax_gradient, SoftmaxOp op, const Operand& out, const Operand& gradient,
                 const Operand& result, std::int64_t n_rows, std::int64_t n_columns);
 
-// One normalisation of rows: out = (x - mean) * rstd * weight + bias with x = in + residual, where
-// rms takes the mean as 0. `weight` and `bias` have n_columns, `mean` and `rstd` n_rows elements.
+// Normalisation of rows: out = (x - mean) * rstd * weight + bias with x = in + residual; rms uses
+// mean 0. `weight` and `bias` have n_columns, `mean` and `rstd` n_rows elements.
 struct Norm {
   NormOp op = NormOp::layer;
   std::int64_t n_rows = 0;
@@ -32,28 +32,27 @@ struct Norm {
   double epsilon = 1e-5;
 };
 
-// `residual` may be left out, and with it `sum`, which takes x; so may weight, bias, mean (of rms).
+// Optional: residual, sum (receives x; only with residual), weight, bias, mean (for rms).
 CAUSEWAY_KERNEL(norm, const Norm& how, const Operand& in, const Operand& residual,
                 const Operand& weight, const Operand& bias, const Operand& sum, const Operand& out,
                 const Operand& mean, const Operand& rstd);
-// The gradients of x, weight and bias. `sum_gradient`, where it is there, is what reached x by the
-// way of `sum` and is added to the result. The gradients of weight and bias are summed in a fixed
-// order.
+// The gradients of x, weight and bias. `sum_gradient` is optional: the gradient of `sum`, added to
+// x's. The gradients of weight and bias are summed in a fixed order.
 CAUSEWAY_KERNEL(norm_gradient, const Norm& how, const Operand& x, const Operand& weight,
                 const Operand& mean, const Operand& rstd, const Operand& gradient,
                 const Operand& sum_gradient, const Operand& x_gradient,
                 const Operand& weight_gradient, const Operand& bias_gradient);
 
-// Normalises each channel of a contiguous (images, channels, pixels) cube: the channel is the axis.
+// Normalises each channel of a contiguous (images, channels, pixels) cube; the axis is the channel.
 struct BatchNorm {
   Cube cube;
-  bool training = true;  // by the batch's statistics, which then move the running ones
+  bool training = true;  // uses the batch's statistics and updates the running ones
   double momentum = 0.1;
   double epsilon = 1e-5;
 };
 
 // `running_mean` and `running_variance` (unbiased) have the dtype of the statistics; they are read
-// when not training and may be left out when training. `mean` and `rstd` take what was used.
+// if not training and optional in training. `mean` and `rstd` receive the statistics used.
 CAUSEWAY_KERNEL(batch_norm, const BatchNorm& how, const Operand& in, const Operand& weight,
                 const Operand& bias, const Operand& running_mean, const Operand& running_variance,
                 const Operand& out, const Operand& mean, const Operand& rstd);

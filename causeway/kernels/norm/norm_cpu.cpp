@@ -1,8 +1,9 @@
-// Layer and RMS norm of rows on the CPU: a row stays in the cache between its passes, of which the
-// variance takes one of its own. Bound by memory for long inputs, else by arithmetic.
+// Layer and RMS norm of rows on the CPU: a row stays in the cache between its passes, one of which
+// is for the variance. Bound by memory for long inputs, else by arithmetic.
 #include "causeway/kernels/row_sums_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
+#include "causeway/kernels/norm/norm_arrays.h"
 
 #include <vector>
 
@@ -10,20 +11,7 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-template <class T>
-struct Arrays {
-  using C = Compute<T>;
-  const T* in;
-  const T* residual;
-  const T* weight;
-  const T* bias;
-  T* sum;
-  T* out;
-  C* mean;
-  C* rstd;
-};
-
-// `x` is the row with its residual. Where weight or bias is left out, so is the arithmetic.
+// `x` is the row with its residual. Without weight or bias, their arithmetic is omitted.
 template <class T, class C>
 void scale_row(const T* x, const T* weight, const T* bias, T* out, std::int64_t n_columns, C mean,
                C rstd) {
@@ -45,7 +33,7 @@ void scale_row(const T* x, const T* weight, const T* bias, T* out, std::int64_t 
 }
 
 template <class T>
-void norm_row(const Norm& how, const Arrays<T>& arrays, std::int64_t row, T* space) {
+void norm_row(const Norm& how, const NormArrays<T>& arrays, std::int64_t row, T* space) {
   using C = Compute<T>;
   const std::int64_t n_columns = how.n_columns;
   const T* x = arrays.in + row * n_columns;
@@ -81,12 +69,7 @@ void norm(StreamView, const Norm& how, const Operand& in, const Operand& residua
           const Operand& mean, const Operand& rstd) {
   dispatch_floating(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using C = Compute<T>;
-    const Arrays<T> arrays = {
-        static_cast<const T*>(in.data),     static_cast<const T*>(residual.data),
-        static_cast<const T*>(weight.data), static_cast<const T*>(bias.data),
-        static_cast<T*>(sum.data),          static_cast<T*>(out.data),
-        static_cast<C*>(mean.data),         static_cast<C*>(rstd.data)};
+    const NormArrays<T> arrays(in, residual, weight, bias, sum, out, mean, rstd);
     const bool keeps_sum = residual.data == nullptr || sum.data != nullptr;
     parallel_for(how.n_rows, row_grain(how.n_columns), [&](std::int64_t begin, std::int64_t end) {
       std::vector<T> space(keeps_sum ? 0 : static_cast<std::size_t>(how.n_columns));

@@ -1,9 +1,10 @@
-// The gradients of layer and RMS norm on the CPU. Rows are cut into pieces by the shape alone; a
-// piece adds its rows' shares of the gradients of weight and bias into sums of its own, and the
-// pieces' sums are added in order, so that any number of threads gives the same bits.
+// The gradients of layer and RMS norm on the CPU. Rows are divided into pieces by the shape only.
+// Each piece sums its rows' contributions to the gradients of weight and bias, and the pieces are
+// added in order, so that any number of threads gives the same bits.
 #include "causeway/kernels/row_sums_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
+#include "causeway/kernels/norm/norm_arrays.h"
 
 #include <vector>
 
@@ -12,23 +13,11 @@ namespace causeway::kernels::cpu {
 namespace {
 
 constexpr std::int64_t kMostPieces = 64;
-constexpr std::int64_t kLeastRows = 16;  // of a piece
-
-template <class T>
-struct Arrays {
-  using C = Compute<T>;
-  const T* x;
-  const T* weight;
-  const C* mean;
-  const C* rstd;
-  const T* gradient;
-  const T* sum_gradient;
-  T* x_gradient;
-};
+constexpr std::int64_t kLeastRows = 16;  // per piece
 
 // `sums` are those of weight and bias, n_columns each. `weight_of(i)` is 1 without weights.
 template <class T, class C, class Weight>
-void gradient_row(const Norm& how, const Arrays<T>& arrays, std::int64_t row, C* sums,
+void gradient_row(const Norm& how, const NormGradientArrays<T>& arrays, std::int64_t row, C* sums,
                   const Weight& weight_of) {
   const std::int64_t n_columns = how.n_columns;
   const T* __restrict x = arrays.x + row * n_columns;
@@ -88,11 +77,7 @@ void norm_gradient(StreamView, const Norm& how, const Operand& x, const Operand&
   dispatch_floating(x.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using C = Compute<T>;
-    const Arrays<T> arrays = {
-        static_cast<const T*>(x.data),        static_cast<const T*>(weight.data),
-        static_cast<const C*>(mean.data),     static_cast<const C*>(rstd.data),
-        static_cast<const T*>(gradient.data), static_cast<const T*>(sum_gradient.data),
-        static_cast<T*>(x_gradient.data)};
+    const NormGradientArrays<T> arrays(x, weight, mean, rstd, gradient, sum_gradient, x_gradient);
     const std::int64_t rows = std::max(kLeastRows, (how.n_rows + kMostPieces - 1) / kMostPieces);
     const std::int64_t n_pieces = (how.n_rows + rows - 1) / rows;
     std::vector<C> partial(static_cast<std::size_t>(n_pieces * 2 * how.n_columns));

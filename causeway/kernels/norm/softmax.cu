@@ -1,7 +1,7 @@
-// Softmax of rows and its gradient. Bytes: every operand once; bound by memory: 16384 x 4096 bf16
-// reach 79% of an H200's peak, the gradient 84%. A row stays in the
-// registers of a team of threads, a longer one in shared memory; only one that fits neither is read
-// again, as are the long rows of the gradient.
+// Softmax of rows and its gradient. Bytes: each operand once; bound by memory: 16384 x 4096 bf16
+// reaches 79% of an H200's peak, the gradient 84%. A row is kept in the registers of a team of
+// threads, a longer one in shared memory; a row that fits neither is read again, as are the long
+// rows of the gradient.
 #include "causeway/kernels/rows.cuh"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/norm/norm.h"
@@ -10,8 +10,8 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-// Vectors of a row in a thread's registers: up to 32 elements, fewer of odd rows, which go one by
-// one.
+// Vectors of a row in a thread's registers: up to 32 elements, fewer for rows that are not aligned
+// and read element by element.
 template <int kVec>
 constexpr int kHeld = kVec > 1 ? 4 : 8;
 
@@ -21,11 +21,12 @@ __global__ void __launch_bounds__(kRowThreads)
   using C = Compute<T>;
   constexpr int kVectors = kHeld<kVec>;
   __shared__ MaxSum<C> memory[64];
-  TeamBoard<MaxSum<C>> board(memory);
+  TeamScratch<MaxSum<C>> scratch(memory);
   const Team team(team_size);
   const std::int64_t row =
       std::int64_t{blockIdx.x} * (blockDim.x / team.size) + threadIdx.x / team.size;
-  const int columns = row < n_rows ? n_columns : 0;  // a team without a row takes part all the same
+  const int columns =
+      row < n_rows ? n_columns : 0;  // a team without a row must take part in the barriers
   Vector<T, kVec> loaded[kVectors];
   load_row(loaded, in + row * n_columns, team, columns, static_cast<T>(minus_infinity<C>()));
   Values<C, kVec> part[kVectors];
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(kRowThreads)
     }
   }
   const auto total =
-      combine_team(team, MaxSum<C>{max, sum}, MaxSum<C>::none(), board, MaxSum<C>::combine);
+      combine_team(team, MaxSum<C>{max, sum}, MaxSum<C>::none(), scratch, MaxSum<C>::combine);
   const C factor = MaxSum<C>::rescale(max, total.max) / total.sum;
   const C log_sum = math::log(total.sum);
 #pragma unroll
@@ -64,8 +65,8 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-// A block a row: the maximum and the sum in one walk, the results in a second, from shared memory
-// where the row fits in.
+// One block per row: the maximum and the sum in a first pass, the results in a second, from shared
+// memory if the row fits.
 template <int kVec, class T>
 __global__ void __launch_bounds__(kRowThreads, 2)
     softmax_long_kernel(const T* in, T* out, int n_columns, bool cached, bool alike,
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
   extern __shared__ __align__(16) unsigned char cache_memory[];
   auto* cache = reinterpret_cast<T*>(cache_memory);
   __shared__ MaxSum<C> memory[64];
-  TeamBoard<MaxSum<C>> board(memory);
+  TeamScratch<MaxSum<C>> scratch(memory);
   const Team team(kRowThreads);
   const VectorRow<kVec, const T> row(in + std::int64_t{blockIdx.x} * n_columns, n_columns);
   T* to = out + std::int64_t{blockIdx.x} * n_columns;
@@ -100,12 +101,12 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     }
     include_vectors(acc, loaded);
   }
-  const auto total = combine_team(team, acc, MaxSum<C>::none(), board, MaxSum<C>::combine);
+  const auto total = combine_team(team, acc, MaxSum<C>::none(), scratch, MaxSum<C>::combine);
   const C factor = C(1) / total.sum;
   const C log_sum = math::log(total.sum);
 #pragma unroll 2
   for (int v = team.rank; v < row.n_vectors(); v += kRowThreads) {
-    // A thread reads back what it wrote itself.
+    // A thread reads only what it wrote itself.
     auto values = unpack(cached ? load_vector<kVec>(cache + v * kVec) : row.load(v, fill));
 #pragma unroll
     for (int i = 0; i < kVec; ++i) {
@@ -116,7 +117,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
   }
 }
 
-// What an element adds to its row's sum, and the gradient by that sum.
+// An element's term in its row's sum, and its gradient given that sum.
 template <class C>
 __device__ __forceinline__ C gradient_term(C y, C g, bool logarithm) {
   return logarithm ? g : y * g;
@@ -133,7 +134,7 @@ __global__ void __launch_bounds__(kRowThreads)
   using C = Compute<T>;
   constexpr int kVectors = kHeld<kVec>;
   __shared__ C memory[64];
-  TeamBoard<C> board(memory);
+  TeamScratch<C> scratch(memory);
   const Team team(team_size);
   const std::int64_t row =
       std::int64_t{blockIdx.x} * (blockDim.x / team.size) + threadIdx.x / team.size;
@@ -150,7 +151,7 @@ __global__ void __launch_bounds__(kRowThreads)
 #pragma unroll
     for (int i = 0; i < kVec; ++i) sum += gradient_term(yv.value[i], gv.value[i], logarithm);
   }
-  sum = sum_team(team, sum, board);
+  sum = sum_team(team, sum, scratch);
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
     const int column = team.column<kVec>(v);
@@ -172,7 +173,7 @@ __global__ void __launch_bounds__(kRowThreads)
   using C = Compute<T>;
   constexpr int kVec = vector_width<T>();
   __shared__ C memory[64];
-  TeamBoard<C> board(memory);
+  TeamScratch<C> scratch(memory);
   const Team team(kRowThreads);
   const std::int64_t first = std::int64_t{blockIdx.x} * n_columns;
   const VectorRow<kVec, const T> y_row(out + first, n_columns);
@@ -196,7 +197,7 @@ __global__ void __launch_bounds__(kRowThreads)
 #pragma unroll
     for (int i = 0; i < kVec; ++i) sum += gradient_term(y.value[i], g.value[i], logarithm);
   }
-  sum = sum_team(team, sum, board);
+  sum = sum_team(team, sum, scratch);
   for (int v = team.rank; v < y_row.n_vectors(); v += kRowThreads) {
     const auto y = unpack(y_row.load(v, zero));
     auto g = unpack(load_gradient(v));
@@ -210,7 +211,7 @@ __global__ void __launch_bounds__(kRowThreads)
 
 template <class T, class Run>
 void with_vectors(bool aligned, const Run& run) {
-  // 8-byte elements are as fast one by one.
+  // Vectors do not help 8-byte elements.
   if constexpr (sizeof(T) < 8) {
     if (aligned) return run(std::integral_constant<int, vector_width<T>()>());
   }
@@ -246,7 +247,7 @@ void softmax(StreamView stream, SoftmaxOp op, const Operand& in, const Operand& 
     launch({"softmax", stream, dim3(static_cast<unsigned>(n_rows)), dim3(kRowThreads),
             cached ? bytes : 0},
            softmax_long_kernel<kWide, T>, from, to, static_cast<int>(n_columns), cached,
-           lie_alike(from, to), logarithm);
+           same_alignment(from, to), logarithm);
   });
 }
 
@@ -274,8 +275,8 @@ void softmax_gradient(StreamView stream, SoftmaxOp op, const Operand& out, const
     });
     if (done) return;
     launch({"softmax_gradient", stream, dim3(static_cast<unsigned>(n_rows)), dim3(kRowThreads)},
-           softmax_gradient_long_kernel<T>, y, g, to, static_cast<int>(n_columns), lie_alike(y, g),
-           lie_alike(y, to), logarithm);
+           softmax_gradient_long_kernel<T>, y, g, to, static_cast<int>(n_columns),
+           same_alignment(y, g), same_alignment(y, to), logarithm);
   });
 }
 

@@ -10,7 +10,7 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// `space` holds the exponentials of the row; it may be `out` itself.
+// `space` receives the exponentials of the row; it may be `out` itself.
 template <class T, class C>
 void softmax_row(const T* in, T* out, C* space, std::int64_t n_columns, bool logarithm) {
   const C max =

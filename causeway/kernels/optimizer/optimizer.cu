@@ -1,6 +1,6 @@
-// Optimizer steps on the GPU: hundreds of tensors in one launch, their addresses carried in the
-// kernel's arguments, so that nothing is uploaded and a graph can hold the call. Bytes of AdamW in
-// f32: parameter, gradient and two states read, all but the gradient written: 28 an element; bound
+// Optimizer steps on the GPU: hundreds of tensors per launch. Their addresses are kernel arguments,
+// so that nothing is uploaded and the call can be captured in a graph. Bytes of AdamW in f32:
+// parameter, gradient and two states read, all except the gradient written: 28 per element; bound
 // by memory: 124M elements in 148 tensors reach 85% of an H200's peak.
 #include "causeway/kernels/optimizer/optimizer.h"
 
@@ -18,11 +18,11 @@ namespace causeway::kernels::cuda {
 namespace {
 
 constexpr int kBlock = 256;
-constexpr int kMostTensors = 480;  // what a kernel's 32 KB of arguments hold
+constexpr int kMostTensors = 480;  // limited by 32 KB of kernel arguments
 constexpr int kHints = 128;
 constexpr std::int64_t kNormChunk = 32768;
 
-// One block's share is `chunk` elements of one tensor; a tensor's blocks follow each other.
+// A block processes `chunk` elements of one tensor; the blocks of a tensor are consecutive.
 struct Entry {
   void* parameter;
   const void* gradient;
@@ -35,13 +35,13 @@ struct Entry {
 
 struct Batch {
   Entry entry[kMostTensors];
-  std::uint16_t hint[kHints];  // the tensor that every 2^hint_shift-th block works on
+  std::uint16_t hint[kHints];  // the tensor of every 2^hint_shift-th block
   std::uint32_t hint_shift;
   std::uint32_t n_entries;
   std::uint32_t n_blocks;
 };
 
-// The tensor that this block works on: all threads walk together, from near it.
+// The tensor of this block; the search starts from a hint and is uniform over the threads.
 __device__ __forceinline__ const Entry& find_entry(const Batch& batch) {
   std::uint32_t i = batch.hint[blockIdx.x >> batch.hint_shift];
   while (i + 1 < batch.n_entries && batch.entry[i + 1].first_block <= blockIdx.x) ++i;
@@ -59,8 +59,8 @@ void set_hints(Batch& batch) {
   }
 }
 
-// Calls body(batch) for tensors in the order given, as many at a time as fit one launch. Tensors of
-// 2^31 elements and more are cut.
+// Calls body(batch) for the tensors in order, as many at a time as fit one launch. Tensors of 2^31
+// or more elements are split.
 template <class Body>
 void for_each_batch(const OptimizerTensors& tensors, std::int64_t chunk, const Body& body) {
   auto batch = std::make_unique<Batch>();
@@ -105,7 +105,7 @@ __global__ void begin_step_kernel(float* control, std::int64_t growth_interval) 
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// What a thread holds of one vector's elements.
+// The values of one vector's elements in a thread.
 template <int kVec, bool kMaster, int kStates, class T>
 struct Held {
   using W = Wide<T>;
@@ -165,7 +165,8 @@ constexpr std::int64_t step_chunk() {
   return std::int64_t{kBlock} * step_vector_width<T>();
 }
 
-// A vector a thread. One thread works out the step's numbers while the others' loads are under way.
+// One vector per thread. One thread computes the step's scalars while the others' loads are in
+// flight.
 template <bool kMaster, class T, class Update>
 __global__ void __launch_bounds__(kBlock)
     step_kernel(const __grid_constant__ Batch batch, Update update, StepSettings<Wide<T>> settings,
@@ -257,7 +258,7 @@ bool are_aligned(const OptimizerTensors& tensors) {
 void require_aligned(const char* name, const OptimizerTensors& tensors) {
   if (are_aligned(tensors)) return;
   fail(ErrorKind::invalid_argument, name,
-       "a parameter, gradient or state does not start at a multiple of 16 bytes; clone() it");
+       "a parameter, gradient or state is not aligned to 16 bytes; clone() it");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Optimizer steps on the CPU: every tensor in pieces, a piece a thread. Bytes: the parameter, its
-// gradient and states once each, and all but the gradient written once; bound by memory.
+// Optimizer steps on the CPU: tensors are divided into pieces, one per thread at a time. Bytes: the
+// parameter, its gradient and states read once, all except the gradient written once; bound by
+// memory.
 #include "causeway/kernels/optimizer/optimizer.h"
 
 #include "causeway/kernels/loop_cpu.h"
@@ -73,7 +74,7 @@ void gradient_squares(StreamView, const OptimizerTensors& tensors, const Operand
                    for (std::int64_t at = begin; at < end; ++at) {
                      const Piece& piece = pieces[static_cast<std::size_t>(at)];
                      const auto* gradient = static_cast<const T*>(piece.tensor->gradient);
-                     // Eight lanes, so that the order is fixed and the loop vectorises.
+                     // Eight lanes: the order is fixed and the loop vectorises.
                      double lanes[8] = {};
                      for (std::int64_t i = piece.begin; i < piece.end; ++i) {
                        const auto value = static_cast<double>(static_cast<Compute<T>>(gradient[i]));

@@ -1,4 +1,4 @@
-// One element's step of each optimizer, once for both backends. T is the type of the states.
+// The update of one element by each optimizer, shared by CPU and GPU. T is the type of the states.
 #pragma once
 
 #include "causeway/kernels/math_device.h"
@@ -12,7 +12,7 @@ struct Element {
   T state[2];
 };
 
-// What is the same for all elements of a step.
+// Values common to all elements of a step.
 template <class T>
 struct Step {
   T rate;
@@ -80,7 +80,8 @@ struct Adagrad {
   }
 };
 
-// Gradients are taken at y, between the fast sequence z and its average x (Defazio et al., 2024).
+// Gradients are evaluated at y, between the fast sequence z and its average x (Defazio et al.,
+// 2024).
 struct ScheduleFree {
   static constexpr int kStates = 2;
   template <class T>

@@ -1,4 +1,4 @@
-// From an optimizer's name to its functor, and from the control block to the numbers of a step.
+// Dispatch from an optimizer to its functor, and the scalars of a step from the control block.
 #pragma once
 
 #include "causeway/kernels/optimizer/optimizer_device.h"
@@ -18,7 +18,7 @@ void visit(OptimizerOp op, const Body& body) {
   }
 }
 
-// The settings as kernels take them.
+// The settings in the kernel's type.
 template <class T>
 struct StepSettings {
   T beta1;
@@ -40,7 +40,7 @@ CAUSEWAY_HOST_DEVICE float control_value(const float* control, Control which) {
   return control[static_cast<int>(which)];
 }
 
-// The step of a tensor that took part in all but `missed` of those counted.
+// The step of a tensor that took part in all except `missed` of the counted steps.
 template <class T>
 CAUSEWAY_HOST_DEVICE optimizers::Step<T> step_of(const StepSettings<T>& settings,
                                                  const float* control, const float* missed) {

@@ -1,6 +1,6 @@
 // Random fills. Bytes: the output once; bound by arithmetic (Philox, and the transcendental
-// functions of normal numbers), so that uniform reaches 54% and normal 30% of an H200's bandwidth;
-// compiled without contraction, so that the bits are the CPU's.
+// functions of normal numbers): uniform reaches 54% and normal 30% of an H200's bandwidth. Compiled
+// without contraction, so that the bits are equal to the CPU's.
 #include "causeway/kernels/random/random.h"
 
 #include "causeway/kernels/elementwise/elementwise.cuh"
@@ -13,7 +13,7 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-// A thread turns one block of random bits into its kPerBlock neighbours.
+// Each thread converts one block of random bits to kPerBlock adjacent elements.
 template <class T, class Value, class Draw>
 __global__ void __launch_bounds__(kThreads)
     fill_kernel(RandomKey key, Draw draw, T* out, std::int64_t count) {
@@ -43,7 +43,7 @@ void fill_blocks(const char* name, StreamView stream, RandomKey key, const Draw&
          fill_kernel<T, Value, Draw>, key, draw, static_cast<T*>(out.data), count);
 }
 
-// f64 is drawn as such, everything narrower as f32.
+// f64 is drawn in f64, everything narrower in f32.
 template <class WideDraw, class Draw>
 void fill_floating(const char* name, StreamView stream, RandomKey key, double first, double second,
                    const Operand& out) {

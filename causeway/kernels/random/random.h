@@ -1,17 +1,17 @@
-// Random fills: the same bits on every device, at any number of threads.
+// Random fills: bit-identical on every device, for any number of threads.
 #pragma once
 
 #include "causeway/kernels/operand.h"
 
 namespace causeway::kernels {
 
-// Names one fill: element i of it is a function of the key and i alone.
+// Identifies one fill: element i is a function of the key and i only.
 struct RandomKey {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
 };
 
-// Contiguous floating outputs. uniform fills [low, high); the halves are rounded from f32.
+// Contiguous floating outputs. uniform fills [low, high); 16-bit types are rounded from f32.
 CAUSEWAY_KERNEL(uniform, RandomKey key, double low, double high, const Operand& out);
 CAUSEWAY_KERNEL(normal, RandomKey key, double mean, double deviation, const Operand& out);
 // Contiguous integer outputs in [low, low + range); range 0 means all 2^64 values.

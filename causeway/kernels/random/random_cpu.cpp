@@ -1,4 +1,4 @@
-// Random fills on the CPU. Bound by the arithmetic of Philox.
+// Random fills on the CPU. Bound by Philox's arithmetic.
 #include "causeway/kernels/random/random.h"
 
 #include "causeway/kernels/loop_cpu.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 16;
 
-// Neighbouring blocks of random bits, word by word, so that the rounds vectorise.
+// Adjacent blocks of random bits, stored word by word, so that the rounds vectorise.
 struct Batch {
   std::uint32_t word0[kBatch];
   std::uint32_t word1[kBatch];
@@ -72,7 +72,7 @@ void fill_blocks(RandomKey key, const Operand& out, const Draw& draw) {
                });
 }
 
-// f64 is drawn as such, everything narrower as f32.
+// f64 is drawn in f64, everything narrower in f32.
 template <class WideDraw, class Draw>
 void fill_floating(RandomKey key, double first, double second, const Operand& out) {
   dispatch_floating(out.dtype, [&](auto tag) {

@@ -1,12 +1,12 @@
-// What a random fill writes at each place, once for both backends. A block of 128 random bits
-// serves four f32, two f64 or two integers.
+// The values of a random fill, shared by CPU and GPU. A block of 128 random bits gives four f32,
+// two f64 or two integers.
 #pragma once
 
 #include "causeway/random/distributions.h"
 
 namespace causeway {
 
-// Four numbers from block `index`.
+// Four numbers from one block.
 struct UniformF32 {
   float low;
   float high;
@@ -14,7 +14,7 @@ struct UniformF32 {
   CAUSEWAY_HOST_DEVICE void operator()(const Bits128& bits, float* out) const {
     for (int i = 0; i < 4; ++i) {
       const float value = elementary::fma(uniform_f32(bits.word[i]), high - low, low);
-      out[i] = value < high ? value : low;  // rounding may reach the open end
+      out[i] = value < high ? value : low;  // rounding may reach the excluded end
     }
   }
 };

@@ -1,4 +1,4 @@
-// The reductions that give positions; called by reduce.
+// argmin and argmax; called by reduce.
 #pragma once
 
 #include "causeway/kernels/reduce/reduce.h"

@@ -1,5 +1,5 @@
-// sum, mean, product, minimum, maximum and variance; arg_reduce.cu has the positions. Bytes: the
-// input once; bound by memory.
+// sum, mean, product, minimum, maximum and variance; arg_reduce.cu has argmin and argmax. Bytes:
+// the input once; bound by memory.
 #include "causeway/kernels/reduce/arg_reduce.cuh"
 #include "causeway/kernels/reduce/reduce.cuh"
 #include "causeway/kernels/reduce/reducers_device.h"

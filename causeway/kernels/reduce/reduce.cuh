@@ -1,8 +1,7 @@
-// The GPU's reductions over a contiguous cube. Bytes: the input once; bound by memory, of which
-// sums reach 83% (everything), 85% (rows) and 80% (columns) on an H200. The work is cut by the
-// shape alone; where several blocks share an output, each leaves a partial result, and the last of
-// them to come combines all of those in a fixed order, so that the same input gives the same bits
-// every time.
+// Reductions over a contiguous cube on the GPU. Bytes: the input once; bound by memory: sums reach
+// 83% (everything), 85% (rows) and 80% (columns) of an H200's peak. The work is divided by the
+// shape only. If several blocks share an output, each writes a partial result and the last block to
+// finish combines them in a fixed order, so that the same input always gives the same bits.
 #pragma once
 
 #include "causeway/kernels/reduce/reduce_block.cuh"
@@ -16,7 +15,7 @@
 
 namespace causeway::kernels::cuda {
 
-// Short rows: a warp each.
+// Short rows: one warp each.
 template <int kVec, class Reducer, class T>
 __global__ void __launch_bounds__(kThreads)
     reduce_short_rows_kernel(Reducer reducer, const T* in, typename Reducer::Result* out,
@@ -31,7 +30,7 @@ __global__ void __launch_bounds__(kThreads)
 
 inline constexpr int kMostThreads = 512;
 
-// Long rows: a block each, or a block for each of a row's pieces.
+// Long rows: one block each, or one block per piece of a row.
 template <int kVec, class Reducer, class T>
 __global__ void __launch_bounds__(kMostThreads)
     reduce_rows_kernel(Reducer reducer, const T* in, typename Reducer::Result* out,
@@ -45,7 +44,7 @@ __global__ void __launch_bounds__(kMostThreads)
                                                         threadIdx.x, n_threads));
   if (n_pieces > 1) {
     if (threadIdx.x == 0) partial[blockIdx.x] = acc;
-    if (!comes_last(counters + row, n_pieces)) return;
+    if (!is_last_block(counters + row, n_pieces)) return;
     const reducers::Combiner<Reducer> combiner{reducer};
     acc = reduce_block(combiner, reduce_strided<1>(combiner, partial + row * n_pieces, 0, n_pieces,
                                                    threadIdx.x, n_threads));
@@ -53,7 +52,7 @@ __global__ void __launch_bounds__(kMostThreads)
   if (threadIdx.x == 0) out[row] = reducer.finish(acc);
 }
 
-// kVec neighbours, in one access where that may be.
+// kVec adjacent elements, in one access if they fit 16 bytes.
 template <int kVec, class T>
 __device__ __forceinline__ void load_neighbours(const T* from, T* to) {
   if constexpr (sizeof(T) * kVec <= 16) {
@@ -66,8 +65,8 @@ __device__ __forceinline__ void load_neighbours(const T* from, T* to) {
   }
 }
 
-// Walks down kVec neighbouring columns from `column`, over this thread's share of rows begin to
-// end, kUnroll of them in flight: the block's y side shares the rows.
+// Reduces kVec adjacent columns from `column` on, over this thread's part of rows begin to end,
+// with kUnroll rows in flight. The block's y dimension divides the rows.
 template <int kVec, int kUnroll, class Reducer, class T>
 __device__ __forceinline__ void reduce_down(const Reducer& reducer, const T* column,
                                             std::int64_t begin, std::int64_t end,
@@ -100,8 +99,8 @@ __device__ __forceinline__ void reduce_down(const Reducer& reducer, const T* col
   }
 }
 
-// The lanes of the block's threads of one x combined, in those of y = 0. `shared` has room for the
-// lanes of the block.
+// Combines the lanes of the block's threads with equal x; the result is in those with y = 0.
+// `shared` must hold the lanes of the block.
 template <int kVec, class Reducer>
 __device__ __forceinline__ void combine_heights(const Reducer& reducer,
                                                 typename Reducer::Acc* shared,
@@ -124,12 +123,12 @@ __device__ __forceinline__ void combine_heights(const Reducer& reducer,
   for (int i = 0; i < kVec; ++i) lanes[i] = shared[slot + i];
 }
 
-// Rows of a column piece that a thread has in flight.
+// Rows of a column piece in flight per thread.
 inline constexpr int kRowsInFlight = 4;
 
-// Columns: a block for some neighbouring ones, or for one of their pieces. Asked for no more than
-// four blocks on a multiprocessor, the compiler gives each thread the registers that all its rows
-// in flight need; left to itself it reads two at a time.
+// Columns: one block for some adjacent ones, or for one of their pieces. The limit of four blocks
+// per multiprocessor gives each thread enough registers for all its rows in flight; without it the
+// compiler reads two at a time.
 template <int kVec, class Reducer, class T>
 __global__ void __launch_bounds__(kThreads, 4)
     reduce_columns_kernel(Reducer reducer, const T* in, typename Reducer::Result* out,
@@ -156,8 +155,8 @@ __global__ void __launch_bounds__(kThreads, 4)
         partial[std::int64_t{rest} * cube.inner + column + i] = lanes[i];
       }
     }
-    if (!comes_last(counters + outer * column_blocks + column_block, n_pieces)) return;
-    // A walk of so few rows waits for each turn in full: the more in flight, the fewer turns.
+    if (!is_last_block(counters + outer * column_blocks + column_block, n_pieces)) return;
+    // With few rows each round waits for its full latency: more rows in flight mean fewer rounds.
     constexpr int kInFlight = sizeof(Acc) * kVec <= 16 ? 2 * kRowsInFlight : kRowsInFlight / 2;
     const reducers::Combiner<Reducer> combiner{reducer};
     reduce_down<kVec, kInFlight>(combiner, partial + outer * n_pieces * cube.inner + column, 0,
@@ -171,21 +170,21 @@ __global__ void __launch_bounds__(kThreads, 4)
   }
 }
 
-// How an axis may be cut.
+// How an axis may be divided.
 struct Cut {
-  std::int64_t smallest;  // piece
-  std::int64_t enough;    // blocks: no more are wanted
-  std::int64_t unit;      // of a piece's length
-  std::int64_t turn;      // what a block reads at once
+  std::int64_t smallest;  // minimum length of a piece
+  std::int64_t enough;    // maximum useful number of blocks
+  std::int64_t unit;      // divides a piece's length
+  std::int64_t turn;      // elements a block reads per round
 };
 
 struct Pieces {
   int count;
-  std::int64_t length;  // of all but the last
+  std::int64_t length;  // of all pieces except the last
 };
 
-// Cuts the axis that each of `blocks` blocks walks. Long pieces are whole turns, since one that is
-// not full takes as long as one that is.
+// Divides the axis that each of `blocks` blocks reduces. Long pieces are whole rounds, since a
+// partial round takes as long as a full one.
 inline Pieces cut_axis(std::int64_t blocks, std::int64_t axis, const Cut& cut) {
   const std::int64_t wanted = (cut.enough + blocks - 1) / std::max<std::int64_t>(blocks, 1);
   const std::int64_t count = std::clamp<std::int64_t>(axis / cut.smallest, 1, wanted);
@@ -200,14 +199,14 @@ inline unsigned blocks_for(std::int64_t items, std::int64_t per_block) {
   return static_cast<unsigned>((items + per_block - 1) / per_block);
 }
 
-// What blocks that share outputs need: room for partial results, and a counter for each group of
-// them; neither where every output is one block's.
+// For blocks that share outputs: memory for partial results, and one counter per output group.
+// Empty if every output belongs to one block.
 template <class Acc>
-struct Meeting {
+struct SharedOutputs {
   Buffer partial;
   std::uint32_t* counters = nullptr;
 
-  Meeting(StreamView stream, const Pieces& pieces, std::int64_t n_outputs) {
+  SharedOutputs(StreamView stream, const Pieces& pieces, std::int64_t n_outputs) {
     if (pieces.count == 1) return;
     Pool& pool = pool_of(stream.device());
     partial =
@@ -217,9 +216,9 @@ struct Meeting {
   Acc* partials() const { return reinterpret_cast<Acc*>(partial.data()); }
 };
 
-// Axes are cut while there are fewer blocks than these, so that no more groups than these meet.
+// Axes are divided while there are fewer blocks than this, so the number of groups is at most this.
 inline constexpr std::int64_t kEnoughRowBlocks = 2112;    // four waves of 512 threads on 132 SMs
-inline constexpr std::int64_t kEnoughColumnBlocks = 528;  // four on each of 132 multiprocessors
+inline constexpr std::int64_t kEnoughColumnBlocks = 528;  // four on each of 132 SMs
 static_assert(kEnoughRowBlocks <= std::int64_t{Pool::kCounters});
 static_assert(kEnoughColumnBlocks <= std::int64_t{Pool::kCounters});
 
@@ -241,12 +240,12 @@ void reduce_rows(StreamView stream, const Reducer& reducer, const T* in,
   const std::int64_t turn = std::int64_t{kMostThreads} * kVec * vectors_in_flight<Acc>();
   const Pieces pieces =
       cut_axis(cube.outer, cube.axis, {std::int64_t{1} << 14, kEnoughRowBlocks, kVec, turn});
-  const Meeting<Acc> meeting(stream, pieces, cube.outer);
+  const SharedOutputs<Acc> shared_outputs(stream, pieces, cube.outer);
   launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * pieces.count)),
           dim3(pieces.count > 1 ? kMostThreads : kThreads)},
          vectors ? reduce_rows_kernel<kVec, Reducer, T> : reduce_rows_kernel<1, Reducer, T>,
-         reducer, in, out, meeting.partials(), meeting.counters, cube.axis, pieces.count,
-         pieces.length);
+         reducer, in, out, shared_outputs.partials(), shared_outputs.counters, cube.axis,
+         pieces.count, pieces.length);
 }
 
 template <class T, class Reducer>
@@ -257,8 +256,8 @@ void reduce_columns(StreamView stream, const Reducer& reducer, const T* in,
   const bool vectors =
       cube.inner % kVec == 0 && reinterpret_cast<std::uintptr_t>(in) % (kVec * sizeof(T)) == 0;
   const int vec = vectors ? kVec : 1;
-  // A block is up to 64 lanes wide, as many as share the columns evenly, and as high as its threads
-  // reach; flat for short columns.
+  // A block is up to 64 lanes wide, dividing the columns evenly, and uses its remaining threads for
+  // its height; one row high for short columns.
   constexpr unsigned kWidest = kThreads / 4;
   const std::int64_t lanes = (cube.inner + vec - 1) / vec;
   const unsigned column_blocks = blocks_for(lanes, cube.axis >= 16 ? kWidest : kThreads);
@@ -268,12 +267,12 @@ void reduce_columns(StreamView stream, const Reducer& reducer, const T* in,
   const std::int64_t turn = std::int64_t{height} * kRowsInFlight;
   const Pieces pieces =
       cut_axis(cube.outer * column_blocks, cube.axis, {4 * turn, kEnoughColumnBlocks, 1, turn});
-  const Meeting<Acc> meeting(stream, pieces, cube.outer * cube.inner);
+  const SharedOutputs<Acc> shared_outputs(stream, pieces, cube.outer * cube.inner);
   launch({"reduce", stream, dim3(static_cast<unsigned>(cube.outer * pieces.count * column_blocks)),
           block, static_cast<std::size_t>(width * height * vec) * sizeof(Acc)},
          vectors ? reduce_columns_kernel<kVec, Reducer, T> : reduce_columns_kernel<1, Reducer, T>,
-         reducer, in, out, meeting.partials(), meeting.counters, cube, pieces.count, pieces.length,
-         column_blocks);
+         reducer, in, out, shared_outputs.partials(), shared_outputs.counters, cube, pieces.count,
+         pieces.length, column_blocks);
 }
 
 template <class T, class Reducer>

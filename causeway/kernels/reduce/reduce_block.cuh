@@ -1,5 +1,5 @@
-// What threads of a block do together in reductions and scans, and how blocks that share an output
-// find out which of them is the last.
+// Operations of a block's threads in reductions and scans, and the detection of the last block
+// among those that share an output.
 #pragma once
 
 #include "causeway/kernels/vectors.cuh"
@@ -9,7 +9,7 @@
 
 namespace causeway::kernels::cuda {
 
-// A value of any size from the lane `distance` further on.
+// The value, of any size, of the lane `distance` higher.
 template <class Acc>
 __device__ __forceinline__ Acc shuffle_down(const Acc& value, int distance) {
   static_assert(sizeof(Acc) % 4 == 0);
@@ -23,7 +23,7 @@ __device__ __forceinline__ Acc shuffle_down(const Acc& value, int distance) {
   return moved;
 }
 
-// The warp's values combined, in lane 0.
+// Combines the warp's values; the result is in lane 0.
 template <class Reducer>
 __device__ __forceinline__ typename Reducer::Acc reduce_warp(const Reducer& reducer,
                                                              typename Reducer::Acc acc) {
@@ -34,7 +34,7 @@ __device__ __forceinline__ typename Reducer::Acc reduce_warp(const Reducer& redu
   return acc;
 }
 
-// The block's values combined, in thread 0.
+// Combines the block's values; the result is in thread 0.
 template <class Reducer>
 __device__ __forceinline__ typename Reducer::Acc reduce_block(const Reducer& reducer,
                                                               typename Reducer::Acc acc) {
@@ -51,11 +51,12 @@ __device__ __forceinline__ typename Reducer::Acc reduce_block(const Reducer& red
   return acc;
 }
 
-// Whether this block is the last of `n_blocks` that come here with the same counter; every thread
-// of it asks. What the others wrote before is visible then, and the counter is 0 again.
-__device__ __forceinline__ bool comes_last(std::uint32_t* counter, std::uint32_t n_blocks) {
+// Whether this block is the last of `n_blocks` that call this with the same counter; all its
+// threads must call it. The writes of the other blocks are then visible, and the counter is 0
+// again.
+__device__ __forceinline__ bool is_last_block(std::uint32_t* counter, std::uint32_t n_blocks) {
   __shared__ bool last;
-  __syncthreads();  // the block has written all it has to
+  __syncthreads();  // the block has finished writing
   if (threadIdx.x == 0 && threadIdx.y == 0) {
     __threadfence();
     last = atomicInc(counter, n_blocks - 1) == n_blocks - 1;  // wraps to 0
@@ -65,14 +66,14 @@ __device__ __forceinline__ bool comes_last(std::uint32_t* counter, std::uint32_t
   return last;
 }
 
-// How many vectors of a row a thread has in flight.
+// Vectors of a row in flight per thread.
 template <class Acc>
 constexpr int vectors_in_flight() {
   return sizeof(Acc) > 8 ? 2 : 4;
 }
 
-// Elements first, first + step, … of [0, count) of a row, kVec at a time, several vectors in
-// flight.
+// Reduces elements [begin, end) of a row that belong to this thread, kVec at a time, several
+// vectors in flight.
 template <int kVec, class Reducer, class T>
 __device__ __forceinline__ typename Reducer::Acc reduce_strided(const Reducer& reducer,
                                                                 const T* row, std::int64_t begin,

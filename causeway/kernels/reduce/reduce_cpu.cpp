@@ -1,6 +1,6 @@
-// Reductions on the CPU. The order is fixed by the shape: the axis is cut into pieces of a fixed
-// length, a piece is summed by halves, and the pieces are summed by halves, so that any number of
-// threads gives the same bits. Bound by memory: the input is read once.
+// Reductions on the CPU. The order is fixed by the shape: the axis is divided into pieces of a
+// fixed length, each piece is summed pairwise, and the pieces are summed pairwise, so that any
+// number of threads gives the same bits. Bound by memory: the input is read once.
 #include "causeway/kernels/reduce/extremes_cpu.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/reduce/visit_reduce.h"
@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::int64_t kLanes = 32;       // independent accumulators of a run
 constexpr std::int64_t kRun = 256;        // elements summed lane by lane
-constexpr std::int64_t kPiece = 1 << 16;  // elements of the axis a task takes
-constexpr std::int64_t kColumns = 2048;   // columns a task takes: long runs of every row
-constexpr std::int64_t kRowRun = 32;      // rows summed one after the other
+constexpr std::int64_t kPiece = 1 << 16;  // elements of the axis per task
+constexpr std::int64_t kColumns = 2048;   // columns per task: long runs of every row
+constexpr std::int64_t kRowRun = 32;      // rows summed sequentially
 
 template <class Reducer>
 using Acc = typename Reducer::Acc;
@@ -50,7 +50,7 @@ Acc<Reducer> reduce_run(const Reducer& reducer, const T* in, std::int64_t first,
   return lanes[0];
 }
 
-// By halves, down to runs.
+// Pairwise, down to runs.
 template <class Reducer, class T>
 Acc<Reducer> reduce_piece(const Reducer& reducer, const T* in, std::int64_t first,
                           std::int64_t count) {
@@ -60,7 +60,7 @@ Acc<Reducer> reduce_piece(const Reducer& reducer, const T* in, std::int64_t firs
   return reducer.combine(left, reduce_piece(reducer, in + half, first + half, count - half));
 }
 
-// The extremes need no halves: they are the same in any order.
+// Extremes are the same in any order and need no pairwise reduction.
 template <class Better, class T>
 Compute<T> reduce_extreme(const T* in, std::int64_t count) {
   using C = Compute<T>;
@@ -87,7 +87,7 @@ reducers::Place<Compute<T>> reduce_piece(const reducers::ArgExtreme<T, Better>&,
   return {place.value, first + place.index};
 }
 
-// By halves; `step` elements lie between neighbours.
+// Pairwise; `step` is the stride of `partial`.
 template <class Reducer>
 Acc<Reducer> combine_all(const Reducer& reducer, const Acc<Reducer>* partial, std::int64_t count,
                          std::int64_t step) {
@@ -124,7 +124,7 @@ void reduce_rows(const Reducer& reducer, const T* in, typename Reducer::Result* 
   }
 }
 
-// Reduces rows [first, first + count) of `columns` neighbouring columns into `acc`.
+// Reduces rows [first, first + count) of `columns` adjacent columns into `acc`.
 template <class Reducer, class T>
 void reduce_block(const Reducer& reducer, const T* in, std::int64_t first, std::int64_t count,
                   std::int64_t inner, std::int64_t columns, Acc<Reducer>* acc) {
@@ -163,7 +163,7 @@ void reduce_block(const Reducer& reducer, const T* in, std::int64_t first, std::
   }
 }
 
-// inner > 1: a task takes some neighbouring columns and a fixed number of rows.
+// inner > 1: a task has some adjacent columns and a fixed number of rows.
 template <class Reducer, class T>
 void reduce_columns(const Reducer& reducer, const T* in, typename Reducer::Result* out, Cube cube) {
   const std::int64_t blocks = (cube.inner + kColumns - 1) / kColumns;
@@ -186,7 +186,7 @@ void reduce_columns(const Reducer& reducer, const T* in, typename Reducer::Resul
                        partial.data() + (outer * pieces + first / piece) * cube.inner + column);
                  }
                });
-  // The pieces are rows of accumulators: what reduced rows of elements reduces them.
+  // The pieces are rows of accumulators, reduced like rows of elements.
   parallel_for(cube.outer * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t column = task % blocks * kColumns;
@@ -232,7 +232,7 @@ void cumulative_sum(StreamView, const Operand& in, const Operand& out, std::int6
   dispatch_all(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     using Result = reducers::SumResult<T>;
-    // A running f64 sum is as good as any tree for f32, and as fast here.
+    // A running f64 sum is as accurate as a pairwise sum for f32, and as fast here.
     using Running = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
     const std::int64_t grain = std::max<std::int64_t>(1, 32768 / n_columns);
     parallel_for(n_rows, grain, [&](std::int64_t begin, std::int64_t end) {

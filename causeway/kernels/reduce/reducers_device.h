@@ -1,5 +1,5 @@
-// What a reduction does with elements, once for both backends: how one becomes an accumulator, how
-// two accumulators become one, and what is stored at the end.
+// Reducers, shared by CPU and GPU: how an element becomes an accumulator, how two accumulators are
+// combined, and the final result.
 #pragma once
 
 #include "causeway/kernels/elementwise/functors_device.h"
@@ -53,7 +53,7 @@ struct Product {
   CAUSEWAY_HOST_DEVICE Result finish(Acc a) const { return static_cast<Result>(a); }
 };
 
-// The least and the greatest value of a compute type.
+// The minimum and maximum of a compute type.
 template <class C>
 CAUSEWAY_HOST_DEVICE C lowest() {
   if constexpr (std::is_integral_v<C>) return std::numeric_limits<C>::min();
@@ -89,21 +89,21 @@ template <class C>
 struct Moments {
   C count;
   C mean;
-  C squares;  // the sum of squared distances from the mean
+  C squares;  // sum of squared deviations from the mean
 };
 
-// Chan's merge of running moments: no cancellation of large means.
+// Chan's merge of moments: no cancellation for large means.
 template <class T>
 struct Variance {
   using C = Compute<T>;
   using Acc = Moments<C>;
   using Result = T;
-  double correction = 0;  // the divisor is count - correction, or 0 where that is less
+  double correction = 0;  // the divisor is max(count - correction, 0)
   CAUSEWAY_HOST_DEVICE Acc identity() const { return {C(0), C(0), C(0)}; }
   CAUSEWAY_HOST_DEVICE Acc load(T value, std::int64_t) const {
     return {C(1), static_cast<C>(value), C(0)};
   }
-  // Welford's step, cheaper than a merge.
+  // Welford's update, cheaper than a merge.
   CAUSEWAY_HOST_DEVICE Acc include(Acc a, T value, std::int64_t) const {
     const C count = a.count + C(1);
     const C delta = static_cast<C>(value) - a.mean;
@@ -128,7 +128,7 @@ struct Place {
   std::int64_t index;
 };
 
-// Where the extreme stands: the first of equals; the first NaN before everything.
+// The position of the extreme: the first in case of ties; NaN takes precedence.
 template <class T, class Better>
 struct ArgExtreme {
   using C = Compute<T>;
@@ -139,7 +139,7 @@ struct ArgExtreme {
   CAUSEWAY_HOST_DEVICE Acc load(T value, std::int64_t index) const {
     return {static_cast<C>(value), index};
   }
-  // Indices come in rising order, so that a tie keeps what stands.
+  // Indices are ascending, so a tie keeps the current one.
   CAUSEWAY_HOST_DEVICE Acc include(Acc a, T value, std::int64_t index) const {
     const C x = static_cast<C>(value);
     const bool takes =
@@ -163,7 +163,7 @@ using ArgMinimum = ArgExtreme<T, functors::Less>;
 template <class T>
 using ArgMaximum = ArgExtreme<T, functors::Greater>;
 
-// One more element: by the reducer's own short cut, where it has one.
+// Includes one more element, with the reducer's own include() if it has one.
 template <class Reducer, class T>
 CAUSEWAY_HOST_DEVICE typename Reducer::Acc include(const Reducer& reducer,
                                                    const typename Reducer::Acc& acc, T value,
@@ -175,7 +175,7 @@ CAUSEWAY_HOST_DEVICE typename Reducer::Acc include(const Reducer& reducer,
   }
 }
 
-// Reduces accumulators further: the second step of a reduction in pieces.
+// Reduces accumulators: the second step of a reduction in pieces.
 template <class Reducer>
 struct Combiner {
   using Acc = typename Reducer::Acc;

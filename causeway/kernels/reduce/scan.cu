@@ -1,7 +1,7 @@
-// Running sums along rows, in three steps: every piece of a row is summed, the pieces' sums are
-// scanned, and every piece is scanned from where the pieces before it end. The order is fixed, so
-// the bits are too (a single-pass scan that looks back at its neighbours has neither). Bytes: the
-// input twice, the output once; once each where a row is one piece.
+// Cumulative sums along rows in three steps: each piece of a row is summed, the sums of the pieces
+// are scanned, and each piece is scanned with the offset of the pieces before it. The order and
+// thus the bits are fixed, unlike in a single-pass scan with decoupled look-back. Bytes: the input
+// twice, the output once; once each if a row is one piece.
 #include "causeway/kernels/reduce/reduce_block.cuh"
 #include "causeway/kernels/reduce/reducers_device.h"
 #include "causeway/kernels/dispatch.h"
@@ -16,11 +16,11 @@ namespace {
 constexpr int kPerThread = 16;
 constexpr std::int64_t kPiece = kThreads * kPerThread;
 
-// Each thread's exclusive prefix of the block's values, and their total.
+// Each thread's exclusive prefix sum of the block's values, and their total.
 template <class Acc>
 __device__ __forceinline__ Acc scan_block(Acc value, Acc& total) {
   __shared__ Acc warps[kThreads / 32];
-  __syncthreads();  // the last use of `warps` is over
+  __syncthreads();  // the previous use of `warps` is over
   const int lane = static_cast<int>(threadIdx.x) % 32;
   Acc inclusive = value;
 #pragma unroll
@@ -41,7 +41,7 @@ __device__ __forceinline__ Acc scan_block(Acc value, Acc& total) {
   return offset + (lane == 0 ? Acc(0) : exclusive);
 }
 
-// The running sums of the pieces' totals, one block a row.
+// Scans the totals of the pieces, one block per row.
 template <class Acc>
 __global__ void __launch_bounds__(kThreads) scan_totals_kernel(Acc* totals, std::int64_t n_pieces) {
   Acc* row = totals + blockIdx.x * n_pieces;
@@ -67,13 +67,14 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) totals[blockIdx.x] = total;
 }
 
-// Scans a piece. Elements pass through shared memory, so that each thread owns neighbours while
-// memory is read and written in runs.
+// Scans a piece. Elements pass through shared memory, so that each thread owns adjacent elements
+// while memory accesses are coalesced.
 template <class T, class Result, class Acc>
 __global__ void __launch_bounds__(kThreads)
     scan_pieces_kernel(const T* in, Result* out, const Acc* offsets, std::int64_t n_columns,
                        std::int64_t n_pieces) {
-  __shared__ Acc tile[kPiece + kPiece / kPerThread];  // padded by one a thread against conflicts
+  __shared__ Acc
+      tile[kPiece + kPiece / kPerThread];  // padded by one per thread against bank conflicts
   const std::int64_t row = blockIdx.x / n_pieces;
   const std::int64_t begin = blockIdx.x % n_pieces * kPiece;
   const std::int64_t left = n_columns - begin;

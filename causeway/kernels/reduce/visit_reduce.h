@@ -1,4 +1,4 @@
-// From a reduction's name and an element type to its reducer: calls `body` with it.
+// Dispatch from a reduction and an element type to its reducer: calls `body` with it.
 #pragma once
 
 #include "causeway/kernels/reduce/reducers_device.h"

@@ -1,6 +1,6 @@
-// Sorting rows on the GPU by one radix sort over everything: the key of an element is its row and
-// then its value, so that any number of rows is one call. Bytes: keys and positions are read and
-// written once for every 8 bits of the key.
+// Sorts rows on the GPU with one radix sort: the key of an element is its row, then its value, so
+// that any number of rows is one call. Bytes: keys and positions are read and written once for
+// every 8 bits of the key.
 #include "causeway/kernels/sort/sort.h"
 
 #include "causeway/core/error.h"
@@ -34,7 +34,7 @@ void sort_with_cub(StreamView stream, SortPairs<Key>& pairs, std::int64_t count,
   pairs = {keys.Current(), keys.Alternate(), values.Current(), values.Alternate()};
 }
 
-// Key: the value's key, under the row's number where that fits.
+// The key of the value, below the row number if both fit.
 template <class T, class Key>
 __global__ void __launch_bounds__(kThreads)
     make_keys_kernel(const T* in, Key* keys, std::uint32_t* positions, std::int64_t count,
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
   positions[at] = static_cast<std::uint32_t>(at);
 }
 
-// The rows of the positions as they stand now, as new keys.
+// The rows of the positions in their current order, as new keys.
 __global__ void __launch_bounds__(kThreads)
     make_row_keys_kernel(const std::uint32_t* positions, std::uint64_t* keys, std::int64_t count,
                          std::int64_t n_columns) {
@@ -59,8 +59,8 @@ __global__ void __launch_bounds__(kThreads)
 
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    take_sorted_kernel(const T* in, const std::uint32_t* positions, T* values,
-                       std::int64_t* indices, std::int64_t count, std::int64_t n_columns) {
+    gather_sorted_kernel(const T* in, const std::uint32_t* positions, T* values,
+                         std::int64_t* indices, std::int64_t count, std::int64_t n_columns) {
   const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at >= count) return;
   const std::uint32_t position = positions[at];
@@ -89,13 +89,13 @@ void sort_rows(StreamView stream, const T* in, T* values, std::int64_t* indices,
   const int value_bits = sizeof(T) == 8 ? 64 : 32;
   sort_pairs(stream, pairs, count, rows_fit && n_rows > 1 ? value_bits + row_bits : value_bits);
   if constexpr (sizeof(T) == 8) {
-    if (n_rows > 1) {  // sorting stably by the row puts the rows back together
+    if (n_rows > 1) {  // a stable sort by row groups the rows again
       launch({"sort", stream, grid, dim3(kThreads)}, make_row_keys_kernel, pairs.values, pairs.keys,
              count, n_columns);
       sort_pairs(stream, pairs, count, row_bits);
     }
   }
-  launch({"sort", stream, grid, dim3(kThreads)}, take_sorted_kernel<T>, in, pairs.values, values,
+  launch({"sort", stream, grid, dim3(kThreads)}, gather_sorted_kernel<T>, in, pairs.values, values,
          indices, count, n_columns);
 }
 
@@ -115,7 +115,7 @@ void sort(StreamView stream, const Operand& in, const Operand& values, const Ope
           std::int64_t n_rows, std::int64_t n_columns, bool descending) {
   if (n_rows * n_columns > std::int64_t{0xffffffff}) {
     fail(ErrorKind::invalid_argument, "sort",
-         "more than 2^32 - 1 elements in one call; sort pieces of the tensor");
+         "got more than 2^32 - 1 elements; sort pieces of the tensor");
   }
   dispatch_all(in.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -1,4 +1,4 @@
-// Radix sorting of unsigned keys with 32-bit values; stable. For the kernels that sort.
+// Stable radix sort of unsigned keys with 32-bit values, for other kernels.
 #pragma once
 
 #include "causeway/runtime/pool.h"
@@ -7,8 +7,8 @@
 
 namespace causeway::kernels::cuda {
 
-// Keys and values with the space the sort alternates with; afterwards `keys` and `values` point to
-// the sorted ones.
+// Keys and values with the sort's alternate buffers; afterwards `keys` and `values` point to the
+// sorted ones.
 template <class Key>
 struct SortPairs {
   Key* keys = nullptr;

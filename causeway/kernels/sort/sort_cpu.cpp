@@ -1,4 +1,4 @@
-// Sorting on the CPU: keys with their positions, one row a task.
+// Sorting on the CPU: keys with their positions, one row per task.
 #include "causeway/kernels/sort/sort.h"
 
 #include "causeway/kernels/sort/sort_key_device.h"

@@ -1,4 +1,4 @@
-// Numbers as unsigned keys of the same order: what radix sorting and stable comparison need.
+// Numbers as unsigned keys of the same order, for radix sort and stable comparison.
 #pragma once
 
 #include "causeway/kernels/half_device.h"
@@ -33,7 +33,7 @@ CAUSEWAY_HOST_DEVICE std::uint32_t sort_key(std::int32_t value) {
   return static_cast<std::uint32_t>(value) ^ 0x80000000u;
 }
 
-// The key type of T: 64 bits for the 64-bit types, else 32.
+// The key type of T: 64 bits for 64-bit types, else 32.
 template <class T>
 using SortKey = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 

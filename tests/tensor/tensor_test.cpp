@@ -92,7 +92,7 @@ TEST(Tensor, MessagesNameOperationShapesAndFix) {
                   {"[gather]", "(3, 3)", "(2, 3)"});
   expect_mentions(message_of([&] { index_select(x, 1, full({1}, 3, DType::i64)); }),
                   {"[index_select]", "index 3", "axis 1", "size 3"});
-  expect_mentions(message_of([&] { index_select(x, 1, zeros({1})); }), {"f32", "integers"});
+  expect_mentions(message_of([&] { index_select(x, 1, zeros({1})); }), {"f32", "integer dtype"});
   const Tensor list[] = {x, zeros({3, 3})};
   expect_mentions(message_of([&] { stack(list); }), {"[stack]", "(2, 3)", "(3, 3)"});
   const Tensor ragged[] = {x, zeros({3, 4})};

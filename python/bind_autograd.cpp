@@ -77,9 +77,9 @@ std::vector<Tensor> record_function(const std::string& name, const std::vector<T
   const auto rule = std::make_shared<Callable>(std::move(function));
   autograd::Reads reads;
   for (const Tensor& tensor : saved) reads.push_back(&tensor);
-  return autograd::record_all(kept, std::move(plain), from, reads, [=](autograd::Backward& walk) {
+  return autograd::record_all(kept, std::move(plain), from, reads, [=](autograd::Backward& pass) {
     std::vector<Tensor> gradients;
-    for (int i = 0; i < n_results; ++i) gradients.push_back(walk.gradient(i));
+    for (int i = 0; i < n_results; ++i) gradients.push_back(pass.gradient(i));
     const auto given = (*rule)(
         [](const nb::object& result) {
           std::vector<std::optional<Tensor>> list;
@@ -101,7 +101,7 @@ std::vector<Tensor> record_function(const std::string& name, const std::vector<T
              "backward gave a gradient " + to_string(given[i]->shape()) + " for input " +
                  std::to_string(i) + " of shape " + to_string(shapes[i]));
       }
-      walk.give(static_cast<int>(i), *given[i]);
+      pass.accumulate(static_cast<int>(i), *given[i]);
     }
   });
 }

@@ -12,7 +12,8 @@ namespace causeway::autograd {
 
 namespace {
 
-// Memory in the order in which `like`, seen as (batch, length, heads, size), or else itself, lies.
+// Allocates with the memory order of `like`, viewed as (batch, length, heads, size) if that is
+// contiguous.
 Tensor empty_like_layout(const Tensor& like) {
   const Shape& s = like.shape();
   if (like.is_contiguous()) return Tensor::empty(s, like.dtype(), like.device());
@@ -44,7 +45,7 @@ Call make_call(const AttentionOptions& options, std::int64_t batch, std::int64_t
   if (options.context.has_value()) {
     if (options.context->shape() != Shape{batch} || !is_integer(options.context->dtype())) {
       fail(ErrorKind::shape_mismatch, "attention",
-           fmt::format("the context is {} of {}; expected ({},) integers, one for each batch "
+           fmt::format("context is {} of {}; expected ({},) integers, one per batch "
                        "entry",
                        to_string(options.context->shape()), to_string(options.context->dtype()),
                        batch));
@@ -69,12 +70,12 @@ void require_heads(const Tensor& q, const Tensor& k, const Tensor& v) {
   const bool typed = is_floating(q.dtype()) && q.dtype() == k.dtype() && k.dtype() == v.dtype();
   if (!typed) {
     fail(ErrorKind::invalid_argument, "attention",
-         fmt::format("q is {}, k {}, v {}; all three must be of one floating type",
-                     to_string(q.dtype()), to_string(k.dtype()), to_string(v.dtype())));
+         fmt::format("q is {}, k {}, v {}; expected one floating type", to_string(q.dtype()),
+                     to_string(k.dtype()), to_string(v.dtype())));
   }
 }
 
-// Runs the kernel into `out`; returns the rows' logarithms.
+// Runs the kernel into `out`; returns the log-sum-exp of each row.
 Tensor run_forward(const Call& call, const Tensor& q, const Tensor& k, const Tensor& v,
                    const Tensor& out) {
   const DType wide = q.dtype() == DType::f64 ? DType::f64 : DType::f32;
@@ -100,13 +101,12 @@ void run_backward(const Call& call, const Tensor& q, const Tensor& k, const Tens
                               operand(dq, stream), operand(dk, stream), operand(dv, stream));
 }
 
-// Of (batch, length, …), with q, k and v along dimension `part` of five, one of them as (batch,
-// heads, length, size).
+// Selects q, k or v along dimension `part` of a 5-D view, as (batch, heads, length, size).
 Tensor pick(const Tensor& packed, int part, int which) {
   return packed.select(part, which).transpose(1, 2);
 }
 
-// Attention of a tensor that holds q, k and v along dimension `part`: (batch, length, heads, size).
+// Attention of a tensor with q, k and v along dimension `part`: (batch, length, heads, size).
 Tensor attend_packed(const Tensor& qkv, const Shape& five, int part,
                      const AttentionOptions& options) {
   const std::int64_t n_heads = five[part == 2 ? 3 : 2];
@@ -117,13 +117,13 @@ Tensor attend_packed(const Tensor& qkv, const Shape& five, int part,
                                      pick(packed, part, 2), out.transpose(1, 2));
   return record(
       "attention", out, {&qkv}, Reads{&packed, &out, call.context_read()},
-      [call, part, packed, out, log_sum, shape = qkv.shape()](Backward& walk) {
+      [call, part, packed, out, log_sum, shape = qkv.shape()](Backward& pass) {
         const Tensor result = Tensor::empty(packed.shape(), packed.dtype(), packed.device());
-        const Tensor g = walk.gradient().contiguous();
+        const Tensor g = pass.gradient().contiguous();
         run_backward(call, pick(packed, part, 0), pick(packed, part, 1), pick(packed, part, 2),
                      out.transpose(1, 2), log_sum, g.transpose(1, 2), pick(result, part, 0),
                      pick(result, part, 1), pick(result, part, 2));
-        walk.give(0, result.reshape(shape));
+        pass.accumulate(0, result.reshape(shape));
       });
 }
 
@@ -140,14 +140,14 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
   const Tensor log_sum = run_forward(call, queries, keys, values, out);
   return record(
       "attention", out, {&q, &k, &v}, Reads{&queries, &keys, &values, &out, call.context_read()},
-      [call, queries, keys, values, out, log_sum](Backward& walk) {
+      [call, queries, keys, values, out, log_sum](Backward& pass) {
         const Tensor dq = empty_like_layout(queries);
         const Tensor dk = empty_like_layout(keys);
         const Tensor dv = empty_like_layout(values);
-        run_backward(call, queries, keys, values, out, log_sum, walk.gradient(), dq, dk, dv);
-        walk.give(0, dq);
-        walk.give(1, dk);
-        walk.give(2, dv);
+        run_backward(call, queries, keys, values, out, log_sum, pass.gradient(), dq, dk, dv);
+        pass.accumulate(0, dq);
+        pass.accumulate(1, dk);
+        pass.accumulate(2, dv);
       });
 }
 
@@ -190,15 +190,15 @@ Tensor attention_by_heads(const Tensor& q, const Tensor& kv, const AttentionOpti
   const Tensor log_sum =
       run_forward(call, queries, pick(packed, 3, 0), pick(packed, 3, 1), out.transpose(1, 2));
   return record("attention", out, {&q, &kv}, Reads{&queries, &packed, &out, call.context_read()},
-                [call, queries, packed, out, log_sum](Backward& walk) {
+                [call, queries, packed, out, log_sum](Backward& pass) {
                   const Tensor dq = Tensor::empty(out.shape(), out.dtype(), out.device());
                   const Tensor dkv = Tensor::empty(packed.shape(), packed.dtype(), packed.device());
-                  const Tensor g = walk.gradient().contiguous();
+                  const Tensor g = pass.gradient().contiguous();
                   run_backward(call, queries, pick(packed, 3, 0), pick(packed, 3, 1),
                                out.transpose(1, 2), log_sum, g.transpose(1, 2), dq.transpose(1, 2),
                                pick(dkv, 3, 0), pick(dkv, 3, 1));
-                  walk.give(0, dq);
-                  walk.give(1, dkv);
+                  pass.accumulate(0, dq);
+                  pass.accumulate(1, dkv);
                 });
 }
 

@@ -9,12 +9,12 @@ namespace causeway::autograd {
 
 namespace {
 
-// A call: what is needed to run it again.
+// A call, with what is needed to run it again.
 struct Call {
   Block block;
-  std::vector<Tensor> inputs;  // the block's, then tracked results from outside that it uses too
+  std::vector<Tensor> inputs;  // the block's, then tracked tensors from outside that it uses
   std::size_t n_given = 0;     // how many of them are the block's
-  DropoutPlace dropout;        // where that was when it ran
+  DropoutPlace dropout;        // position of the dropout generator at the call
 };
 
 class AtDropoutPlace {
@@ -30,13 +30,13 @@ class AtDropoutPlace {
   DropoutPlace before_;
 };
 
-// Runs the block again with the tape on, and back from its results: to leaves that stand for what
-// it is given, and to results from outside, among which may be what it is given, too.
-void rerun(const Call& call, Backward& walk) {
+// Runs the block again with recording on, then the backward pass from its results: down to leaves
+// that stand for its inputs, and to tracked tensors from outside, which may include the inputs.
+void rerun(const Call& call, Backward& pass) {
   std::vector<Tensor> leaves;
   for (std::size_t i = 0; i < call.n_given; ++i) {
     Tensor leaf = detach(call.inputs[i]);
-    if (walk.needs(static_cast<int>(i))) set_requires_grad(leaf, true);
+    if (pass.needs(static_cast<int>(i))) set_requires_grad(leaf, true);
     leaves.push_back(std::move(leaf));
   }
   std::vector<Tensor> ends;
@@ -55,18 +55,18 @@ void rerun(const Call& call, Backward& walk) {
   std::vector<Tensor> roots;
   std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::optional<Tensor> gradient = walk.gradient_if_any(static_cast<int>(i));
+    const std::optional<Tensor> gradient = pass.gradient_if_any(static_cast<int>(i));
     if (!gradient.has_value() || !requires_grad(results[i])) continue;
     roots.push_back(results[i]);
     gradients.push_back(*gradient);
   }
   const auto found = internal::backward_until(roots, gradients, ends);
   for (std::size_t k = 0; k < ends.size(); ++k) {
-    if (found[k].has_value()) walk.give(places[k], *found[k]);
+    if (found[k].has_value()) pass.accumulate(places[k], *found[k]);
   }
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const std::optional<Tensor> gradient = gradient_of(leaves[i]);
-    if (gradient.has_value()) walk.give(static_cast<int>(i), *gradient);
+    if (gradient.has_value()) pass.accumulate(static_cast<int>(i), *gradient);
   }
 }
 
@@ -79,16 +79,16 @@ std::vector<Tensor> checkpoint(const Block& block, const std::vector<Tensor>& in
   std::vector<Tensor> parameters;
   {
     const NoGrad plain;
-    internal::Witness witness;
+    internal::UseRecorder use_recorder;
     results = block(inputs);
-    for (const Tensor& result : results) witness.look_at(result);
-    for (const Tensor& seen : witness.results) {
+    for (const Tensor& result : results) use_recorder.note_use(result);
+    for (const Tensor& seen : use_recorder.results) {
       const bool given = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& input) {
         return input.record() == seen.record();
       });
       if (!given) call.inputs.push_back(seen);
     }
-    parameters = std::move(witness.leaves);
+    parameters = std::move(use_recorder.leaves);
   }
   for (Tensor& result : results) result = detach(result);
   std::vector<const Tensor*> from;
@@ -97,12 +97,12 @@ std::vector<Tensor> checkpoint(const Block& block, const std::vector<Tensor>& in
   for (const Tensor& parameter : parameters) reads.push_back(&parameter);
   const bool drops = dropout_place().calls != call.dropout.calls;
   if (drops && !results.empty()) reads.push_back(&dropout_step(results[0].device()));
-  // Parameters inside the block want gradients even where no input does.
+  // Parameters inside the block need gradients even if no input does.
   Tensor anchor = Tensor::empty({0});
   set_requires_grad(anchor, !parameters.empty());
   from.push_back(&anchor);
   return record_all("checkpoint", std::move(results), from, reads,
-                    [call](Backward& walk) { rerun(call, walk); });
+                    [call](Backward& pass) { rerun(call, pass); });
 }
 
 }  // namespace causeway::autograd

@@ -1,5 +1,5 @@
-// Trading arithmetic for memory: a block whose inner results are not kept but computed again on the
-// way back.
+// Activation checkpointing: intermediate results of a block are not kept but recomputed in the
+// backward pass.
 #pragma once
 
 #include "causeway/autograd/tape.h"
@@ -8,8 +8,8 @@ namespace causeway::autograd {
 
 using Block = std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
 
-// block(inputs), its results tracked; the block runs a second time during backward, with the same
-// dropout. What it uses besides its inputs receives gradients as usual.
+// Returns block(inputs), tracked. The block runs again during backward, with the same dropout.
+// Tensors that it uses besides its inputs receive gradients as usual.
 std::vector<Tensor> checkpoint(const Block& block, const std::vector<Tensor>& inputs);
 
 }  // namespace causeway::autograd

@@ -14,7 +14,7 @@ namespace causeway::autograd {
 
 namespace {
 
-// How many places a window has along an axis.
+// Number of window positions along an axis.
 std::int64_t places(std::int64_t size, std::int64_t window, std::int64_t stride,
                     std::int64_t padding, std::int64_t dilation) {
   const std::int64_t room = size + 2 * padding - dilation * (window - 1) - 1;
@@ -46,8 +46,8 @@ Shape convolution_shape(const Tensor& x, const Tensor& weight, const Tensor* bia
   require_positive("conv2d", "window", {weight.size(2), weight.size(3)}, 1);
   if (!is_floating(x.dtype()) || x.dtype() != weight.dtype()) {
     fail(ErrorKind::invalid_argument, "conv2d",
-         fmt::format("x is {}, the weight {}; both must be of one floating type",
-                     to_string(x.dtype()), to_string(weight.dtype())));
+         fmt::format("x is {} but weight is {}; expected one floating type", to_string(x.dtype()),
+                     to_string(weight.dtype())));
   }
   require_same_device("conv2d", x, weight);
   const Shape shape{
@@ -56,7 +56,7 @@ Shape convolution_shape(const Tensor& x, const Tensor& weight, const Tensor* bia
       places(x.size(3), weight.size(3), how.stride[1], how.padding[1], how.dilation[1])};
   if (shape[2] == 0 || shape[3] == 0) {
     fail(ErrorKind::shape_mismatch, "conv2d",
-         fmt::format("the weight {} does not fit into x {}, padding ({}, {})",
+         fmt::format("weight {} does not fit into x {} with padding ({}, {})",
                      to_string(weight.shape()), to_string(x.shape()), how.padding[0],
                      how.padding[1]));
   }
@@ -81,18 +81,18 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
                            operand(out, stream));
     }
   }
-  // A frozen weight needs no images, and images that are data no weight.
+  // The input is kept only for the weight's gradient, the weight only for the input's.
   const bool reads_in = requires_grad(weight);
   const bool reads_filter = requires_grad(x);
   const Tensor recorded = record(
       "conv2d", out, {&x, &weight},
       Reads{reads_in ? &in : nullptr, reads_filter ? &filter : nullptr},
       [how, in_shape = in.shape(), filter_shape = filter.shape(), in = reads_in ? in : Tensor(),
-       filter = reads_filter ? filter : Tensor()](Backward& walk) {
-        const Tensor g = dense(walk.gradient());
+       filter = reads_filter ? filter : Tensor()](Backward& pass) {
+        const Tensor g = dense(pass.gradient());
         const StreamView on = current_stream(g.device());
         const bool nothing = g.numel() == 0 || numel(filter_shape) == 0;
-        if (walk.needs(0)) {
+        if (pass.needs(0)) {
           const Tensor result = Tensor::empty(in_shape, g.dtype(), g.device());
           if (nothing) {
             result.copy_from(zeros({}, g.dtype(), g.device()));
@@ -100,9 +100,9 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
             kernels::convolution_input_gradient(on, how, operand(g, on), operand(filter, on),
                                                 operand(result, on));
           }
-          walk.give(0, result);
+          pass.accumulate(0, result);
         }
-        if (walk.needs(1)) {
+        if (pass.needs(1)) {
           const Tensor result = Tensor::empty(filter_shape, g.dtype(), g.device());
           if (nothing) {
             result.copy_from(zeros({}, g.dtype(), g.device()));
@@ -110,7 +110,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
             kernels::convolution_weight_gradient(on, how, operand(in, on), operand(g, on),
                                                  operand(result, on));
           }
-          walk.give(1, result);
+          pass.accumulate(1, result);
         }
       });
   if (!bias.has_value()) return recorded;
@@ -129,7 +129,7 @@ Tensor pool2d(const Tensor& x, const Pooling& how) {
   }
   if (2 * how.padding[0] > how.window[0] || 2 * how.padding[1] > how.window[1]) {
     fail(ErrorKind::invalid_argument, name,
-         fmt::format("the padding ({}, {}) is more than half the window ({}, {})", how.padding[0],
+         fmt::format("padding ({}, {}) is more than half the window ({}, {})", how.padding[0],
                      how.padding[1], how.window[0], how.window[1]));
   }
   const Shape shape{x.size(0), x.size(1),
@@ -137,7 +137,7 @@ Tensor pool2d(const Tensor& x, const Pooling& how) {
                     places(x.size(3), how.window[1], how.stride[1], how.padding[1], 1)};
   if (shape[2] == 0 || shape[3] == 0) {
     fail(ErrorKind::shape_mismatch, name,
-         fmt::format("the window ({}, {}) does not fit into x {}", how.window[0], how.window[1],
+         fmt::format("window ({}, {}) does not fit into x {}", how.window[0], how.window[1],
                      to_string(x.shape())));
   }
   const Tensor in = dense(detach(x));
@@ -153,15 +153,15 @@ Tensor pool2d(const Tensor& x, const Pooling& how) {
                   places_operand(indices, stream));
   }
   return record(name, out, {&x}, Reads{},
-                [how, indices, places_operand, from = in.shape()](Backward& walk) {
-                  const Tensor g = dense(walk.gradient());
+                [how, indices, places_operand, from = in.shape()](Backward& pass) {
+                  const Tensor g = dense(pass.gradient());
                   const Tensor result = Tensor::empty(from, g.dtype(), g.device());
                   const StreamView on = current_stream(g.device());
                   if (result.numel() > 0) {
                     kernels::pool_gradient(on, how, operand(g, on), places_operand(indices, on),
                                            operand(result, on));
                   }
-                  walk.give(0, result);
+                  pass.accumulate(0, result);
                 });
 }
 

@@ -10,8 +10,8 @@ using kernels::Convolution;
 using kernels::Pooling;
 using kernels::PoolOp;
 
-// weight is (out_channels, in_channels / groups, height, width), bias (out_channels,). TF32 is used
-// where set_allow_tf32 allows it.
+// weight is (out_channels, in_channels / groups, height, width), bias (out_channels,). Uses TF32 if
+// set_allow_tf32 is on.
 Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {},
               Convolution how = {});
 Tensor pool2d(const Tensor& x, const Pooling& how);

@@ -1,4 +1,4 @@
-// The form in which kernels for learning take tensors.
+// The layout that differentiable kernels require.
 #pragma once
 
 #include "causeway/tensor/tensor.h"
@@ -7,7 +7,7 @@
 
 namespace causeway::autograd {
 
-// Contiguous and aligned to 16 bytes: the tensor itself, or a copy.
+// Contiguous and aligned to 16 bytes: the tensor itself or a copy.
 inline Tensor dense(const Tensor& x) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(x.data()) % 16 == 0;
   return aligned ? x.contiguous() : x.clone();

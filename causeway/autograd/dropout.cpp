@@ -18,12 +18,12 @@ namespace {
 
 struct Randomness {
   DropoutPlace place;
-  std::map<std::pair<DeviceKind, int>, Tensor> steps;  // one i64 a device
-  bool moved = false;                                  // whether one may not be 0
+  std::map<std::pair<DeviceKind, int>, Tensor> steps;  // one i64 per device
+  bool moved = false;                                  // whether a step may differ from 0
 };
 
 Randomness& randomness() {
-  static auto* state = new Randomness();  // outlives every tensor that may be freed at exit
+  static auto* state = new Randomness();  // never destroyed: tensors may be freed at exit
   return *state;
 }
 
@@ -52,15 +52,15 @@ Tensor apply(const Tensor& x, double probability, kernels::RandomKey key) {
 Tensor dropout(const Tensor& x, double probability, bool training) {
   if (!(probability >= 0 && probability <= 1) || !is_floating(x.dtype())) {
     fail(ErrorKind::invalid_argument, "dropout",
-         fmt::format("takes a floating tensor and a probability in [0, 1], not {} and {}",
+         fmt::format("expected a floating tensor and a probability in [0, 1], got {} and {}",
                      to_string(x.dtype()), probability));
   }
   if (!training || probability == 0) return x;
   DropoutPlace& place = randomness().place;
   const kernels::RandomKey key{place.seed, place.calls++};
   return record("dropout", apply(x, probability, key), {&x}, Reads{&step_of(x.device())},
-                [probability, key](Backward& walk) {
-                  walk.give(0, apply(walk.gradient(), probability, key));
+                [probability, key](Backward& pass) {
+                  pass.accumulate(0, apply(pass.gradient(), probability, key));
                 });
 }
 
@@ -70,7 +70,8 @@ void manual_seed(std::uint64_t seed) {
   for (auto& [device, step] : state.steps) {
     const std::uint64_t before = step.storage()->n_writes;
     step.copy_from(zeros({}, DType::i64, step.device()));
-    if (!state.moved) step.storage()->n_writes = before;  // 0 was 0, as far as the host knows
+    // If no step was begun, the value did not change.
+    if (!state.moved) step.storage()->n_writes = before;
   }
   state.moved = false;
 }

@@ -26,20 +26,20 @@ Tensor unary_gradient(UnaryOp op, const Tensor& saved, const Tensor& gradient) {
 
 Tensor negative(const Tensor& x) { return causeway::unary(UnaryOp::negate, x); }
 
-// 1 where `a` won, 1/2 where both are equal, in a's dtype.
+// 1 where `a` was selected, 1/2 where both are equal, in a's dtype.
 Tensor share(CompareOp wins, const Tensor& a, const Tensor& b) {
   const Tensor sole = compare(wins, a, b).to(a.dtype());
   const Tensor tie = compare(CompareOp::equal, a, b).to(a.dtype());
   return sole + tie * Scalar(0.5);
 }
 
-// log(a), with 0 for what is not positive, where a^b does not move with b.
+// log(a), or 0 if a is not positive, where a^b does not depend on b.
 Tensor log_or_zero(const Tensor& a) {
   const Tensor zero = zeros({}, a.dtype(), a.device());
   return causeway::where(compare(CompareOp::greater, a, Scalar(0.0)), causeway::log(a), zero);
 }
 
-// b * a^(b - 1), with 0 for b = 0 even where a is 0.
+// b * a^(b - 1), and 0 for b = 0 even if a is 0.
 Tensor power_slope(const Tensor& a, Scalar b) {
   if (b.real == 0) return zeros(a.shape(), a.dtype(), a.device());
   return causeway::binary(BinaryOp::power, a, Scalar(b.real - 1)) * Scalar(b.real);
@@ -50,14 +50,14 @@ Tensor power_slope(const Tensor& a, const Tensor& b) {
   return causeway::where(compare(CompareOp::equal, b, Scalar(0.0)), zero, slope);
 }
 
-// What a rule reads of the operands and the result.
+// Which of operands and result a gradient rule reads.
 struct Needs {
   bool a = false;
   bool b = false;
   bool out = false;
 };
 
-// For the gradient of the first operand, of the second, or both: see sides_of.
+// Needs of the gradient of the first operand, of the second, or of both: see sides_of.
 Needs needs_of(BinaryOp op, bool first, bool second) {
   switch (op) {
     case BinaryOp::add:
@@ -72,10 +72,10 @@ Needs needs_of(BinaryOp op, bool first, bool second) {
   return {};
 }
 
-// The tensor, or none of its memory.
+// The tensor, or an empty one if it is not needed.
 Tensor kept(bool needed, const Tensor& x) { return needed ? detach(x) : Tensor(); }
 
-// How the result moves with the first and with the second operand, times the gradient.
+// Derivatives with respect to the first and the second operand, times the gradient.
 struct Sides {
   std::function<Tensor(const Tensor& gradient)> first;
   std::function<Tensor(const Tensor& gradient)> second;
@@ -113,24 +113,24 @@ Sides sides_of(BinaryOp op, const Tensor& a, const Tensor& b, const Tensor& out)
 Tensor unary(UnaryOp op, const Tensor& x) {
   const Tensor out = causeway::unary(op, x);
   const char* name = kernels::to_string(op).data();
-  switch (op) {  // whose rules keep no memory
+  switch (op) {  // operations whose rules keep no tensors
     case UnaryOp::negate:
       return record(name, detach(out), {&x}, Reads{},
-                    [](Backward& walk) { walk.give(0, negative(walk.gradient())); });
+                    [](Backward& pass) { pass.accumulate(0, negative(pass.gradient())); });
     case UnaryOp::sign:
     case UnaryOp::floor:
     case UnaryOp::ceil:
     case UnaryOp::round:
     case UnaryOp::trunc:
-      return record(name, detach(out), {&x}, Reads{}, [](Backward& walk) {
-        const Tensor g = walk.gradient();
-        walk.give(0, zeros(g.shape(), g.dtype(), g.device()));
+      return record(name, detach(out), {&x}, Reads{}, [](Backward& pass) {
+        const Tensor g = pass.gradient();
+        pass.accumulate(0, zeros(g.shape(), g.dtype(), g.device()));
       });
     default: break;
   }
   const Tensor saved = detach(kernels::derives_from_result(op) ? out : x);
-  return record(name, detach(out), {&x}, Reads{&saved}, [op, saved](Backward& walk) {
-    walk.give(0, unary_gradient(op, saved, walk.gradient()));
+  return record(name, detach(out), {&x}, Reads{&saved}, [op, saved](Backward& pass) {
+    pass.accumulate(0, unary_gradient(op, saved, pass.gradient()));
   });
 }
 
@@ -140,11 +140,11 @@ Tensor binary(BinaryOp op, const Tensor& a, const Tensor& b) {
   return record(kernels::to_string(op).data(), out, {&a, &b},
                 Reads{needs.a ? &a : nullptr, needs.b ? &b : nullptr, needs.out ? &out : nullptr},
                 [op, to_a = a.shape(), to_b = b.shape(), a = kept(needs.a, a), b = kept(needs.b, b),
-                 out = kept(needs.out, out)](Backward& walk) {
+                 out = kept(needs.out, out)](Backward& pass) {
                   const Sides sides = sides_of(op, a, b, out);
-                  const Tensor g = walk.gradient();
-                  if (walk.needs(0)) walk.give(0, sum_to(sides.first(g), to_a));
-                  if (walk.needs(1)) walk.give(1, sum_to(sides.second(g), to_b));
+                  const Tensor g = pass.gradient();
+                  if (pass.needs(0)) pass.accumulate(0, sum_to(sides.first(g), to_a));
+                  if (pass.needs(1)) pass.accumulate(1, sum_to(sides.second(g), to_b));
                 });
 }
 
@@ -152,17 +152,17 @@ Tensor binary(BinaryOp op, const Tensor& a, Scalar b) {
   const Tensor out = causeway::binary(op, a, b);
   const char* name = kernels::to_string(op).data();
   if (op != BinaryOp::power && op != BinaryOp::minimum && op != BinaryOp::maximum) {
-    return record(name, out, {&a}, Reads{}, [op, b](Backward& walk) {
-      const Tensor g = walk.gradient();
-      if (op == BinaryOp::multiply) return walk.give(0, g * b);
-      walk.give(0, op == BinaryOp::divide ? g / b : g);
+    return record(name, out, {&a}, Reads{}, [op, b](Backward& pass) {
+      const Tensor g = pass.gradient();
+      if (op == BinaryOp::multiply) return pass.accumulate(0, g * b);
+      pass.accumulate(0, op == BinaryOp::divide ? g / b : g);
     });
   }
-  return record(name, out, {&a}, Reads{&a}, [op, a = detach(a), b](Backward& walk) {
-    const Tensor g = walk.gradient();
-    if (op == BinaryOp::power) return walk.give(0, g * power_slope(a, b));
+  return record(name, out, {&a}, Reads{&a}, [op, a = detach(a), b](Backward& pass) {
+    const Tensor g = pass.gradient();
+    if (op == BinaryOp::power) return pass.accumulate(0, g * power_slope(a, b));
     const CompareOp wins = op == BinaryOp::minimum ? CompareOp::less : CompareOp::greater;
-    walk.give(0, g * share(wins, a, full({}, b, a.dtype(), a.device())));
+    pass.accumulate(0, g * share(wins, a, full({}, b, a.dtype(), a.device())));
   });
 }
 
@@ -175,38 +175,38 @@ Tensor binary(BinaryOp op, Scalar a, const Tensor& b) {
   return record(
       kernels::to_string(op).data(), out, {&b},
       Reads{needs.b ? &b : nullptr, needs.out ? &out : nullptr},
-      [op, a, dtype = b.dtype(), b = kept(needs.b, b), out = kept(needs.out, out)](Backward& walk) {
-        const Tensor g = walk.gradient();
+      [op, a, dtype = b.dtype(), b = kept(needs.b, b), out = kept(needs.out, out)](Backward& pass) {
+        const Tensor g = pass.gradient();
         const Tensor number = full({}, a.real, dtype, g.device());
-        walk.give(0, sides_of(op, number, b, out).second(g));
+        pass.accumulate(0, sides_of(op, number, b, out).second(g));
       });
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return record(
       "where", causeway::where(condition, a, b), {&a, &b}, Reads{&condition},
-      [condition = detach(condition), to_a = a.shape(), to_b = b.shape()](Backward& walk) {
-        const Tensor g = walk.gradient();
+      [condition = detach(condition), to_a = a.shape(), to_b = b.shape()](Backward& pass) {
+        const Tensor g = pass.gradient();
         const Tensor zero = zeros({}, g.dtype(), g.device());
-        if (walk.needs(0)) walk.give(0, sum_to(causeway::where(condition, g, zero), to_a));
-        if (walk.needs(1)) walk.give(1, sum_to(causeway::where(condition, zero, g), to_b));
+        if (pass.needs(0)) pass.accumulate(0, sum_to(causeway::where(condition, g, zero), to_a));
+        if (pass.needs(1)) pass.accumulate(1, sum_to(causeway::where(condition, zero, g), to_b));
       });
 }
 
 Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
   return record("clamp", causeway::clamp(x, low, high), {&x}, Reads{&x},
-                [x = detach(x), low, high](Backward& walk) {
+                [x = detach(x), low, high](Backward& pass) {
                   const Tensor above = compare(CompareOp::greater_equal, x, low);
                   const Tensor below = compare(CompareOp::less_equal, x, high);
                   const Tensor inside = compare(CompareOp::logical_and, above, below);
-                  walk.give(0, walk.gradient() * inside.to(x.dtype()));
+                  pass.accumulate(0, pass.gradient() * inside.to(x.dtype()));
                 });
 }
 
 Tensor activation(const Activation& how, const Tensor& x) {
   if (!is_floating(x.dtype())) {
     fail(ErrorKind::invalid_argument, kernels::to_string(how.op),
-         fmt::format("takes floating tensors, not {}; convert it with .to(\"f32\")",
+         fmt::format("expected a floating tensor, got {}; convert it with .to(\"f32\")",
                      to_string(x.dtype())));
   }
   const Tensor from = dense(detach(x));
@@ -216,15 +216,15 @@ Tensor activation(const Activation& how, const Tensor& x) {
     kernels::activation(stream, how, operand(from, stream), operand(out, stream));
   }
   return record(kernels::to_string(how.op).data(), out, {&x}, Reads{&from},
-                [how, from](Backward& walk) {
-                  const Tensor incoming = dense(walk.gradient());
+                [how, from](Backward& pass) {
+                  const Tensor incoming = dense(pass.gradient());
                   Tensor result = Tensor::empty(from.shape(), from.dtype(), from.device());
                   const StreamView on = current_stream(from.device());
                   if (result.numel() > 0) {
                     kernels::activation_gradient(on, how, operand(from, on), operand(incoming, on),
                                                  operand(result, on));
                   }
-                  walk.give(0, result);
+                  pass.accumulate(0, result);
                 });
 }
 

@@ -1,4 +1,4 @@
-// Differentiable arithmetic, element by element. The rules of shapes and types are those of
+// Differentiable elementwise arithmetic. Broadcasting and dtypes are those of
 // causeway/tensor/elementwise.h.
 #pragma once
 
@@ -12,7 +12,7 @@ using kernels::Activation;
 using kernels::ActivationOp;
 
 Tensor unary(UnaryOp op, const Tensor& x);
-// Equal operands of minimum and maximum share the gradient.
+// For minimum and maximum, equal operands share the gradient.
 Tensor binary(BinaryOp op, const Tensor& a, const Tensor& b);
 Tensor binary(BinaryOp op, const Tensor& a, Scalar b);
 Tensor binary(BinaryOp op, Scalar a, const Tensor& b);

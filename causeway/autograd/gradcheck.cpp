@@ -14,14 +14,14 @@ namespace causeway::autograd {
 namespace {
 
 struct Worst {
-  double error = 0;  // in units of what is allowed
+  double error = 0;  // relative to the tolerance
   std::size_t input = 0;
   std::size_t element = 0;
   double by_rule = 0;
   double by_difference = 0;
 };
 
-// The results combined to one number by fixed random weights.
+// The dot product of the results with fixed random weights.
 double combined(const Function& function, const std::vector<Tensor>& inputs,
                 const Tensor& weights) {
   const NoGrad plain;
@@ -34,9 +34,9 @@ Worst compare_all(const Function& function, const std::vector<Tensor>& given,
   for (const Tensor& input : given) {
     if (requires_grad(input) && input.dtype() != DType::f64) {
       fail(ErrorKind::invalid_argument, "gradcheck",
-           fmt::format("differences need f64, and an input is {}", to_string(input.dtype())));
+           fmt::format("gradcheck requires f64 inputs, got {}", to_string(input.dtype())));
     }
-    // A leaf of its own; strides stay as they are.
+    // A separate leaf with the same strides.
     Tensor leaf = detach(input);
     if (requires_grad(input)) set_requires_grad(leaf, true);
     inputs.push_back(leaf);
@@ -84,8 +84,9 @@ void gradcheck(const Function& function, const std::vector<Tensor>& inputs,
   const Worst worst = compare_all(function, inputs, options);
   if (worst.error <= 1) return;
   fail(ErrorKind::invalid_argument, "gradcheck",
-       fmt::format("input {}, element {}: the rule says {:.9g}, differences say {:.9g}",
-                   worst.input, worst.element, worst.by_rule, worst.by_difference));
+       fmt::format(
+           "input {}, element {}: the gradient rule gives {:.9g}, finite differences give {:.9g}",
+           worst.input, worst.element, worst.by_rule, worst.by_difference));
 }
 
 }  // namespace causeway::autograd

@@ -1,4 +1,4 @@
-// Gradients by rule against gradients by difference.
+// Checks gradient rules against finite differences.
 #pragma once
 
 #include "causeway/autograd/tape.h"
@@ -13,13 +13,13 @@ struct GradcheckOptions {
 
 using Function = std::function<Tensor(const std::vector<Tensor>& inputs)>;
 
-// Moves every element of every tracked input (f64) up and down by `step` and compares with what
-// backward says of a fixed random combination of the function's results. Returns the largest
-// difference in units of what is allowed, so that up to 1 is good.
+// Perturbs every element of every tracked input (f64) by +-`step` and compares with the backward
+// pass of a fixed random combination of the results. Returns the largest difference relative to the
+// tolerance: at most 1 passes.
 double gradcheck_error(const Function& function, const std::vector<Tensor>& inputs,
                        const GradcheckOptions& options = {});
 
-// Throws, naming the input, the element and both numbers, unless all agree.
+// Throws an error that names the input, the element and both values if they differ.
 void gradcheck(const Function& function, const std::vector<Tensor>& inputs,
                const GradcheckOptions& options = {});
 

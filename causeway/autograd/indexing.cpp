@@ -22,7 +22,7 @@ std::vector<const Tensor*> addresses(std::span<const Tensor> tensors) {
   return list;
 }
 
-// The rows of `gradient` added up by the table's row they came from.
+// Sums the rows of `gradient` by the table row they were taken from.
 Tensor table_gradient(const Tensor& gradient, const Tensor& index, std::int64_t n_entries) {
   const Tensor rows = dense(gradient);
   const Tensor places = dense(index.to(DType::i64));
@@ -39,10 +39,10 @@ std::vector<Tensor> record_split(const Tensor& x, std::vector<Tensor> pieces, in
   const Tensor* input = &x;
   const int n_pieces = static_cast<int>(pieces.size());
   return record_all("split", std::move(pieces), std::span(&input, 1), Reads{},
-                    [axis, n_pieces](Backward& walk) {
+                    [axis, n_pieces](Backward& pass) {
                       std::vector<Tensor> gradients;
-                      for (int i = 0; i < n_pieces; ++i) gradients.push_back(walk.gradient(i));
-                      walk.give(0, causeway::concatenate(gradients, axis));
+                      for (int i = 0; i < n_pieces; ++i) gradients.push_back(pass.gradient(i));
+                      pass.accumulate(0, causeway::concatenate(gradients, axis));
                     });
 }
 
@@ -52,9 +52,9 @@ Tensor concatenate(std::span<const Tensor> tensors, int axis) {
   std::vector<std::int64_t> sizes;
   const Tensor out = causeway::concatenate(tensors, axis);
   for (const Tensor& tensor : tensors) sizes.push_back(tensor.size(axis));
-  return record("concatenate", out, addresses(tensors), Reads{}, [axis, sizes](Backward& walk) {
-    const std::vector<Tensor> pieces = causeway::split(walk.gradient(), sizes, axis);
-    for (std::size_t i = 0; i < pieces.size(); ++i) walk.give(static_cast<int>(i), pieces[i]);
+  return record("concatenate", out, addresses(tensors), Reads{}, [axis, sizes](Backward& pass) {
+    const std::vector<Tensor> pieces = causeway::split(pass.gradient(), sizes, axis);
+    for (std::size_t i = 0; i < pieces.size(); ++i) pass.accumulate(static_cast<int>(i), pieces[i]);
   });
 }
 
@@ -62,9 +62,9 @@ Tensor stack(std::span<const Tensor> tensors, int axis) {
   const Tensor out = causeway::stack(tensors, axis);
   const int along = normalize_axis("stack", axis, out.n_dims());
   const int count = static_cast<int>(tensors.size());
-  return record("stack", out, addresses(tensors), Reads{}, [along, count](Backward& walk) {
-    const Tensor g = walk.gradient();
-    for (int i = 0; i < count; ++i) walk.give(i, g.select(along, i));
+  return record("stack", out, addresses(tensors), Reads{}, [along, count](Backward& pass) {
+    const Tensor g = pass.gradient();
+    for (int i = 0; i < count; ++i) pass.accumulate(i, g.select(along, i));
   });
 }
 
@@ -80,51 +80,51 @@ Tensor pad(const Tensor& x, std::span<const std::pair<std::int64_t, std::int64_t
            Scalar value) {
   return record(
       "pad", causeway::pad(x, widths, value), {&x}, Reads{},
-      [before = std::vector(widths.begin(), widths.end()), shape = x.shape()](Backward& walk) {
-        Tensor g = walk.gradient();
+      [before = std::vector(widths.begin(), widths.end()), shape = x.shape()](Backward& pass) {
+        Tensor g = pass.gradient();
         for (int axis = 0; axis < shape.size(); ++axis) {
           const std::int64_t start = before[static_cast<std::size_t>(axis)].first;
           g = g.slice(axis, start, start + shape[axis]);
         }
-        walk.give(0, g);
+        pass.accumulate(0, g);
       });
 }
 
 Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
   const int along = normalize_axis("index_select", axis, x.n_dims());
   return record("index_select", causeway::index_select(x, axis, index), {&x}, Reads{&index},
-                [along, index, shape = x.shape()](Backward& walk) {
-                  // The axis goes first, the rest becomes one row.
-                  const Tensor g = walk.gradient().transpose(0, along).contiguous();
+                [along, index, shape = x.shape()](Backward& pass) {
+                  // Move the axis to the front and flatten the rest to rows.
+                  const Tensor g = pass.gradient().transpose(0, along).contiguous();
                   Shape moved = shape;
                   std::swap(moved[0], moved[along]);
                   const Tensor rows =
                       g.reshape({index.numel(), numel(moved) == 0 ? 0 : numel(moved) / moved[0]});
                   const Tensor out = table_gradient(rows, index, moved[0]);
-                  walk.give(0, out.reshape(moved).transpose(0, along));
+                  pass.accumulate(0, out.reshape(moved).transpose(0, along));
                 });
 }
 
 Tensor gather(const Tensor& x, int axis, const Tensor& index) {
   return record("gather", causeway::gather(x, axis, index), {&x}, Reads{&index},
-                [axis, index, shape = x.shape()](Backward& walk) {
-                  const Tensor g = walk.gradient();
+                [axis, index, shape = x.shape()](Backward& pass) {
+                  const Tensor g = pass.gradient();
                   const Tensor nothing = zeros(shape, g.dtype(), g.device());
-                  walk.give(0, causeway::scatter_add(nothing, axis, index, g));
+                  pass.accumulate(0, causeway::scatter_add(nothing, axis, index, g));
                 });
 }
 
 Tensor scatter(const Tensor& x, int axis, const Tensor& index, const Tensor& source) {
   return record("scatter", causeway::scatter(x, axis, index, source), {&x, &source}, Reads{&index},
-                [axis, index, shape = x.shape()](Backward& walk) {
-                  const Tensor g = walk.gradient();
-                  if (walk.needs(0)) {
+                [axis, index, shape = x.shape()](Backward& pass) {
+                  const Tensor g = pass.gradient();
+                  if (pass.needs(0)) {
                     const Tensor nothing = zeros(index.shape(), g.dtype(), g.device());
-                    walk.give(0, causeway::scatter(g, axis, index, nothing));
+                    pass.accumulate(0, causeway::scatter(g, axis, index, nothing));
                   }
-                  if (!walk.needs(1)) return;
-                  // Each source writes its number; the ones that read their own back are those that
-                  // stand.
+                  if (!pass.needs(1)) return;
+                  // Each source writes its own number; those that read it back were not
+                  // overwritten.
                   Shape along = Shape::filled(index.n_dims(), 1);
                   const int at = normalize_axis("scatter", axis, index.n_dims());
                   along[at] = index.shape()[at];
@@ -136,23 +136,23 @@ Tensor scatter(const Tensor& x, int axis, const Tensor& index, const Tensor& sou
                   const Tensor last = causeway::scatter(nobody, axis, index, numbers);
                   const Tensor stands =
                       compare(CompareOp::equal, causeway::gather(last, axis, index), numbers);
-                  walk.give(1, causeway::gather(g, axis, index) * stands.to(g.dtype()));
+                  pass.accumulate(1, causeway::gather(g, axis, index) * stands.to(g.dtype()));
                 });
 }
 
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source) {
   return record("scatter_add", causeway::scatter_add(x, axis, index, source), {&x, &source},
-                Reads{&index}, [axis, index](Backward& walk) {
-                  const Tensor g = walk.gradient();
-                  walk.give(0, g);
-                  if (walk.needs(1)) walk.give(1, causeway::gather(g, axis, index));
+                Reads{&index}, [axis, index](Backward& pass) {
+                  const Tensor g = pass.gradient();
+                  pass.accumulate(0, g);
+                  if (pass.needs(1)) pass.accumulate(1, causeway::gather(g, axis, index));
                 });
 }
 
 Tensor embedding(const Tensor& table, const Tensor& index) {
   if (table.n_dims() != 2 || !is_integer(index.dtype())) {
     fail(ErrorKind::invalid_argument, "embedding",
-         fmt::format("takes a table (entries, width) and integers, not {} and {} of {}",
+         fmt::format("expected a table (entries, width) and integer indices, got {} and {} of {}",
                      to_string(table.shape()), to_string(index.shape()), to_string(index.dtype())));
   }
   Shape shape = index.shape();
@@ -160,9 +160,9 @@ Tensor embedding(const Tensor& table, const Tensor& index) {
   const Tensor flat = index.to(DType::i64).contiguous().flatten();
   const Tensor out = causeway::index_select(table, 0, flat).reshape(shape);
   return record("embedding", out, {&table}, Reads{&flat},
-                [flat, n_entries = table.size(0), width = table.size(1)](Backward& walk) {
-                  walk.give(0, table_gradient(walk.gradient().reshape({flat.numel(), width}), flat,
-                                              n_entries));
+                [flat, n_entries = table.size(0), width = table.size(1)](Backward& pass) {
+                  pass.accumulate(0, table_gradient(pass.gradient().reshape({flat.numel(), width}),
+                                                    flat, n_entries));
                 });
 }
 

@@ -1,5 +1,4 @@
-// Differentiable joining, splitting and indexing; the rules are those of
-// causeway/tensor/indexing.h.
+// Differentiable joining, splitting and indexing; semantics as in causeway/tensor/indexing.h.
 #pragma once
 
 #include "causeway/autograd/tape.h"
@@ -15,10 +14,10 @@ Tensor pad(const Tensor& x, std::span<const std::pair<std::int64_t, std::int64_t
            Scalar value = 0);
 Tensor index_select(const Tensor& x, int axis, const Tensor& index);
 Tensor gather(const Tensor& x, int axis, const Tensor& index);
-// A source that a later one overwrote has no gradient.
+// Overwritten sources have no gradient.
 Tensor scatter(const Tensor& x, int axis, const Tensor& index, const Tensor& source);
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& index, const Tensor& source);
-// Rows of a table (n_entries, width) by integers of any shape: (…, width).
+// Rows of a table (n_entries, width) for integers of any shape: (..., width).
 Tensor embedding(const Tensor& table, const Tensor& index);
 
 }  // namespace causeway::autograd

@@ -52,11 +52,11 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   const bool classes = are_classes(logits, targets);
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
     fail(ErrorKind::invalid_argument, "cross_entropy",
-         fmt::format("a label smoothing of {} is not within 0 and 1", options.label_smoothing));
+         fmt::format("label_smoothing must be in [0, 1], got {}", options.label_smoothing));
   }
   if (recording() && requires_grad(targets)) {
     fail(ErrorKind::invalid_argument, "cross_entropy",
-         "the targets are tracked, and have no gradient here; detach() them");
+         "targets have no gradient here but are tracked; detach() them");
   }
   const Tensor rows = dense(detach(logits));
   const Tensor goal = dense(targets.to(classes ? DType::i64 : logits.dtype()));
@@ -87,8 +87,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
     const bool in_place = options.overwrite_logits && rows.storage() == logits.storage();
     gradient = in_place ? rows : Tensor::empty(rows.shape(), rows.dtype(), rows.device());
   }
-  // The share of one row in a mean may be too small for f16, which a scaled loss makes up for only
-  // if they meet before the gradient is rounded.
+  // One row's share of a mean may underflow in f16. The loss scale prevents that only if both
+  // factors are combined before the gradient is rounded.
   const bool later = weight.has_value() && logits.dtype() == DType::f16;
   const bool overwritten = gradient.has_value() && gradient->storage() == logits.storage();
   if (overwritten) ++logits.storage()->n_writes;
@@ -103,11 +103,11 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   if (weight.has_value()) out = out * *weight;
   if (!later) weight.reset();
   return record("cross_entropy", out, {&logits}, Reads{overwritten ? &*gradient : nullptr},
-                [gradient, options, weight](Backward& walk) {
-                  if (walk.begins() && !weight.has_value()) return walk.give(0, *gradient);
-                  const Tensor g = weight.has_value() ? walk.gradient() * *weight : walk.gradient();
-                  // In the wider type: a rounded factor would tilt the whole gradient.
-                  walk.give(
+                [gradient, options, weight](Backward& pass) {
+                  if (pass.is_seed() && !weight.has_value()) return pass.accumulate(0, *gradient);
+                  const Tensor g = weight.has_value() ? pass.gradient() * *weight : pass.gradient();
+                  // In the wider type: a rounded factor would bias the whole gradient.
+                  pass.accumulate(
                       0, *gradient * (options.reduction == Reduction::none ? g.unsqueeze(-1) : g));
                 });
 }
@@ -119,8 +119,8 @@ Tensor elementwise_loss(LossOp op, double parameter, const Tensor& prediction, c
   if ((op == LossOp::huber && !(parameter > 0)) ||
       (is_quantile && !(parameter >= 0 && parameter <= 1))) {
     fail(ErrorKind::invalid_argument, name,
-         is_quantile ? fmt::format("a quantile of {} is not within 0 and 1", parameter)
-                     : fmt::format("a delta of {} is not above 0", parameter));
+         is_quantile ? fmt::format("quantile must be in [0, 1], got {}", parameter)
+                     : fmt::format("delta must be positive, got {}", parameter));
   }
   require_same_device(name, prediction, target);
   const Shape shape = broadcast(name, prediction.shape(), target.shape());
@@ -137,9 +137,9 @@ Tensor elementwise_loss(LossOp op, double parameter, const Tensor& prediction, c
                   operand(losses, stream));
   }
   const Tensor recorded = record(
-      name, losses, {&a, &b}, Reads{&dense_a, &dense_b}, [how, dense_a, dense_b](Backward& walk) {
-        // A mean's or sum's gradient is one number for all: it is not spread out in memory.
-        const Tensor g = walk.gradient();
+      name, losses, {&a, &b}, Reads{&dense_a, &dense_b}, [how, dense_a, dense_b](Backward& pass) {
+        // The gradient of a mean or sum is one value; it is not expanded in memory.
+        const Tensor g = pass.gradient();
         const bool repeats = bytes_of(operand(g, current_stream(g.device()))) == size_of(g.dtype());
         const Tensor incoming = repeats ? g : dense(g);
         const Tensor out = Tensor::empty(dense_a.shape(), dense_a.dtype(), dense_a.device());
@@ -148,8 +148,8 @@ Tensor elementwise_loss(LossOp op, double parameter, const Tensor& prediction, c
           kernels::loss_gradient(on, how, operand(dense_a, on), operand(dense_b, on),
                                  operand(incoming, on), operand(out, on));
         }
-        walk.give(0, out);
-        if (walk.needs(1)) walk.give(1, causeway::unary(UnaryOp::negate, out));
+        pass.accumulate(0, out);
+        if (pass.needs(1)) pass.accumulate(1, causeway::unary(UnaryOp::negate, out));
       });
   return reduced(recorded, reduction);
 }

@@ -33,13 +33,13 @@ Tensor matrix_gradient_a(const Tensor& g, const Tensor& b, const Shape& shape) {
 
 Tensor matrix_gradient_b(const Tensor& a, const Tensor& g, const Shape& shape) {
   if (shape.size() == 2 && a.n_dims() > 2 && a.numel() > 0) {
-    // One matrix served the whole batch: the batch's rows make one product.
+    // One matrix for the whole batch: flatten the batch into one product.
     return causeway::matmul(rows_of(a).transpose(), rows_of(g));
   }
   return sum_to(causeway::matmul(a.transpose(), g), shape);
 }
 
-// What goes with a product into its epilogue.
+// Additional operands of a product's epilogue.
 struct Extras {
   const Tensor* bias = nullptr;
   const Tensor* aux = nullptr;
@@ -49,10 +49,10 @@ Tensor readable(const Tensor& x) {
   return kernels::is_matrix(operand(x, current_stream(x.device()))) ? x : x.clone();
 }
 
-// epilogue(a b) of matrices; zeros where there is nothing to sum.
+// epilogue(a b) of matrices; zeros if the inner dimension is 0.
 Tensor product(Epilogue epilogue, const Tensor& a, const Tensor& b, const Extras& extras = {}) {
   if (a.size(1) == 0) {
-    // Nothing to sum: one term of zeros.
+    // Empty inner dimension: use one term of zeros.
     return product(epilogue, zeros({a.size(0), 1}, a.dtype(), a.device()),
                    zeros({1, b.size(1)}, a.dtype(), a.device()), extras);
   }
@@ -69,36 +69,36 @@ Tensor product(Epilogue epilogue, const Tensor& a, const Tensor& b, const Extras
   return out;
 }
 
-// Gives input 0, of `shape`, the product g weight: with what it was given before in one pass.
-void give_product(Backward& walk, const Tensor& g, const Tensor& weight, const Shape& shape) {
-  const std::optional<Tensor> before = walk.take(0);
+// Accumulates g weight into the gradient of input 0, fused with the gradient so far.
+void accumulate_product(Backward& pass, const Tensor& g, const Tensor& weight, const Shape& shape) {
+  const std::optional<Tensor> before = pass.take_gradient(0);
   if (!before.has_value() || g.numel() == 0 || weight.numel() == 0) {
-    if (before.has_value()) walk.give(0, *before);
-    return walk.give(0, product(Epilogue::none, g, weight).reshape(shape));
+    if (before.has_value()) pass.accumulate(0, *before);
+    return pass.accumulate(0, product(Epilogue::none, g, weight).reshape(shape));
   }
   const Tensor added = before->reshape({g.size(0), weight.size(1)});
   const Tensor sum = causeway::matmul_add(1, g, weight, 1, added);
-  walk.give(0, sum.reshape(shape));
+  pass.accumulate(0, sum.reshape(shape));
 }
 
-// A linear layer of contiguous rows, as its rule sees it: of its gradients, those of the parameters
-// are made beside the walk.
+// The backward pass of a linear layer with contiguous rows. Gradients of the parameters are
+// computed on a side stream.
 class ParameterGradients {
  public:
-  // Of a weight that is input `at` and, where there is one, a bias that is input `at + 1`. Whatever
-  // else the rule queues comes after this.
-  ParameterGradients(Backward& walk, int at, bool has_bias, const Tensor& g, const Tensor& rows)
-      : walk_(walk), at_(at), g_(g), rows_(rows), stream_(current_stream(g.device())) {
-    const bool bias = has_bias && walk.needs(at + 1);
+  // The weight is input `at`; the bias, if any, is input `at + 1`. Work that the rule queues later
+  // is not waited for.
+  ParameterGradients(Backward& pass, int at, bool has_bias, const Tensor& g, const Tensor& rows)
+      : pass_(pass), at_(at), g_(g), rows_(rows), stream_(current_stream(g.device())) {
+    const bool bias = has_bias && pass.needs(at + 1);
     const auto make = g.numel() == 0 ? zeros : Tensor::empty;
-    if (walk.needs(at)) weight_ = make({g.size(1), rows.size(1)}, g.dtype(), g.device());
+    if (pass.needs(at)) weight_ = make({g.size(1), rows.size(1)}, g.dtype(), g.device());
     if (bias) bias_ = make({g.size(1)}, g.dtype(), g.device());
     if (g.numel() == 0 || (!weight_.has_value() && !bias)) return;
-    stream_ = bias ? walk.aside({at, at + 1}, {g, rows}) : walk.aside({at}, {g, rows});
+    stream_ = bias ? pass.side_stream({at, at + 1}, {g, rows}) : pass.side_stream({at}, {g, rows});
   }
 
-  void give() {
-    // The walk keeps what is read and written from reuse, whatever stream that happens on.
+  void finish() {
+    // The engine keeps these tensors alive until the side stream is done with them.
     const auto of = [](const Tensor& x) { return operand(x, current_stream(x.device())); };
     if (weight_.has_value() && g_.numel() > 0 && rows_.numel() > 0) {
       kernels::linear(stream_, Epilogue::none, of(g_.transpose()), of(rows_), {}, {}, of(*weight_),
@@ -108,12 +108,12 @@ class ParameterGradients {
       kernels::reduce(stream_, kernels::ReduceOp::sum, of(g_), of(*bias_),
                       {1, g_.size(0), g_.size(1)});
     }
-    if (weight_.has_value()) walk_.give(at_, *std::exchange(weight_, std::nullopt));
-    if (bias_.has_value()) walk_.give(at_ + 1, *std::exchange(bias_, std::nullopt));
+    if (weight_.has_value()) pass_.accumulate(at_, *std::exchange(weight_, std::nullopt));
+    if (bias_.has_value()) pass_.accumulate(at_ + 1, *std::exchange(bias_, std::nullopt));
   }
 
  private:
-  Backward& walk_;
+  Backward& pass_;
   int at_;
   Tensor g_;
   Tensor rows_;
@@ -140,7 +140,7 @@ void require_linear(const char* name, const Tensor& x, const Tensor& weight, con
   if (!is_floating(x.dtype()) || x.dtype() != weight.dtype() ||
       (bias != nullptr && bias->dtype() != x.dtype())) {
     fail(ErrorKind::invalid_argument, name,
-         fmt::format("x is {}, the weight {}; both must be of one floating type, convert one with "
+         fmt::format("x is {} but weight is {}; expected one floating type, convert one with "
                      ".to()",
                      to_string(x.dtype()), to_string(weight.dtype())));
   }
@@ -162,10 +162,10 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return record("matmul", causeway::matmul(a, b), {&a, &b},
                 Reads{reads_a ? &a : nullptr, reads_b ? &b : nullptr},
                 [to_a = a.shape(), to_b = b.shape(), a = reads_a ? detach(a) : Tensor(),
-                 b = reads_b ? detach(b) : Tensor()](Backward& walk) {
-                  const Tensor g = walk.gradient();
-                  if (walk.needs(0)) walk.give(0, matrix_gradient_a(g, b, to_a));
-                  if (walk.needs(1)) walk.give(1, matrix_gradient_b(a, g, to_b));
+                 b = reads_b ? detach(b) : Tensor()](Backward& pass) {
+                  const Tensor g = pass.gradient();
+                  if (pass.needs(0)) pass.accumulate(0, matrix_gradient_a(g, b, to_a));
+                  if (pass.needs(1)) pass.accumulate(1, matrix_gradient_b(a, g, to_b));
                 });
 }
 
@@ -183,15 +183,15 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
       product(added != nullptr ? Epilogue::bias : Epilogue::none, rows, weight.transpose(), extras)
           .reshape(with_last(x.shape(), weight.size(0)));
   const bool has_bias = added != nullptr;
-  // A frozen weight needs no rows, and data no weight.
+  // The rows are kept only for the weight's gradient, the weight only for the input's.
   const Reads reads{requires_grad(weight) ? &rows : nullptr, requires_grad(x) ? &weight : nullptr};
   const auto kept = [](const Tensor* t) { return t != nullptr ? detach(*t) : Tensor(); };
   const auto rule = [rows = kept(reads[0]), weight = kept(reads[1]), shape = x.shape(),
-                     has_bias](Backward& walk) {
-    const Tensor g = rows_of(walk.gradient().contiguous());
-    ParameterGradients parameters(walk, 1, has_bias, g, rows);
-    if (walk.needs(0)) give_product(walk, g, weight, shape);
-    parameters.give();
+                     has_bias](Backward& pass) {
+    const Tensor g = rows_of(pass.gradient().contiguous());
+    ParameterGradients parameters(pass, 1, has_bias, g, rows);
+    if (pass.needs(0)) accumulate_product(pass, g, weight, shape);
+    parameters.finish();
   };
   if (!has_bias) return record("linear", out, {&x, &weight}, reads, rule);
   return record("linear", out, {&x, &weight, added}, reads, rule);
@@ -210,7 +210,7 @@ Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
   const Tensor out =
       product(Epilogue::bias, hidden, weight_out.transpose(), {&second_bias, nullptr})
           .reshape(with_last(x.shape(), weight_out.size(0)));
-  // A large hidden layer is not kept: a pass makes it again from what was before it.
+  // A large hidden activation is not kept but recomputed in the backward pass.
   constexpr std::size_t kLarge = std::size_t{512} << 20;
   std::optional<Tensor> kept;
   if (hidden.n_bytes() < kLarge) kept = hidden;
@@ -218,16 +218,16 @@ Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
       "mlp", out, {&x, &weight_in, &bias_in, &weight_out, &bias_out},
       Reads{&rows, &weight_in, &weight_out},
       [rows, before, kept, weight_in = detach(weight_in), weight_out = detach(weight_out),
-       shape = x.shape()](Backward& walk) {
-        const Tensor g = rows_of(walk.gradient().contiguous());
+       shape = x.shape()](Backward& pass) {
+        const Tensor g = rows_of(pass.gradient().contiguous());
         const Tensor again = kept.has_value() ? *kept : unary(UnaryOp::gelu_tanh, before);
-        ParameterGradients outer(walk, 3, true, g, again);
-        if (!walk.needs(0) && !walk.needs(1) && !walk.needs(2)) return outer.give();
+        ParameterGradients outer(pass, 3, true, g, again);
+        if (!pass.needs(0) && !pass.needs(1) && !pass.needs(2)) return outer.finish();
         const Tensor slopes = product(Epilogue::gelu_gradient, g, weight_out, {nullptr, &before});
-        outer.give();
-        ParameterGradients inner(walk, 1, true, slopes, rows);
-        if (walk.needs(0)) give_product(walk, slopes, weight_in, shape);
-        inner.give();
+        outer.finish();
+        ParameterGradients inner(pass, 1, true, slopes, rows);
+        if (pass.needs(0)) accumulate_product(pass, slopes, weight_in, shape);
+        inner.finish();
       });
 }
 

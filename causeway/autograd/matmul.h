@@ -1,4 +1,4 @@
-// Differentiable matrix products, and the layers made of them.
+// Differentiable matrix products and linear layers.
 #pragma once
 
 #include "causeway/autograd/tape.h"
@@ -7,11 +7,11 @@ namespace causeway::autograd {
 
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-// x (…, in) times weight (out, in), transposed, plus bias (out): (…, out), in one kernel.
+// x (..., in) times the transpose of weight (out, in), plus bias (out): (..., out), in one kernel.
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {});
 
 // linear(gelu_tanh(linear(x, weight_in, bias_in)), weight_out, bias_out), with the activation and
-// its derivative computed inside the products.
+// its derivative fused into the products.
 Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
            const Tensor& weight_out, const Tensor& bias_out);
 

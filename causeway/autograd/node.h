@@ -1,4 +1,4 @@
-// One operation on the tape; for the files of this room that walk it.
+// One operation on the tape; internal to this room.
 #pragma once
 
 #include "causeway/autograd/tape.h"
@@ -13,8 +13,8 @@ struct ResultInfo {
   Device device;
 };
 
-// Memory that a rule reads, and how often it had been written to.
-struct KnownMemory {
+// Memory that a gradient rule reads, and its write count when recorded.
+struct SavedMemory {
   std::shared_ptr<Storage> storage;
   std::uint64_t n_writes;
 };
@@ -26,41 +26,41 @@ struct Node {
   Node& operator=(const Node&) = delete;
 
   const char* name = "";
-  std::uint64_t number;  // nodes count up: what was made later has the larger one
-  std::vector<std::shared_ptr<Record>> inputs;  // none where no gradient is wanted
+  std::uint64_t number;                         // increases: later nodes have larger numbers
+  std::vector<std::shared_ptr<Record>> inputs;  // null where no gradient is needed
   std::vector<ResultInfo> results;
-  Rule rule;  // empty once the walk back has passed
-  std::vector<KnownMemory> reads;
+  Rule rule;  // empty after the backward pass
+  std::vector<SavedMemory> reads;
 };
 
 namespace internal {
-// Throws where a gradient that a user gave does not suit the tensor it is for.
+// Throws if a user's gradient does not match the tensor's shape, dtype or device.
 void require_gradient(const char* name, const Tensor& gradient, const Record& record);
 // Whether this thread is in the scope of a DetectAnomaly.
-bool watching();
-// Collects the tracked tensors that were there before it and that operations of this thread use,
-// each once.
-class Witness {
+bool anomaly_detection();
+// Collects the tracked tensors that existed before it and that operations of this thread use, each
+// once.
+class UseRecorder {
  public:
-  Witness();
-  ~Witness();
-  Witness(const Witness&) = delete;
-  Witness& operator=(const Witness&) = delete;
+  UseRecorder();
+  ~UseRecorder();
+  UseRecorder(const UseRecorder&) = delete;
+  UseRecorder& operator=(const UseRecorder&) = delete;
 
-  void look_at(const Tensor& x);
+  void note_use(const Tensor& x);
   std::vector<Tensor> leaves;
-  std::vector<Tensor> results;  // of noted operations
+  std::vector<Tensor> results;  // of recorded operations
 
  private:
-  Witness* before_;
-  std::uint64_t first_node_;  // that was not there before
+  UseRecorder* before_;
+  std::uint64_t first_node_;  // first node created in its scope
 };
-// Walks back from all `roots` at once, with a gradient each, taking `ends` for where the tape
-// begins: the gradients they would hold.
+// Runs the backward pass from all `roots`, one gradient each, down to `ends`; returns the gradients
+// of `ends`.
 std::vector<std::optional<Tensor>> backward_until(std::span<const Tensor> roots,
                                                   const std::vector<Tensor>& gradients,
                                                   std::span<const Tensor> ends);
-// Throws in the scope of a DetectAnomaly where `values` are not all finite.
+// Within a DetectAnomaly scope, throws if `values` are not all finite.
 void check_finite(std::string_view what, const Tensor& values, const std::string& from);
 }  // namespace internal
 

@@ -15,13 +15,13 @@ namespace {
 using kernels::Norm;
 using kernels::SoftmaxOp;
 
-// Statistics are kept in f32, or in f64 for f64.
+// Statistics are f32, or f64 for f64.
 DType statistics_dtype(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
 
 void require_floating(const char* name, const Tensor& x) {
   if (is_floating(x.dtype())) return;
   fail(ErrorKind::invalid_argument, name,
-       fmt::format("takes floating tensors, not {}; convert it with .to(\"f32\")",
+       fmt::format("expected a floating tensor, got {}; convert it with .to(\"f32\")",
                    to_string(x.dtype())));
 }
 
@@ -44,15 +44,15 @@ Tensor softmax_rows(SoftmaxOp op, const Tensor& x) {
                      out.numel() / n_columns, n_columns);
   }
   return record(
-      kernels::to_string(op).data(), out, {&x}, Reads{&out}, [op, out, n_columns](Backward& walk) {
-        const Tensor incoming = dense(walk.gradient());
+      kernels::to_string(op).data(), out, {&x}, Reads{&out}, [op, out, n_columns](Backward& pass) {
+        const Tensor incoming = dense(pass.gradient());
         Tensor result = Tensor::empty(out.shape(), out.dtype(), out.device());
         const StreamView on = current_stream(out.device());
         if (result.numel() > 0) {
           kernels::softmax_gradient(on, op, operand(out, on), operand(incoming, on),
                                     operand(result, on), out.numel() / n_columns, n_columns);
         }
-        walk.give(0, result);
+        pass.accumulate(0, result);
       });
 }
 
@@ -64,7 +64,7 @@ Tensor softmax_along(SoftmaxOp op, const Tensor& x, int axis) {
   return autograd::transpose(softmax_rows(op, autograd::transpose(x, along, -1)), along, -1);
 }
 
-// The tensors of one normalisation, in the order the tape has them.
+// The tensors of one normalisation, in tape order.
 struct NormCall {
   Norm how;
   Tensor x;
@@ -81,7 +81,7 @@ void require_norm(const char* name, const NormCall& call) {
     require_same_device(name, call.x, *t);
     if (t->shape() != shape || t->dtype() != call.x.dtype()) {
       fail(ErrorKind::shape_mismatch, name,
-           fmt::format("the {} is {} of {}; expected {} of {}, as x {} has it", what,
+           fmt::format("{} is {} of {}; expected {} of {} to match x {}", what,
                        to_string(t->shape()), to_string(t->dtype()), to_string(shape),
                        to_string(call.x.dtype()), to_string(call.x.shape())));
     }
@@ -115,7 +115,7 @@ AddNorm run_norm(const char* name, NormCall call) {
                   residual.has_value() ? operand(sum, stream) : kernels::Operand(),
                   operand(out, stream), operand(mean, stream), operand(rstd, stream));
   }
-  // Inputs: x, then the residual, weight and bias that are there.
+  // Inputs: x, then residual, weight and bias if given.
   std::vector<const Tensor*> inputs{&call.x};
   const auto place = [&](const std::optional<Tensor>& t) {
     if (!t.has_value()) return -1;
@@ -128,10 +128,10 @@ AddNorm run_norm(const char* name, NormCall call) {
   const bool two = residual.has_value();
   std::vector<Tensor> results{out};
   if (two) results.push_back(sum);
-  const auto rule = [=](Backward& walk) {
-    const Tensor g = dense(walk.gradient(0));
+  const auto rule = [=](Backward& pass) {
+    const Tensor g = dense(pass.gradient(0));
     std::optional<Tensor> sum_gradient;
-    if (two) sum_gradient = maybe_dense(walk.gradient_if_any(1));
+    if (two) sum_gradient = maybe_dense(pass.gradient_if_any(1));
     const Tensor x_gradient = Tensor::empty(sum.shape(), sum.dtype(), sum.device());
     std::optional<Tensor> weight_gradient;
     std::optional<Tensor> bias_gradient;
@@ -146,10 +146,10 @@ AddNorm run_norm(const char* name, NormCall call) {
                              operand(x_gradient, on), maybe(weight_gradient, on),
                              maybe(bias_gradient, on));
     }
-    walk.give(0, x_gradient);
-    if (at_residual >= 0) walk.give(at_residual, x_gradient);
-    if (at_weight >= 0) walk.give(at_weight, *weight_gradient);
-    if (at_bias >= 0) walk.give(at_bias, *bias_gradient);
+    pass.accumulate(0, x_gradient);
+    if (at_residual >= 0) pass.accumulate(at_residual, x_gradient);
+    if (at_weight >= 0) pass.accumulate(at_weight, *weight_gradient);
+    if (at_bias >= 0) pass.accumulate(at_bias, *bias_gradient);
   };
   std::vector<Tensor> recorded = record_all(
       name, std::move(results), inputs, Reads{&sum, weight.has_value() ? &*weight : nullptr}, rule);
@@ -188,7 +188,8 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& weight,
          fmt::format("x {} has no channels; expected (images, channels, …)", to_string(x.shape())));
   }
   if (!training && !state.has_value()) {
-    fail(ErrorKind::invalid_argument, "batch_norm", "without training it needs running statistics");
+    fail(ErrorKind::invalid_argument, "batch_norm",
+         "running statistics are required if training is false");
   }
   kernels::BatchNorm how;
   const Tensor in = dense(detach(x));
@@ -207,7 +208,7 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& weight,
     const Tensor& kept = (*state).*which;
     if (kept.shape() != Shape{how.cube.axis} || kept.dtype() != wide || !kept.is_contiguous()) {
       fail(ErrorKind::shape_mismatch, "batch_norm",
-           fmt::format("the running statistics are {} of {}; expected ({},) of {}",
+           fmt::format("running statistics are {} of {}; expected ({},) of {}",
                        to_string(kept.shape()), to_string(kept.dtype()), how.cube.axis,
                        to_string(wide)));
     }
@@ -231,8 +232,8 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& weight,
   if (bias.has_value()) inputs.push_back(&*bias);
   const bool has_bias = bias.has_value();
   const Reads reads{&in, scale.has_value() ? &*scale : nullptr};
-  return record("batch_norm", out, inputs, reads, [=](Backward& walk) {
-    const Tensor g = dense(walk.gradient());
+  return record("batch_norm", out, inputs, reads, [=](Backward& pass) {
+    const Tensor g = dense(pass.gradient());
     const Tensor in_gradient = Tensor::empty(in.shape(), in.dtype(), in.device());
     std::optional<Tensor> weight_gradient;
     std::optional<Tensor> bias_gradient;
@@ -245,9 +246,9 @@ Tensor batch_norm(const Tensor& x, const std::optional<Tensor>& weight,
                                    operand(rstd, on), operand(g, on), operand(in_gradient, on),
                                    maybe(weight_gradient, on), maybe(bias_gradient, on));
     }
-    walk.give(0, in_gradient);
-    if (scale.has_value()) walk.give(1, *weight_gradient);
-    if (has_bias) walk.give(scale.has_value() ? 2 : 1, *bias_gradient);
+    pass.accumulate(0, in_gradient);
+    if (scale.has_value()) pass.accumulate(1, *weight_gradient);
+    if (has_bias) pass.accumulate(scale.has_value() ? 2 : 1, *bias_gradient);
   });
 }
 

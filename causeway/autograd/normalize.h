@@ -1,4 +1,4 @@
-// Softmax and normalisation, differentiable. Floating tensors only.
+// Differentiable softmax and normalisation. Floating tensors only.
 #pragma once
 
 #include "causeway/autograd/tape.h"
@@ -25,8 +25,8 @@ AddNorm add_norm(NormOp op, const Tensor& x, const Tensor& residual,
                  const std::optional<Tensor>& weight = {}, const std::optional<Tensor>& bias = {},
                  double epsilon = 1e-5);
 
-// Each channel of (images, channels, …) by the batch's statistics when `training` (which then move
-// the running ones, f32 of size channels), else by the running ones.
+// Normalises each channel of (images, channels, ...) by batch statistics if `training` (and updates
+// the running statistics, f32 of size channels), otherwise by the running ones.
 struct BatchNormState {
   Tensor running_mean;
   Tensor running_variance;

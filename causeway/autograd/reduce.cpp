@@ -10,15 +10,15 @@ namespace causeway::autograd {
 
 namespace {
 
-// The shape of a reduction's result with its axes kept.
+// The result shape of a reduction with keep_dims.
 Shape kept_shape(const Tensor& x, const std::vector<int>& axes) {
   Shape shape = x.shape();
   for (int axis : normalize_axes("reduce", axes, x.n_dims())) shape[axis] = 1;
   return shape;
 }
 
-// Everything else of each product, times the gradient. One zero leaves the product of the others
-// to itself and 0 to them; two leave 0 to all.
+// The product of all other elements, times the gradient. With one zero only that element has a
+// gradient; with two or more all gradients are 0.
 Tensor product_gradient(const Tensor& x, const std::vector<int>& axes, const Tensor& gradient) {
   const Tensor is_zero = compare(CompareOp::equal, x, Scalar(0.0));
   const Tensor one = ones({}, x.dtype(), x.device());
@@ -32,7 +32,7 @@ Tensor product_gradient(const Tensor& x, const std::vector<int>& axes, const Ten
   return gradient * where(is_zero, at_zero, elsewhere);
 }
 
-// A count is beyond what halves hold, and its inverse below: gradients are divided in f32.
+// 16-bit types cannot hold large counts or their inverses: gradients are divided in f32.
 Tensor widened(const Tensor& x) { return x.dtype() == DType::f64 ? x : x.to(DType::f32); }
 
 Tensor extreme_gradient(const Tensor& x, const Tensor& extreme, const std::vector<int>& axes,
@@ -42,13 +42,13 @@ Tensor extreme_gradient(const Tensor& x, const Tensor& extreme, const std::vecto
   return mask * (gradient / count);
 }
 
-// How many elements of a tensor of `shape` go into one of g.
+// Elements of a tensor of `shape` per element of g.
 double summands(const Shape& shape, const Tensor& g) {
   return static_cast<double>(numel(shape)) /
          static_cast<double>(std::max<std::int64_t>(g.numel(), 1));
 }
 
-// What a variance is divided by.
+// The divisor of a variance.
 double divisor(const Shape& shape, const Tensor& g, double correction) {
   return std::max(summands(shape, g) - correction, 0.0);
 }
@@ -60,31 +60,31 @@ Tensor reduce(ReduceOp op, const Tensor& x, const std::vector<int>& axes, bool k
   if (op == ReduceOp::argmin || op == ReduceOp::argmax) return out;
   const Shape kept = kept_shape(x, axes);
   const char* name = kernels::to_string(op).data();
-  if (op == ReduceOp::sum || op == ReduceOp::mean) {  // whose rule keeps no memory
+  if (op == ReduceOp::sum || op == ReduceOp::mean) {  // rules that keep no tensors
     return record(name, out, {&x}, Reads{},
-                  [op, kept, shape = x.shape(), dtype = x.dtype()](Backward& walk) {
-                    const Tensor g = walk.gradient().reshape(kept);
-                    if (op == ReduceOp::sum) return walk.give(0, g.expand(shape));
+                  [op, kept, shape = x.shape(), dtype = x.dtype()](Backward& pass) {
+                    const Tensor g = pass.gradient().reshape(kept);
+                    if (op == ReduceOp::sum) return pass.accumulate(0, g.expand(shape));
                     const Tensor share = widened(g) / Scalar(summands(shape, g));
-                    walk.give(0, share.to(dtype).expand(shape));
+                    pass.accumulate(0, share.to(dtype).expand(shape));
                   });
   }
   return record(name, out, {&x}, Reads{&x, &out},
-                [op, axes, kept, x = detach(x), out](Backward& walk) {
-                  const Tensor g = walk.gradient().reshape(kept);
-                  if (op == ReduceOp::prod) return walk.give(0, product_gradient(x, axes, g));
-                  walk.give(0, extreme_gradient(x, out.reshape(kept), axes, g));
+                [op, axes, kept, x = detach(x), out](Backward& pass) {
+                  const Tensor g = pass.gradient().reshape(kept);
+                  if (op == ReduceOp::prod) return pass.accumulate(0, product_gradient(x, axes, g));
+                  pass.accumulate(0, extreme_gradient(x, out.reshape(kept), axes, g));
                 });
 }
 
 Tensor variance(const Tensor& x, const std::vector<int>& axes, double correction, bool keep_dims) {
   const Shape kept = kept_shape(x, axes);
   return record("var", causeway::variance(x, axes, correction, keep_dims), {&x}, Reads{&x},
-                [axes, correction, kept, x = detach(x)](Backward& walk) {
-                  const Tensor g = walk.gradient().reshape(kept);
+                [axes, correction, kept, x = detach(x)](Backward& pass) {
+                  const Tensor g = pass.gradient().reshape(kept);
                   const Tensor centred = x - causeway::mean(x, axes, true);
                   const double factor = 2 / divisor(x.shape(), g, correction);
-                  walk.give(0, centred * (widened(g) * Scalar(factor)));
+                  pass.accumulate(0, centred * (widened(g) * Scalar(factor)));
                 });
 }
 
@@ -93,21 +93,21 @@ Tensor deviation(const Tensor& x, const std::vector<int>& axes, double correctio
   const Tensor out =
       causeway::unary(UnaryOp::square_root, causeway::variance(x, axes, correction, keep_dims));
   return record("std", out, {&x}, Reads{&x, &out},
-                [axes, correction, kept, x = detach(x), out](Backward& walk) {
-                  const Tensor g = widened(walk.gradient().reshape(kept));
+                [axes, correction, kept, x = detach(x), out](Backward& pass) {
+                  const Tensor g = widened(pass.gradient().reshape(kept));
                   const Tensor spread = widened(out.reshape(kept));
                   const Tensor centred = x - causeway::mean(x, axes, true);
                   const Tensor factor = g / (spread * Scalar(divisor(x.shape(), g, correction)));
                   const Tensor flat = compare(CompareOp::equal, spread, Scalar(0.0));
-                  walk.give(
+                  pass.accumulate(
                       0, centred * causeway::where(flat, zeros({}, g.dtype(), g.device()), factor));
                 });
 }
 
 Tensor cumulative_sum(const Tensor& x, int axis) {
-  return record("cumsum", causeway::cumulative_sum(x, axis), {&x}, Reads{}, [axis](Backward& walk) {
+  return record("cumsum", causeway::cumulative_sum(x, axis), {&x}, Reads{}, [axis](Backward& pass) {
     const auto reversed = [axis](const Tensor& t) { return t.slice(axis, -1, Tensor::kEnd, -1); };
-    walk.give(0, reversed(causeway::cumulative_sum(reversed(walk.gradient()), axis)));
+    pass.accumulate(0, reversed(causeway::cumulative_sum(reversed(pass.gradient()), axis)));
   });
 }
 
@@ -115,10 +115,10 @@ namespace {
 
 Sorted record_sorted(const char* name, const Tensor& x, int axis, Sorted sorted) {
   sorted.values = record(name, sorted.values, {&x}, Reads{&sorted.indices},
-                         [axis, indices = sorted.indices, shape = x.shape()](Backward& walk) {
-                           const Tensor g = walk.gradient();
+                         [axis, indices = sorted.indices, shape = x.shape()](Backward& pass) {
+                           const Tensor g = pass.gradient();
                            const Tensor nothing = zeros(shape, g.dtype(), g.device());
-                           walk.give(0, scatter(nothing, axis, indices, g));
+                           pass.accumulate(0, scatter(nothing, axis, indices, g));
                          });
   return sorted;
 }

@@ -1,5 +1,5 @@
-// A training step that is recorded once for every shape of its inputs and replayed from then on. On
-// the CPU it simply runs.
+// A training step that is captured as a CUDA graph once per input shape and then replayed. On the
+// CPU it runs eagerly.
 #pragma once
 
 #include "causeway/autograd/tape.h"
@@ -11,21 +11,22 @@ namespace causeway::autograd {
 
 class StepGraph {
  public:
-  // Computes on `device` with what it is given, returns what the caller wants to see (the loss),
-  // and never waits for the device. It ends with the gradients as it found them (zero_grad).
+  // Computes on `device`, returns what the caller needs (the loss), and never synchronises with the
+  // device. It must leave gradients as it found them (zero_grad).
   using Body = std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
 
   StepGraph(Device device, Body body);
 
-  // The first call with some shapes runs the body as it is, the second records it, others replay.
-  // Each begins a step (autograd/dropout.h). The results hold until the next call.
+  // The first call with given shapes runs eagerly, the second captures a graph, later ones replay
+  // it. Each call begins a dropout step (autograd/dropout.h). The results are valid until the next
+  // call.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs);
 
-  std::size_t n_graphs() const;  // how many shapes were recorded
+  std::size_t n_graphs() const;  // number of captured shapes
 
  private:
   struct Recording {
-    std::vector<Tensor> inputs;  // where the graph reads from
+    std::vector<Tensor> inputs;  // memory that the graph reads from
     std::optional<Graph> graph;
     std::vector<Tensor> results;
   };
@@ -34,7 +35,7 @@ class StepGraph {
 
   Device device_;
   Body body_;
-  std::optional<Stream> stream_;  // graphs are recorded beside the default stream
+  std::optional<Stream> stream_;  // graphs are captured on their own stream
   std::shared_ptr<const GraphMemory> memory_;
   std::list<Recording> recordings_;
 };

@@ -15,7 +15,7 @@ namespace causeway::autograd {
 namespace {
 
 thread_local bool recording_on = true;
-thread_local internal::Witness* witness = nullptr;
+thread_local internal::UseRecorder* use_recorder = nullptr;
 thread_local bool anomaly_on = false;
 thread_local std::int64_t anomaly_step = -1;
 std::atomic<std::uint64_t> next_hook{1};
@@ -33,7 +33,7 @@ std::shared_ptr<Record> record_for(const Tensor& x) {
 Record& tracked(const char* operation, const Tensor& x) {
   if (!requires_grad(x)) {
     fail(ErrorKind::invalid_argument, operation,
-         "the tensor is not tracked; call requires_grad_() before it is used");
+         "the tensor is not tracked; call requires_grad_() on it first");
   }
   return *x.record();
 }
@@ -42,8 +42,8 @@ Record& tracked(const char* operation, const Tensor& x) {
 
 Node::Node() : number(next_node++) { ++n_live_nodes; }
 
-// Releases what made the inputs in a loop: a long chain must not end in deep recursion. A rule may
-// hold inputs, too, and goes while they are held here.
+// Releases the nodes of the inputs in a loop: recursion would overflow the stack for long chains.
+// The rule may hold inputs too, so it is released while they are held here.
 Node::~Node() {
   --n_live_nodes;
   std::vector<std::shared_ptr<Record>> pending = std::move(inputs);
@@ -103,7 +103,7 @@ void set_gradient(const Tensor& x, std::optional<Tensor> gradient) {
   }
   Record& record = tracked("grad", x);
   internal::require_gradient("grad", *gradient, record);
-  // Backward adds to it in place: every element needs a place of its own.
+  // Backward accumulates in place: the memory must be contiguous and not overlap.
   record.gradient = detach(*gradient).contiguous();
 }
 
@@ -138,16 +138,16 @@ void require_gradient(const char* name, const Tensor& gradient, const Record& re
   }
   fail(gradient.shape() == record.shape ? ErrorKind::invalid_argument : ErrorKind::shape_mismatch,
        name,
-       fmt::format("a gradient {} of {} on {} for a tensor {} of {} on {}",
+       fmt::format("gradient {} of {} on {} does not match the tensor {} of {} on {}",
                    to_string(gradient.shape()), to_string(gradient.dtype()),
                    to_string(gradient.device()), to_string(record.shape), to_string(record.dtype),
                    to_string(record.device)));
 }
 
-Witness::Witness() : before_(std::exchange(witness, this)), first_node_(next_node) {}
-Witness::~Witness() { witness = before_; }
+UseRecorder::UseRecorder() : before_(std::exchange(use_recorder, this)), first_node_(next_node) {}
+UseRecorder::~UseRecorder() { use_recorder = before_; }
 
-void Witness::look_at(const Tensor& x) {
+void UseRecorder::note_use(const Tensor& x) {
   if (!requires_grad(x) || (!is_leaf(x) && x.record()->node->number >= first_node_)) return;
   std::vector<Tensor>& list = is_leaf(x) ? leaves : results;
   const bool known = std::any_of(list.begin(), list.end(),
@@ -156,8 +156,8 @@ void Witness::look_at(const Tensor& x) {
 }
 
 bool wanted(std::span<const Tensor* const> inputs) {
-  if (witness != nullptr) {
-    for (const Tensor* input : inputs) witness->look_at(*input);
+  if (use_recorder != nullptr) {
+    for (const Tensor* input : inputs) use_recorder->note_use(*input);
   }
   if (!recording_on) return false;
   return std::any_of(inputs.begin(), inputs.end(),
@@ -188,21 +188,21 @@ void note(const char* name, std::span<Tensor> results, std::span<const Tensor* c
   }
 }
 
-bool watching() { return anomaly_on; }
+bool anomaly_detection() { return anomaly_on; }
 
 void check_finite(std::string_view what, const Tensor& values, const std::string& from) {
   if (!anomaly_on || !is_floating(values.dtype()) || values.numel() == 0) return;
   if (all(predicate(PredicateOp::is_finite, values)).item_integer() != 0) return;
   const bool has_nan = any(predicate(PredicateOp::is_nan, values)).item_integer() != 0;
   fail(ErrorKind::invalid_argument, "detect_anomaly",
-       fmt::format("{}{} holds {}: shape {}, {}; {}",
+       fmt::format("{}{} contains {}: shape {}, {}; {}",
                    anomaly_step >= 0 ? fmt::format("step {}: ", anomaly_step) : "", what,
                    has_nan ? "NaN" : "infinity", to_string(values.shape()),
                    to_string(values.dtype()), from));
 }
 
 std::string describe_inputs(std::span<const Tensor* const> inputs) {
-  std::string text = "made from";
+  std::string text = "computed from";
   const char* separator = " ";
   for (const Tensor* input : inputs) {
     const bool named = input->record() != nullptr && !input->record()->name.empty();

@@ -1,6 +1,6 @@
-// The tape: which tensors want gradients, how they came about, and the walk back. The functions of
-// this room compute with those of causeway/tensor and note on the tape what they did; what they are
-// given tracked, they return tracked. Functions of causeway/tensor themselves note nothing.
+// The tape: which tensors require gradients, how they were computed, and the backward pass. The
+// functions of this room compute with those of causeway/tensor and record the operation if an input
+// is tracked. Functions of causeway/tensor record nothing.
 #pragma once
 
 #include "causeway/tensor/tensor.h"
@@ -19,68 +19,67 @@ namespace causeway::autograd {
 
 struct Node;
 
-// Sees a tensor's gradient when it is complete, and may put another in its place.
+// Receives the complete gradient of a tensor; may return a replacement.
 using Hook = std::function<std::optional<Tensor>(const Tensor& gradient)>;
 
-// What the tape knows of one tensor.
+// The tape's record of one tensor.
 struct Record {
   Shape shape;
   DType dtype = DType::f32;
   Device device;
   std::string name;                // of a parameter, for messages
-  bool wanted = true;              // whether its gradient is; a frozen leaf's is not
-  std::shared_ptr<Node> node;      // what made it; none for a leaf
-  int output = 0;                  // which of the node's results it is
-  std::optional<Tensor> gradient;  // of a leaf, summed over backward calls
+  bool wanted = true;              // false: frozen leaf
+  std::shared_ptr<Node> node;      // the operation that computed it; null for a leaf
+  int output = 0;                  // index among the node's results
+  std::optional<Tensor> gradient;  // of a leaf, accumulated over backward passes
   std::vector<std::pair<std::uint64_t, Hook>> hooks;
 };
 
-// What a rule sees of the walk back through its operation.
+// The interface of the backward pass to the gradient rule of one operation.
 class Backward {
  public:
   virtual ~Backward() = default;
-  // The gradient of a result; zeros where nothing depended on it.
+  // The gradient of a result; zeros if nothing depends on it.
   virtual Tensor gradient(int output = 0) = 0;
-  // The same; none where nothing depended on it.
+  // The gradient of a result; nullopt if nothing depends on it.
   virtual std::optional<Tensor> gradient_if_any(int output) = 0;
-  // Whether the gradient of an input is wanted at all.
+  // Whether the gradient of an input is needed.
   virtual bool needs(int input) const = 0;
-  // Adds to the gradient of an input: of its shape; its dtype is brought about here.
-  virtual void give(int input, const Tensor& gradient) = 0;
-  // Takes away what others gave an input so far, for a rule that gives it back with its own share
-  // added, as products do on their way.
-  virtual std::optional<Tensor> take(int input) = 0;
-  // A stream for work that only leaves among `inputs` wait for, if those are all of them: that work
-  // then runs beside the rest of the walk. It reads `reads`, which are kept until it is done, and
-  // writes tensors made before this call. Where there is no such stream, the current one.
-  virtual StreamView aside(std::initializer_list<int> inputs, std::vector<Tensor> reads) = 0;
-  // Whether the gradient of the only result is the plain 1 that backward() began with.
-  virtual bool begins() const = 0;
+  // Adds to the gradient of an input. The shape must match; the dtype is converted.
+  virtual void accumulate(int input, const Tensor& gradient) = 0;
+  // Removes and returns the gradient that an input has so far, for a rule that adds to it in a
+  // fused kernel and accumulates the sum.
+  virtual std::optional<Tensor> take_gradient(int input) = 0;
+  // A second stream for gradients of `inputs`, if all of them are leaves with no other use;
+  // otherwise the current stream. The work overlaps with the rest of the backward pass. It may read
+  // `reads`, which are kept alive until it is done, and write tensors allocated before this call.
+  virtual StreamView side_stream(std::initializer_list<int> inputs, std::vector<Tensor> reads) = 0;
+  // Whether the gradient of the only result is the 1 that backward() started with.
+  virtual bool is_seed() const = 0;
 };
 using Rule = std::function<void(Backward&)>;
 
-// Leaves.
 bool requires_grad(const Tensor& x);
 bool is_leaf(const Tensor& x);
-// Makes a tensor a leaf whose gradient is wanted, or freezes it, for all handles of it that were
-// taken since. Floating types only.
+// Makes a tensor a leaf that requires a gradient, or freezes it, for all handles copied from it
+// since. Floating types only.
 void set_requires_grad(Tensor& x, bool wanted);
-// A handle of the same memory that is not tracked.
+// An untracked handle of the same memory.
 Tensor detach(const Tensor& x);
-// The gradient a leaf holds; nothing before the first backward.
+// The gradient of a leaf; nullopt before the first backward pass.
 std::optional<Tensor> gradient_of(const Tensor& x);
-// Of the leaf's shape, dtype and device.
+// Must have the leaf's shape, dtype and device.
 void set_gradient(const Tensor& x, std::optional<Tensor> gradient);
 
-// Walks back from `root`, adding to the gradient of every leaf it came from. Without a gradient of
-// its own the root is one number. The tape's memory is released on the way unless `retain`.
+// Computes gradients from `root` and accumulates them into its leaves. Without `gradient` the root
+// must have one element. Releases the tape's memory unless `retain`.
 void backward(const Tensor& root, const std::optional<Tensor>& gradient = {}, bool retain = false);
 
-// Hooks of a tracked tensor; the number names it for remove_hook.
+// Hooks of a tracked tensor; the returned id is for remove_hook.
 std::uint64_t add_hook(const Tensor& x, Hook hook);
 void remove_hook(const Tensor& x, std::uint64_t id);
 
-// Whether operations of this thread are noted.
+// Whether operations of this thread are recorded.
 bool recording();
 class RecordingGuard {
  public:
@@ -97,8 +96,8 @@ class NoGrad : public RecordingGuard {
   NoGrad() : RecordingGuard(false) {}
 };
 
-// Within its scope, a result or a gradient that holds NaN or infinity is an error which names the
-// operation, the tensors and `step`. Every operation is waited for.
+// Within its scope a result or gradient with NaN or infinity is an error that names the operation,
+// the tensors and `step`. Synchronises after every operation.
 class DetectAnomaly {
  public:
   explicit DetectAnomaly(std::int64_t step = -1);
@@ -111,11 +110,11 @@ class DetectAnomaly {
   std::int64_t step_before_;
 };
 
-// How many nodes are alive, for tests of leaks.
+// Number of live nodes, for leak tests.
 std::int64_t live_nodes();
 
-// The inputs and results whose elements a rule reads (null: none): where one is written to before
-// the walk back comes by, that is an error.
+// The inputs and results whose elements a gradient rule reads (null: none). Writing to one of them
+// before the backward pass is an error.
 using Reads = std::vector<const Tensor*>;
 
 namespace internal {
@@ -126,8 +125,8 @@ void check_results(const char* name, std::span<const Tensor> results,
                    std::span<const Tensor* const> inputs);
 }  // namespace internal
 
-// Notes that `result` was made from `inputs`, where that is wanted. The rule holds what it needs;
-// it must not hold a tracked `result`.
+// Records that `result` was computed from `inputs`, if a gradient is needed. The rule owns what it
+// needs; it must not hold a tracked `result`.
 template <class Make>
 std::vector<Tensor> record_all(const char* name, std::vector<Tensor> results,
                                std::span<const Tensor* const> inputs, const Reads& reads,

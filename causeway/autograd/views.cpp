@@ -9,27 +9,27 @@ namespace causeway::autograd {
 
 namespace {
 
-// A view that shows every element once: the gradient takes the old shape back.
+// A view that contains every element once: the gradient is reshaped back.
 Tensor reshaped(const char* name, const Tensor& x, const Tensor& view) {
-  return record(name, detach(view), {&x}, Reads{}, [shape = x.shape()](Backward& walk) {
-    walk.give(0, walk.gradient().reshape(shape));
+  return record(name, detach(view), {&x}, Reads{}, [shape = x.shape()](Backward& pass) {
+    pass.accumulate(0, pass.gradient().reshape(shape));
   });
 }
 
-// A view that shows some elements: the gradient of the others is 0.
+// A view of some elements: the gradient of the others is 0.
 template <class View>
 Tensor part(const char* name, const Tensor& x, const View& view) {
   return record(name, view(x), {&x}, Reads{},
-                [view, shape = x.shape(), dtype = x.dtype(), device = x.device()](Backward& walk) {
+                [view, shape = x.shape(), dtype = x.dtype(), device = x.device()](Backward& pass) {
                   const Tensor whole = zeros(shape, dtype, device);
-                  view(whole).copy_from(walk.gradient());
-                  walk.give(0, whole);
+                  view(whole).copy_from(pass.gradient());
+                  pass.accumulate(0, whole);
                 });
 }
 
 Tensor same_values(const char* name, const Tensor& x, const Tensor& copy) {
   return record(name, detach(copy), {&x}, Reads{},
-                [](Backward& walk) { walk.give(0, walk.gradient()); });
+                [](Backward& pass) { pass.accumulate(0, pass.gradient()); });
 }
 
 }  // namespace
@@ -43,8 +43,9 @@ Tensor select(const Tensor& x, int axis, std::int64_t index) {
 }
 
 Tensor transpose(const Tensor& x, int axis_a, int axis_b) {
-  return record("transpose", x.transpose(axis_a, axis_b), {&x}, Reads{},
-                [=](Backward& walk) { walk.give(0, walk.gradient().transpose(axis_a, axis_b)); });
+  return record("transpose", x.transpose(axis_a, axis_b), {&x}, Reads{}, [=](Backward& pass) {
+    pass.accumulate(0, pass.gradient().transpose(axis_a, axis_b));
+  });
 }
 
 Tensor permute(const Tensor& x, std::span<const int> axes) {
@@ -55,12 +56,12 @@ Tensor permute(const Tensor& x, std::span<const int> axes) {
     back[static_cast<std::size_t>(axis)] = static_cast<int>(i);
   }
   return record("permute", view, {&x}, Reads{},
-                [back](Backward& walk) { walk.give(0, walk.gradient().permute(back)); });
+                [back](Backward& pass) { pass.accumulate(0, pass.gradient().permute(back)); });
 }
 
 Tensor expand(const Tensor& x, const Shape& shape) {
-  return record("expand", x.expand(shape), {&x}, Reads{}, [shape = x.shape()](Backward& walk) {
-    walk.give(0, sum_to(walk.gradient(), shape));
+  return record("expand", x.expand(shape), {&x}, Reads{}, [shape = x.shape()](Backward& pass) {
+    pass.accumulate(0, sum_to(pass.gradient(), shape));
   });
 }
 

@@ -1,4 +1,4 @@
-// Differentiable views and copies of tensors; their rules are those of the members of Tensor.
+// Differentiable views and copies; semantics as the members of Tensor.
 #pragma once
 
 #include "causeway/autograd/tape.h"

@@ -1,6 +1,6 @@
-// What HDF5 and npz dumps share: named arrays whose first axis counts entries, filled in piece by
-// piece. All room is laid out at the start, so that a writer killed at any moment leaves a file
-// that opens; which entries hold something the file does not know: its writer keeps account.
+// The common interface of HDF5 and npz dumps: named arrays whose first axis counts entries, written
+// in parts. The whole file is allocated at creation, so a killed writer leaves a file that opens.
+// The file does not record which entries were written; the writer keeps track.
 #pragma once
 
 #include "causeway/core/dtype.h"
@@ -14,14 +14,14 @@
 
 namespace causeway::data {
 
-// One array: `entry` is the shape of one of its entries, () for a number each.
+// One array; `entry` is the shape of one entry, () for a scalar.
 struct ArrayColumn {
   std::string name;
   DType dtype = DType::f32;
   Shape entry;
 };
 
-// A value that stands once in the file: a text where there is one, else a number.
+// A value stored once per file: the text if not empty, otherwise the number.
 struct ArrayConstant {
   std::string name;
   std::int64_t number = 0;
@@ -30,12 +30,12 @@ struct ArrayConstant {
 
 struct ArrayLayout {
   std::int64_t n_entries = 0;
-  std::int64_t chunk = 1;  // entries written together
+  std::int64_t chunk = 1;  // entries per chunk
   std::vector<ArrayColumn> columns;
-  std::vector<ArrayConstant> constants;  // not told again by files that were opened
+  std::vector<ArrayConstant> constants;  // not returned by files that were opened
 };
 
-// The column's place in the layout, or -1.
+// Index of a column in the layout, or -1.
 int find_column(const ArrayLayout& layout, std::string_view name);
 
 class ArrayFile {
@@ -46,10 +46,10 @@ class ArrayFile {
   ArrayFile& operator=(const ArrayFile&) = delete;
 
   virtual const ArrayLayout& layout() const = 0;
-  // Puts values (n, entry...) at entries first ... first + n - 1.
+  // Writes values (n, entry...) to entries first ... first + n - 1.
   virtual void write(std::string_view name, std::int64_t first, const Tensor& values) = 0;
   virtual Tensor read(std::string_view name, std::int64_t first, std::int64_t count) = 0;
-  // Brings everything to the disk and closes; nothing may follow.
+  // Flushes everything to disk and closes the file; no calls may follow.
   virtual void finish() = 0;
 };
 

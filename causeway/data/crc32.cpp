@@ -9,7 +9,7 @@ namespace {
 
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-// Table t takes a byte that t more bytes follow.
+// Table t is for a byte that is followed by t more bytes.
 constexpr Tables make_tables(std::uint32_t polynomial) {
   Tables tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kInferredRows = 1000;
 
-// Where `n` threads' chunks of whole records begin in a batch that is whole records itself.
+// Start offsets of the chunks of `n` threads; each chunk consists of whole records.
 std::vector<std::size_t> chunk_starts(std::string_view batch, std::int64_t n) {
   const auto count = static_cast<std::size_t>(n);
   std::vector<std::size_t> cuts;
@@ -34,7 +34,7 @@ std::vector<std::size_t> chunk_starts(std::string_view batch, std::int64_t n) {
   std::int64_t before = 0;
   for (std::size_t i = 1; i < count; ++i) {
     before += quotes[i - 1];
-    // From the byte before the cut: a cut right behind a line end is a start itself.
+    // Starts at the byte before the cut: a cut right after a line end is already a record start.
     const bool quoted = ((before - (batch[cuts[i] - 1] == '"' ? 1 : 0)) & 1) != 0;
     starts.push_back(std::max(starts.back(), csv::record_end(batch, cuts[i] - 1, quoted)));
   }
@@ -63,12 +63,12 @@ void CsvReader::begin() {
   csv::set_missing(layout_, options_.missing);
   if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff")) {
     layout_.origin.fail_format(
-        "the file is UTF-16; convert it to UTF-8, as with iconv -f UTF-16 -t UTF-8");
+        "the file is UTF-16; convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8");
   }
   std::size_t start = text_.starts_with("\xef\xbb\xbf") ? 3 : 0;
   csv::FieldReader fields(text_.substr(start), options_.delimiter, 1);
   while (!fields.at_end() && fields.skip_empty_line()) continue;
-  if (fields.at_end()) layout_.origin.fail_format("the file is empty; expected a line of names");
+  if (fields.at_end()) layout_.origin.fail_format("the file is empty; expected a header line");
   const std::size_t header = start + fields.position();
   const std::int64_t header_line = fields.line();
   bool last = false;
@@ -79,7 +79,8 @@ void CsvReader::begin() {
     const auto column = static_cast<std::int64_t>(layout_.names.size()) + 1;
     if (!fields.next(field, last, problem)) csv::fail_at(layout_, {line, column, problem});
     if (!csv::is_utf8(field) || field.find('\0') != std::string_view::npos) {
-      csv::fail_at(layout_, {line, column, "not UTF-8; convert the file, as with iconv -t UTF-8"});
+      csv::fail_at(layout_,
+                   {line, column, "not UTF-8; convert the file, for example with iconv -t UTF-8"});
     }
     const std::string name(csv::trimmed(field));
     layout_.names.push_back(options_.header ? name : std::to_string(column - 1));
@@ -88,12 +89,12 @@ void CsvReader::begin() {
       csv::fail_at(
           layout_,
           {line, column,
-           std::string("a column without a name; ") +
+           std::string("a column has no name; ") +
                std::string(advice("name it, or pass --no-header", "name it in the file"))});
     }
     const auto same = std::find(layout_.names.begin(), layout_.names.end() - 1, name);
     if (same != layout_.names.end() - 1) {
-      csv::fail_at(layout_, {line, column, "the name is taken by a column before; rename one"});
+      csv::fail_at(layout_, {line, column, "duplicate column name; rename one of them"});
     }
   }
   first_row_ = options_.header ? start + fields.position() : header;
@@ -105,18 +106,18 @@ void CsvReader::begin() {
     if (found == layout_.names.end()) {
       layout_.origin.fail(
           ErrorKind::invalid_argument,
-          fmt::format("a type is declared for column {}, which is not there", shown(name)));
+          fmt::format("a type is declared for column {}, which does not exist", shown(name)));
     }
     layout_.types[static_cast<std::size_t>(found - layout_.names.begin())] = type;
   }
   rewind();
 }
 
-// A column is of numbers where nine of ten cells are: the tenth is then a mistake worth a word, and
-// not a reason to take all for text. Dates and truths go by the same rule.
+// A column is numeric if at least 90% of its cells are: the others are then reported as errors
+// instead of making the whole column text. Dates and booleans follow the same rule.
 void CsvReader::infer_types() {
   const std::size_t n = layout_.names.size();
-  std::vector<std::array<std::int64_t, 4>> seen(n, {0, 0, 0, 0});  // by type; text counts all
+  std::vector<std::array<std::int64_t, 4>> seen(n, {0, 0, 0, 0});  // by type; text: all cells
   csv::FieldReader fields(text_.substr(first_row_), options_.delimiter, first_line_);
   for (std::int64_t row = 0; row < kInferredRows && !fields.at_end(); ++row) {
     if (n > 1 && fields.skip_empty_line()) continue;
@@ -124,7 +125,8 @@ void CsvReader::infer_types() {
     for (std::size_t c = 0; !last; ++c) {
       std::string_view field;
       std::string problem;
-      if (!fields.next(field, last, problem) || c >= n) return;  // reading will say where
+      // Malformed rows are reported when they are read.
+      if (!fields.next(field, last, problem) || c >= n) return;
       const std::string_view cell = csv::trimmed(field);
       if (csv::is_missing(layout_, cell)) continue;
       double number;
@@ -132,13 +134,13 @@ void CsvReader::infer_types() {
       std::int64_t time;
       ++seen[c][3];
       if (csv::parse_number(cell, number)) ++seen[c][0];
-      if (csv::parse_truth(cell, truth)) ++seen[c][1];
+      if (csv::parse_boolean(cell, truth)) ++seen[c][1];
       if (csv::parse_time(cell, time)) ++seen[c][2];
     }
   }
   constexpr CsvType kTypes[] = {CsvType::number, CsvType::boolean, CsvType::time};
   for (std::size_t c = 0; c < n; ++c) {
-    if (seen[c][3] == 0) layout_.types[c] = CsvType::number;  // nothing there: missing numbers
+    if (seen[c][3] == 0) layout_.types[c] = CsvType::number;  // empty column: missing numbers
     for (std::size_t type = 0; type < 3; ++type) {
       if (seen[c][3] > 0 && 10 * seen[c][type] >= 9 * seen[c][3]) layout_.types[c] = kTypes[type];
     }

@@ -1,5 +1,5 @@
-// CSV files (RFC 4180) as typed columns: read in batches, each by all threads. Fields may be
-// quoted, quotes inside them doubled, and hold line ends. Types are inferred from the first rows or
+// CSV files (RFC 4180) as typed columns, read in batches, each parsed by all threads. Fields may be
+// quoted, contain doubled quotes and span lines. Types are inferred from the first rows or
 // declared.
 #pragma once
 
@@ -18,17 +18,17 @@ namespace causeway {
 
 struct CsvOptions {
   char delimiter = ',';
-  bool header = true;  // the first line names the columns; else they are "0", "1", …
-  // Cells that hold no value, spaces around them aside: those of pandas.read_csv.
+  bool header = true;  // the first line has the column names; otherwise "0", "1", ...
+  // Texts of missing cells, ignoring surrounding spaces: the defaults of pandas.read_csv.
   std::vector<std::string> missing{"",         "#N/A", "#N/A N/A", "#NA",    "-1.#IND",
                                    "-1.#QNAN", "-NaN", "-nan",     "1.#IND", "1.#QNAN",
                                    "<NA>",     "N/A",  "NA",       "NULL",   "NaN",
                                    "None",     "n/a",  "nan",      "null"};
-  std::map<std::string, CsvType> types;  // by column, instead of what is inferred
+  std::map<std::string, CsvType> types;  // by column, overrides inference
   std::size_t batch_bytes = std::size_t{32} << 20;
 };
 
-// Strings one after the other: row i is bytes[offsets[i], offsets[i + 1]).
+// Concatenated strings: row i is bytes[offsets[i], offsets[i + 1]).
 struct CsvText {
   std::string bytes;
   std::vector<std::int64_t> offsets{0};
@@ -37,10 +37,10 @@ struct CsvText {
 struct CsvColumn {
   std::string name;
   CsvType type = CsvType::number;
-  // f64 for numbers, NaN where missing; bool; i64 microseconds since 1970 for times.
+  // f64 for numbers, NaN if missing; bool; i64 microseconds since 1970 for dates.
   Tensor numbers;
-  std::shared_ptr<CsvText> text;  // for text
-  Tensor missing;  // bool, true where there is no value; empty where all have one, and for numbers
+  std::shared_ptr<CsvText> text;  // text columns only
+  Tensor missing;                 // bool mask; empty if no value is missing, and for numbers
 };
 
 struct CsvBatch {
@@ -50,10 +50,10 @@ struct CsvBatch {
 
 class CsvReader {
  public:
-  // Reads the header and infers types. Throws io and format errors that begin with [read_csv] and
-  // the file's name; those about a cell name its line and column.
+  // Reads the header and infers types. Throws io and format errors that start with [read_csv] and
+  // the file name; errors about a cell include its line and column.
   explicit CsvReader(const std::filesystem::path& path, CsvOptions options = {});
-  // Bytes of memory that outlive the reader.
+  // Reads from memory that must outlive the reader.
   CsvReader(std::string name, std::string_view text, CsvOptions options = {});
 
   const std::vector<std::string>& names() const { return layout_.names; }
@@ -61,9 +61,9 @@ class CsvReader {
   std::size_t n_bytes() const { return text_.size(); }
   std::size_t position() const { return position_; }  // bytes read so far
 
-  // The next rows; false at the end, where `batch` has none.
+  // Reads the next rows; returns false at the end, with an empty `batch`.
   bool next(CsvBatch& batch);
-  // All rows that are left.
+  // All remaining rows.
   CsvBatch rest();
   void rewind() { position_ = first_row_, line_ = first_line_; }
 

@@ -21,12 +21,12 @@ void count_lines(Chunk& chunk) {
   chunk.most_rows = lines + (unended ? 1 : 0);
 }
 
-// Where a column's values go: the batch's memory, shared by the chunks.
+// The destination of a column's values: memory of the batch, shared by all chunks.
 struct Target {
   CsvType type = CsvType::number;
   std::byte* values = nullptr;
   bool* missing = nullptr;
-  std::size_t text = 0;  // which of the chunk's texts
+  std::size_t text = 0;  // index among the chunk's text columns
 };
 
 class ChunkParser {
@@ -40,7 +40,7 @@ class ChunkParser {
   bool read_record(FieldReader& fields);
   bool put(std::size_t column, std::string_view field, std::int64_t row);
   bool refuse(std::int64_t line, std::int64_t column, std::string message) {
-    chunk_.mistake = {line, column, std::move(message)};
+    chunk_.error = {line, column, std::move(message)};
     return false;
   }
 
@@ -71,7 +71,7 @@ bool ChunkParser::read_record(FieldReader& fields) {
       return refuse(field_line, static_cast<std::int64_t>(column) + 1, problem_);
     }
     if (column < targets_.size() && !put(column, field, row)) {
-      chunk_.mistake.line = field_line;
+      chunk_.error.line = field_line;
       return false;
     }
   }
@@ -79,8 +79,9 @@ bool ChunkParser::read_record(FieldReader& fields) {
   return refuse(
       line, 0,
       fmt::format("expected {} fields, as in the first line, got {}; {}", targets_.size(), column,
-                  column < targets_.size() ? "add what is missing, or is the file cut off?"
-                                           : "put fields that hold the delimiter in quotes"));
+                  column < targets_.size()
+                      ? "add the missing fields, or check whether the file is truncated"
+                      : "put fields that hold the delimiter in quotes"));
 }
 
 bool ChunkParser::put(std::size_t column, std::string_view field, std::int64_t row) {
@@ -95,7 +96,8 @@ bool ChunkParser::put(std::size_t column, std::string_view field, std::int64_t r
         0, number,
         fmt::format(
             "expected {}, got {}; {}", what, shown(cell),
-            advice(fmt::format("declare the column {}, or its text missing with --missing", kind),
+            advice(fmt::format("declare the column as {}, or the text as missing with --missing",
+                               kind),
                    "read the file with pandas, and pass a frame whose column has one type")));
   };
   switch (target.type) {
@@ -107,7 +109,7 @@ bool ChunkParser::put(std::size_t column, std::string_view field, std::int64_t r
     }
     case CsvType::boolean: {
       bool value = false;
-      if (!absent && !parse_truth(cell, value)) return expected("true or false", "categorical");
+      if (!absent && !parse_boolean(cell, value)) return expected("true or false", "categorical");
       std::memcpy(target.values + row, &value, sizeof(value));
       return true;
     }
@@ -122,7 +124,7 @@ bool ChunkParser::put(std::size_t column, std::string_view field, std::int64_t r
     case CsvType::text: break;
   }
   if (!is_utf8(field) || field.find('\0') != std::string_view::npos) {
-    return refuse(0, number, "not UTF-8; convert the file, as with iconv -t UTF-8");
+    return refuse(0, number, "not UTF-8; convert the file, for example with iconv -t UTF-8");
   }
   CsvText& text = chunk_.texts[target.text];
   if (!absent) text.bytes += field;
@@ -138,7 +140,7 @@ DType value_dtype(CsvType type) {
   return type == CsvType::number ? DType::f64 : type == CsvType::time ? DType::i64 : DType::boolean;
 }
 
-// Empty lines leave gaps between the chunks' rows; they are closed.
+// Removes the gaps that empty lines leave between the rows of chunks.
 void close_gaps(std::span<const Chunk> chunks, std::byte* values, std::size_t size) {
   std::int64_t at = 0;
   for (const Chunk& chunk : chunks) {
@@ -212,7 +214,7 @@ CsvBatch parse_chunks(const Layout& layout, std::span<Chunk> chunks, std::int64_
   });
   for (const Chunk& chunk : chunks) {
     if (chunk.out_of_memory) throw std::bad_alloc();
-    if (!chunk.mistake.message.empty()) fail_at(layout, chunk.mistake);
+    if (!chunk.error.message.empty()) fail_at(layout, chunk.error);
     batch.n_rows += chunk.n_rows;
   }
   for (std::size_t c = 0; c < targets.size(); ++c) {
@@ -220,7 +222,7 @@ CsvBatch parse_chunks(const Layout& layout, std::span<Chunk> chunks, std::int64_
     close_gaps(chunks, column.missing.data(), 1);
     const bool any = std::any_of(chunks.begin(), chunks.end(),
                                  [&](const Chunk& chunk) { return chunk.has_missing[c]; });
-    // Missing numbers are NaN, which says it all.
+    // Missing numbers are NaN and need no mask.
     const bool marks = any && column.type != CsvType::number;
     column.missing = marks ? column.missing.slice(0, 0, batch.n_rows) : Tensor();
     if (column.type == CsvType::text) {
@@ -269,7 +271,7 @@ CsvBatch join(const Layout& layout, std::vector<CsvBatch> parts) {
         std::memcpy(column.numbers.data() + static_cast<std::size_t>(row) * size,
                     from.numbers.data(), n * size);
       }
-      from = {};  // its memory goes as the next is made
+      from = {};  // frees the part before the next is copied
       row += part.n_rows;
     }
     whole.columns.push_back(std::move(column));

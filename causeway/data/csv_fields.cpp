@@ -11,7 +11,7 @@ namespace causeway::csv {
 
 namespace {
 
-// Digits of a fixed width; -1 where they are none.
+// Parses digits of a fixed width; -1 if there are others.
 int digits(std::string_view text, std::size_t at, std::size_t width) {
   int value = 0;
   for (std::size_t i = at; i < at + width; ++i) {
@@ -37,7 +37,7 @@ int days_in(int year, int month) {
   return kDays[month - 1] + (month == 2 && leap ? 1 : 0);
 }
 
-// "12:34", "12:34:56", "12:34:56.789", then perhaps "Z".
+// "12:34", "12:34:56" or "12:34:56.789", optionally followed by "Z".
 bool parse_clock(std::string_view text, std::int64_t& microseconds) {
   const int hour = digits(text, 0, 2), minute = digits(text, 3, 2);
   if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || text[2] != ':') return false;
@@ -73,14 +73,14 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
 
 }  // namespace
 
-void fail_at(const Layout& layout, const Mistake& mistake) {
-  std::string place = fmt::format("line {}", mistake.line);
-  if (mistake.column > 0) {
-    place += fmt::format(", column {}", mistake.column);
-    const auto at = static_cast<std::size_t>(mistake.column) - 1;
+void fail_at(const Layout& layout, const CsvError& error) {
+  std::string place = fmt::format("line {}", error.line);
+  if (error.column > 0) {
+    place += fmt::format(", column {}", error.column);
+    const auto at = static_cast<std::size_t>(error.column) - 1;
     if (at < layout.names.size()) place += fmt::format(" {}", shown(layout.names[at]));
   }
-  layout.origin.fail_format(fmt::format("{}: {}", place, mistake.message));
+  layout.origin.fail_format(fmt::format("{}: {}", place, error.message));
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -91,8 +91,9 @@ std::string_view trimmed(std::string_view text) {
 
 namespace {
 
-// Plain decimals of up to 15 digits: digits and power of ten are exact, so that one rounding gives
-// the nearest f64 (Clinger, PLDI 1990). False where it is something else, a number or not.
+// Fast path for decimals of up to 15 digits: digits and power of ten are exact, so that a single
+// rounding gives the nearest f64 (Clinger, PLDI 1990). Returns false for everything else, numeric
+// or not.
 bool parse_short(std::string_view text, double& value) {
   constexpr double kPowers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -130,7 +131,7 @@ bool parse_number(std::string_view text, double& value) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc::result_out_of_range && stop == end) {
-    // Too large or too small for f64: what rounding makes of it.
+    // Overflow gives infinity, underflow 0.
     const bool negative = text.front() == '-';
     const std::size_t exponent = text.find_first_of("eE");
     const bool tiny = exponent != std::string_view::npos && exponent + 1 < text.size() &&
@@ -142,7 +143,7 @@ bool parse_number(std::string_view text, double& value) {
   return error == std::errc() && stop == end;
 }
 
-bool parse_truth(std::string_view text, bool& value) {
+bool parse_boolean(std::string_view text, bool& value) {
   value = equals_ignoring_case(text, "true");
   return value || equals_ignoring_case(text, "false");
 }
@@ -176,7 +177,7 @@ bool is_utf8(std::string_view text) {
     for (int i = 1; i <= more; ++i) {
       if ((at[i] & 0xc0) != 0x80) return false;
     }
-    // Overlong forms, surrogates, and what lies behind Unicode's end.
+    // Overlong encodings, surrogates, and code points beyond U+10FFFF.
     if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
         (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f)) {
       return false;
@@ -218,7 +219,7 @@ bool FieldReader::skip_empty_line() {
   return true;
 }
 
-// What stands behind a field: a delimiter, or the end of the record.
+// Consumes what follows a field: a delimiter, or the end of the record.
 bool FieldReader::finish(std::size_t end, bool& last) {
   last = end >= text_.size() || text_[end] != delimiter_;
   if (last && end < text_.size()) {
@@ -237,7 +238,7 @@ bool FieldReader::next(std::string_view& field, bool& last, std::string& problem
   while (at < end && !stops_[static_cast<unsigned char>(*at)]) ++at;
   if (at < end && *at == '"') {
     problem =
-        "a quote inside a field that does not begin with one; put the field in quotes and "
+        "a quote inside an unquoted field; put the field in quotes and "
         "double those inside it";
     return false;
   }
@@ -256,7 +257,7 @@ bool FieldReader::next_quoted(std::string_view& field, bool& last, std::string& 
     const std::size_t quote = text_.find('"', at);
     if (quote == std::string_view::npos) {
       line_ = opened;
-      problem = "a quoted field is not closed before the file ends; is the file cut off?";
+      problem = "a quoted field is not closed at the end of the file; the file may be truncated";
       return false;
     }
     const std::string_view part = text_.substr(at, quote - at);
@@ -271,7 +272,7 @@ bool FieldReader::next_quoted(std::string_view& field, bool& last, std::string& 
   const bool ends = at >= text_.size() || text_[at] == delimiter_ || text_[at] == '\n' ||
                     carriage || (at + 1 == text_.size() && text_[at] == '\r');
   if (!ends) {
-    problem = "text behind a closing quote; double the quotes that belong to the field";
+    problem = "text after a closing quote; double the quotes inside the field";
     return false;
   }
   field = unquoted_;

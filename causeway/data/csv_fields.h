@@ -1,4 +1,4 @@
-// The cells of a CSV file: where records and fields end, and what a field says.
+// CSV syntax and cell values: record and field boundaries, parsing of fields.
 #pragma once
 
 #include "causeway/data/input_check.h"
@@ -19,22 +19,22 @@ struct Layout {
   data::Origin origin;
   char delimiter = ',';
   std::vector<std::string> missing;
-  std::array<bool, 256> missing_starts{};  // by first byte: few cells need a look at the list
+  std::array<bool, 256> missing_starts{};  // by first byte: most cells need no lookup in the list
   std::vector<std::string> names;
   std::vector<CsvType> types;
 };
 
-// A place in the file, both counted from 1, and what is wrong there.
-struct Mistake {
+// A position in the file, counted from 1, and the problem there.
+struct CsvError {
   std::int64_t line = 0;
-  std::int64_t column = 0;  // 0 for the whole line
+  std::int64_t column = 0;  // 0: the whole line
   std::string message;
 };
 
 // Throws `"file": line 7, column 3 "age": message`.
-[[noreturn]] void fail_at(const Layout& layout, const Mistake& mistake);
+[[noreturn]] void fail_at(const Layout& layout, const CsvError& error);
 
-// Reads the fields of one record after the other.
+// Reads the fields of consecutive records.
 class FieldReader {
  public:
   FieldReader(std::string_view text, char delimiter, std::int64_t line)
@@ -44,12 +44,12 @@ class FieldReader {
 
   bool at_end() const { return at_ >= text_.size(); }
   std::size_t position() const { return at_; }
-  std::int64_t line() const { return line_; }  // of the next field
+  std::int64_t line() const { return line_; }  // line number of the next field
 
-  // The next field, without its quotes; valid until the next call. False with `problem` set where
-  // it is damaged. `last` tells whether it ends its record.
+  // The next field without quotes, valid until the next call. Returns false and sets `problem` if
+  // it is malformed. `last` is true for the last field of a record.
   bool next(std::string_view& field, bool& last, std::string& problem);
-  // Whether the record ahead is an empty line, which is then passed over.
+  // Skips an empty line; returns whether there was one.
   bool skip_empty_line();
 
  private:
@@ -64,9 +64,9 @@ class FieldReader {
   std::array<bool, 256> stops_{};  // bytes that may end a field
 };
 
-// Values of trimmed fields; false where the text is none.
+// Parse a trimmed field; return false if it has another type.
 bool parse_number(std::string_view text, double& value);
-bool parse_truth(std::string_view text, bool& value);
+bool parse_boolean(std::string_view text, bool& value);
 // 2026-01-31, 2026-01-31T12:00, 2026-01-31 12:00:00.25Z; microseconds since 1970.
 bool parse_time(std::string_view text, std::int64_t& microseconds);
 std::string_view trimmed(std::string_view text);
@@ -74,8 +74,8 @@ bool is_utf8(std::string_view text);
 void set_missing(Layout& layout, std::vector<std::string> words);
 bool is_missing(const Layout& layout, std::string_view trimmed_field);
 
-// The end of the record that holds text[from], behind its line end; `quoted` whether `from` lies
-// inside quotes.
+// The end of the record that contains text[from], after its line end. `quoted`: `from` is inside
+// quotes.
 std::size_t record_end(std::string_view text, std::size_t from, bool quoted);
 
 }  // namespace csv

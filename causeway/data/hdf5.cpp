@@ -111,16 +111,16 @@ class Hdf5File : public ArrayFile {
     const Hdf5Fault fault = last_hdf5_fault();
     if (fault.number != 0) fail_io(operation_, "write", path_, fault.number);
     fail(ErrorKind::io, operation_,
-         fmt::format("cannot write \"{}\": HDF5 says \"{}\"", path_.string(), fault.words));
+         fmt::format("cannot write \"{}\": HDF5: \"{}\"", path_.string(), fault.words));
   }
   [[noreturn]] void fail_damaged(std::string_view what) const {
     const Hdf5Fault fault = last_hdf5_fault();
     Origin{operation_, path_.string()}.fail_format(fmt::format(
-        "{}; the file is damaged or no HDF5 file (HDF5 says {})", what, shown(fault.words)));
+        "{}; the file is damaged or not an HDF5 file (HDF5: {})", what, shown(fault.words)));
   }
 
-  // Ours beside the library's own, which lets one process open a file twice. Finds out too, in the
-  // system's words, what is not there.
+  // Our own lock, in addition to HDF5's, which lets one process open a file twice. Also reports
+  // missing files with the system's error message.
   std::unique_ptr<LockedFile> take_lock() const {
     if (mode_ == Mode::read) {
       const MappedFile readable(operation_, path_);
@@ -149,18 +149,19 @@ class Hdf5File : public ArrayFile {
     const Hdf5Fault fault = last_hdf5_fault();
     if (fault.number == EWOULDBLOCK) {
       fail(ErrorKind::io, operation_,
-           fmt::format("cannot open \"{}\": another program holds it open; close it there",
+           fmt::format("cannot open \"{}\": it is open in another program; close it there",
                        path_.string()));
     }
     if (mode_ == Mode::create) fail_writing();
-    fail_damaged("cannot open it");
+    fail_damaged("cannot open the file");
   }
 
   hid_t type_of(DType dtype) const {
     const hid_t type = hdf5().type_of(dtype);
     if (type >= 0) return type;
     fail(ErrorKind::invalid_argument, operation_,
-         fmt::format("{} is not written to HDF5; convert it first", to_string(dtype)));
+         fmt::format("dtype {} is not supported in HDF5 files; convert the tensor first",
+                     to_string(dtype)));
   }
 
   std::size_t place_of(std::string_view name) const {
@@ -173,17 +174,17 @@ class Hdf5File : public ArrayFile {
   }
 
   void create_column(const ArrayColumn& column) {
-    type_of(column.dtype);  // throws for those that HDF5 has not
+    type_of(column.dtype);  // throws for unsupported dtypes
     Hdf5Handle array = create_array(file_, layout_, column);
     if (!array.is_open()) fail_writing();
     arrays_.push_back(std::move(array));
     lengths_.push_back(layout_.n_entries);
   }
 
-  // The arrays of the root that have a first axis and a type of ours.
+  // Finds the root's arrays that have at least one axis and a supported type.
   void find_columns() {
     const auto names = names_in(file_);
-    if (!names) fail_damaged("cannot list its arrays");
+    if (!names) fail_damaged("cannot list the arrays");
     const Hdf5Handle access =
         mode_ == Mode::read ? Hdf5Handle(hdf5().H5Pcreate(hdf5().dataset_access), hdf5().H5Pclose)
                             : uncached_access();
@@ -197,7 +198,7 @@ class Hdf5File : public ArrayFile {
     std::optional<Hdf5Column> found = describe_array(name, array);
     if (!found) return;
     if (!count_bytes(found->column.entry, found->column.dtype)) {
-      fail_damaged("its sizes are impossible");
+      fail_damaged("invalid array sizes");
     }
     lengths_.push_back(found->n_entries);
     layout_.n_entries = std::max(layout_.n_entries, found->n_entries);
@@ -205,7 +206,7 @@ class Hdf5File : public ArrayFile {
     arrays_.push_back(std::move(array));
   }
 
-  // Keeps the arrays of the layout, in its order: the rest are constants.
+  // Keeps the arrays of the layout, in its order; the others are constants.
   void check(const ArrayLayout& expected) {
     std::vector<Hdf5Handle> arrays;
     for (const ArrayColumn& column : expected.columns) {
@@ -214,9 +215,10 @@ class Hdf5File : public ArrayFile {
       if (at < 0 || lengths_[place] != expected.n_entries ||
           layout_.columns[place].dtype != column.dtype ||
           !(layout_.columns[place].entry == column.entry)) {
-        Origin{operation_, path_.string()}.fail_format(fmt::format(
-            "array {} is missing or has another shape; the file is another dump or damaged",
-            shown(column.name)));
+        Origin{operation_, path_.string()}.fail_format(
+            fmt::format("array {} is missing or has another shape; the file belongs to another "
+                        "dump or is damaged",
+                        shown(column.name)));
       }
       arrays.push_back(std::move(arrays_[place]));
     }
@@ -237,7 +239,7 @@ class Hdf5File : public ArrayFile {
   }
 };
 
-// Finds the library before anything is written.
+// Loads the library before anything is written.
 std::unique_ptr<ArrayFile> open_file(std::string_view operation, const std::filesystem::path& path,
                                      const ArrayLayout* layout, Hdf5File::Mode mode) {
   const std::scoped_lock lock(hdf5_mutex());

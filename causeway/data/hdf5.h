@@ -1,6 +1,6 @@
-// HDF5 files of arrays, by the C library (1.10 or newer), which is opened at first use: chunked
-// along the entries, which can grow, the same data the same bytes. A build without its header takes
-// no_hdf5.cpp, whose functions throw.
+// HDF5 files of arrays through the C library (1.10 or newer), which is loaded at first use. Arrays
+// are chunked along the entries and can grow; the same data gives the same bytes. Builds without
+// the HDF5 header use no_hdf5.cpp, whose functions throw.
 #pragma once
 
 #include "causeway/core/library.h"
@@ -13,21 +13,21 @@
 
 namespace causeway::data {
 
-// The library's version, such as 1.10.8, and its file, or why there is none.
+// Version (such as 1.10.8) and file of the library, or why it is not available.
 LibraryStatus hdf5_status();
 
-// Overwrites what is at `path`. Room for all entries is allotted at once, and after that only
-// numbers are written: a killed writer leaves a file that opens. Writing beyond the last entry
-// makes the arrays longer.
+// Overwrites `path`. Space for all entries is allocated at once, and only values are written after
+// that, so a killed writer leaves a file that opens. Writing beyond the last entry extends the
+// arrays.
 std::unique_ptr<ArrayFile> create_hdf5(std::string_view operation,
                                        const std::filesystem::path& path,
                                        const ArrayLayout& layout);
 
-// Any file whose arrays, of the types of ours, lie in its root. Throws io errors for what cannot be
-// opened, format errors for what is cut off, damaged or no HDF5 file.
+// Opens any file with arrays of supported types in its root group. Throws io errors if it cannot be
+// opened, format errors if it is truncated, damaged or not an HDF5 file.
 std::unique_ptr<ArrayFile> open_hdf5(std::string_view operation, const std::filesystem::path& path);
 
-// To go on writing a file that create_hdf5 began. Throws a format error where the file has not that
+// Continues writing a file that create_hdf5 started. Throws a format error if the file has another
 // layout.
 std::unique_ptr<ArrayFile> resume_hdf5(std::string_view operation,
                                        const std::filesystem::path& path,

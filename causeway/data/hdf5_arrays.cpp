@@ -7,7 +7,7 @@ namespace causeway::data {
 
 namespace {
 
-constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 30;  // the format ends at 4 GiB
+constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 30;  // the format's limit is 4 GiB
 constexpr std::uint64_t kSmallestChunk = 64 << 10;
 
 constexpr std::array kTypes = {DType::f64, DType::f32, DType::i64, DType::i32,
@@ -18,7 +18,7 @@ Hdf5Sizes chunk_of(const ArrayLayout& layout, const ArrayColumn& column, const H
       static_cast<std::uint64_t>(numel(column.entry)) * size_of(column.dtype), 1);
   const auto entries = static_cast<std::uint64_t>(std::max<std::int64_t>(layout.chunk, 1));
   Hdf5Sizes chunk = sizes;
-  // Small entries go many to a chunk, but not to more than the file has.
+  // Several small entries share a chunk, but no more than the file has.
   const std::uint64_t n_batches = (sizes[0] + entries - 1) / entries;
   const std::uint64_t together = std::min(kSmallestChunk / (entries * entry_bytes), n_batches);
   chunk[0] = std::clamp<std::uint64_t>(entries * std::max<std::uint64_t>(together, 1), 1,

@@ -25,8 +25,8 @@ LibrarySearch search() {
 }  // namespace
 
 Hdf5::Hdf5() : library(search()) {
-  // At exit it would try again to write what a full disk did not take. Before any other call, for
-  // each of them sets the library up.
+  // Without this, HDF5 retries failed writes at exit (full disk). Must precede all other calls,
+  // since each of them initialises the library.
   H5dont_atexit();
   unsigned major = 0;
   unsigned minor = 0;
@@ -57,7 +57,7 @@ hid_t Hdf5::type_of(DType dtype) const {
 }
 
 const Hdf5& hdf5() {
-  static const auto* const library = new Hdf5;  // used until the process ends
+  static const auto* const library = new Hdf5;  // never destroyed: used until exit
   return *library;
 }
 

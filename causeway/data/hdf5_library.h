@@ -1,5 +1,5 @@
-// The functions of HDF5's C library, opened at first use; for the files that are built with it. Any
-// version from 1.10 to 1.14 serves, whichever version's header this was compiled with.
+// Functions of the HDF5 C library, loaded at first use; for files that are built with HDF5. Works
+// with any version from 1.10 to 1.14, regardless of the header's version.
 #pragma once
 
 #include "causeway/core/dtype.h"
@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-// The header's constants would call functions of a linked library.
+// The header's constants call functions of a linked library; undefine them.
 #undef H5CHECK
 #define H5CHECK
 #undef H5OPEN
@@ -69,21 +69,21 @@ struct Hdf5 {
   std::string version;        // "1.10.8"
 
   Hdf5();
-  // The identifier of a type in files; -1 for those that are not written to HDF5.
+  // The on-disk type of a dtype; -1 if unsupported.
   hid_t type_of(DType dtype) const;
 
  private:
   hid_t variable(const char* name) const { return *library.symbol<const hid_t*>(name); }
 };
 
-// Throws invalid_argument where the library is not found.
+// Throws invalid_argument if the library is not found.
 const Hdf5& hdf5();
 
-// To be held during calls: the library keeps its state in globals and, as Debian builds it, is not
-// safe to call from several threads.
+// Must be held during calls: the library has global state and, as built by Debian, is not
+// thread-safe.
 std::recursive_mutex& hdf5_mutex();
 
-// An identifier of the library and the function that closes it.
+// Owns an identifier and the function that closes it.
 class Hdf5Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -103,7 +103,7 @@ class Hdf5Handle {
   Close close_;
 };
 
-// The library's message for its last failure, and the errno it mentions, or 0.
+// The message of the library's last error, and the errno in it, or 0.
 struct Hdf5Fault {
   std::string words;
   int number = 0;

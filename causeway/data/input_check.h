@@ -1,5 +1,4 @@
-// What every reader of a format needs: who is reading what, so that messages begin alike, and sizes
-// counted without overflow.
+// Shared by all readers of formats: uniform error messages, and size arithmetic without overflow.
 #pragma once
 
 #include "causeway/core/dtype.h"
@@ -15,7 +14,7 @@
 
 namespace causeway::data {
 
-// Who reads or writes what.
+// The operation and file for error messages.
 struct Origin {
   std::string operation;  // "load_npy"
   std::string name;       // of the file; empty for memory
@@ -32,8 +31,8 @@ struct Origin {
 
 using causeway::shown;
 
-// The bytes a tensor takes; nothing where the sizes, zeros left out, multiply to more than 63 bits
-// or one of them is negative. A shape that passes has strides that do not overflow either.
+// Size of a tensor in bytes; nullopt if a size is negative or the product of the non-zero sizes
+// exceeds 63 bits. Strides of an accepted shape do not overflow either.
 std::optional<std::uint64_t> count_bytes(const Shape& shape, DType dtype);
 
 }  // namespace causeway::data

@@ -1,4 +1,4 @@
-// Stands in for hdf5.cpp where the build found no HDF5.
+// Replaces hdf5.cpp in builds without HDF5.
 #include "causeway/core/error.h"
 #include "causeway/data/hdf5.h"
 
@@ -8,12 +8,12 @@ namespace {
 
 [[noreturn]] void fail_absent(std::string_view operation) {
   fail(ErrorKind::invalid_argument, operation,
-       "this build has no HDF5; install libhdf5-dev and build again, or name a .npz file");
+       "this build has no HDF5 support; install libhdf5-dev and rebuild, or use a .npz file");
 }
 
 }  // namespace
 
-LibraryStatus hdf5_status() { return {"", "", "this build has no HDF5"}; }
+LibraryStatus hdf5_status() { return {"", "", "this build has no HDF5 support"}; }
 
 std::unique_ptr<ArrayFile> create_hdf5(std::string_view operation, const std::filesystem::path&,
                                        const ArrayLayout&) {

@@ -17,7 +17,7 @@ Tensor read(const data::Origin& origin, std::span<const std::byte> file, Device 
   if (!header.fortran_order) {
     return data::tensor_from_bytes(origin, "", bytes, header.shape, header.dtype, device);
   }
-  // The same bytes are a row-major array with the dimensions the other way round.
+  // Fortran order: the same bytes are a row-major array with reversed dimensions.
   const int n_dims = header.shape.size();
   Shape reversed = header.shape;
   std::reverse(&reversed[0], &reversed[0] + n_dims);

@@ -1,4 +1,4 @@
-// NumPy's .npy files: one tensor a file.
+// NumPy .npy files: one tensor per file.
 #pragma once
 
 #include "causeway/tensor/tensor.h"
@@ -10,15 +10,15 @@
 
 namespace causeway {
 
-// Reads a file into memory of `device`. An array in Fortran order comes as a transposed view.
-// Throws io errors for a file that cannot be read, format errors for one that is damaged or
-// unsupported.
+// Reads a file into memory of `device`. Fortran-order arrays become transposed views. Throws io
+// errors for unreadable files, format errors for damaged or unsupported ones.
 Tensor load_npy(const std::filesystem::path& path, Device device = Device::cpu());
 
-// Writes the bytes np.save would, in row-major order; a killed run leaves the old file or the new.
+// Writes the same bytes as np.save, in row-major order, atomically: a killed process leaves either
+// the old or the new file.
 void save_npy(const std::filesystem::path& path, const Tensor& tensor);
 
-// The same from and to memory.
+// From and to memory.
 Tensor read_npy(std::span<const std::byte> file, Device device = Device::cpu());
 std::vector<std::byte> write_npy(const Tensor& tensor);
 

@@ -12,7 +12,7 @@ namespace causeway::data {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kAlignment = 64;  // of the first element, for those who map the file
+constexpr std::size_t kAlignment = 64;  // of the first element, for memory mapping
 
 struct TypeCode {
   DType dtype;
@@ -31,7 +31,7 @@ std::string_view code_of(DType dtype) {
 }
 
 DType parse_descr(const Origin& origin, std::string_view descr) {
-  // Two raw bytes are what NumPy itself makes of a bfloat16; other writers spell the name.
+  // NumPy writes bfloat16 as two raw bytes; other writers use the name.
   if (descr == "bfloat16") return DType::bf16;
   const char order = descr.empty() ? '\0' : descr[0];
   const bool has_order = order == '<' || order == '>' || order == '|' || order == '=';
@@ -64,7 +64,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Where the dictionary lies in the file; checks magic, version and length.
+// Finds the dictionary in the file; checks magic, version and length.
 std::span<const std::byte> find_dictionary(const Origin& origin, std::span<const std::byte> file) {
   const std::string_view start = as_text(file.first(std::min(file.size(), kMagic.size())));
   if (start != kMagic) {
@@ -73,7 +73,8 @@ std::span<const std::byte> find_dictionary(const Origin& origin, std::span<const
         start.starts_with("PK") ? "unpack the .npz archive first" : "is it an .npy file?"));
   }
   const auto rest = file.subspan(kMagic.size());
-  if (rest.size() < 2) origin.fail_format("the file ends within the version; copy it again");
+  if (rest.size() < 2)
+    origin.fail_format("the file ends within the version; it is truncated, copy it again");
   const int major = std::to_integer<int>(rest[0]);
   const int minor = std::to_integer<int>(rest[1]);
   if (major < 1 || major > 3 || minor != 0) {
@@ -84,13 +85,13 @@ std::span<const std::byte> find_dictionary(const Origin& origin, std::span<const
   }
   const std::size_t length_size = major == 1 ? 2 : 4;
   if (rest.size() < 2 + length_size) {
-    origin.fail_format("the file ends within the header's length; copy it again");
+    origin.fail_format("the file ends within the header length; it is truncated, copy it again");
   }
   const std::size_t length = little_endian(rest.subspan(2, length_size));
   const auto after = rest.subspan(2 + length_size);
   if (length > after.size()) {
     origin.fail_format(
-        fmt::format("expected {} bytes of header, got {}; the file is cut off, copy "
+        fmt::format("expected {} bytes of header, got {}; the file is truncated, copy "
                     "it again",
                     length, after.size()));
   }
@@ -103,7 +104,7 @@ struct Dictionary {
   std::optional<Shape> shape;
 };
 
-// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, its keys in any order.
+// Parses {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, keys in any order.
 Dictionary parse_dictionary(const Origin& origin, std::string_view text) {
   Dictionary found;
   PythonLiteral literal(origin, text);
@@ -129,7 +130,7 @@ Dictionary parse_dictionary(const Origin& origin, std::string_view text) {
                       "header, got {}; save the array again with np.save",
                       shown(key)));
     }
-    if (repeated) origin.fail_format(fmt::format("the header names {} twice", shown(key)));
+    if (repeated) origin.fail_format(fmt::format("duplicate key {} in the header", shown(key)));
     if (!literal.take(',')) {
       literal.expect('}');
       break;
@@ -158,18 +159,19 @@ NpyHeader parse_npy_header(const Origin& origin, std::span<const std::byte> file
   const std::optional<std::uint64_t> bytes = count_bytes(header.shape, header.dtype);
   if (!bytes) {
     origin.fail_format(
-        fmt::format("shape {} of {} has more bytes than 63 bits count; the header is "
+        fmt::format("the size of shape {} of {} exceeds 63 bits; the header is "
                     "damaged",
                     to_string(header.shape), to_string(header.dtype)));
   }
   header.n_bytes = *bytes;
   const std::size_t available = file.size() - header.data_offset;
   if (available != header.n_bytes) {
-    origin.fail_format(fmt::format(
-        "expected {} bytes of data for shape {} of {}, got {}; the file {}", header.n_bytes,
-        to_string(header.shape), to_string(header.dtype), available,
-        available < header.n_bytes ? "is cut off, copy it again"
-                                   : "is damaged or holds several arrays, save each in its own"));
+    origin.fail_format(
+        fmt::format("expected {} bytes of data for shape {} of {}, got {}; the file {}",
+                    header.n_bytes, to_string(header.shape), to_string(header.dtype), available,
+                    available < header.n_bytes
+                        ? "is truncated, copy it again"
+                        : "is damaged or contains several arrays, save each to its own file"));
   }
   return header;
 }
@@ -182,7 +184,7 @@ std::string make_npy_header(DType dtype, const Shape& shape) {
 std::string make_npy_header(std::string_view descr, const Shape& shape) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr,
                                  to_string(shape));
-  // NumPy leaves room for the first size to grow in place to its longest.
+  // NumPy pads the header so that the first size can grow in place.
   constexpr std::size_t kLongestSize = 21;
   if (!shape.empty()) text.append(kLongestSize - std::to_string(shape[0]).size(), ' ');
   const std::size_t unpadded = kMagic.size() + 2 + 2 + text.size() + 1;

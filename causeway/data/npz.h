@@ -1,5 +1,5 @@
-// NumPy's .npz files: a zip archive of .npy files, stored uncompressed so that they can be written
-// as they come and read in place.
+// NumPy .npz files: zip archives of .npy files, stored uncompressed so that they can be written
+// incrementally and read in place.
 #pragma once
 
 #include "causeway/core/file.h"
@@ -15,14 +15,15 @@
 
 namespace causeway {
 
-// Reads every array into memory of `device`; text is left out. Throws io errors for a file that
-// cannot be read, format errors for one that is damaged, compressed or holds an unsupported type.
+// Reads every array into memory of `device`, except text. Throws io errors for unreadable files,
+// format errors for damaged or compressed ones and unsupported types.
 std::map<std::string, Tensor> load_npz(const std::filesystem::path& path,
                                        Device device = Device::cpu());
 
 namespace data {
 
-// Writes arrays one after the other; a killed run leaves the old file or the new.
+// Writes arrays one after the other, atomically: a killed process leaves either the old or the new
+// file.
 class NpzWriter {
  public:
   NpzWriter(std::string_view operation, const std::filesystem::path& path)
@@ -39,15 +40,15 @@ class NpzWriter {
   std::uint64_t offset_ = 0;
 };
 
-// A constant as the content of a .npy file: numbers have shape (1,), texts ().
+// A constant as .npy content: numbers have shape (1,), texts ().
 std::string npy_of(const ArrayConstant& constant);
 
-// An .npz in the making, all of whose sizes are known: entries go to their place in any order,
-// finish() adds checksums and directory. Overwrites what is at `path`.
+// An .npz file whose sizes are all known in advance: entries can be written in any order, and
+// finish() adds checksums and directory. Overwrites `path`.
 std::unique_ptr<ArrayFile> create_npz(std::string_view operation, const std::filesystem::path& path,
                                       const ArrayLayout& layout);
-// The same with a file that create_npz began, finished or not. Throws a format error where the file
-// has not that layout.
+// Reopens a file that create_npz started, finished or not. Throws a format error if the file has
+// another layout.
 std::unique_ptr<ArrayFile> resume_npz(std::string_view operation, const std::filesystem::path& path,
                                       const ArrayLayout& layout);
 

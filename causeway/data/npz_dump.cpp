@@ -1,4 +1,4 @@
-// An .npz whose entries are written in any order: every array's place follows from the layout.
+// An .npz file written in any order: the layout determines the offset of every array.
 #include "causeway/data/crc32.h"
 #include "causeway/data/npy_header.h"
 #include "causeway/data/npz.h"
@@ -17,7 +17,7 @@ namespace causeway::data {
 
 namespace {
 
-// Where an array of the file lies. Constants are all header.
+// The location of an array in the file. Constants are part of the header.
 struct Place {
   zip::Entry entry;
   std::string npy_header;
@@ -107,14 +107,14 @@ class NpzDump : public ArrayFile {
   std::vector<Place> places_;
   LockedFile file_;
 
-  // One past the last array's last byte.
+  // End of the last array.
   std::uint64_t end() const { return places_.back().entry.size + end_of_header(places_.back()); }
   static std::uint64_t end_of_header(const Place& place) {
     return place.entry.offset + zip::header(place.entry).size();
   }
 
   void begin() {
-    // What a file system leaves out of a file reads as zeros and takes no room.
+    // A sparse file reads as zeros and takes no disk space.
     if (::ftruncate(file_.descriptor(), 0) != 0 ||
         ::ftruncate(file_.descriptor(), static_cast<off_t>(end())) != 0) {
       fail_io(operation_, "write", path_, errno);
@@ -130,16 +130,16 @@ class NpzDump : public ArrayFile {
     struct stat status;
     if (::fstat(file_.descriptor(), &status) != 0) fail_io(operation_, "read", path_, errno);
     if (static_cast<std::uint64_t>(status.st_size) < end()) {
-      origin.fail_format(fmt::format("expected at least {} bytes, got {}; the dump is cut off",
+      origin.fail_format(fmt::format("expected at least {} bytes, got {}; the dump is truncated",
                                      end(), status.st_size));
     }
     for (const Place& place : places_) {
       const std::string expected = zip::header(place.entry) + place.npy_header;
       std::string found(expected.size(), '\0');
       get(std::as_writable_bytes(std::span(found)), place.entry.offset);
-      found.replace(zip::kCrcOffset, 4, 4, '\0');  // finish() alone knows the checksum
+      found.replace(zip::kCrcOffset, 4, 4, '\0');  // only finish() knows the checksum
       if (found != expected) {
-        origin.fail_format(fmt::format("the header of {} is damaged, or of another dump",
+        origin.fail_format(fmt::format("the header of {} is damaged or belongs to another dump",
                                        shown(place.entry.name)));
       }
     }

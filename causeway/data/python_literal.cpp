@@ -24,7 +24,7 @@ void PythonLiteral::expect(char letter) {
 
 void PythonLiteral::expect_end() {
   skip_spaces();
-  if (at_ != text_.size()) fail_expecting("nothing but spaces after the dictionary");
+  if (at_ != text_.size()) fail_expecting("only whitespace after the dictionary");
 }
 
 std::string_view PythonLiteral::string(std::string_view expected) {
@@ -57,7 +57,7 @@ std::int64_t PythonLiteral::size() {
   const char* begin = text_.data() + at_;
   const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
   if (error == std::errc::result_out_of_range) fail_expecting("a size of at most 63 bits");
-  if (error != std::errc() || value < 0) fail_expecting("a size of 0 or more");
+  if (error != std::errc() || value < 0) fail_expecting("a non-negative size");
   at_ += static_cast<std::size_t>(end - begin);
   if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote (2L, 3L)
   return value;
@@ -73,7 +73,7 @@ Shape PythonLiteral::shape() {
     shape.push_back(size());
     comma = take(',');
   }
-  // (3) is a number in Python; the tuple is (3,).
+  // (3) is an integer in Python; the tuple is (3,).
   if (shape.size() == 1 && !comma) fail_expecting("a tuple such as (3,)");
   return shape;
 }

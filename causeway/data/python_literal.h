@@ -1,5 +1,5 @@
-// Reads the few Python literals an .npy header is made of, front to back: strings, True and False,
-// tuples of sizes. No recursion and no allocation, whatever the text.
+// A parser of the Python literals in .npy headers: strings, True and False, tuples of sizes. No
+// recursion and no allocation, for any input.
 #pragma once
 
 #include "causeway/data/input_check.h"
@@ -11,17 +11,18 @@ namespace causeway::data {
 
 class PythonLiteral {
  public:
-  // Both must outlive the reader; its format errors tell the byte within `text`.
+  // Both must outlive the parser; format errors name the byte offset within `text`.
   PythonLiteral(const Origin& origin, std::string_view text) : origin_(origin), text_(text) {}
 
-  // Each function passes over white space first.
-  bool take(char letter);  // whether it stood there
+  // Each function skips white space first.
+  bool take(char letter);  // returns whether it was there
   void expect(char letter);
   void expect_end();
-  // A string without escapes, in single or double quotes; `expected` is what a message calls it.
+  // A string without escapes, in single or double quotes; `expected` describes it in error
+  // messages.
   std::string_view string(std::string_view expected);
   bool boolean();
-  // A tuple of at most kMaxDims sizes, none negative.
+  // A tuple of at most kMaxDims non-negative sizes.
   Shape shape();
 
  private:

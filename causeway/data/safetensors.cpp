@@ -38,7 +38,7 @@ void write_pieces(const Sink& sink, const std::string& header,
                   const std::vector<data::SafetensorsEntry>& entries,
                   const std::map<std::string, Tensor>& tensors) {
   sink(std::as_bytes(std::span(header)));
-  // One after the other, so that at most one tensor of a device is held twice.
+  // One at a time, so that at most one device tensor has a second copy.
   for (const data::SafetensorsEntry& entry : entries) {
     const Tensor packed = data::packed_on_host(tensors.at(entry.name));
     sink(data::bytes_of(packed));

@@ -1,4 +1,4 @@
-// .safetensors files: named tensors and text about them, in Hugging Face's format.
+// .safetensors files: named tensors and metadata, in Hugging Face's format.
 #pragma once
 
 #include "causeway/tensor/tensor.h"
@@ -17,20 +17,20 @@ struct SafetensorsFile {
   std::map<std::string, std::string> metadata;
 };
 
-// Reads every tensor into memory of `device`. Throws io errors for a file that cannot be read,
-// format errors for one that is damaged or holds an unsupported type.
+// Reads every tensor into memory of `device`. Throws io errors for unreadable files, format errors
+// for damaged ones and unsupported types.
 SafetensorsFile load_safetensors(const std::filesystem::path& path, Device device = Device::cpu());
 
-// The same from memory.
+// From memory.
 SafetensorsFile read_safetensors(std::span<const std::byte> file, Device device = Device::cpu());
 
-// Writes the bytes the reference writer would, the metadata sorted by key; a killed run leaves the
-// old file or the new. Names and metadata are UTF-8.
+// Writes the same bytes as the reference implementation, metadata sorted by key, atomically: a
+// killed process leaves either the old or the new file. Names and metadata are UTF-8.
 void save_safetensors(const std::filesystem::path& path,
                       const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
-// The same bytes, given to `sink` piece by piece.
+// Passes the same bytes to `sink` in pieces.
 void write_safetensors(const std::function<void(std::span<const std::byte>)>& sink,
                        const std::map<std::string, Tensor>& tensors,
                        const std::map<std::string, std::string>& metadata = {});

@@ -16,11 +16,12 @@ constexpr std::size_t kLengthSize = 8;
 constexpr std::uint64_t kLongestHeader = 100'000'000;
 constexpr std::size_t kAlignment = 8;
 
-// The JSON between the length and the data; checks the length and what the parser is lax about.
+// Finds the JSON between length and data; checks the length and what the JSON parser accepts but
+// the format does not.
 std::string_view find_json(const Origin& origin, std::span<const std::byte> file) {
   if (file.size() < kLengthSize) {
     origin.fail_format(
-        fmt::format("expected at least {} bytes, got {}; the file is cut off, copy "
+        fmt::format("expected at least {} bytes, got {}; the file is truncated, copy "
                     "it again",
                     kLengthSize, file.size()));
   }
@@ -37,7 +38,7 @@ std::string_view find_json(const Origin& origin, std::span<const std::byte> file
   }
   if (length > available) {
     origin.fail_format(
-        fmt::format("expected {} bytes of header, got {}; the file is cut off, copy "
+        fmt::format("expected {} bytes of header, got {}; the file is truncated, copy "
                     "it again",
                     length, available));
   }
@@ -48,7 +49,7 @@ std::string_view find_json(const Origin& origin, std::span<const std::byte> file
                     ".safetensors file?",
                     shown(json.substr(0, 1))));
   }
-  // The JSON parser takes a zero byte for the end of its input.
+  // The JSON parser treats a zero byte as the end of input.
   if (const std::size_t at = json.find('\0'); at != std::string_view::npos) {
     origin.fail_format(
         fmt::format("the header has a zero byte at its byte {}; copy the file again", at));
@@ -66,7 +67,7 @@ void check_size(const Origin& origin, const SafetensorsEntry& entry) {
                   to_string(entry.shape), safetensors_name(entry.dtype), entry.begin, entry.end));
 }
 
-// Sorted by their data, each entry must begin where the one before it ends.
+// Sorted by offset, each entry must begin where the previous one ends.
 void check_places(const Origin& origin, const std::vector<SafetensorsEntry>& entries,
                   std::uint64_t available) {
   std::uint64_t reached = 0;
@@ -76,12 +77,12 @@ void check_places(const Origin& origin, const std::vector<SafetensorsEntry>& ent
           fmt::format("tensor {}: expected its data to begin at byte {}, got {}; the "
                       "data {}",
                       shown(entry.name), reached, entry.begin,
-                      entry.begin < reached ? "overlap" : "have a hole"));
+                      entry.begin < reached ? "overlaps" : "has a gap"));
     }
     if (entry.end > available) {
       origin.fail_format(
           fmt::format("tensor {}: expected data up to byte {}, got {} bytes; the "
-                      "file is cut off, copy it again",
+                      "file is truncated, copy it again",
                       shown(entry.name), entry.end, available));
     }
     reached = entry.end;
@@ -92,7 +93,7 @@ void check_places(const Origin& origin, const std::vector<SafetensorsEntry>& ent
   }
 }
 
-// The reference writer's order of types, from its last to its first: it follows alignment.
+// The reference implementation's order of dtypes, reversed: it follows alignment.
 int rank(DType dtype) {
   constexpr DType kOrder[] = {DType::i64,  DType::f64, DType::f32,    DType::i32,
                               DType::bf16, DType::f16, DType::u16,    DType::i16,
@@ -100,7 +101,7 @@ int rank(DType dtype) {
   return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), dtype) - kOrder);
 }
 
-// A JSON string; throws invalid_argument for what is not UTF-8.
+// A JSON string; throws invalid_argument if it is not UTF-8.
 std::string json_string(const Origin& origin, const std::string& text) {
   try {
     return nlohmann::json(text).dump();
@@ -155,7 +156,7 @@ std::string make_safetensors_header(const Origin& origin,
   for (const SafetensorsEntry& entry : entries) {
     if (entry.name == kMetadataKey) {
       origin.fail(ErrorKind::invalid_argument,
-                  fmt::format("a tensor cannot be called \"{}\"; rename it", kMetadataKey));
+                  fmt::format("the tensor name \"{}\" is reserved; rename it", kMetadataKey));
     }
     if (json.size() > 1) json += ',';
     json +=
@@ -166,10 +167,11 @@ std::string make_safetensors_header(const Origin& origin,
   json += '}';
   json.append((kAlignment - json.size() % kAlignment) % kAlignment, ' ');
   if (json.size() > kLongestHeader) {
-    origin.fail(ErrorKind::invalid_argument,
-                fmt::format("the header takes {} bytes, the format allows {}; save fewer tensors a "
-                            "file, or shorter names and metadata",
-                            json.size(), kLongestHeader));
+    origin.fail(
+        ErrorKind::invalid_argument,
+        fmt::format("the header takes {} bytes, but the format allows {}; save fewer tensors per "
+                    "file, or shorter names and metadata",
+                    json.size(), kLongestHeader));
   }
   std::string length;
   for (std::size_t i = 0; i < kLengthSize; ++i) {

@@ -1,5 +1,5 @@
-// The header of .safetensors files: eight bytes of length, then JSON that names every tensor with
-// its type, shape and place in the data after it. All rules of the format are checked here.
+// The header of .safetensors files: eight bytes of length, then JSON with the dtype, shape and data
+// offsets of every tensor. All rules of the format are checked here.
 #pragma once
 
 #include "causeway/data/input_check.h"
@@ -22,20 +22,19 @@ struct SafetensorsEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;  // in the order of their data
+  std::vector<SafetensorsEntry> entries;  // in data order
   std::map<std::string, std::string> metadata;
-  std::size_t data_offset = 0;  // where the data begin in the file
+  std::size_t data_offset = 0;  // offset of the data in the file
 };
 
-// Reads the header of a whole file; throws format errors. The entries of what it returns lie inside
-// the file, one after the other without holes, each as long as its shape and type say.
+// Parses the header of a whole file; throws format errors. The returned entries lie inside the
+// file, contiguous, each of the size of its shape and dtype.
 SafetensorsHeader parse_safetensors_header(const Origin& origin, std::span<const std::byte> file);
 
-// Sorts entries as the reference writer does and gives each its place, so that all are aligned.
+// Sorts entries as the reference implementation does and assigns offsets, so that all are aligned.
 void place_entries(std::vector<SafetensorsEntry>& entries);
 
-// The bytes before the data, for entries that have been placed. Throws invalid_argument for names
-// the format cannot hold.
+// The bytes before the data, for entries with offsets. Throws invalid_argument for invalid names.
 std::string make_safetensors_header(const Origin& origin,
                                     const std::vector<SafetensorsEntry>& entries,
                                     const std::map<std::string, std::string>& metadata);

@@ -31,8 +31,8 @@ namespace {
 
 enum class Place { outside, top, entry, shape, offsets, metadata };
 
-// nlohmann's event interface. Its parser keeps no stack of calls, and a document object, which
-// would keep the last of two equal keys, is never made.
+// nlohmann's SAX interface: its parser is not recursive, and no document object is built, which
+// would silently keep the last of two equal keys.
 class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderEvents(const Origin& origin) : origin_(origin) {}
@@ -67,10 +67,10 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   const Origin& origin_;
   SafetensorsHeader header_;
   Place place_ = Place::outside;
-  std::unordered_set<std::string> names_;  // the keys of the top level
-  std::string name_;                       // the last of them
+  std::unordered_set<std::string> names_;  // keys of the top level
+  std::string name_;                       // the current one
   SafetensorsEntry entry_;
-  std::string field_;  // the last key inside the entry or the metadata
+  std::string field_;  // the current key inside the entry or the metadata
   bool has_dtype_ = false;
   bool has_shape_ = false;
   bool has_offsets_ = false;
@@ -126,7 +126,7 @@ bool HeaderEvents::key(std::string& name) {
   if (place_ == Place::top) {
     name_ = name;
     if (!names_.insert(name).second) {
-      origin_.fail_format(fmt::format("the header names {} twice", shown(name)));
+      origin_.fail_format(fmt::format("duplicate key {} in the header", shown(name)));
     }
     return true;
   }
@@ -134,7 +134,7 @@ bool HeaderEvents::key(std::string& name) {
   if (place_ == Place::entry) {
     note_field(name);
   } else if (header_.metadata.contains(name)) {
-    origin_.fail_format(fmt::format("the metadata name {} twice", shown(name)));
+    origin_.fail_format(fmt::format("duplicate key {} in the metadata", shown(name)));
   }
   return true;
 }

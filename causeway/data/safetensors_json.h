@@ -1,5 +1,5 @@
-// The JSON of a .safetensors header read event by event: what does not belong there ends the
-// reading at once, so that neither depth nor duplicate keys can do harm.
+// Parses the JSON of a .safetensors header as events: unexpected content stops it immediately, so
+// nesting depth and duplicate keys are harmless.
 #pragma once
 
 #include "causeway/data/safetensors_header.h"
@@ -10,11 +10,11 @@ namespace causeway::data {
 
 inline constexpr std::string_view kMetadataKey = "__metadata__";
 
-// Reads names, types, shapes, offsets and metadata, in the order of the text. Throws format errors;
-// whether the offsets make sense is left to the caller.
+// Reads names, dtypes, shapes, offsets and metadata in the order of the text. Throws format errors;
+// the caller validates the offsets.
 SafetensorsHeader parse_safetensors_json(const Origin& origin, std::string_view json);
 
-// "BF16", "BOOL", …: what the format calls a type.
+// The format's name of a dtype: "BF16", "BOOL", ...
 std::string_view safetensors_name(DType dtype);
 
 }  // namespace causeway::data

@@ -9,7 +9,7 @@ namespace causeway::data {
 
 namespace {
 
-// The first 32 bits behind the point of the cube roots of the first 64 primes.
+// The first 32 fractional bits of the cube roots of the first 64 primes.
 constexpr std::array<std::uint32_t, 64> kRound{
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -73,7 +73,7 @@ void Sha256::add(std::span<const std::byte> bytes) {
   std::copy(bytes.begin(), bytes.end(), pending_.begin());
 }
 
-// A one bit, zeros up to 8 bytes before a block's end, and the number of bits.
+// Padding: a one bit, zeros up to 8 bytes before the end of a block, and the number of bits.
 std::string Sha256::hex() {
   const std::uint64_t n_bits = n_bytes_ * 8;
   const std::size_t filled = n_bytes_ % kBlock;

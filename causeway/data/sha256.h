@@ -1,5 +1,4 @@
-// SHA-256 (FIPS 180-4): the hash by which a damaged file is told from a whole one; sha256sum gives
-// the same.
+// SHA-256 (FIPS 180-4), used to detect damaged files; the same as sha256sum.
 #pragma once
 
 #include <array>
@@ -12,9 +11,9 @@ namespace causeway::data {
 
 class Sha256 {
  public:
-  // Appends to what is hashed.
+  // Appends bytes to the message.
   void add(std::span<const std::byte> bytes);
-  // Of all that was added, as 64 hexadecimal digits. Nothing may be added afterwards.
+  // The digest as 64 hexadecimal digits. Nothing may be added afterwards.
   std::string hex();
 
  private:

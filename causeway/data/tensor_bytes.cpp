@@ -9,14 +9,14 @@
 
 namespace causeway::data {
 
-// The formats are little-endian, and bytes are copied as they are.
+// The formats are little-endian and bytes are copied without conversion.
 static_assert(std::endian::native == std::endian::little);
 
 Tensor tensor_from_bytes(const Origin& origin, std::string_view what,
                          std::span<const std::byte> bytes, const Shape& shape, DType dtype,
                          Device device) {
   if (dtype == DType::boolean) {
-    // Any other value in a C++ bool is undefined behaviour.
+    // A C++ bool with any other value is undefined behaviour.
     const auto wrong = std::find_if(bytes.begin(), bytes.end(),
                                     [](std::byte value) { return value > std::byte{1}; });
     if (wrong != bytes.end()) {

@@ -1,4 +1,4 @@
-// Tensors from the bytes of a file and back: row-major, little-endian, packed.
+// Conversion between tensors and file bytes: row-major, little-endian, packed.
 #pragma once
 
 #include "causeway/data/input_check.h"
@@ -9,13 +9,13 @@
 
 namespace causeway::data {
 
-// A tensor with a copy of `bytes`, which are as many as shape and type take. Throws a format error
-// for a bool that is neither 0 nor 1; `what` names the tensor in it, such as `tensor "mask": `.
+// A tensor with a copy of `bytes`, whose size must match shape and dtype. Throws a format error for
+// a bool other than 0 and 1; `what` names the tensor in it, such as `tensor "mask": `.
 Tensor tensor_from_bytes(const Origin& origin, std::string_view what,
                          std::span<const std::byte> bytes, const Shape& shape, DType dtype,
                          Device device);
 
-// The same tensor packed in host memory; itself where it is so already.
+// The tensor packed in host memory; itself if it already is.
 Tensor packed_on_host(const Tensor& tensor);
 
 // The bytes of a packed host tensor; valid as long as its memory.

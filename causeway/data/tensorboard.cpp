@@ -27,8 +27,8 @@ void put_bytes(std::string& out, std::uint64_t value, int n_bytes) {
   for (int i = 0; i < n_bytes; ++i) out += static_cast<char>(value >> (8 * i));
 }
 
-// A protocol buffer is a list of fields: a key (number and kind), then a value. These are the kinds
-// of values that events need.
+// A protocol buffer is a list of fields: a key (field number and wire type), then a value. These
+// are the wire types that events need.
 void put_varint(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);
@@ -66,8 +66,8 @@ std::string event(double time, std::int64_t step, int field, std::string_view co
   return out;
 }
 
-// message SessionLog { enum SessionStatus status = 1; }, where 1 is START: what earlier files hold
-// of this step and later ones is void.
+// message SessionLog { enum SessionStatus status = 1; }, where 1 is START: it invalidates this and
+// later steps of earlier files.
 std::string start_event(double time, std::int64_t first_step) {
   std::string log;
   put_integer(log, 1, 1);
@@ -89,8 +89,7 @@ std::string framed(std::string_view message) {
   return out;
 }
 
-// TensorBoard reads a folder's files in the order of their names, so that this one's is to come
-// last.
+// TensorBoard reads the files of a folder in name order, so this name must sort last.
 std::filesystem::path next_path(const std::filesystem::path& folder) {
   auto seconds = static_cast<std::int64_t>(seconds_now());
   std::error_code error;

@@ -1,5 +1,5 @@
-// TensorBoard's event files: records of a length and a checksum each, with the protocol buffer
-// messages of a step's numbers, written by hand.
+// TensorBoard event files: length-prefixed, checksummed records of protocol buffer messages,
+// encoded here without a library.
 #pragma once
 
 #include "causeway/core/append_file.h"
@@ -17,12 +17,12 @@ using NamedNumber = std::pair<std::string, double>;
 
 class EventWriter {
  public:
-  // Begins a file events.out.tfevents.<time>.<process> in `folder`, which is made where there is
-  // none. Of the folder's earlier files TensorBoard shows the steps before `first_step` only. Every
-  // function throws io errors.
+  // Starts a file events.out.tfevents.<time>.<process> in `folder`, which is created if needed. For
+  // earlier files of the folder TensorBoard shows only steps before `first_step`. All functions
+  // throw io errors.
   EventWriter(const std::filesystem::path& folder, std::int64_t first_step);
 
-  // Numbers are stored as f32. They outlive this process at once.
+  // Stores numbers as f32 and flushes them immediately.
   void add(std::int64_t step, std::span<const NamedNumber> numbers);
 
   const std::filesystem::path& path() const { return path_; }
@@ -34,7 +34,7 @@ class EventWriter {
 
 namespace data {
 
-// An event at `time` (seconds since 1970) as the bytes of a record.
+// An event at `time` (seconds since 1970) as a record.
 std::string event_record(double time, std::int64_t step, std::span<const NamedNumber> numbers);
 
 }  // namespace data

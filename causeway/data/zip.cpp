@@ -16,17 +16,17 @@ constexpr std::uint32_t kDirectoryEntry = 0x02014b50;
 constexpr std::uint32_t kEnd64 = 0x06064b50;
 constexpr std::uint32_t kLocator64 = 0x07064b50;
 constexpr std::uint32_t kEnd = 0x06054b50;
-constexpr std::uint32_t kIn64 = 0xffffffff;  // "see the 64-bit field"
+constexpr std::uint32_t kIn64 = 0xffffffff;  // marker: the value is in the 64-bit field
 constexpr std::size_t kHeaderSize = 30;
 constexpr std::size_t kDirectoryEntrySize = 46;
 constexpr std::size_t kEnd64Size = 56;
 constexpr std::size_t kLocatorSize = 20;
 constexpr std::size_t kEndSize = 22;
-constexpr std::uint32_t kVersion = 45;    // the first with 64-bit sizes
-constexpr std::uint32_t kDate = 0x0021;   // 1980-01-01, so that the same data are the same bytes
+constexpr std::uint32_t kVersion = 45;    // the first version with 64-bit sizes
+constexpr std::uint32_t kDate = 0x0021;   // 1980-01-01, so that the same data gives the same bytes
 constexpr std::uint32_t kExtra64 = 0x01;  // the field with 64-bit sizes
 
-// Little-endian numbers, one after the other.
+// Appends little-endian integers.
 class Bytes {
  public:
   Bytes& u16(std::uint64_t value) { return put(value, 2); }
@@ -47,7 +47,7 @@ class Bytes {
   }
 };
 
-// Numbers of a file at an offset whose range was checked.
+// Little-endian integers of a file at range-checked offsets.
 class View {
  public:
   explicit View(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -55,7 +55,7 @@ class View {
   std::uint64_t u32(std::size_t at) const { return get(at, 4); }
   std::uint64_t u64(std::size_t at) const { return get(at, 8); }
   std::size_t size() const { return bytes_.size(); }
-  // Nothing where it would leave the bytes.
+  // nullopt if the range exceeds the bytes.
   std::optional<View> at(std::uint64_t offset, std::uint64_t size) const {
     if (offset > bytes_.size() || size > bytes_.size() - offset) return std::nullopt;
     return View(bytes_.subspan(offset, size));
@@ -83,11 +83,11 @@ struct Directory {
 
 [[noreturn]] void fail_cut(const Origin& origin) {
   origin.fail_format(
-      "expected a zip directory at the end, found none; the file is cut off or is "
-      "no .npz archive");
+      "no zip directory at the end; the file is truncated or "
+      "not an .npz archive");
 }
 
-// The last end record: a comment of up to 65535 bytes may follow it.
+// The last end-of-directory record; a comment of up to 65535 bytes may follow it.
 std::size_t find_end(const Origin& origin, const View& file) {
   if (file.size() < kEndSize) fail_cut(origin);
   const std::size_t last = file.size() - kEndSize;
@@ -108,7 +108,7 @@ Directory find_directory(const Origin& origin, const View& file) {
   return {file.u32(end + 16), file.u32(end + 12), file.u16(end + 10)};
 }
 
-// Replaces sizes and offset that did not fit by those of the 64-bit field.
+// Replaces sizes and offset by those of the 64-bit field if they did not fit.
 void read_extra64(const Origin& origin, const View& extra, std::uint64_t& packed, Entry& entry) {
   for (std::size_t at = 0; at + 4 <= extra.size();) {
     const auto field = extra.at(at + 4, extra.u16(at + 2));
@@ -181,8 +181,8 @@ std::vector<Entry> read_directory(const Origin& origin, std::span<const std::byt
     read_extra64(origin, *extra, packed, entry);
     if (record->u16(10) != 0 || packed != entry.size) {
       origin.fail_format(
-          fmt::format("entry {} is compressed, which is not read here; save it with "
-                      "np.savez in place of np.savez_compressed",
+          fmt::format("entry {} is compressed, which is not supported; save it with "
+                      "np.savez instead of np.savez_compressed",
                       shown(entry.name)));
     }
     entries.push_back(std::move(entry));
@@ -200,7 +200,7 @@ std::span<const std::byte> content(const Origin& origin, std::span<const std::by
     found = whole.at(entry.offset + kHeaderSize + head->u16(26) + head->u16(28), entry.size);
   }
   if (!found) {
-    origin.fail_format(fmt::format("entry {} is not where the directory says; the file is damaged",
+    origin.fail_format(fmt::format("entry {} is not at its directory offset; the file is damaged",
                                    shown(entry.name)));
   }
   if (const std::uint32_t crc = crc32(found->bytes()); crc != entry.crc) {

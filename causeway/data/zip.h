@@ -1,5 +1,5 @@
-// The bytes of a zip archive around files that are stored as they are, with 64-bit sizes
-// throughout, and the directory of such an archive read with every range checked.
+// Zip archives of uncompressed files with 64-bit sizes: headers and directory, and reading the
+// directory with every range checked.
 #pragma once
 
 #include "causeway/data/input_check.h"
@@ -19,18 +19,18 @@ struct Entry {
   std::uint32_t crc = 0;
 };
 
-// What stands before an entry's content; its length does not depend on size and crc.
+// The local header of an entry; its length does not depend on size and crc.
 std::string header(const Entry& entry);
-// Where `header` keeps the crc.
+// Offset of the crc in `header`.
 inline constexpr std::size_t kCrcOffset = 14;
 
-// What stands behind the last content, at `offset`.
+// The directory that follows the last entry, at `offset`.
 std::string directory(std::span<const Entry> entries, std::uint64_t offset);
 
-// The entries of an archive. Throws format errors for what is damaged, cut off or compressed.
+// The entries of an archive. Throws format errors if it is damaged, truncated or compressed.
 std::vector<Entry> read_directory(const Origin& origin, std::span<const std::byte> file);
 
-// An entry's content, its crc checked.
+// The content of an entry; checks its crc.
 std::span<const std::byte> content(const Origin& origin, std::span<const std::byte> file,
                                    const Entry& entry);
 

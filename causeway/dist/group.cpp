@@ -30,7 +30,7 @@ void require_usable(const char* operation, const Tensor& x) {
   }
   if (x.storage()->read_only) {
     fail(ErrorKind::invalid_argument, operation,
-         "the memory was handed over as read-only; clone() it first");
+         "the tensor's memory is read-only; clone() it first");
   }
 }
 
@@ -39,12 +39,12 @@ void require_reducible(const Tensor& x, Reduction how) {
   const DType dtype = x.dtype();
   if (dtype != DType::f32 && dtype != DType::f64 && dtype != DType::bf16 && dtype != DType::i64) {
     fail(ErrorKind::invalid_argument, "all_reduce",
-         fmt::format("{} is not reduced over ranks; convert it to f32, f64, bf16 or i64",
+         fmt::format("all_reduce does not support {}; convert it to f32, f64, bf16 or i64",
                      to_string(dtype)));
   }
   if (how == Reduction::mean && dtype == DType::i64) {
     fail(ErrorKind::invalid_argument, "all_reduce",
-         "the mean of integers is none; take the sum, or convert to f64");
+         "integer tensors cannot be averaged; use sum, or convert to f64");
   }
 }
 
@@ -55,7 +55,7 @@ std::chrono::milliseconds read_seconds(const char* name, std::chrono::millisecon
   const double seconds = std::strtod(text->c_str(), &end);
   if (*end != '\0' || !(seconds > 0) || seconds > 1e9) {
     fail(ErrorKind::invalid_argument, name,
-         fmt::format("\"{}\" is not a number of seconds above 0", *text));
+         fmt::format("\"{}\" is not a positive number of seconds", *text));
   }
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
@@ -74,12 +74,12 @@ struct Group::State {
 
   ~State() {
     if (std::uncaught_exceptions() > n_exceptions) {
-      worker.give_up("[group] an error ended it; see its output");
+      worker.give_up("[group] it stopped because of an error; see its output");
     }
     worker.watch(nullptr);
   }
 
-  // All ranks' tensors are on GPUs or none is: the first collective there connects them.
+  // Either all ranks' tensors are on GPUs or none: the first GPU collective connects NCCL.
   DeviceCollectives& on(Device device, const Launch& launch) {
     if (nccl == nullptr) {
       const auto share = [&](const std::string& bytes) {
@@ -95,13 +95,13 @@ struct Group::State {
     }
     if (device != nccl_device) {
       fail(ErrorKind::invalid_argument, "group",
-           fmt::format("this rank computes on {}, and the tensor is on {}; a rank has one device",
+           fmt::format("this rank uses {}, but the tensor is on {}; a rank uses one device",
                        to_string(nccl_device), to_string(device)));
     }
     return *nccl;
   }
 
-  // Runs `body` in the worker once the ranks agree on the call.
+  // Runs `body` in the worker after the ranks have agreed on the call.
   Pending start(const Call& call, Worker::Task body) {
     auto done = std::make_shared<std::future<void>>(
         worker.run([call, task = std::move(body)](Transport& transport) {
@@ -114,7 +114,7 @@ struct Group::State {
   int n_exceptions = std::uncaught_exceptions();
   Timeouts timeouts;
   Worker worker;
-  std::shared_ptr<DeviceCollectives> nccl;  // goes before the worker, which tells the others
+  std::shared_ptr<DeviceCollectives> nccl;  // destroyed before the worker, which notifies others
   Device nccl_device;
 };
 
@@ -138,7 +138,7 @@ Pending Group::start_all_reduce(const Tensor& x, Reduction how) {
     return state_->start(call, [x, how](Transport& by) { dist::all_reduce(by, x, how); });
   }
   DeviceCollectives& device = state_->on(x.device(), launch_);
-  state_->start(call, nullptr);  // ranks that differ are found while the device waits for them
+  state_->start(call, nullptr);  // mismatched calls are detected while the device waits
   return device.all_reduce(x, how);
 }
 
@@ -146,7 +146,7 @@ Pending Group::start_broadcast(const Tensor& x, int root) {
   require_usable("broadcast", x);
   if (root < 0 || root >= size()) {
     fail(ErrorKind::invalid_argument, "broadcast",
-         fmt::format("there is no rank {} among {}", root, size()));
+         fmt::format("root rank {} is out of range; the group has {} ranks", root, size()));
   }
   if (state_ == nullptr) return {};
   state_->worker.check();
@@ -179,7 +179,7 @@ std::vector<T> gather_numbers(Group& group, T value) {
   std::vector<T> all;
   for (const std::string& text : group.all_gather(bytes)) {
     if (text.size() != sizeof(T)) {
-      fail(ErrorKind::distributed, "all_gather", "a rank gave something that is not one number");
+      fail(ErrorKind::distributed, "all_gather", "a rank sent a value of the wrong size");
     }
     std::memcpy(&all.emplace_back(), text.data(), sizeof(T));
   }

@@ -1,15 +1,14 @@
-// Ranks that compute together. Every rank makes the same calls, in the same order, with tensors of
-// one shape and dtype; where they differ, all ranks get an error. A group of one does nothing and
-// needs nothing.
+// A group of ranks that compute together. Every rank must make the same calls in the same order,
+// with tensors of one shape and dtype; otherwise all ranks get an error. A group of one does
+// nothing and needs no setup.
 //
 //   dist::Group group = dist::Group::from_environment();
-//   group.broadcast(weights);                             // rank 0's, everywhere
+//   group.broadcast(weights);                             // from rank 0
 //   dist::Pending pending = group.start_all_reduce(sums); // other work here
 //   pending.wait();
 //
-// Tensors of the CPU go through MPI under mpirun and through TCP otherwise, those of a GPU through
-// NCCL. All ranks get the same bits; on the CPU the ranks' values are combined in rank order, so
-// that these never depend on timing.
+// CPU tensors use MPI under mpirun and TCP otherwise, GPU tensors use NCCL. All ranks get the same
+// bits; on the CPU values are combined in rank order, so that results do not depend on timing.
 #pragma once
 
 #include "causeway/dist/launch.h"
@@ -26,27 +25,28 @@
 
 namespace causeway::dist {
 
-// `mean` is of floating types; `max` keeps NaN on the CPU.
+// `mean` is for floating types; `max` propagates NaN on the CPU.
 enum class Reduction : std::uint8_t { sum, mean, max };
 
 struct Timeouts {
-  std::chrono::milliseconds join{120'000};        // until all ranks have come
+  std::chrono::milliseconds join{120'000};        // until all ranks have joined
   std::chrono::milliseconds collective{600'000};  // until all ranks have made the same call
 };
 
-// Seconds from CAUSEWAY_DIST_JOIN_TIMEOUT and CAUSEWAY_DIST_TIMEOUT where those are set.
+// Reads CAUSEWAY_DIST_JOIN_TIMEOUT and CAUSEWAY_DIST_TIMEOUT in seconds; the defaults above if
+// unset.
 Timeouts read_timeouts();
 
-// A collective under way. Its tensor must not be touched before wait() has returned.
+// A collective in progress. Do not access its tensor before wait() has returned.
 class Pending {
  public:
-  Pending() = default;  // one that is done
+  Pending() = default;  // already complete
   explicit Pending(std::function<void()> finish) : finish_(std::move(finish)) {}
   Pending(Pending&&) = default;
   Pending& operator=(Pending&&) = default;
 
-  // From here on the tensor holds the result. On the CPU this blocks; on a GPU the current stream
-  // waits and the host does not. Throws distributed errors.
+  // Afterwards the tensor holds the result. On the CPU this blocks; on a GPU only the current
+  // stream waits. Throws distributed errors.
   void wait() {
     if (finish_) std::exchange(finish_, nullptr)();
   }
@@ -57,11 +57,13 @@ class Pending {
 
 class Group {
  public:
-  Group();  // of one
-  // Meets the other ranks. Throws distributed errors, such as where some do not come in time.
+  Group();  // a group of one
+  // Connects to the other ranks. Throws distributed errors, for example if some do not join in
+  // time.
   explicit Group(const Launch& launch, const Timeouts& timeouts = {});
   static Group from_environment() { return Group(read_launch(), read_timeouts()); }
-  // Finishes what was started. Destroyed by an error, it tells the others at once.
+  // Completes pending collectives. When destroyed during stack unwinding, it notifies the other
+  // ranks immediately.
   ~Group();
   Group(Group&&) noexcept;
   Group& operator=(Group&&) noexcept;
@@ -76,26 +78,26 @@ class Group {
     start_all_reduce(x, how).wait();
   }
 
-  // Overwrites x by that of rank `root`; contiguous, of any dtype.
+  // Overwrites x with that of rank `root`; contiguous, any dtype.
   Pending start_broadcast(const Tensor& x, int root = 0);
   void broadcast(const Tensor& x, int root = 0) { start_broadcast(x, root).wait(); }
 
   // Returns when every rank has called it.
   void barrier();
 
-  // What every rank gave, in rank order; meant for little. Texts may differ in length.
+  // The values of all ranks, in rank order; for small data. Texts may differ in length.
   std::vector<std::string> all_gather(std::string_view bytes);
   std::vector<double> all_gather(double value);
   std::vector<std::int64_t> all_gather(std::int64_t value);
 
-  // Throws where another rank is lost or a collective went wrong. Costs nothing: a loop that
-  // replays graphs, and so makes no calls here, asks once a step.
+  // Throws if another rank is lost or a collective failed. Cheap: loops that replay CUDA graphs,
+  // and make no calls here, call it once per step.
   void check() const;
 
  private:
   struct State;
   Launch launch_;
-  std::unique_ptr<State> state_;  // none in a group of one
+  std::unique_ptr<State> state_;  // null in a group of one
 };
 
 }  // namespace causeway::dist

@@ -15,7 +15,7 @@ namespace causeway::dist {
 
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{8} << 20;  // of a tensor, sent at a time
+constexpr std::size_t kChunkBytes = std::size_t{8} << 20;  // bytes of a tensor per message
 
 constexpr std::array<const char*, 4> kOperations = {"barrier", "all_gather", "all_reduce",
                                                     "broadcast"};
@@ -31,7 +31,7 @@ bool same(const Call& a, const Call& b) {
   return std::memcmp(&a, &b, sizeof(Call)) == 0;
 }
 
-// The r-th of n parts of a stretch; the first ones are longer by one where it does not divide.
+// Part r of n of a range; the first parts are longer by one if n does not divide it.
 struct Part {
   std::int64_t begin;
   std::int64_t count;
@@ -41,11 +41,11 @@ Part part_of(std::int64_t count, int n, int r) {
           count / n + (r < count % n ? 1 : 0)};
 }
 
-// out[i] = the rows' i-th values combined, from the first row to the last.
+// out[i] = the i-th values of all rows combined, in row order.
 template <class T, class Combine>
 void combine_rows(const std::vector<const T*>& rows, std::int64_t count, bool mean, T* out) {
   using Sum = Compute<T>;
-  constexpr std::int64_t kBlock = 512;  // sums that stay in the nearest cache
+  constexpr std::int64_t kBlock = 512;  // partial sums that fit in L1
   std::array<Sum, kBlock> sums;
   const Combine combine;
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
@@ -111,7 +111,7 @@ class Reducer {
   Reduction how_;
   std::size_t n_;
   std::int64_t longest_;
-  Buffer room_;  // a row for what each rank sends
+  Buffer room_;  // one row per sending rank
 };
 
 template <class T>
@@ -137,7 +137,7 @@ Call Call::of(Operation operation, const Tensor& x) {
 
 std::string to_string(const Call& call) {
   const auto operation = static_cast<std::size_t>(call.operation);
-  std::string text = operation < kOperations.size() ? kOperations[operation] : "something else";
+  std::string text = operation < kOperations.size() ? kOperations[operation] : "an unknown call";
   if (call.operation != Operation::all_reduce && call.operation != Operation::broadcast)
     return text;
   if (call.operation == Operation::all_reduce) {
@@ -176,7 +176,7 @@ void all_reduce(Transport& transport, const Tensor& x, Reduction how) {
     case DType::f32: return reduce<float>(transport, x, how);
     case DType::bf16: return reduce<bf16>(transport, x, how);
     case DType::i64: return reduce<std::int64_t>(transport, x, how);
-    default: fail(ErrorKind::internal, "all_reduce", "a dtype that was let through");
+    default: fail(ErrorKind::internal, "all_reduce", "unexpected dtype");
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
   fail(ErrorKind::distributed, "launch", message);
 }
 
-// The names under which one launcher tells its numbers.
+// The environment variables of one launcher.
 struct Names {
   const char* launcher;
   const char* rank;
@@ -39,7 +39,7 @@ int read_number(const char* name, const std::string& text, int low, int high) {
   return value;
 }
 
-// The three numbers, or nothing where none is set.
+// Rank, size and local rank; nullopt if none is set.
 std::optional<Launch> read_ranks(const Variables& variables, const Names& names) {
   const char* const all[] = {names.rank, names.size, names.local_rank};
   std::string set;
@@ -50,8 +50,9 @@ std::optional<Launch> read_ranks(const Variables& variables, const Names& names)
   }
   if (set.empty()) return std::nullopt;
   if (!missing.empty()) {
-    refuse(fmt::format("{} set, {} not; {} sets them all: set the rest too, or unset them all", set,
-                       missing, names.launcher));
+    refuse(fmt::format(
+        "{} set, but {} not; {} sets all of them: set the others too, or unset them all", set,
+        missing, names.launcher));
   }
   constexpr int kMost = 1 << 20;
   Launch launch;
@@ -65,18 +66,18 @@ std::optional<Launch> read_ranks(const Variables& variables, const Names& names)
 void require_equal(const Launch& mpirun, const Launch& torchrun) {
   if (mpirun.rank == torchrun.rank && mpirun.size == torchrun.size) return;
   refuse(fmt::format(
-      "OMPI_COMM_WORLD_RANK and _SIZE say rank {} of {}, RANK and WORLD_SIZE say rank {} of {}; "
+      "OMPI_COMM_WORLD_RANK and _SIZE give rank {} of {}, but RANK and WORLD_SIZE rank {} of {}; "
       "unset those of the launcher that did not start this process",
       mpirun.rank, mpirun.size, torchrun.rank, torchrun.size));
 }
 
-// MASTER_ADDR and MASTER_PORT: both or none.
-bool read_meeting(const Variables& variables, Launch& launch) {
+// MASTER_ADDR and MASTER_PORT: both or neither.
+bool read_master_address(const Variables& variables, Launch& launch) {
   const auto address = variables("MASTER_ADDR");
   const auto port = variables("MASTER_PORT");
   if (!address.has_value() && !port.has_value()) return false;
   if (!address.has_value() || !port.has_value()) {
-    refuse(fmt::format("{} is set and {} is not; the ranks need both to find rank 0",
+    refuse(fmt::format("{} is set but {} is not; the ranks need both to find rank 0",
                        address.has_value() ? "MASTER_ADDR" : "MASTER_PORT",
                        address.has_value() ? "MASTER_PORT" : "MASTER_ADDR"));
   }
@@ -90,12 +91,12 @@ Launch finish_torchrun(const Variables& variables, Launch launch) {
   launch.run_name = variables("TORCHELASTIC_RUN_ID").value_or("") + "." +
                     variables("TORCHELASTIC_RESTART_COUNT").value_or("");
   if (launch.size == 1) return launch;
-  if (!read_meeting(variables, launch)) {
+  if (!read_master_address(variables, launch)) {
     refuse(
-        "RANK and WORLD_SIZE are set, MASTER_ADDR and MASTER_PORT are not; torchrun sets them "
+        "RANK and WORLD_SIZE are set but MASTER_ADDR and MASTER_PORT are not; torchrun sets them "
         "all: MASTER_ADDR is the machine of rank 0, MASTER_PORT any free port there");
   }
-  // torchrun itself listens at the port it names.
+  // torchrun itself listens on that port.
   if (variables("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True") {
     constexpr int kTried = 16;
     launch.port = launch.port + kTried > 65535 ? launch.port - kTried : launch.port + 1;
@@ -108,17 +109,17 @@ Launch finish_slurm(const Variables& variables, Launch launch) {
   launch.launcher = Launcher::slurm;
   launch.run_name =
       variables("SLURM_JOB_ID").value_or("") + "." + variables("SLURM_STEP_ID").value_or("");
-  if (launch.size == 1 || read_meeting(variables, launch)) return launch;
+  if (launch.size == 1 || read_master_address(variables, launch)) return launch;
   auto nodes = variables("SLURM_STEP_NODELIST");
   if (!nodes.has_value()) nodes = variables("SLURM_JOB_NODELIST");
   if (!nodes.has_value()) nodes = variables("SLURM_NODELIST");
   if (!nodes.has_value()) {
     refuse(
-        "SLURM_PROCID is set, SLURM_JOB_NODELIST is not; start the ranks with srun, or set "
+        "SLURM_PROCID is set but SLURM_JOB_NODELIST is not; start the ranks with srun, or set "
         "MASTER_ADDR and MASTER_PORT");
   }
   launch.address = first_host(*nodes);
-  // Jobs that share a machine take different ports.
+  // Jobs on the same machine use different ports.
   constexpr int kFirstPort = 20000;
   constexpr unsigned long kPorts = 10000;
   const unsigned long job = std::strtoul(launch.run_name.c_str(), nullptr, 10);
@@ -134,7 +135,7 @@ std::string first_host(const std::string& nodelist) {
   const std::size_t close = nodelist.find(']', bracket);
   const std::size_t stop = nodelist.find_first_of("-,]", bracket);
   if (close == std::string::npos || stop == bracket + 1) {
-    refuse(fmt::format("{} is no list of machines as Slurm writes them", shown(nodelist)));
+    refuse(fmt::format("{} is not a valid Slurm node list", shown(nodelist)));
   }
   const std::size_t comma = nodelist.find_first_of("[,", close);
   if (comma != std::string::npos && nodelist[comma] == '[') {  // "rack[1-2]node[1-4]"
@@ -151,7 +152,7 @@ Launch read_launch(const Variables& variables) {
   if (auto mpirun = read_ranks(variables, kMpirun)) {
     if (torchrun.has_value()) require_equal(*mpirun, *torchrun);
     mpirun->launcher = Launcher::mpirun;
-    read_meeting(variables, *mpirun);
+    read_master_address(variables, *mpirun);
     return *mpirun;
   }
   if (torchrun.has_value()) return finish_torchrun(variables, *torchrun);

@@ -1,5 +1,5 @@
-// What the launcher of a run says in the environment: which rank this process is, of how many, and
-// where they meet. Knows mpirun (Open MPI), torchrun and Slurm's srun.
+// Reads the launcher's environment variables: rank, world size, and where to connect. Supports
+// mpirun (Open MPI), torchrun and Slurm's srun.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@ struct Launch {
   int rank = 0;
   int size = 1;
   int local_rank = 0;    // among the ranks of this machine
-  std::string address;   // of rank 0's machine; may be empty under mpirun
-  int port = 0;          // where rank 0 listens, or the first of n_ports to try
-  int n_ports = 1;       // torchrun keeps its own port to itself: the ranks take one after it
-  std::string run_name;  // tells this run's ranks from those of another at the same place
+  std::string address;   // host of rank 0; may be empty under mpirun
+  int port = 0;          // port of rank 0, or the first of n_ports to try
+  int n_ports = 1;       // torchrun listens on its own port: the ranks use one after it
+  std::string run_name;  // distinguishes runs that use the same address and port
 };
 
-// The value of a variable, or nothing where it is unset or empty.
+// The value of a variable; nullopt if unset or empty.
 using Variables = std::function<std::optional<std::string>(const char* name)>;
 
-// Reads OMPI_COMM_WORLD_*; else RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT; else
-// SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID and SLURM_JOB_NODELIST, for srun's variables are there
-// for whatever it starts, other launchers too. None of them: a launch of one. Throws distributed
-// errors for variables that are half set, no numbers, or at odds with each other.
+// Reads OMPI_COMM_WORLD_*; otherwise RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT;
+// otherwise SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID and SLURM_JOB_NODELIST, which srun also sets
+// for other launchers. If none is set, a group of one. Throws distributed errors for incomplete,
+// non-numeric or contradictory variables.
 Launch read_launch();
 Launch read_launch(const Variables& variables);
 
-// The first machine of a list as Slurm writes it: "gpu[03-05,9],login" gives "gpu03".
+// The first host of a Slurm node list: "gpu[03-05,9],login" gives "gpu03".
 std::string first_host(const std::string& nodelist);
 
 }  // namespace causeway::dist

@@ -1,4 +1,5 @@
-// Ranks over MPI, as mpirun starts them. Only the worker's thread calls MPI, except for its end.
+// The MPI transport, for ranks started by mpirun. Only the worker thread calls MPI, except for
+// finalisation.
 #include "causeway/core/error.h"
 #include "causeway/dist/mpi_library.h"
 #include "causeway/dist/transport.h"
@@ -23,8 +24,8 @@ void check_mpi(int status, const char* call) {
   fail(ErrorKind::distributed, call, std::string(text, static_cast<std::size_t>(length)));
 }
 
-// MPI lives once in a process. It ends with the process, unless a group has failed: mpirun then
-// sees that this rank ended early, and ends the others.
+// MPI is initialised once per process and finalised at exit, unless a group has failed: mpirun then
+// sees that this rank exited early and stops the others.
 class Library {
  public:
   static Library& instance() {
@@ -37,14 +38,14 @@ class Library {
   Library() {
     int running = 0;
     mpi().MPI_Initialized(&running);
-    if (running != 0) return;  // somebody else's, who also ends it
+    if (running != 0) return;  // initialised elsewhere, which also finalises it
     int provided = 0;
     check_mpi(mpi().MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
               "MPI_Init");
     ours_ = true;
     if (provided < MPI_THREAD_SERIALIZED) {
       fail(ErrorKind::distributed, "MPI_Init",
-           "this MPI does not work with threads; use one that gives MPI_THREAD_SERIALIZED");
+           "this MPI library does not support threads; use one with MPI_THREAD_SERIALIZED");
     }
   }
   ~Library() {
@@ -71,9 +72,10 @@ class Mpi final : public Transport {
     mpi().MPI_Comm_size(ranks_, &size_here);
     if (rank_here != rank() || size_here != size()) {
       fail(ErrorKind::distributed, "group",
-           fmt::format("mpirun says rank {} of {}, the MPI library says rank {} of {}; they are of "
-                       "different installations",
-                       rank(), size(), rank_here, size_here));
+           fmt::format(
+               "mpirun gives rank {} of {}, but the MPI library rank {} of {}; they belong to "
+               "different installations",
+               rank(), size(), rank_here, size_here));
     }
   }
 
@@ -97,7 +99,7 @@ class Mpi final : public Transport {
     finish(requests);
   }
 
-  void check() override {}  // mpirun looks after the ranks
+  void check() override {}  // mpirun monitors the ranks
 
   void leave(const std::string& failure) noexcept override {
     if (failure.empty()) {
@@ -111,12 +113,12 @@ class Mpi final : public Transport {
   static int count(std::size_t bytes) {
     if (bytes > INT_MAX) {
       fail(ErrorKind::distributed, "exchange",
-           fmt::format("{} bytes are more than one MPI message holds", bytes));
+           fmt::format("{} bytes exceed the size limit of an MPI message", bytes));
     }
     return static_cast<int>(bytes);
   }
 
-  // Asks at short intervals: MPI's own waiting has no end, and takes a whole core.
+  // Polls: MPI's own wait has no timeout and occupies a whole core.
   void finish(std::vector<MPI_Request>& requests) const {
     const auto begin = steady_clock::now();
     for (int asked = 0;; ++asked) {

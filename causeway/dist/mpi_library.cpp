@@ -27,9 +27,9 @@ LibrarySearch search() {
 }  // namespace
 
 MpiLibrary::MpiLibrary() : library(search()) {
-#ifdef OPEN_MPI  // predefined handles are the addresses of variables; MPICH's are numbers
+#ifdef OPEN_MPI  // predefined handles are addresses of variables; MPICH's are integers
   if (!library.has("ompi_mpi_comm_world")) {
-    library.fail_version("another MPI than Open MPI", "Open MPI, which this build was made for,");
+    library.fail_version("not Open MPI", "Open MPI, which this build was compiled for,");
   }
   world = library.symbol<MPI_Comm>("ompi_mpi_comm_world");
   byte = library.symbol<MPI_Datatype>("ompi_mpi_byte");
@@ -50,7 +50,7 @@ std::string MpiLibrary::version() const {
 }
 
 const MpiLibrary& mpi() {
-  static const auto* const library = new MpiLibrary;  // used until the process ends
+  static const auto* const library = new MpiLibrary;  // never destroyed: used until exit
   return *library;
 }
 

@@ -1,10 +1,10 @@
-// The functions of the MPI library, opened at first use; for the files that are built with MPI. The
-// header that this is compiled with decides for Open MPI's ABI or MPICH's.
+// Functions of the MPI library, loaded at first use; for files that are built with MPI. The MPI
+// header determines the ABI: Open MPI or MPICH.
 #pragma once
 
 #include "causeway/core/library.h"
 
-// Without the C++ interface that older versions have.
+// Excludes the C++ interface of older versions.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -36,7 +36,7 @@ struct MpiLibrary {
   std::string version() const;  // "Open MPI v4.1.4"
 };
 
-// Throws a distributed error where the library is not found.
+// Throws a distributed error if the library is not found.
 const MpiLibrary& mpi();
 
 }  // namespace causeway::dist

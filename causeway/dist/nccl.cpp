@@ -1,5 +1,5 @@
-// Collectives by NCCL. The communicator is a non-blocking one: no call into the library waits
-// without an end, and another thread can abort what hangs for want of a rank.
+// Collectives by NCCL with a non-blocking communicator: no call blocks indefinitely, and another
+// thread can abort a collective that hangs because a rank is gone.
 #include "causeway/dist/nccl.h"
 
 #include "causeway/core/error.h"
@@ -26,7 +26,7 @@ ncclDataType_t type_of(DType dtype) {
     case DType::f32: return ncclFloat32;
     case DType::bf16: return ncclBfloat16;
     case DType::i64: return ncclInt64;
-    default: fail(ErrorKind::internal, "nccl", "a dtype that was let through");
+    default: fail(ErrorKind::internal, "nccl", "unexpected dtype");
   }
 }
 
@@ -38,7 +38,7 @@ ncclRedOp_t operation_of(Reduction how) {
   }
 }
 
-// A collective on its way: keeps the tensor until a stream that waits for it has been told to.
+// A collective in progress: keeps the tensor alive until a stream has been made to wait for it.
 class Flight {
  public:
   Flight(Tensor tensor, std::shared_ptr<Event> done, StreamView stream)
@@ -77,7 +77,7 @@ class Nccl final : public DeviceCollectives {
         failure = error.message();
       }
     }
-    // A rank 0 that failed shares nothing, so that the others do not wait for it.
+    // If rank 0 failed it shares an empty id, so that the others do not wait for it.
     const std::string shared =
         share(failure.empty() ? std::string(id.internal, sizeof(id.internal)) : "");
     if (shared.size() != sizeof(id.internal)) {
@@ -131,12 +131,12 @@ class Nccl final : public DeviceCollectives {
     if (aborted_) return "";
     ncclResult_t status = ncclSuccess;
     nccl().ncclCommGetAsyncError(ranks_, &status);
-    if (status != ncclSuccess && status != ncclInProgress) return words(status);
+    if (status != ncclSuccess && status != ncclInProgress) return describe(status);
     while (!under_way_.empty() && under_way_.front().done->done()) under_way_.pop_front();
     if (under_way_.empty()) return "";
     const Watched& oldest = under_way_.front();
     if (steady_clock::now() - oldest.begin < timeouts_.collective) return "";
-    return late(oldest.call, timeouts_.collective);
+    return timeout_message(oldest.call, timeouts_.collective);
   }
 
   void abort() noexcept override {
@@ -161,7 +161,7 @@ class Nccl final : public DeviceCollectives {
     issue(name, timeouts_.collective, call);
     auto done = std::make_shared<Event>(place_.device);
     done->record(stream);
-    // What a graph records happens whenever that is replayed: there is nothing to look after now.
+    // A captured collective runs when the graph is replayed: there is nothing to monitor now.
     if (!capturing()) {
       const std::lock_guard lock(mutex_);
       under_way_.push_back({done, steady_clock::now(), name});
@@ -173,49 +173,49 @@ class Nccl final : public DeviceCollectives {
     });
   }
 
-  // Makes a call and waits until NCCL has taken it; not until the device has done it.
+  // Makes a call and waits until NCCL has queued it, not until the device has finished it.
   template <class Call>
   void issue(const char* name, std::chrono::milliseconds limit, const Call& call) {
     const driver::DeviceScope scope(place_.device.index);
     const auto begin = steady_clock::now();
-    ncclResult_t status = ask(call);
+    ncclResult_t status = guarded(call);
     while (status == ncclInProgress) {
       check_();
       if (steady_clock::now() - begin > limit) {
         abort();
-        fail(ErrorKind::distributed, "nccl", late(name, limit));
+        fail(ErrorKind::distributed, "nccl", timeout_message(name, limit));
       }
       std::this_thread::sleep_for(std::chrono::microseconds(10));
-      status = ask([&] {
+      status = guarded([&] {
         ncclResult_t now = ncclSuccess;
         const ncclResult_t asked = nccl().ncclCommGetAsyncError(ranks_, &now);
         return asked == ncclSuccess ? now : asked;
       });
     }
     if (status == ncclSuccess) return;
-    const std::string text = words(status);
+    const std::string text = describe(status);
     abort();
     fail(ErrorKind::distributed, name, text);
   }
 
   template <class Call>
-  ncclResult_t ask(const Call& call) {
+  ncclResult_t guarded(const Call& call) {
     const std::lock_guard lock(mutex_);
     if (aborted_) {
-      fail(ErrorKind::distributed, "nccl", "the collectives were aborted after an error");
+      fail(ErrorKind::distributed, "nccl", "collectives were aborted after an error");
     }
     return call();
   }
 
-  std::string words(ncclResult_t status) const {
+  std::string describe(ncclResult_t status) const {
     return fmt::format("{}: {}", nccl().ncclGetErrorString(status),
                        nccl().ncclGetLastError(ranks_));
   }
 
-  std::string late(const char* call, std::chrono::milliseconds limit) const {
+  std::string timeout_message(const char* call, std::chrono::milliseconds limit) const {
     return fmt::format(
-        "{} of rank {} was not done in {:g} s; another rank may hang or compute "
-        "something else: see their output, or allow more by CAUSEWAY_DIST_TIMEOUT",
+        "{} of rank {} timed out after {:g} s; another rank may hang or compute "
+        "something else: see their output, or increase CAUSEWAY_DIST_TIMEOUT",
         call, place_.rank, std::chrono::duration<double>(limit).count());
   }
 
@@ -223,7 +223,7 @@ class Nccl final : public DeviceCollectives {
   std::function<void()> check_;
   Timeouts timeouts_;
   Stream stream_;
-  std::mutex mutex_;  // around every call into NCCL
+  std::mutex mutex_;  // held during every NCCL call
   ncclComm_t ranks_ = nullptr;
   bool aborted_ = false;
   std::deque<Watched> under_way_;

@@ -1,7 +1,7 @@
-// Collectives of a GPU's tensors. Implemented by nccl.cpp over NCCL, which is opened at first use;
-// a build without its header takes no_nccl.cpp. They run on a stream of their own, after the work
-// the current stream holds when they are called, alongside what it is given later, and can be part
-// of a graph.
+// Collectives of GPU tensors. nccl.cpp implements them with NCCL, which is loaded at first use;
+// builds without its header use no_nccl.cpp. They run on their own stream, after the work queued on
+// the current stream at the time of the call and concurrently with later work, and can be captured
+// in a CUDA graph.
 #pragma once
 
 #include "causeway/core/library.h"
@@ -13,16 +13,16 @@
 
 namespace causeway::dist {
 
-// One thread calls the collectives; another may look and abort meanwhile.
+// One thread calls the collectives; another may call fault() and abort() concurrently.
 class DeviceCollectives {
  public:
   virtual ~DeviceCollectives() = default;
   virtual Pending all_reduce(const Tensor& x, Reduction how) = 0;
   virtual Pending broadcast(const Tensor& x, int root) = 0;
 
-  // What has gone wrong, such as a collective that is not done in time; empty while all is well.
+  // The error, such as a timeout; empty if there is none.
   virtual std::string fault() = 0;
-  // Ends what is under way, also on the device, and everything that is still to come.
+  // Aborts current and future collectives, also on the device.
   virtual void abort() noexcept = 0;
 };
 
@@ -32,13 +32,12 @@ struct DeviceRank {
   int size = 1;
 };
 
-// `share` gives every rank the bytes of rank 0. `check` throws when there is no point in waiting
-// any longer for the other ranks.
+// `share` broadcasts the bytes of rank 0. `check` throws if waiting for other ranks is pointless.
 std::shared_ptr<DeviceCollectives> connect_nccl(
     const DeviceRank& place, const std::function<std::string(std::string)>& share,
     const std::function<void()>& check, const Timeouts& timeouts = {});
 
-// The library's version and file, or why there is none.
+// Version and file of the library, or why it is not available.
 LibraryStatus nccl_status();
 
 }  // namespace causeway::dist

@@ -34,7 +34,7 @@ std::string NcclLibrary::checked_version() const {
 }
 
 const NcclLibrary& nccl() {
-  static const auto* const library = new NcclLibrary;  // used until the process ends
+  static const auto* const library = new NcclLibrary;  // never destroyed: used until exit
   return *library;
 }
 

@@ -1,5 +1,5 @@
-// The functions of NCCL, opened at first use; for the files that are built with it. A copy that
-// PyTorch loaded is used where there is one.
+// Functions of NCCL, loaded at first use; for files that are built with NCCL. Uses the copy that
+// PyTorch loaded, if any.
 #pragma once
 
 #include "causeway/core/library.h"
@@ -13,7 +13,7 @@ namespace causeway::dist {
 struct NcclLibrary {
   SharedLibrary library;
   CAUSEWAY_LIBRARY_FUNCTION(library, ncclGetVersion);
-  std::string version = checked_version();  // before the functions that an old one has not
+  std::string version = checked_version();  // checked first: older versions lack some functions
   CAUSEWAY_LIBRARY_FUNCTION(library, ncclGetUniqueId);
   CAUSEWAY_LIBRARY_FUNCTION(library, ncclGetErrorString);
   CAUSEWAY_LIBRARY_FUNCTION(library, ncclGetLastError);
@@ -31,8 +31,8 @@ struct NcclLibrary {
   std::string checked_version() const;
 };
 
-// Throws a distributed error where the library is not found or older than 2.14, the first with
-// communicators that do not block.
+// Throws a distributed error if the library is not found or older than 2.14, the first version with
+// non-blocking communicators.
 const NcclLibrary& nccl();
 
 }  // namespace causeway::dist

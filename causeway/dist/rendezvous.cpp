@@ -17,19 +17,19 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::uint64_t kMagic = 0x6361757365776179;  // "causeway"
-constexpr std::chrono::seconds kPatience{2};          // with one who has connected and is silent
+constexpr std::chrono::seconds kHelloTimeout{2};      // for a connected peer that does not send
 
-// What one side says first. Answered by the same.
+// The first message of each side.
 struct Hello {
   std::uint64_t magic = kMagic;
   std::uint64_t run = 0;
   std::int32_t rank = 0;
   std::int32_t size = 0;
-  std::int32_t port = 0;  // where this rank listens for those above it
+  std::int32_t port = 0;  // where this rank listens for higher ranks
   std::int32_t unused = 0;
 };
 
-// What rank 0 says when all have come, or that it gives up; a text follows.
+// Rank 0's answer when all ranks have joined, or that it gave up; a text follows.
 struct Verdict {
   std::uint64_t good = 0;
   std::uint64_t length = 0;
@@ -69,7 +69,7 @@ class Meeting {
     if (launch_.rank == 0) {
       receive_all_ranks();
     } else {
-      go_to_rank_0();
+      connect_to_rank_0();
     }
     for (const Socket& peer : peers_) {
       if (peer) peer.tune();
@@ -79,7 +79,9 @@ class Meeting {
 
  private:
   Socket& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
-  Deadline soon() const { return std::min(deadline_, steady_clock::now() + kPatience); }
+  Deadline hello_deadline() const {
+    return std::min(deadline_, steady_clock::now() + kHelloTimeout);
+  }
   double seconds() const { return std::chrono::duration<double>(timeout_).count(); }
 
   Hello hello(int port = 0) const {
@@ -91,28 +93,28 @@ class Meeting {
     return mine;
   }
 
-  // One who connects and belongs to this run is answered; others are hung up on.
-  std::optional<Hello> welcome(const Socket& socket) const {
+  // Answers a peer that belongs to this run; closes the connection to others.
+  std::optional<Hello> receive_hello(const Socket& socket) const {
     Hello theirs;
-    if (!socket.receive(bytes_of(theirs), soon())) return std::nullopt;
+    if (!socket.receive(bytes_of(theirs), hello_deadline())) return std::nullopt;
     if (theirs.magic != kMagic || theirs.run != run_) return std::nullopt;
-    if (!socket.send(bytes_of(hello()), soon())) return std::nullopt;
+    if (!socket.send(bytes_of(hello()), hello_deadline())) return std::nullopt;
     return theirs;
   }
 
-  bool introduce(const Socket& socket, int port, Deadline until) const {
+  bool send_hello(const Socket& socket, int port, Deadline until) const {
     Hello theirs;
     return socket.send(bytes_of(hello(port)), until) && socket.receive(bytes_of(theirs), until) &&
            theirs.magic == kMagic && theirs.run == run_;
   }
 
-  // Rank 0.
-  Socket listen_at_meeting_place() const {
+  // Rank 0 only.
+  Socket listen_on_master_port() const {
     for (int i = 0; i < launch_.n_ports; ++i) {
       if (Socket socket = Socket::listen(launch_.port + i)) return socket;
       if (errno != EADDRINUSE) break;
     }
-    give_up(fmt::format("rank 0 cannot listen at port {}: {}; choose a free one by MASTER_PORT",
+    give_up(fmt::format("rank 0 cannot listen on port {}: {}; set MASTER_PORT to a free port",
                         launch_.port, std::strerror(errno)));
   }
 
@@ -125,47 +127,47 @@ class Meeting {
     return list;
   }
 
-  // Tells all who have come, and throws.
+  // Notifies all ranks that have joined, and throws.
   [[noreturn]] void refuse_all(const std::string& message) const {
     for (const Socket& each : peers_) {
-      if (each) tell(each, 0, message);
+      if (each) send_verdict(each, 0, message);
     }
     give_up(message);
   }
 
-  bool tell(const Socket& socket, std::uint64_t good, const std::string& text) const {
+  bool send_verdict(const Socket& socket, std::uint64_t good, const std::string& text) const {
     const Verdict verdict{good, text.size()};
-    return socket.send(bytes_of(verdict), soon()) &&
-           socket.send(std::as_bytes(std::span(text)), soon());
+    return socket.send(bytes_of(verdict), hello_deadline()) &&
+           socket.send(std::as_bytes(std::span(text)), hello_deadline());
   }
 
   void receive_all_ranks() {
-    const Socket door = listen_at_meeting_place();
+    const Socket door = listen_on_master_port();
     std::vector<std::string> places(peers_.size());
     for (int n_come = 1; n_come < launch_.size;) {
       Socket socket = door.accept(deadline_);
       if (!socket) {
         refuse_all(
-            fmt::format("rank 0 waited {:g} s at port {}, and of {} ranks these did not "
-                        "come: {}; see their output, and check MASTER_ADDR and MASTER_PORT",
+            fmt::format("rank 0 waited {:g} s on port {}, but of {} ranks these did not "
+                        "join: {}; see their output, and check MASTER_ADDR and MASTER_PORT",
                         seconds(), door.port(), launch_.size, missing_ranks()));
       }
-      const std::optional<Hello> theirs = welcome(socket);
+      const std::optional<Hello> theirs = receive_hello(socket);
       if (!theirs.has_value()) continue;
       if (theirs->size != launch_.size || theirs->rank < 1 || theirs->rank >= launch_.size) {
         const std::string message =
-            fmt::format("a process came as rank {} of {}, and rank 0 is one of {} ranks",
+            fmt::format("a process joined as rank {} of {}, but rank 0 expects {} ranks",
                         theirs->rank, theirs->size, launch_.size);
-        tell(socket, 0, message);
+        send_verdict(socket, 0, message);
         refuse_all(message);
       }
       if (peer(theirs->rank)) {
-        const std::string message = fmt::format(
-            "two processes came as rank {}; each needs a rank of its own", theirs->rank);
-        tell(socket, 0, message);
+        const std::string message =
+            fmt::format("two processes joined as rank {}; ranks must be unique", theirs->rank);
+        send_verdict(socket, 0, message);
         refuse_all(message);
       }
-      // Who comes by the loopback is on this machine: others reach it where they reach rank 0.
+      // A peer on the loopback is on this machine: other ranks reach it at rank 0's address.
       places[static_cast<std::size_t>(theirs->rank)] =
           fmt::format("{} {}\n", socket.peer_is_local() ? "here" : socket.peer(), theirs->port);
       peer(theirs->rank) = std::move(socket);
@@ -174,17 +176,17 @@ class Meeting {
     std::string list;
     for (int rank = 1; rank < launch_.size; ++rank) list += places[static_cast<std::size_t>(rank)];
     for (int rank = 1; rank < launch_.size; ++rank) {
-      if (!tell(peer(rank), 1, list)) {
-        refuse_all(fmt::format("rank {} ended while the group came together", rank));
+      if (!send_verdict(peer(rank), 1, list)) {
+        refuse_all(fmt::format("rank {} exited while the group was connecting", rank));
       }
     }
   }
 
-  // The others.
-  void go_to_rank_0() {
+  // Other ranks.
+  void connect_to_rank_0() {
     const Socket door = Socket::listen(0);
-    if (!door) give_up(fmt::format("cannot listen at any port: {}", std::strerror(errno)));
-    std::string why = "no time was left";
+    if (!door) give_up(fmt::format("cannot listen on any port: {}", std::strerror(errno)));
+    std::string why = "timed out";
     for (int attempt = 0; !peer(0); ++attempt) {
       if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
       if (steady_clock::now() >= deadline_) {
@@ -196,31 +198,31 @@ class Meeting {
       Socket socket = Socket::connect(launch_.address, launch_.port + attempt % launch_.n_ports,
                                       deadline_, why);
       if (!socket) continue;
-      if (introduce(socket, door.port(), soon())) {
+      if (send_hello(socket, door.port(), hello_deadline())) {
         peer(0) = std::move(socket);
       } else {
-        why = "who listens there is not rank 0 of this run";
+        why = "the process that listens there is not rank 0 of this run";
       }
     }
-    connect_to_the_rest(door, hear_places());
+    connect_to_the_rest(door, receive_addresses());
   }
 
-  std::string hear_places() {
+  std::string receive_addresses() {
     Verdict verdict;
     std::string text;
     constexpr std::uint64_t kLongest = std::uint64_t{1} << 28;
-    // Rank 0 has the last word on who did not come: it is given a moment more.
-    const Deadline later = deadline_ + kPatience;
+    // Rank 0 reports who is missing, so it gets a little more time.
+    const Deadline later = deadline_ + kHelloTimeout;
     bool heard = peer(0).receive(bytes_of(verdict), later) && verdict.length < kLongest;
     if (heard) {
       text.resize(verdict.length);
       heard = peer(0).receive(std::as_writable_bytes(std::span(text)), later);
     }
     if (!heard && steady_clock::now() >= later) {
-      give_up(fmt::format("rank {} waited {:g} s at rank 0 for the other ranks; see their output",
+      give_up(fmt::format("rank {} waited {:g} s for the other ranks to join; see their output",
                           launch_.rank, seconds()));
     }
-    if (!heard) give_up("rank 0 ended while the group came together; see its output");
+    if (!heard) give_up("rank 0 exited while the group was connecting; see its output");
     if (verdict.good == 0) give_up(text);
     return text;
   }
@@ -234,7 +236,7 @@ class Meeting {
       if (address == "here") address = peer(0).peer();
       std::string why = "it did not answer";
       Socket socket = Socket::connect(address, port, deadline_, why);
-      if (!socket || !introduce(socket, 0, deadline_)) {
+      if (!socket || !send_hello(socket, 0, deadline_)) {
         give_up(fmt::format("rank {} cannot reach rank {} at {}:{}: {}", launch_.rank, rank,
                             shown(address), port, why));
       }
@@ -243,10 +245,10 @@ class Meeting {
     for (int n_left = launch_.size - 1 - launch_.rank; n_left > 0;) {
       Socket socket = door.accept(deadline_);
       if (!socket) {
-        give_up(fmt::format("rank {} waited {:g} s for {} ranks above it", launch_.rank, seconds(),
+        give_up(fmt::format("rank {} waited {:g} s for {} higher ranks", launch_.rank, seconds(),
                             n_left));
       }
-      const std::optional<Hello> theirs = welcome(socket);
+      const std::optional<Hello> theirs = receive_hello(socket);
       if (!theirs.has_value() || theirs->rank <= launch_.rank || theirs->rank >= launch_.size ||
           peer(theirs->rank)) {
         continue;
@@ -265,7 +267,7 @@ class Meeting {
 
 }  // namespace
 
-std::vector<Socket> meet(const Launch& launch, std::chrono::milliseconds timeout) {
+std::vector<Socket> connect_ranks(const Launch& launch, std::chrono::milliseconds timeout) {
   return Meeting(launch, timeout).run();
 }
 

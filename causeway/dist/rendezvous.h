@@ -1,6 +1,6 @@
-// How ranks find each other: all go to rank 0, which tells everyone where the others listen; then
-// each connects to those below it. What is in the way (a port in use, two processes of one rank,
-// another size) is told to all who have come.
+// Rendezvous of the ranks: all connect to rank 0, which distributes the addresses; then each
+// connects to the ranks below it. Problems (a port in use, duplicate ranks, another world size) are
+// reported to all ranks that have joined.
 #pragma once
 
 #include "causeway/dist/launch.h"
@@ -10,7 +10,7 @@
 
 namespace causeway::dist {
 
-// A connection to every other rank, by rank; this rank's own is empty. Throws distributed errors.
-std::vector<Socket> meet(const Launch& launch, std::chrono::milliseconds timeout);
+// A connection to every other rank, by rank; the own one is empty. Throws distributed errors.
+std::vector<Socket> connect_ranks(const Launch& launch, std::chrono::milliseconds timeout);
 
 }  // namespace causeway::dist

@@ -30,7 +30,7 @@ int milliseconds_until(Deadline deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
-// Until the socket can be read or written; false at the deadline.
+// Waits until the socket is readable or writable; false at the deadline.
 bool wait_for(int descriptor, short events, Deadline deadline) {
   do {
     pollfd entry{descriptor, events, 0};
@@ -48,7 +48,7 @@ Socket bound(int family, int port) {
   sockaddr_storage address{};
   socklen_t length = 0;
   if (family == AF_INET6) {
-    set_option(socket.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, 0);  // takes IPv4 as well
+    set_option(socket.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, 0);  // accept IPv4 too
     auto& six = reinterpret_cast<sockaddr_in6&>(address);
     six.sin6_family = AF_INET6;
     six.sin6_port = htons(static_cast<std::uint16_t>(port));
@@ -73,7 +73,7 @@ Socket::~Socket() {
 Socket Socket::listen(int port) {
   if (Socket both = bound(AF_INET6, port)) return both;
   if (errno == EADDRINUSE || errno == EACCES) return {};
-  return bound(AF_INET, port);  // a machine without IPv6
+  return bound(AF_INET, port);  // no IPv6 on this machine
 }
 
 Socket Socket::connect(const std::string& address, int port, Deadline deadline, std::string& why) {
@@ -156,7 +156,7 @@ std::string Socket::peer() const {
   ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, text, sizeof(text), nullptr, 0,
                 NI_NUMERICHOST);
   const std::string name(text);
-  return name.starts_with("::ffff:") ? name.substr(7) : name;  // IPv4 seen through IPv6
+  return name.starts_with("::ffff:") ? name.substr(7) : name;  // IPv4-mapped IPv6 address
 }
 
 bool Socket::peer_is_local() const {

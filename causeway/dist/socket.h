@@ -1,4 +1,4 @@
-// TCP sockets that are never waited for without an end.
+// TCP sockets with a deadline on every operation.
 #pragma once
 
 #include <chrono>
@@ -25,23 +25,23 @@ class Socket {
   int descriptor() const { return descriptor_; }
   explicit operator bool() const { return descriptor_ >= 0; }
 
-  // Listens at all addresses of this machine; port 0 takes any. Empty, with errno, where it cannot.
+  // Listens on all addresses; port 0 chooses a free one. Empty on failure, with errno set.
   static Socket listen(int port);
-  // One attempt. Empty where it fails, with the reason in `why`; throws where the name is unknown.
+  // One attempt. Empty on failure, with the reason in `why`; throws if the name cannot be resolved.
   static Socket connect(const std::string& address, int port, Deadline deadline, std::string& why);
 
-  // The next to connect; empty at the deadline.
+  // The next connection; empty at the deadline.
   Socket accept(Deadline deadline) const;
-  // All bytes; false at the deadline, at the end of the stream or after an error.
+  // Sends or receives all bytes; false at the deadline, at the end of the stream or on error.
   bool send(std::span<const std::byte> bytes, Deadline deadline) const;
   bool receive(std::span<std::byte> bytes, Deadline deadline) const;
 
-  int port() const;            // this side's
-  std::string peer() const;    // the other side's address, as numbers
-  bool peer_is_local() const;  // whether that is this very machine, by its loopback
+  int port() const;            // of this side
+  std::string peer() const;    // numeric address of the other side
+  bool peer_is_local() const;  // whether the peer is on this machine's loopback
 
-  // The system asks a silent other side whether it is there, and gives up on one whose machine or
-  // network is gone after about 20 s. Small messages leave at once.
+  // Enables keep-alive, so that a peer whose machine or network is gone is detected after about 20
+  // s, and disables Nagle's algorithm.
   void tune() const;
 
  private:

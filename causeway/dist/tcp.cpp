@@ -1,5 +1,5 @@
-// Ranks over TCP: a connection between every two. Bytes travel in frames; a rank that ends says so
-// in a last one, so that a connection that closes without it means a rank that died.
+// The TCP transport: a connection between every two ranks. Bytes are sent in frames. A rank that
+// leaves sends a final frame; a connection that closes without it means that the rank died.
 #include "causeway/core/error.h"
 #include "causeway/dist/rendezvous.h"
 #include "causeway/dist/transport.h"
@@ -28,12 +28,12 @@ struct Frame {
   std::uint64_t length = 0;
 };
 
-// One direction of an exchange with one rank: the frame's head, then its bytes.
+// One direction of an exchange with one rank: the frame header, then its payload.
 template <class Byte>
 struct Flow {
   Frame frame;
   std::span<Byte> body;
-  std::size_t done = 0;  // bytes, of both
+  std::size_t done = 0;  // bytes of header and payload
 
   bool finished() const { return body.empty() || done == sizeof(Frame) + body.size(); }
   bool torn() const { return done > 0 && !finished(); }
@@ -46,7 +46,7 @@ class Tcp final : public Transport {
   Tcp(const Launch& launch, const Timeouts& timeouts)
       : Transport(launch.rank, launch.size),
         timeout_(timeouts.collective),
-        peers_(meet(launch, timeouts.join)),
+        peers_(connect_ranks(launch, timeouts.join)),
         sending_(peers_.size()),
         receiving_(peers_.size()) {}
 
@@ -62,7 +62,7 @@ class Tcp final : public Transport {
         if (ready.revents == 0) continue;
         const std::size_t r = rank_of(ready);
         if ((ready.revents & POLLOUT) != 0 && !push(sending_[r], r)) {
-          // Its last words, if any, are still to be read.
+          // Its final frame, if any, has still to be read.
           sending_[r] = {};
           if (receiving_[r].finished()) lose(r, EPIPE);
         }
@@ -89,9 +89,9 @@ class Tcp final : public Transport {
     const auto deadline = steady_clock::now() + std::chrono::seconds(1);
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       const Socket& peer = peers_[r];
-      // In the middle of a frame there is no place for words: that the connection ends must do.
+      // No message can be sent in the middle of a frame; closing the connection has to do.
       if (!peer || sending_[r].torn()) continue;
-      // Who is gone does not hear it, and that is no matter.
+      // Failures are ignored: the peer may be gone.
       peer.send(std::as_bytes(std::span(&frame, 1)), deadline) &&
           peer.send(std::as_bytes(std::span(failure)), deadline);
       ::shutdown(peer.descriptor(), SHUT_WR);
@@ -106,7 +106,7 @@ class Tcp final : public Transport {
     return static_cast<std::size_t>(found - peers_.begin());
   }
 
-  // Until some socket is ready; false when all is sent and received.
+  // Waits until a socket is ready; false when everything is sent and received.
   bool wait_for_traffic(steady_clock::time_point begin) {
     polled_.clear();
     std::string awaited;
@@ -121,12 +121,12 @@ class Tcp final : public Transport {
     }
     if (polled_.empty()) return false;
     check_waiting(begin, timeout_, awaited);
-    constexpr int kGlance = 200;  // milliseconds
-    ::poll(polled_.data(), polled_.size(), kGlance);
+    constexpr int kPollInterval = 200;  // milliseconds
+    ::poll(polled_.data(), polled_.size(), kPollInterval);
     return true;
   }
 
-  // False where the other side takes no more.
+  // False if the other side accepts no more data.
   bool push(Sending& flow, std::size_t r) {
     while (!flow.finished()) {
       const auto head = std::as_bytes(std::span(&flow.frame, 1));
@@ -142,7 +142,7 @@ class Tcp final : public Transport {
   }
 
   void pull(Receiving& flow, std::size_t r) {
-    // Where nothing is expected, only the end of the connection can have been noticed.
+    // Nothing is expected, so only the end of the connection can have been signalled.
     if (flow.finished()) lose(r, 0);
     while (!flow.finished()) {
       const auto head = std::as_writable_bytes(std::span(&flow.frame, 1));
@@ -161,9 +161,10 @@ class Tcp final : public Transport {
     if (flow.frame.kind == FrameKind::failed) throw_reason(r, flow.frame.length);
     fail(ErrorKind::distributed, "exchange",
          flow.frame.kind == FrameKind::left
-             ? fmt::format("rank {} has left the group, and rank {} expected more of it; every "
-                           "rank must make the same calls",
-                           r, rank())
+             ? fmt::format(
+                   "rank {} has left the group, but rank {} expected more data from it; every "
+                   "rank must make the same calls",
+                   r, rank())
              : fmt::format("rank {} sent {} bytes where rank {} expected {}", r, flow.frame.length,
                            rank(), flow.body.size()));
   }
@@ -175,7 +176,7 @@ class Tcp final : public Transport {
     fail(ErrorKind::distributed, "group", fmt::format("rank {} failed: {}", r, reason));
   }
 
-  // Whether a rank that ended did so in good order, between two collectives.
+  // Whether a rank left cleanly, between two collectives.
   bool has_left(std::size_t r) const {
     Frame frame;
     const ssize_t got =
@@ -183,8 +184,8 @@ class Tcp final : public Transport {
     return got == static_cast<ssize_t>(sizeof(frame)) && frame.kind == FrameKind::left;
   }
 
-  // A rank ended in the middle of a collective, at least of one that this rank has yet to begin.
-  // Behind what it sent for that, it may have said why.
+  // A rank disconnected during a collective, or before one that this rank has yet to start. It may
+  // have sent the reason after its last data.
   [[noreturn]] void lose(std::size_t r, int error) {
     const auto deadline = steady_clock::now() + std::chrono::seconds(1);
     Frame frame;
@@ -202,14 +203,14 @@ class Tcp final : public Transport {
 
   [[noreturn]] static void throw_lost(std::size_t r, int error) {
     fail(ErrorKind::distributed, "group",
-         fmt::format("rank {} is lost: its process or machine ended without leaving the group{}; "
+         fmt::format("rank {} is lost: its process or machine stopped without leaving the group{}; "
                      "see its output",
                      r, error == 0 ? "" : fmt::format(" ({})", std::strerror(error))));
   }
 
   std::chrono::milliseconds timeout_;
   std::vector<Socket> peers_;
-  std::vector<Sending> sending_;  // of the exchange under way, or the last one
+  std::vector<Sending> sending_;  // of the current or last exchange
   std::vector<Receiving> receiving_;
   std::vector<pollfd> polled_;
 };

@@ -1,6 +1,5 @@
-// How bytes move between ranks: one operation, in which every rank gives something to every other.
-// All collectives of the CPU are made of it. tcp.cpp and mpi.cpp implement it; a build without MPI
-// takes no_mpi.cpp.
+// The transport of bytes between ranks: one all-to-all operation that all CPU collectives are built
+// on. Implemented by tcp.cpp and mpi.cpp; builds without MPI use no_mpi.cpp.
 #pragma once
 
 #include "causeway/core/library.h"
@@ -16,12 +15,12 @@
 
 namespace causeway::dist {
 
-// One stretch of bytes for each rank; this rank's own is not looked at, an empty one is not sent.
+// One buffer per rank; the own one is ignored, empty ones are not sent.
 using Outgoing = std::vector<std::span<const std::byte>>;
 using Incoming = std::vector<std::span<std::byte>>;
 
-// One thread makes, uses and destroys it; another may interrupt it. Every error is a distributed
-// one and ends its use.
+// Created, used and destroyed by one thread; another may interrupt it. Every error is a distributed
+// error after which it cannot be used.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -29,22 +28,20 @@ class Transport {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Sends out[r] to each rank r and receives in[r] from it. The sizes are what the other side
-  // expects: the ranks have agreed on them.
+  // Sends out[r] to each rank r and receives in[r] from it. The sizes must match on both sides.
   virtual void exchange(const Outgoing& out, const Incoming& in) = 0;
-  // Between exchanges: throws where another rank is lost.
+  // Between exchanges: throws if another rank is lost.
   virtual void check() = 0;
-  // The last call. `failure` is empty, or goes to the other ranks as the reason why this one ends.
+  // The last call. `failure` is empty, or the reason that is sent to the other ranks.
   virtual void leave(const std::string& failure) noexcept = 0;
 
-  // An exchange that is waiting for others throws, within a second.
+  // Makes a waiting exchange throw within a second.
   void interrupt() { interrupted_ = true; }
 
  protected:
   Transport(int rank, int size) : rank_(rank), size_(size) {}
 
-  // While an exchange waits since `begin` for `ranks`: throws where it was interrupted or took too
-  // long.
+  // Throws if an exchange that has waited since `begin` for `ranks` was interrupted or timed out.
   void check_waiting(std::chrono::steady_clock::time_point begin, std::chrono::milliseconds limit,
                      const std::string& ranks) const;
 
@@ -57,7 +54,7 @@ class Transport {
 std::unique_ptr<Transport> connect_tcp(const Launch& launch, const Timeouts& timeouts);
 std::unique_ptr<Transport> connect_mpi(const Launch& launch, const Timeouts& timeouts);
 
-// The library's version and file, or why there is none.
+// Version and file of the library, or why it is not available.
 LibraryStatus mpi_status();
 
 }  // namespace causeway::dist

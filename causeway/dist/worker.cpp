@@ -7,7 +7,7 @@ namespace causeway::dist {
 
 namespace {
 
-constexpr std::chrono::milliseconds kGlance{100};  // how often others are looked after
+constexpr std::chrono::milliseconds kPollInterval{100};  // polling interval for the other ranks
 
 }  // namespace
 
@@ -83,9 +83,9 @@ std::optional<Worker::Entry> Worker::next() {
       return entry;
     }
     if (stopping_) return std::nullopt;
-    if (more_.wait_for(lock, kGlance) == std::cv_status::timeout) {
+    if (more_.wait_for(lock, kPollInterval) == std::cv_status::timeout) {
       lock.unlock();
-      look_around();
+      check_peers();
       lock.lock();
     }
   }
@@ -104,10 +104,10 @@ void Worker::run_one(Entry& entry) {
     note_failure(named);
     entry.done.set_exception(std::make_exception_ptr(named));
   }
-  entry.task = nullptr;  // lets go of its tensor
+  entry.task = nullptr;  // releases its tensor
 }
 
-void Worker::look_around() {
+void Worker::check_peers() {
   if (failed_) return;
   try {
     transport_->check();

@@ -1,6 +1,6 @@
-// The thread that talks to the other ranks. Tasks run one after the other in the order they were
-// given, so that ranks which make the same calls speak of the same thing. Between tasks it looks
-// after the other ranks, and after the GPU's collectives.
+// The communication thread. Tasks run in order of submission, so that ranks that make the same
+// calls exchange matching messages. Between tasks it monitors the other ranks and the GPU
+// collectives.
 #pragma once
 
 #include "causeway/core/error.h"
@@ -25,19 +25,19 @@ class Worker {
   using Connect = std::function<std::unique_ptr<Transport>()>;
   using Task = std::function<void(Transport&)>;
 
-  // Makes the transport in its thread, and throws what that throws.
+  // Creates the transport in its thread; rethrows its errors.
   explicit Worker(const Connect& connect);
-  // Finishes the tasks it has, unless it has failed, and leaves the other ranks.
+  // Completes the queued tasks, unless it has failed, and leaves the group.
   ~Worker();
 
-  // The first error ends the task that made it and all after it.
+  // The first error fails its task and all later ones.
   std::future<void> run(Task task);
-  // Throws the first error.
+  // Rethrows the first error.
   void check() const;
 
-  // Looks after these too: their faults are errors, and an error aborts them.
+  // Also monitors these: their faults are errors, and an error aborts them.
   void watch(std::shared_ptr<DeviceCollectives> device);
-  // Drops what is to be done, and tells the other ranks why this one ends.
+  // Drops queued tasks and sends the other ranks the reason.
   void give_up(const std::string& reason);
 
  private:
@@ -47,9 +47,9 @@ class Worker {
   };
 
   void serve(const Connect& connect, std::promise<void> connected);
-  std::optional<Entry> next();  // nothing when it is time to leave
+  std::optional<Entry> next();  // nullopt when the thread should exit
   void run_one(Entry& entry);
-  void look_around();
+  void check_peers();
   void note_failure(const Error& error);
 
   std::unique_ptr<Transport> transport_;
@@ -58,7 +58,7 @@ class Worker {
   std::deque<Entry> entries_;
   std::shared_ptr<DeviceCollectives> device_;
   std::optional<Error> failure_;
-  std::atomic<bool> failed_ = false;  // whether failure_ is set, to be asked without the lock
+  std::atomic<bool> failed_ = false;  // whether failure_ is set, readable without the lock
   bool stopping_ = false;
   std::thread thread_;
 };

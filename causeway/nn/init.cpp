@@ -27,10 +27,9 @@ void normal_(const Tensor& x, double mean, double deviation, Generator& generato
 }
 
 void truncated_normal_(const Tensor& x, double deviation, double cut, Generator& generator) {
-  if (!(cut >= 1))
-    fail(ErrorKind::invalid_argument, "truncated_normal_", "the cut must be 1 or more");
+  if (!(cut >= 1)) fail(ErrorKind::invalid_argument, "truncated_normal_", "cut must be at least 1");
   Tensor values = generator.normal(x.shape(), 0, 1, DType::f32, x.device());
-  // One more draw leaves at most (0.32)^2 of them outside at a cut of 1; a handful settles all.
+  // At cut 1 each pass leaves 32% of the outliers, so 64 passes replace all of them.
   for (int i = 0; i < 64; ++i) {
     const Tensor outside =
         compare(CompareOp::greater, unary(UnaryOp::absolute, values), Scalar(cut));
@@ -42,9 +41,10 @@ void truncated_normal_(const Tensor& x, double deviation, double cut, Generator&
 
 Fans fans_of(const Tensor& weight) {
   if (weight.n_dims() < 2) {
-    fail(ErrorKind::shape_mismatch, "init",
-         fmt::format("a weight of shape {} has no fan-in; it needs two dimensions or more",
-                     to_string(weight.shape())));
+    fail(
+        ErrorKind::shape_mismatch, "init",
+        fmt::format("fan-in of a weight of shape {} is undefined; expected at least two dimensions",
+                    to_string(weight.shape())));
   }
   double field = 1;
   for (int axis = 2; axis < weight.n_dims(); ++axis) {

@@ -23,7 +23,7 @@ Tensor blank(const Shape& shape, const Placement& placement) {
   return Tensor::empty(shape, placement.dtype, placement.device);
 }
 
-// Uniform within 1 / sqrt(fan_in).
+// Uniform in +-1 / sqrt(fan_in).
 void draw_(const Tensor& values, double fan_in, const Placement& placement) {
   const double bound = fan_in > 0 ? 1 / std::sqrt(fan_in) : 0;
   uniform_(values, -bound, bound, generator_of(placement));
@@ -47,13 +47,13 @@ double fan_of(const Shape& filters) {
   return static_cast<double>(filters[1] * filters[2] * filters[3]);
 }
 
-// Of a convolution's weight.
+// Shape of a convolution's weight.
 Shape filters_of(std::int64_t in_channels, std::int64_t out_channels,
                  const std::array<std::int64_t, 2>& window, std::int64_t groups) {
   if (groups < 1 || in_channels % groups != 0 || out_channels % groups != 0) {
     fail(ErrorKind::invalid_argument, "conv2d",
-         fmt::format("{} groups do not divide {} and {} channels", groups, in_channels,
-                     out_channels));
+         fmt::format("in_channels {1} and out_channels {2} must be multiples of groups {0}", groups,
+                     in_channels, out_channels));
   }
   return {out_channels, in_channels / groups, window[0], window[1]};
 }
@@ -98,7 +98,7 @@ autograd::AddNorm RmsNorm::add(const Tensor& x, const Tensor& residual) {
 
 namespace {
 
-// The running statistics stay in f32 when the layer computes in a half.
+// Running statistics stay in f32 if the layer computes in f16 or bf16.
 Placement statistics_of(Placement placement) {
   if (placement.dtype != DType::f64) placement.dtype = DType::f32;
   return placement;
@@ -122,7 +122,8 @@ Tensor BatchNorm::forward(const Tensor& x) {
 
 Dropout::Dropout(double p) : probability(p) {
   if (!(p >= 0 && p <= 1)) {
-    fail(ErrorKind::invalid_argument, "dropout", fmt::format("{} is not a probability", p));
+    fail(ErrorKind::invalid_argument, "dropout",
+         fmt::format("probability must be in [0, 1], got {}", p));
   }
 }
 
@@ -173,7 +174,7 @@ Attention::Attention(std::int64_t width, std::int64_t heads, bool is_causal, boo
       projection(std::make_shared<Linear>(width, width, bias, placement)) {
   if (heads <= 0 || width % heads != 0) {
     fail(ErrorKind::invalid_argument, "attention",
-         fmt::format("{} heads do not divide a width of {}", heads, width));
+         fmt::format("width {1} must be a multiple of heads {0}", heads, width));
   }
   add_module("qkv", qkv);
   add_module("projection", projection);

@@ -1,4 +1,4 @@
-// The layers of networks. Names and first values are PyTorch's.
+// Layers. Names and default initialisation follow PyTorch.
 #pragma once
 
 #include "causeway/autograd/attention.h"
@@ -10,14 +10,14 @@
 
 namespace causeway::nn {
 
-// Where and as what a layer's parameters are made, and what they are drawn from.
+// Device, dtype and random generator of a layer's parameters.
 struct Placement {
   DType dtype = DType::f32;
   Device device = Device::cpu();
-  Generator* generator = nullptr;  // default_generator() unless given
+  Generator* generator = nullptr;  // default: default_generator()
 };
 
-// x (…, in) to (…, out).
+// (..., in) to (..., out).
 class Linear : public Module {
  public:
   Linear(std::int64_t in, std::int64_t out, bool bias = true, const Placement& placement = {});
@@ -27,7 +27,7 @@ class Linear : public Module {
   Tensor* bias;    // (out,), or null
 };
 
-// Integers (…) to (…, width).
+// Integers (...) to (..., width).
 class Embedding : public Module {
  public:
   Embedding(std::int64_t n_entries, std::int64_t width, const Placement& placement = {});
@@ -40,7 +40,7 @@ class LayerNorm : public Module {
  public:
   explicit LayerNorm(std::int64_t width, double epsilon = 1e-5, const Placement& placement = {});
   Tensor forward(const Tensor& x) override;
-  // The sum of both, and its norm, in one pass.
+  // The sum of both and its norm, in one pass.
   autograd::AddNorm add(const Tensor& x, const Tensor& residual);
 
   Tensor& weight;
@@ -58,7 +58,7 @@ class RmsNorm : public Module {
   double epsilon;
 };
 
-// Of (images, channels, …).
+// Input (images, channels, ...).
 class BatchNorm : public Module {
  public:
   explicit BatchNorm(std::int64_t channels, double momentum = 0.1, double epsilon = 1e-5,
@@ -109,13 +109,13 @@ class Unary : public Module {
   UnaryOp op;
 };
 
-// (…, a, b) to (…, a * b): all dimensions behind the first.
+// (n, a, b, ...) to (n, a * b * ...): flattens all dimensions after the first.
 class Flatten : public Module {
  public:
   Tensor forward(const Tensor& x) override;
 };
 
-// Two linear layers with gelu (tanh form) between them, fused.
+// Two linear layers with a tanh-approximated GELU between them, fused.
 class Mlp : public Module {
  public:
   Mlp(std::int64_t width, std::int64_t hidden, const Placement& placement = {});
@@ -125,13 +125,13 @@ class Mlp : public Module {
   std::shared_ptr<Linear> out;
 };
 
-// Self-attention of (batch, length, width) with a projection before and behind.
+// Self-attention of (batch, length, width) with input and output projections.
 class Attention : public Module {
  public:
   Attention(std::int64_t width, std::int64_t n_heads, bool causal = false, bool bias = true,
             const Placement& placement = {});
   Tensor forward(const Tensor& x) override;
-  // Entry b attends to its first context[b] rows only.
+  // Batch entry b attends only to its first context[b] rows.
   Tensor forward_context(const Tensor& x, const Tensor& context);
 
   std::int64_t n_heads;

@@ -10,10 +10,10 @@
 namespace causeway::nn {
 
 Tensor Module::forward(const Tensor&) {
-  fail(ErrorKind::invalid_argument, "module", "this module has no forward of one tensor");
+  fail(ErrorKind::invalid_argument, "module", "forward(x) is not implemented for this module");
 }
 
-// body(module, prefix), this one first.
+// Calls body(module, prefix), this module first.
 template <class Body>
 void Module::visit(const std::string& prefix, const Body& body) const {
   body(*this, prefix);
@@ -70,18 +70,19 @@ void Module::load_state(const std::map<std::string, Tensor>& given) {
   const std::map<std::string, Tensor> own = state();
   for (const auto& [name, tensor] : given) {
     if (!own.contains(name)) {
-      fail(ErrorKind::format, "load_state", fmt::format("the module has no \"{}\"", name));
+      fail(ErrorKind::format, "load_state",
+           fmt::format("unexpected key: the module has no \"{}\"", name));
     }
   }
   for (const auto& [name, tensor] : own) {
     const auto found = given.find(name);
     if (found == given.end()) {
-      fail(ErrorKind::format, "load_state", fmt::format("\"{}\" is missing", name));
+      fail(ErrorKind::format, "load_state", fmt::format("key \"{}\" is missing", name));
     }
     if (found->second.shape() != tensor.shape()) {
       fail(ErrorKind::shape_mismatch, "load_state",
-           fmt::format("\"{}\" is {}, the module's is {}", name, to_string(found->second.shape()),
-                       to_string(tensor.shape())));
+           fmt::format("\"{}\" has shape {}, but the module's has shape {}", name,
+                       to_string(found->second.shape()), to_string(tensor.shape())));
     }
   }
   for (const auto& [name, tensor] : own) tensor.copy_from(given.at(name));
@@ -136,7 +137,8 @@ Tensor& Module::add_parameter(const std::string& name, const Tensor& values) {
          fmt::format("\"{}\" is the result of tracked operations; detach() it", name));
   }
   Tensor leaf = values.is_contiguous() ? values : autograd::detach(values).contiguous();
-  if (leaf.record() == nullptr) autograd::set_requires_grad(leaf, true);  // else frozen or not
+  // A tracked leaf may be frozen: it keeps its requires_grad.
+  if (leaf.record() == nullptr) autograd::set_requires_grad(leaf, true);
   leaf.record()->name = name;
   const auto found = std::find_if(parameters_.begin(), parameters_.end(),
                                   [&](const NamedTensor& entry) { return entry.first == name; });
@@ -170,12 +172,12 @@ std::optional<Tensor> Module::find(const std::string& name) const {
 void Module::add_module(const std::string& name, std::shared_ptr<Module> part) {
   if (part == nullptr) {
     fail(ErrorKind::invalid_argument, "register_module",
-         fmt::format("part \"{}\" is None, not a module", name));
+         fmt::format("submodule \"{}\" is None; expected a module", name));
   }
   part->visit("", [&](const Module& module, const std::string&) {
     if (&module == this) {
       fail(ErrorKind::invalid_argument, "register_module",
-           fmt::format("\"{}\" holds this module; it cannot be a part of itself", name));
+           fmt::format("\"{}\" contains this module; a module cannot contain itself", name));
     }
   });
   part->visit(name + ".", [](const Module& module, const std::string& prefix) {

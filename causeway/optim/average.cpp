@@ -22,13 +22,13 @@ void write_over(const std::vector<Tensor>& weights, const std::vector<Tensor>& v
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i].copy_from(values[i]);
 }
 
-// The tensor of that name, which is to be like `like`.
+// The tensor called `name`; throws if its shape or dtype differs from `like`.
 const Tensor& take(std::string_view operation, const std::map<std::string, Tensor>& state,
                    const std::string& name, const Tensor& like) {
   const auto found = state.find(name);
   if (found == state.end()) {
     fail(ErrorKind::format, operation,
-         fmt::format("\"{}\" is missing; the state is of other weights", name));
+         fmt::format("\"{}\" is missing; the state belongs to other weights", name));
   }
   const Tensor& tensor = found->second;
   if (tensor.shape() != like.shape() || tensor.dtype() != like.dtype()) {
@@ -42,7 +42,7 @@ const Tensor& take(std::string_view operation, const std::map<std::string, Tenso
 void require_count(std::string_view operation, std::size_t found, std::size_t expected) {
   if (found == expected) return;
   fail(ErrorKind::format, operation,
-       fmt::format("the state has {} tensors, expected {}; it is of other weights", found,
+       fmt::format("the state has {} tensors, expected {}; it belongs to other weights", found,
                    expected));
 }
 
@@ -51,7 +51,7 @@ void require_count(std::string_view operation, std::size_t found, std::size_t ex
 MovingAverage::MovingAverage(const std::vector<Tensor>& weights, double decay)
     : weights_(plain(weights)), decay_(decay) {
   if (!(decay >= 0 && decay < 1)) {
-    fail(ErrorKind::invalid_argument, "moving_average", "the decay must be in [0, 1)");
+    fail(ErrorKind::invalid_argument, "moving_average", "decay must be in [0, 1)");
   }
   for (const Tensor& weight : weights_) averages_.push_back(widened(weight).clone());
 }
@@ -83,7 +83,7 @@ void MovingAverage::load_state(const std::map<std::string, Tensor>& state) {
 
 LastAverage::LastAverage(const std::vector<Tensor>& weights, std::size_t k)
     : weights_(plain(weights)), k_(k) {
-  if (k == 0) fail(ErrorKind::invalid_argument, "last_average", "k must be 1 or more");
+  if (k == 0) fail(ErrorKind::invalid_argument, "last_average", "k must be at least 1");
 }
 
 void LastAverage::update() {
@@ -95,7 +95,7 @@ void LastAverage::update() {
 
 std::vector<Tensor> LastAverage::values() const {
   if (snapshots_.empty()) {
-    fail(ErrorKind::invalid_argument, "last_average", "no snapshot was taken; call update() first");
+    fail(ErrorKind::invalid_argument, "last_average", "no snapshots yet; call update() first");
   }
   std::vector<Tensor> means;
   for (std::size_t i = 0; i < weights_.size(); ++i) {

@@ -1,4 +1,4 @@
-// Averages of weights over the course of training, for use in their place.
+// Averages of weights over the course of training.
 #pragma once
 
 #include "causeway/tensor/tensor.h"
@@ -18,10 +18,10 @@ class MovingAverage {
   // average += (weights - average) * (1 - decay).
   void update();
   const std::vector<Tensor>& values() const { return averages_; }
-  // Writes the averages over the weights.
+  // Overwrites the weights with the averages.
   void copy_to_weights() const;
 
-  // The averages by name: "0", "1", …; loading wants the same weights.
+  // The averages by name: "0", "1", ...; loading requires the same weights.
   std::map<std::string, Tensor> state() const;
   void load_state(const std::map<std::string, Tensor>& state);
 
@@ -36,15 +36,15 @@ class LastAverage {
  public:
   LastAverage(const std::vector<Tensor>& weights, std::size_t k);
 
-  // Takes a snapshot; the oldest goes once there are more than k.
+  // Takes a snapshot and drops the oldest if there are more than k.
   void update();
   std::size_t snapshots() const { return snapshots_.size(); }
-  // The means, one a weight; throws before the first snapshot.
+  // The means, one per weight; throws before the first snapshot.
   std::vector<Tensor> values() const;
   void copy_to_weights() const;
 
-  // The snapshots by name, "0.3" the fourth weight of the oldest; loading wants the same weights
-  // and takes the last k.
+  // The snapshots by name; "0.3" is the fourth weight of the oldest. Loading requires the same
+  // weights and keeps the last k.
   std::map<std::string, Tensor> state() const;
   void load_state(const std::map<std::string, Tensor>& state);
 

@@ -14,7 +14,7 @@ namespace causeway::optim {
 
 namespace {
 
-// The quintic's coefficients: the steepest at 0 that stays within bounds.
+// Coefficients of the quintic: the steepest at 0 whose iterates stay bounded.
 constexpr double kA = 3.4445;
 constexpr double kB = -4.7750;
 constexpr double kC = 2.0315;
@@ -29,7 +29,7 @@ Tensor number(const Tensor& control, kernels::Control which) {
 Tensor orthogonalize(const Tensor& matrices, int iterations, double epsilon) {
   const bool tall = matrices.size(-2) > matrices.size(-1);
   const DType inner = matrices.device().is_cuda() ? DType::bf16 : matrices.dtype();
-  // The smaller side's products are taken.
+  // Uses the Gram matrix of the smaller side.
   Tensor x = tall ? matrices.transpose() : matrices;
   const Tensor norm = sqrt(sum(unary(UnaryOp::square, x), {-2, -1}, true));
   x = (x / binary(BinaryOp::maximum, norm, Scalar(epsilon))).to(inner);
@@ -60,7 +60,7 @@ void muon_step(const MuonStep& how, std::span<const Tensor> parameters,
   const Tensor kept = master.has_value() ? *master : stack(parameters);
   const Tensor decayed = kept - kept * (rate * Scalar(how.weight_decay));
   const Tensor stepped = decayed - direction * (rate * Scalar(stretch));
-  // What is to be skipped is written over with itself.
+  // A skipped step writes the old values back.
   velocity.copy_from(where(skip, velocity, moved));
   const Tensor result = where(skip, kept, stepped);
   if (master.has_value()) master->copy_from(result);

@@ -1,6 +1,6 @@
-// One step of Muon (Jordan, 2024): the momentum of a matrix, made orthogonal by a few Newton-Schulz
-// iterations, so that every direction is learned at one rate. Matrices of one shape go together, as
-// a stack (n, rows, columns): on a GPU their products are small.
+// One step of Muon (Jordan, 2024): the momentum of a matrix, orthogonalised by a few Newton-Schulz
+// iterations, so that all directions are learned at the same rate. Matrices of one shape are
+// processed as a stack (n, rows, columns), since single products are too small for a GPU.
 #pragma once
 
 #include "causeway/tensor/tensor.h"
@@ -19,12 +19,12 @@ struct MuonStep {
   int iterations = 5;
 };
 
-// U V^T of each matrix's singular vectors, nearly: the singular values come within [0.7, 1.2]. In
-// bf16 on a GPU, in the matrices' own type elsewhere.
+// Approximates U V^T of each matrix's singular vectors: the singular values end in [0.7, 1.2].
+// Computed in bf16 on a GPU, otherwise in the matrices' dtype.
 Tensor orthogonalize(const Tensor& matrices, int iterations, double epsilon);
 
-// Steps matrices of one shape, whose velocities and masters are stacks. Reads learning rate,
-// gradient scale and skip from the optimizer's control block on the device.
+// Updates matrices of one shape, whose velocities and master weights are stacks. Reads learning
+// rate, gradient scale and skip flag from the optimizer's control block on the device.
 void muon_step(const MuonStep& how, std::span<const Tensor> parameters,
                std::span<const Tensor> gradients, const Tensor& velocity,
                const std::optional<Tensor>& master, const Tensor& control);

@@ -42,13 +42,13 @@ bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; 
 
 bool has_gradient(const Tensor& parameter) { return parameter.record()->gradient.has_value(); }
 
-// Where a tensor begins; its memory is kept from reuse until `stream`'s work is done.
+// Address of the first element; the memory is not reused until the work on `stream` is done.
 void* address(const Tensor& x, StreamView stream) {
   x.storage()->buffer.used_on(stream);
   return x.data();
 }
 
-// Of a parameter's gradient, which lies as the parameter does; what is made for that goes to
+// Address of a parameter's gradient in the parameter's layout; a converted copy is stored in
 // `made`.
 const void* gradient_address(const Tensor& parameter, StreamView stream,
                              std::vector<Tensor>& made) {
@@ -96,12 +96,12 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
     require_parameter(parameter, control_, first);
     if (options.algorithm == Algorithm::muon && parameter.n_dims() != 2) {
       fail(ErrorKind::shape_mismatch, "optimizer",
-           fmt::format("muon steps matrices, not {}; give such parameters another algorithm",
+           fmt::format("muon requires 2-D parameters, got shape {}; use another algorithm for them",
                        to_string(parameter.shape())));
     }
     if (!known.insert(parameter.record().get()).second) {
       fail(ErrorKind::invalid_argument, "optimizer",
-           fmt::format("a parameter of shape {} is given twice", to_string(parameter.shape())));
+           fmt::format("a parameter of shape {} was added twice", to_string(parameter.shape())));
     }
     if (first) {
       control_ = zeros({static_cast<int>(Control::count)}, DType::f32, parameter.device());
@@ -126,7 +126,7 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
   extend_missed();
 }
 
-// The latest group took part in none of the steps so far.
+// A new group has missed all steps so far.
 void Optimizer::extend_missed() {
   const auto n_new = static_cast<std::int64_t>(groups_.back().entries.size());
   if (n_new == 0) return;
@@ -187,7 +187,7 @@ void Optimizer::zero_grad() {
 
 namespace {
 
-// The tensors of a launch, and gradients made for it, until it is queued.
+// The tensors of one launch and its converted gradients, kept until it is queued.
 struct Batch {
   std::vector<OptimizerTensor> list;
   std::vector<Tensor> made;
@@ -195,7 +195,7 @@ struct Batch {
 
 }  // namespace
 
-// The squares of each dtype, then the norm of all.
+// Sums of squares per dtype, then the norm of all gradients.
 void Optimizer::measure_gradients(StreamView stream) {
   std::map<DType, Batch> batches;
   for (const Group& group : groups_) {
@@ -269,7 +269,8 @@ void Optimizer::step_muon(const Group& group) const {
       muon_step(how, parameters, gradients, stack.velocity, stack.master, control_);
       continue;
     }
-    for (std::size_t i = 0; i < stepped.size(); ++i) {  // those without a gradient stay
+    // Parameters without a gradient are unchanged.
+    for (std::size_t i = 0; i < stepped.size(); ++i) {
       std::optional<Tensor> master;
       if (stepped[i]->master.has_value()) master = stepped[i]->master->unsqueeze(0);
       muon_step(how, {&parameters[i], 1}, {&gradients[i], 1}, stepped[i]->states[0].unsqueeze(0),
@@ -293,7 +294,7 @@ void Optimizer::forget_norm() {
   set_control(Control::skip, 0);
 }
 
-// Where a step is taken, the parameters without a gradient miss it.
+// Counts a missed step for each parameter without a gradient.
 void Optimizer::count_missed() {
   std::optional<Tensor> taken;
   const auto miss = [&](std::int64_t begin, std::int64_t end) {
@@ -318,8 +319,8 @@ void Optimizer::count_missed() {
   miss(begin, at);
 }
 
-// Has master copies take what was written to their parameters. Where a parameter still is what its
-// master rounds to, as after weights were put back, the master stays.
+// Updates master weights from parameters that were written to. If a parameter equals its rounded
+// master, as after weights were restored, the master stays.
 void Optimizer::follow_writes() {
   for (Group& group : groups_) {
     for (Entry& entry : group.entries) {
@@ -336,7 +337,7 @@ void Optimizer::follow_writes() {
 void Optimizer::step() {
   if (averaged_) {
     fail(ErrorKind::invalid_argument, "optimizer.step",
-         "the parameters are averaged for use; call train() first");
+         "the parameters hold averaged weights; call train() first");
   }
   if (!has_gradients()) return;
   const autograd::NoGrad plain;
@@ -351,7 +352,7 @@ void Optimizer::step() {
   kernels::begin_optimizer_step(stream, operand(control_, stream), options_.growth_interval);
   ++control_.storage()->n_writes;
   count_missed();
-  std::int64_t first = 0;  // of the group's parameters, among all
+  std::int64_t first = 0;  // index of the group's first parameter
   for (const Group& group : groups_) {
     if (group.options.algorithm == Algorithm::muon) {
       step_muon(group);

@@ -1,6 +1,6 @@
-// Optimizers: groups of parameters, each with an algorithm, stepped together. A step reads its
-// learning rate, clipping and loss scale from the device and never waits for it, so that it can be
-// part of a graph.
+// Optimizers: groups of parameters, each with an algorithm, updated together. A step reads learning
+// rate, clipping and loss scale from device memory and never synchronises with the host, so that it
+// can be part of a CUDA graph.
 #pragma once
 
 #include "causeway/autograd/tape.h"
@@ -16,12 +16,12 @@ namespace causeway::optim {
 
 enum class Algorithm : std::uint8_t {
   sgd,      // momentum, nesterov
-  adam,     // weight decay as a part of the gradient
-  adamw,    // weight decay apart from it
-  rmsprop,  // beta2 of the squares, momentum
+  adam,     // L2 weight decay, added to the gradient
+  adamw,    // decoupled weight decay
+  rmsprop,  // beta2 for the squares, momentum
   adagrad,
-  schedule_free,  // AdamW whose average of the weights stands for a schedule
-  muon,           // momentum made orthogonal; matrices only
+  schedule_free,  // AdamW with weight averaging instead of a schedule
+  muon,           // orthogonalised momentum; 2-D parameters only
 };
 
 std::string_view to_string(Algorithm algorithm);
@@ -33,30 +33,30 @@ struct GroupOptions {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
-  double rate_factor = 1;  // of the optimizer's learning rate
+  double rate_factor = 1;  // multiplies the optimizer's learning rate
   bool nesterov = false;
   int newton_schulz_steps = 5;  // muon
 };
 
 struct OptimizerOptions {
   double learning_rate = 1e-3;
-  double max_norm = 0;               // gradients are scaled down to this norm; 0: never
-  double loss_scale = 1;             // what the loss is multiplied by, for f16
-  std::int64_t growth_interval = 0;  // good steps before the loss scale doubles; 0: it stays
+  double max_norm = 0;               // clips the total gradient norm; 0: off
+  double loss_scale = 1;             // multiplier of the loss, for f16
+  std::int64_t growth_interval = 0;  // good steps before the loss scale doubles; 0: constant
 };
 
 class Optimizer {
  public:
   explicit Optimizer(const OptimizerOptions& options = {});
 
-  // Tracked, contiguous leaves, all of one device; each once. Halves get a master copy in f32,
-  // which takes over what copy_from() writes to the parameter later.
+  // Contiguous leaves that require gradients, all on one device, each once. 16-bit parameters get
+  // f32 master weights, which follow later copy_from() writes to the parameter.
   void add_group(const std::vector<Tensor>& parameters, const GroupOptions& options);
 
-  // One step for every parameter that has a gradient; none if none has. Where a gradient is not
-  // finite and the norm or the loss scale is looked at, the step changes nothing.
+  // Updates every parameter that has a gradient. With clipping or a loss scale, a step with a
+  // non-finite gradient changes nothing.
   void step();
-  // Lets go of all gradients.
+  // Releases all gradients.
   void zero_grad();
 
   double learning_rate() const { return options_.learning_rate; }
@@ -64,20 +64,21 @@ class Optimizer {
   double max_norm() const { return options_.max_norm; }
   void set_max_norm(double norm);
 
-  // One number each, on the device: of the last step, the norm of its gradients before clipping;
-  // the present loss scale.
+  // Scalars on the device: the gradient norm of the last step before clipping; the current loss
+  // scale.
   Tensor norm() const { return control(kernels::Control::total_norm); }
   Tensor loss_scale() const { return control(kernels::Control::loss_scale); }
-  // Steps taken; waits for the device.
+  // Number of steps taken; synchronises with the device.
   std::int64_t steps() const;
 
-  // Schedule-free parameters are kept where gradients are taken; for use they are averaged.
+  // Schedule-free: train() restores the weights at which gradients are evaluated, eval() the
+  // averaged ones.
   void train();
   void eval();
 
-  // States, master copies and counts by name: "control", "missed", "0.3.mean", …, and for
-  // schedule-free parameters whether they are "averaged"; loading wants the same groups, and the
-  // parameters as they were.
+  // States, master weights and counters by name: "control", "missed", "0.3.mean", ..., and
+  // "averaged" for schedule-free groups. Loading requires the same groups, and the parameters as
+  // they were when saved.
   std::map<std::string, Tensor> state();
   void load_state(const std::map<std::string, Tensor>& state);
 
@@ -86,9 +87,9 @@ class Optimizer {
     Tensor parameter;
     std::vector<Tensor> states;
     std::optional<Tensor> master;
-    std::uint64_t n_writes = 0;  // to the parameter, that the master knows of
+    std::uint64_t n_writes = 0;  // writes to the parameter that the master reflects
   };
-  // Matrices of one shape that muon steps together; their entries' states are parts of these.
+  // Parameters of one shape that muon updates together; their states are slices of these.
   struct Stack {
     std::vector<std::size_t> entries;
     Tensor velocity;
@@ -100,7 +101,7 @@ class Optimizer {
     std::vector<Stack> stacks = {};
   };
 
-  // The states of an algorithm by name, in the order the kernels have them.
+  // State names of an algorithm, in kernel order.
   static std::vector<const char*> state_names(Algorithm algorithm);
   Tensor control(kernels::Control which) const;
   void set_control(kernels::Control which, double value) const;
@@ -109,13 +110,13 @@ class Optimizer {
   bool has_gradients() const;
   void measure_gradients(StreamView stream);
   void follow_writes();
-  // Takes parameters, as they are, for what their masters say.
+  // Marks all parameters as equal to their masters.
   void know_writes();
-  // Undoes what measuring left in the control block, where nothing is measured any more.
+  // Resets the norm and clipping factor of the control block when clipping is off.
   void forget_norm();
   void extend_missed();
   void count_missed();
-  // `missed` begins with the group's own.
+  // `missed` starts at the group's first parameter.
   void step_fused(const Group& group, const Tensor& missed, StreamView stream) const;
   static void stack_matrices(Group& group);
   void step_muon(const Group& group) const;
@@ -125,9 +126,9 @@ class Optimizer {
   OptimizerOptions options_;
   bool scales_ = false;  // whether there is a loss scale
   bool averaged_ = false;
-  bool measured_ = false;  // whether the control block may hold a norm's clipping
+  bool measured_ = false;  // whether the control block may hold a clipping factor
   Tensor control_;         // f32, see kernels::Control
-  Tensor missed_;          // f32: how many of the steps counted each parameter took no part in
+  Tensor missed_;          // f32: steps in which each parameter had no gradient
   std::vector<Group> groups_;
 };
 

@@ -1,4 +1,5 @@
-// What an optimizer remembers, by name, and the two places of schedule-free parameters.
+// State dict of an optimizer, and switching schedule-free parameters between training and averaged
+// weights.
 #include "causeway/core/error.h"
 #include "causeway/optim/optimizer.h"
 #include "causeway/tensor/create.h"
@@ -31,7 +32,8 @@ bool Optimizer::has_averages() const {
   });
 }
 
-// y holds x and z mixed: x = y + (z - y) * (1 - 1 / beta1), and back y = x + (z - x) * (1 - beta1).
+// y interpolates x and z: x = y + (z - y) * (1 - 1 / beta1); inverse: y = x + (z - x) * (1 -
+// beta1).
 void Optimizer::swap_average(bool to_average) {
   if (averaged_ == to_average) return;
   averaged_ = to_average;
@@ -79,13 +81,15 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
   for (const auto& [name, tensor] : given) {
     if (own.contains(name)) continue;
     fail(ErrorKind::format, "optimizer.load_state",
-         fmt::format("there is no \"{}\" here; the state is of other groups or parameters", name));
+         fmt::format("unexpected key \"{}\"; the state belongs to other groups or parameters",
+                     name));
   }
   for (const auto& [name, tensor] : own) {
     const auto found = given.find(name);
     if (found == given.end()) {
       fail(ErrorKind::format, "optimizer.load_state",
-           fmt::format("\"{}\" is missing; the state is of other groups or parameters", name));
+           fmt::format("key \"{}\" is missing; the state belongs to other groups or parameters",
+                       name));
     }
     if (found->second.shape() != tensor.shape() || found->second.dtype() != tensor.dtype()) {
       fail(ErrorKind::format, "optimizer.load_state",
@@ -101,7 +105,7 @@ void Optimizer::load_state(const std::map<std::string, Tensor>& given) {
   measured_ = true;
   if (!scales_) set_control(Control::loss_scale, 1);
   const double rate = control(Control::learning_rate).item();
-  // The block holds it in f32.
+  // The control block holds it in f32.
   if (static_cast<float>(options_.learning_rate) != rate) options_.learning_rate = rate;
 }
 

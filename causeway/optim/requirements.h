@@ -1,4 +1,4 @@
-// What an optimizer asks of its parameters and options; each throws where that does not hold.
+// Checks of an optimizer's parameters and options; each throws on failure.
 #pragma once
 
 #include "causeway/optim/optimizer.h"
@@ -9,7 +9,7 @@ void require_rate(double rate);
 void require_norm(double norm);
 void require_scale(double scale);
 void require_options(const GroupOptions& options);
-// A leaf of the device that `control` is on, unless it is the first of all.
+// A leaf on the device of `control`; `first`: there is no device yet.
 void require_parameter(const Tensor& parameter, const Tensor& control, bool first);
 
 }  // namespace causeway::optim

@@ -1,4 +1,4 @@
-// Learning rates over time.
+// Learning-rate schedules.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace causeway::optim {
 
 enum class Decay : std::uint8_t { constant, linear, cosine };
 
-// Rises in a line from 0 over `warmup` steps to `peak`, then falls until step `total` to `floor`.
+// Rises linearly from 0 to `peak` over `warmup` steps, then decays to `floor` at step `total`.
 struct Schedule {
   double peak = 1e-3;
   std::int64_t warmup = 0;
@@ -15,7 +15,7 @@ struct Schedule {
   Decay decay = Decay::constant;
   double floor = 0;
 
-  // Of step 0, 1, …: the first has a rate already.
+  // Learning rate of step 0, 1, ...; positive from step 0 on.
   double at(std::int64_t step) const;
 };
 

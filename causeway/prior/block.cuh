@@ -1,4 +1,4 @@
-// A block of threads as the team that makes a dataset.
+// A CUDA thread block as the team that generates one dataset.
 #pragma once
 
 #include "causeway/prior/device/team.h"
@@ -11,11 +11,10 @@ namespace {
 
 constexpr int kThreads = 512;
 
-// A warp.
 struct WarpLanes {
   int lane;
 
-  __device__ __forceinline__ void meet() const { __syncwarp(); }
+  __device__ __forceinline__ void sync() const { __syncwarp(); }
   template <class F>
   __device__ __forceinline__ float sum(int n, const F& f) const {
     float total = 0.0f;
@@ -43,9 +42,9 @@ struct WarpLanes {
   __device__ __forceinline__ void each(int n, const F& f) const {
     for (int i = lane; i < n; i += kLanes) f(i);
   }
-  __device__ __forceinline__ bool leads() const { return lane == 0; }
+  __device__ __forceinline__ bool is_leader() const { return lane == 0; }
   template <class Make, class Take>
-  __device__ __forceinline__ void in_turn(int n, const Make& make, const Take& take) const {
+  __device__ __forceinline__ void in_order(int n, const Make& make, const Take& take) const {
     for (int first = 0; first < n; first += kLanes) {
       decltype(make(0)) own{};
       if (first + lane < n) own = make(first + lane);
@@ -53,15 +52,15 @@ struct WarpLanes {
       for (int i = 0; i < here; ++i) take(first + i, __shfl_sync(0xffffffffu, own, i));
     }
   }
-  // Numbers that all lanes have room for change places between the lanes, others in memory.
+  // Up to one value per lane the swap uses warp shuffles, beyond that memory.
   template <class Other, class Value>
   __device__ __forceinline__ void swap_downward(int n, const Other& other,
                                                 const Value& value) const {
     if (n > kLanes) {
-      in_turn(
+      in_order(
           n - 1, [&](int k) { return other(n - 1 - k); },
           [&](int k, int j) {
-            if (!leads()) return;
+            if (!is_leader()) return;
             const int i = n - 1 - k;
             const float moved = value(i);
             value(i) = value(j);
@@ -78,8 +77,8 @@ struct WarpLanes {
     }
     if (lane < n) value(lane) = own;
   }
-  // Of some entries at a time the lanes of the same c take places in their order, for which the
-  // first of them asks. Where there is no entry left, the last is looked at again.
+  // Processes a warp's worth of entries at a time. Lanes with the same c take consecutive places in
+  // lane order; the first of them does the atomic add. Lanes past the end repeat the last entry.
   template <class Which, class Put>
   __device__ __forceinline__ void places(std::int32_t* next, int n, const Which& which,
                                          const Put& put) const {
@@ -108,7 +107,7 @@ struct WarpLanes {
       }
     }
   }
-  __device__ __forceinline__ void add_before(std::int32_t* values, int n) const {
+  __device__ __forceinline__ void exclusive_sum(std::int32_t* values, int n) const {
     std::int32_t sum = 0;
     for (int first = 0; first < n; first += kLanes) {
       const std::int32_t own = first + lane < n ? values[first + lane] : 0;
@@ -124,13 +123,12 @@ struct WarpLanes {
   }
 };
 
-// A block of threads.
 struct Block {
   static constexpr int kRows = 1;
   static constexpr bool kTraces = false;
   unsigned long long* bits;  // in shared memory
 
-  static constexpr int kStage = 2480;  // floats; of two blocks all fits 32 KiB, the rest is cache
+  static constexpr int kStage = 2480;  // floats; two blocks fit in 32 KiB, the rest stays L1 cache
 
   __device__ __forceinline__ float* stage() const {
     __shared__ alignas(16) float memory[kStage];
@@ -138,10 +136,10 @@ struct Block {
   }
   __device__ __forceinline__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ int size() const { return kThreads; }
-  // The barrier for threads that may have come apart within their warp: of functions that are
-  // called, not inlined, __syncthreads would ask for more than they promise.
+  // A barrier that is valid when the threads of a warp have diverged. Inside functions that are not
+  // inlined, __syncthreads would require convergence.
   __device__ __forceinline__ void sync() const { asm volatile("barrier.sync 0;" ::: "memory"); }
-  // By one warp.
+  // Computed by one warp.
   template <class F>
   __device__ __forceinline__ float for_all(const F& f) const {
     __shared__ float value;
@@ -183,7 +181,7 @@ struct Block {
     while (space < n) space *= 2;
     return space;
   }
-  // Bitonic; what lies beyond the numbers comes last.
+  // Bitonic sort; padding beyond the n values sorts last.
   __device__ __noinline__ void order_of(const float* values, int n, std::uint32_t* order) const {
     const int space = static_cast<int>(order_space(n));
     for (int i = rank(); i < space; i += kThreads) order[i] = static_cast<std::uint32_t>(i);
@@ -213,8 +211,8 @@ struct Block {
   }
 };
 
-// One thread, which draws but makes nothing.
-struct Alone {
+// A team of one thread that draws plans but generates no rows.
+struct PlanTeam {
   static constexpr int kRows = 1;
   static constexpr bool kTraces = false;
 

@@ -33,15 +33,15 @@ int parse_count(std::string_view name, std::string_view text) {
 
 void check_range(std::string_view name, const CountRange& range, int least, int most) {
   if (range.low < least || range.high > most || range.low > range.high) {
-    refuse(fmt::format("{} {}: expected {} to {}, the lower end first", name, range.to_string(),
+    refuse(fmt::format("{} {}: expected {} to {}, lower bound first", name, range.to_string(),
                        least, most));
   }
 }
 
 void check_share(std::string_view name, double low, double high, double most) {
   if (!(low >= 0.0 && low <= high && high <= most)) {
-    refuse(fmt::format("{} {}:{}: expected shares from 0 to {}, the lower first", name, low, high,
-                       most));
+    refuse(fmt::format("{} {}:{}: expected fractions from 0 to {}, lower bound first", name, low,
+                       high, most));
   }
 }
 
@@ -74,21 +74,22 @@ const std::vector<std::string>& family_names() {
 void PriorConfig::check() const {
   const auto& names = family_names();
   if (std::find(names.begin(), names.end(), family) == names.end()) {
-    refuse(fmt::format("no family is called \"{}\"; there are {}", family, fmt::join(names, ", ")));
+    refuse(fmt::format("unknown prior family \"{}\"; expected one of {}", family,
+                       fmt::join(names, ", ")));
   }
   check_range("rows", rows, 2, kMostRows);
   check_range("features", features, 1, kMostFeatures);
   if (!regression) {
     check_range("classes", classes, 2, kMostClasses);
     if (classes.high > rows.low) {
-      refuse(fmt::format("classes {}: more than the {} rows of a dataset", classes.to_string(),
+      refuse(fmt::format("classes {}: exceeds the {} rows per dataset", classes.to_string(),
                          rows.low));
     }
   }
-  check_share("train share", train_low, train_high, 1.0);
-  check_share("missing share", missing_low, missing_high, 0.5);
+  check_share("train fraction", train_low, train_high, 1.0);
+  check_share("missing fraction", missing_low, missing_high, 0.5);
   if (min_nodes < 2 || max_nodes > kMostNodes || min_nodes > max_nodes) {
-    refuse(fmt::format("nodes {}:{}: expected 2 to {}, the lower end first", min_nodes, max_nodes,
+    refuse(fmt::format("nodes {}:{}: expected 2 to {}, lower bound first", min_nodes, max_nodes,
                        kMostNodes));
   }
   if (max_categories < 2 || max_categories > 1000) {
@@ -100,7 +101,8 @@ void PriorConfig::check() const {
                       std::any_of(mix.begin(), mix.end(), [](double w) { return w > 0.0; });
   if (!counts) {
     refuse(
-        "mix: expected four weights, none below 0 and one above, of simple, mlp, tree and graph");
+        "mix: expected four non-negative weights (simple, mlp, tree, graph), at least one of them "
+        "positive");
   }
 }
 
@@ -131,7 +133,7 @@ void count_from_json(const Json& json, CountRange& range) {
   }
 }
 
-// Weights in the order of the families, or by name.
+// Weights as an array in family order, or as an object keyed by family name.
 void mix_from_json(const Json& json, std::vector<double>& mix) {
   if (!json.is_object()) return value_from_json(json, mix);
   std::vector<std::string> names = family_names();
@@ -180,11 +182,11 @@ ConfigDescription<PriorConfig> make_description() {
   d.add("max_categories", &PriorConfig::max_categories, "Maximum categories of a column")
       .between(2, 1000);
   d.add("reference_choices", &PriorConfig::reference_choices,
-        "Reproduce a fault of the reference: choices within a dataset are not correlated");
+        "Reproduce a known bug of the reference: choices within a dataset are not correlated");
   d.add("reference_warps", &PriorConfig::reference_warps,
-        "Reproduce a fault of the reference: warps reach a node's children");
+        "Reproduce a known bug of the reference: warps reach a node's children");
   d.add("reference_categories", &PriorConfig::reference_categories,
-        "Reproduce a fault of the reference: at most nine categories");
+        "Reproduce a known bug of the reference: at most nine categories");
   d.add("seed", &PriorConfig::seed, "Random seed").option_only();
   return d;
 }

@@ -15,8 +15,8 @@ namespace causeway::prior {
 
 struct Recipe;
 
-// A whole number for each dataset: fixed, or drawn uniformly or log-uniformly from a range that
-// includes both ends. Written "1024", "1:100" or "log 400:10240".
+// An integer per dataset: fixed, or drawn uniformly or log-uniformly from an inclusive range.
+// Written "1024", "1:100" or "log 400:10240".
 struct CountRange {
   int low = 1;
   int high = 1;
@@ -28,7 +28,7 @@ struct CountRange {
 
 struct PriorConfig {
   std::string family = "graph";                      // simple, mlp, tree, graph, or mix
-  std::vector<double> mix = {0.0, 0.35, 0.15, 0.5};  // weights of the first four
+  std::vector<double> mix = {0.0, 0.35, 0.15, 0.5};  // weights of simple, mlp, tree, graph
   CountRange rows = {1024, 1024};
   CountRange features = {1, 100};
   CountRange classes = {2, 10};
@@ -42,28 +42,28 @@ struct PriorConfig {
   bool filter_classes = true;
   bool filter_predictable = true;
   bool filter_trivial = false;
-  // Of the graph family.
+  // Graph family only.
   int min_nodes = 2;
   int max_nodes = 32;
   double edge_offset = 0.0;
   bool graph_noise = false;
   int max_categories = 200;
-  // Known faults of the reference implementation, each off by default.
+  // Known bugs of the reference implementation, reproduced if set.
   bool reference_choices = false;
   bool reference_warps = false;
   bool reference_categories = false;
   std::uint64_t seed = 0;
 
-  // Throws invalid_argument where it cannot be.
+  // Throws invalid_argument if a value is out of range.
   void check() const;
-  // One line of JSON with every field but the seed.
+  // One line of JSON with every field except the seed.
   std::string to_json() const;
   static PriorConfig from_json(std::string_view text);
 };
 
 const ConfigDescription<PriorConfig>& describe_prior();
 
-// The families' names, in order.
+// Names of the prior families, in enum order.
 const std::vector<std::string>& family_names();
 
 }  // namespace causeway::prior

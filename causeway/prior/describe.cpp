@@ -1,5 +1,5 @@
-// What stands behind one dataset, and other worlds of it: it is made again on the CPU, this time
-// with the generator telling what it draws.
+// Descriptions and counterfactuals of one dataset: it is regenerated on the CPU with a Recorder
+// that receives the sampled parameters.
 #include "causeway/core/error.h"
 #include "causeway/prior/prior.h"
 #include "causeway/prior/recipe.h"
@@ -27,24 +27,24 @@ constexpr std::array kConverters = {"neighbour",        "neighbour_centre", "nei
                                     "softmax_number",   "numeric",          "kumaraswamy"};
 constexpr std::array kTermNames = {"sin", "cos", "tanh", "exp", ""};
 
-// Listens to a run and keeps what describes it.
+// Receives the trace of a generation and keeps what describes the dataset.
 class Recorder : public Trace {
  public:
-  std::map<int, std::vector<std::string>> words;  // of each node
-  std::set<int> categorised;                      // columns of the mlp and tree families
+  std::map<int, std::vector<std::string>> words;  // by node
+  std::set<int> categorised;  // columns of the mlp and tree families that became categorical
   std::vector<int> units;
 
   void note(const char* name, double value) override {
     const std::string_view what = name;
     const int number = static_cast<int>(value);
     if (what == "node") node_ = number;
-    if (what == "column") node_ = -1;  // what converts a column is not the node's mechanism
+    if (what == "column") node_ = -1;  // a column's converter is not part of the node's mechanism
     if (what == "unit") units.push_back(number);
     if (what == "categorised") categorised.insert(number);
     if (node_ < 0) return;
-    if (what == "points") say(fmt::format("{} points through", kPoints.at(at(number))));
-    if (what == "aggregation") say(fmt::format("{} of", kAggregations.at(at(number))));
-    if (what == "function") say(kFunctions.at(at(number)));
+    if (what == "points") add_word(fmt::format("{} points through", kPoints.at(at(number))));
+    if (what == "aggregation") add_word(fmt::format("{} of", kAggregations.at(at(number))));
+    if (what == "function") add_word(kFunctions.at(at(number)));
   }
   void array(const char*, const float*, std::int64_t) override {}
 
@@ -52,11 +52,11 @@ class Recorder : public Trace {
   int node_ = -1;
 
   static std::size_t at(int number) { return static_cast<std::size_t>(number); }
-  void say(std::string word) { words[node_].push_back(std::move(word)); }
+  void add_word(std::string word) { words[node_].push_back(std::move(word)); }
 };
 
-// One dataset in the CPU's memory, with all that was drawn for it.
-struct Remade {
+// One dataset in CPU memory, with everything that was drawn for it.
+struct Regenerated {
   DatasetShape shape{};
   DatasetInfo info{};
   std::unique_ptr<Shared> shared = std::make_unique<Shared>();
@@ -64,13 +64,13 @@ struct Remade {
   Tensor x, y, other_x, other_y;
 };
 
-Remade remake(const Recipe& recipe, std::uint64_t seed, std::uint64_t index, int attempt,
-              const OtherWorld& other, Trace* trace) {
-  Remade made;
+Regenerated regenerate(const Recipe& recipe, std::uint64_t seed, std::uint64_t index, int attempt,
+                       const OtherWorld& other, Trace* trace) {
+  Regenerated made;
   made.shared->spreads = made.spreads.data();
   made.shape = shape_of(recipe, Draws::of(seed, index));
   Recipe of = recipe;
-  if (other.wanted) of.arena_floats *= 3;  // two worlds, and as many parameters as one has
+  if (other.wanted) of.arena_floats *= 3;  // two worlds, and the parameters once
   const auto arena =
       std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(of.arena_floats));
   const Shape shape = {made.shape.n_rows, made.shape.n_features};
@@ -87,12 +87,13 @@ Remade remake(const Recipe& recipe, std::uint64_t seed, std::uint64_t index, int
       make_dataset(Solo{trace}, of, seed, index, attempt, other, *made.shared, arena.get(), out);
   if (made.info.verdict != static_cast<std::int32_t>(Verdict::accepted)) {
     fail(ErrorKind::invalid_argument, "prior",
-         fmt::format("dataset {} of seed {}: no attempt passed the filters", index, seed));
+         fmt::format("dataset {} of seed {}: all attempts were rejected by the filters", index,
+                     seed));
   }
   return made;
 }
 
-DatasetFacts facts_of(const Remade& made, std::uint64_t index) {
+DatasetFacts facts_of(const Regenerated& made, std::uint64_t index) {
   DatasetFacts facts;
   facts.index = index;
   facts.family = family_names()[static_cast<std::size_t>(made.info.family)];
@@ -123,7 +124,7 @@ void describe_graph(const GraphPlan& plan, const Recorder& recorder, Description
   }
 }
 
-// Causes first, then a mechanism a layer, the target's last.
+// The causes first, then one mechanism per layer; the target is read from the last.
 void describe_layers(int n_causes, int n_layers, int width, const std::string& what,
                      Description& description) {
   description.mechanisms.push_back({0, {}, "causes", n_causes});
@@ -143,7 +144,8 @@ std::string simple_formula(const Draws& draws, int n_features) {
   return fmt::format("{}", fmt::join(terms, " + "));
 }
 
-ColumnSource source_of(const Remade& made, const Recorder& recorder, int column, int n_layers) {
+ColumnSource source_of(const Regenerated& made, const Recorder& recorder, int column,
+                       int n_layers) {
   const Shared& shared = *made.shared;
   const int n_features = made.shape.n_features;
   ColumnSource source;
@@ -174,10 +176,10 @@ ColumnSource source_of(const Remade& made, const Recorder& recorder, int column,
 
 Description Prior::describe(std::uint64_t index) const {
   const Recipe& recipe = *recipe_;
-  const Remade found = remake(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
+  const Regenerated found = regenerate(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
   Recorder recorder;
-  const Remade made =
-      remake(recipe, config_.seed, index, found.info.attempts, OtherWorld{}, &recorder);
+  const Regenerated made =
+      regenerate(recipe, config_.seed, index, found.info.attempts, OtherWorld{}, &recorder);
   Description description;
   description.facts = facts_of(found, index);
   const Shared& shared = *made.shared;
@@ -247,9 +249,9 @@ std::string Description::to_json() const {
 Worlds Prior::intervene(std::uint64_t index, int column, double value) const {
   const Recipe& recipe = *recipe_;
   Recorder recorder;
-  const Remade found = remake(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
-  const Remade traced =
-      remake(recipe, config_.seed, index, found.info.attempts, OtherWorld{}, &recorder);
+  const Regenerated found = regenerate(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
+  const Regenerated traced =
+      regenerate(recipe, config_.seed, index, found.info.attempts, OtherWorld{}, &recorder);
   if (column < 0 || column >= found.info.n_features) {
     fail(ErrorKind::invalid_argument, "prior.intervene",
          fmt::format("column {}: dataset {} has columns 0 to {}", column, index,
@@ -259,13 +261,15 @@ Worlds Prior::intervene(std::uint64_t index, int column, double value) const {
   if (recorder.categorised.count(inner) > 0) {
     fail(
         ErrorKind::invalid_argument, "prior.intervene",
-        fmt::format("column {} of dataset {} was cut into categories after its value had worked on "
-                    "others; intervene on a numeric column",
-                    column, index));
+        fmt::format(
+            "column {} of dataset {} was converted to categories after other columns were computed "
+            "from its value; intervene on a numeric column instead",
+            column, index));
   }
   const ColumnSource source = source_of(traced, recorder, inner, 1);
   double raw = value * source.deviation + source.mean;
-  if (source.n_categories > 0) {  // the category that is shown nearest; rare ones may be clamped
+  if (source.n_categories > 0) {
+    // The nearest category in the output; rare ones may be clamped.
     const Affine& spread = found.shared->spreads[inner];
     double least = 1e300;
     const double wanted = raw;
@@ -279,18 +283,20 @@ Worlds Prior::intervene(std::uint64_t index, int column, double value) const {
   OtherWorld other;
   other.wanted = true;
   other.intervention = {inner, static_cast<float>(raw)};
-  const Remade made = remake(recipe, config_.seed, index, found.info.attempts, other, nullptr);
+  const Regenerated made =
+      regenerate(recipe, config_.seed, index, found.info.attempts, other, nullptr);
   const auto trim = [&](const Tensor& x) { return x.slice(1, 0, made.info.n_features); };
   return {trim(made.x), made.y, trim(made.other_x), made.other_y};
 }
 
 Worlds Prior::without_noise(std::uint64_t index) const {
   const Recipe& recipe = *recipe_;
-  const Remade found = remake(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
+  const Regenerated found = regenerate(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
   OtherWorld other;
   other.wanted = true;
   other.noiseless = true;
-  const Remade made = remake(recipe, config_.seed, index, found.info.attempts, other, nullptr);
+  const Regenerated made =
+      regenerate(recipe, config_.seed, index, found.info.attempts, other, nullptr);
   const auto trim = [&](const Tensor& x) { return x.slice(1, 0, made.info.n_features); };
   return {trim(made.x), made.y, trim(made.other_x), made.other_y};
 }

@@ -1,8 +1,8 @@
-// Datasets on the GPU: a block of threads each, from a counter that all blocks share, until none is
-// left; a rejected attempt is made again by the same block, without the host. Bound by the latency
-// of loads: by ncu an H200's processor issues about two instructions a cycle of the four it could,
-// and memory is at an eighth of its bandwidth. Compiled without contraction, so that the bits are
-// the CPU's.
+// Dataset generation on the GPU. Each thread block takes the next dataset from a shared counter
+// until none is left, and retries rejected attempts itself, without the host. Bound by load
+// latency: ncu on an H200 shows about two of four possible instructions per cycle and an eighth of
+// the memory bandwidth. Compiled without FMA contraction, so that results match the CPU bit for
+// bit.
 #include "causeway/prior/block.cuh"
 #include "causeway/prior/generate.h"
 
@@ -16,11 +16,12 @@ namespace causeway::prior::cuda {
 
 namespace {
 
-constexpr int kCosts = 256;  // that are told apart, eight to a factor of two
+constexpr int kCosts = 256;  // cost classes, eight per factor of two
 constexpr std::int64_t kMostOrdered = 1 << 20;
-constexpr int kPlanners = 128;  // threads of a block that draws plans
+constexpr int kPlanners = 128;  // threads per block that draws plans
 
-// How costly datasets will be, the costliest 0; `plans` has room for one of every thread.
+// Estimates the cost class of each dataset, 0 the most expensive. `plans` holds one plan per
+// thread.
 __global__ void __launch_bounds__(kPlanners)
     cost_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, GraphPlan* plans,
                 std::int32_t* costs) {
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(kPlanners)
   for (std::int64_t k = thread; k < out.count; k += std::int64_t{gridDim.x} * blockDim.x) {
     const Draws draws = Draws::of(seed, out.index_of(k));
     const DatasetShape shape = shape_of(recipe, draws);
-    Workspace<Alone> w{Alone{}, draws, {}, shape.n_rows, shape.n_rows, shape.n_rows};
+    Workspace<PlanTeam> w{PlanTeam{}, draws, {}, shape.n_rows, shape.n_rows, shape.n_rows};
     float cost = static_cast<float>(shape.n_rows);
     if (shape.family == Family::graph) {
       draw_plan(w, recipe.graph, shape.n_features, shape.n_classes, plans[thread]);
@@ -40,8 +41,8 @@ __global__ void __launch_bounds__(kPlanners)
   }
 }
 
-// Puts the costliest datasets first: some take tens of times as long as most, and blocks should
-// not begin one of them when the others are about to end. Any order gives the same datasets.
+// Sorts datasets by decreasing cost: some take tens of times as long as most, and a block should
+// not start one of them last. The order does not change the datasets.
 __global__ void __launch_bounds__(1024)
     order_kernel(const std::int32_t* costs, std::int64_t count, std::int32_t* order) {
   __shared__ int places[kCosts];
@@ -49,13 +50,13 @@ __global__ void __launch_bounds__(1024)
   __syncthreads();
   for (std::int64_t k = threadIdx.x; k < count; k += blockDim.x) atomicAdd(places + costs[k], 1);
   __syncthreads();
-  if (threadIdx.x < kLanes) WarpLanes{static_cast<int>(threadIdx.x)}.add_before(places, kCosts);
+  if (threadIdx.x < kLanes) WarpLanes{static_cast<int>(threadIdx.x)}.exclusive_sum(places, kCosts);
   __syncthreads();
   for (std::int64_t k = threadIdx.x; k < count; k += blockDim.x)
     order[atomicAdd(places + costs[k], 1)] = static_cast<std::int32_t>(k);
 }
 
-// In the order given, if there is one.
+// Processes datasets in the given order; nullptr means ascending.
 __global__ void __launch_bounds__(kThreads, 2)
     generate_kernel(Recipe recipe, std::uint64_t seed, BatchOut out, float* arenas,
                     unsigned long long* next, const std::int32_t* order) {
@@ -88,9 +89,9 @@ __global__ void __launch_bounds__(kThreads, 2)
 constexpr int kFew = 4;                  // features of the kernel below
 constexpr int kPerWarp = kLanes / kFew;  // datasets whose terms a warp draws at once
 
-// Plain datasets of the simple family with four features: a warp draws the terms of eight datasets,
-// a lane each, and then makes one after the other, a lane a row at a time. Bytes: the rows once; at
-// 64 rows bound by arithmetic (Philox and four functions a row).
+// Datasets of the simple family with four features. A warp draws the terms of eight datasets, one
+// per lane, then generates them one after the other, one lane per row. Writes every row once; at 64
+// rows bound by arithmetic (Philox and four functions per row).
 __global__ void __launch_bounds__(kThreads) simple_kernel(std::uint64_t seed, BatchOut out) {
   const int lane = static_cast<int>(threadIdx.x % kLanes);
   const std::int64_t first =
@@ -132,9 +133,8 @@ int attribute(int device, cudaDeviceAttr name) {
   return value;
 }
 
-// Blocks that run at once, as long as their arenas take no more than half of the device's memory.
-// The kernel is short of L1 cache: of the memory that is that or shared, it asks for no more than
-// two blocks' 32 KiB to be shared.
+// Number of concurrent blocks, limited so that their arenas take at most half of the device's
+// memory. The kernel needs L1 cache, so it requests only 32 KiB (two blocks) as shared memory.
 std::int64_t blocks_at_once(int device, const Recipe& recipe) {
   constexpr int kShared = 32 * 1024;
   const int most_shared = attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor);

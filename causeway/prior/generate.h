@@ -1,4 +1,4 @@
-// The generators, pointer-level: cpu:: and cuda:: fill the same bytes.
+// Pointer-level generators. cpu:: and cuda:: write the same bytes.
 #pragma once
 
 #include "causeway/prior/device/dataset.h"
@@ -6,21 +6,21 @@
 
 namespace causeway::prior {
 
-// Datasets first, first + stride, ... of a seed, `count` of them, each with room for `rows` by
+// `count` datasets of a seed with indices first, first + stride, ... Each has room for `rows` by
 // `features`.
 struct BatchOut {
   float* x = nullptr;
   float* y = nullptr;
   DatasetInfo* info = nullptr;
   std::uint64_t first = 0;
-  std::uint64_t stride = 1;  // between the numbers of neighbours
+  std::uint64_t stride = 1;  // between consecutive indices
   std::int64_t count = 0;
   int rows = 0;
   int features = 0;
-  // Where each dataset begins in x and in y, and how wide its rows are, if they lie packed; three
-  // numbers each, in the generator's memory. nullptr: every one has all its room.
+  // Packed layout: three numbers per dataset in the generator's memory: its offset in x, its offset
+  // in y, and its row stride in x. nullptr: every dataset has room for `rows` by `features`.
   const std::int64_t* places = nullptr;
-  // Their numbers one by one, there too; nullptr: first, first + stride, ...
+  // Explicit dataset indices, in the generator's memory; nullptr: first, first + stride, ...
   const std::uint64_t* indices = nullptr;
 
   CAUSEWAY_HOST_DEVICE std::uint64_t index_of(std::int64_t k) const {
@@ -35,8 +35,8 @@ struct BatchOut {
   }
 };
 
-// Datasets of the simple family of one size and four features with a numeric target, none of which
-// is rejected: the few-shot workload.
+// True for fixed-size datasets of the simple family with four features, a numeric target and no
+// filters: the few-shot workload.
 CAUSEWAY_HOST_DEVICE bool is_plain_simple(const Recipe& recipe) {
   return recipe.family == Family::simple && recipe.classes.low == 0 &&
          recipe.rows.low == recipe.rows.high && recipe.features.low == recipe.features.high &&
@@ -44,7 +44,7 @@ CAUSEWAY_HOST_DEVICE bool is_plain_simple(const Recipe& recipe) {
          !recipe.remove_trivial;
 }
 
-// generate_simple is for those, and leaves nothing in out.info.
+// generate_simple is the fast path for is_plain_simple; it does not write out.info.
 namespace cpu {
 void generate_simple(std::uint64_t seed, const BatchOut& out);
 void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out);

@@ -1,4 +1,5 @@
-// Datasets on the CPU: each thread takes the next that nobody has. Bound by arithmetic.
+// Dataset generation on the CPU: each thread takes the next dataset from a counter. Bound by
+// arithmetic.
 #include "causeway/prior/generate.h"
 
 #include "causeway/runtime/threads.h"
@@ -13,10 +14,11 @@ namespace causeway::prior::cpu {
 
 namespace {
 
-constexpr int kTogether = 16;  // rows, for vectors
+constexpr int kTogether = 16;  // rows per vectorised loop
 constexpr int kFew = 4;        // features
 
-// sum += weight * f(scale * x + shift) of some rows; the kind is chosen outside of their loop.
+// sum += weight * f(scale * x + shift) for a block of rows; the switch over kinds is outside the
+// loop.
 void add_terms(const SimpleTerm& term, const float (&x)[kTogether], float (&sum)[kTogether]) {
   const auto add = [&](const auto& kind) {
     SimpleTerm of = term;
@@ -74,7 +76,7 @@ void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
         const DatasetOut to = out.of(k);
         out.info[k] = make_dataset(Solo{}, recipe, seed, out.index_of(k), 0, OtherWorld{}, *shared,
                                    arena.get(), to);
-        // Rows that other datasets have and this one has not.
+        // Zero the padding rows.
         if (out.places != nullptr) continue;
         const std::int64_t used = out.info[k].n_rows;
         std::fill(to.x + used * out.features, to.x + std::int64_t{out.rows} * out.features, 0.0f);

@@ -1,4 +1,4 @@
-// The GPU's generator of a build without CUDA.
+// Replaces the GPU generator in builds without CUDA.
 #include "causeway/core/error.h"
 #include "causeway/prior/generate.h"
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kInfoWords = sizeof(DatasetInfo) / 4;
 static_assert(kInfoWords == 15 && sizeof(DatasetInfo) % 4 == 0);
 
-// Of a dataset before it is made.
+// The shape of a dataset, without generating it.
 DatasetShape shape_at(const Recipe& recipe, std::uint64_t seed, std::uint64_t index) {
   return shape_of(recipe, Draws::of(seed, index));
 }
@@ -50,7 +50,8 @@ Prior::Prior(const PriorConfig& config, Device device) : config_(config), device
 Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout,
                    std::uint64_t stride) const {
   if (count < 0) {
-    fail(ErrorKind::invalid_argument, "prior.batch", fmt::format("count {} is below 0", count));
+    fail(ErrorKind::invalid_argument, "prior.batch",
+         fmt::format("count must not be negative, got {}", count));
   }
   const std::int64_t rows = config_.rows.high;
   const std::int64_t features = config_.features.high;
@@ -106,7 +107,7 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout,
   return batch;
 }
 
-AskedSizes Prior::asked(std::uint64_t index) const {
+RequestedSizes Prior::requested_sizes(std::uint64_t index) const {
   const DatasetShape shape = shape_at(*recipe_, config_.seed, index);
   return {shape.n_rows, shape.n_features, shape.n_classes, shape.n_train};
 }
@@ -154,7 +155,7 @@ const std::vector<DatasetFacts>& Batch::facts() const {
   std::vector<DatasetFacts> all;
   for (std::int64_t k = 0; k < count; ++k) {
     DatasetInfo of{};
-    if (words.empty()) {  // nothing was left to chance but the split
+    if (words.empty()) {  // the simple family without filters writes no info
       const DatasetShape shape =
           shape_at(*known_->recipe, known_->seed, first + static_cast<std::uint64_t>(k) * stride);
       of.n_rows = shape.n_rows;
@@ -175,12 +176,12 @@ const std::vector<DatasetFacts>& Batch::facts() const {
     facts.bayes_error = static_cast<double>(of.bayes_error);
     facts.rejected.assign(of.rejected + 1, of.rejected + static_cast<int>(Verdict::n_verdicts));
     if (of.verdict != static_cast<std::int32_t>(Verdict::accepted)) {
-      fail(
-          ErrorKind::invalid_argument, "prior",
-          fmt::format("dataset {} of seed {}: none of {} attempts passed the filters, the last was "
-                      "rejected as \"{}\"; allow more rows, fewer classes, or fewer filters",
-                      facts.index, known_->seed, facts.n_attempts,
-                      rejection_reasons()[static_cast<std::size_t>(of.verdict - 1)]));
+      fail(ErrorKind::invalid_argument, "prior",
+           fmt::format(
+               "dataset {} of seed {}: all {} attempts were rejected by the filters, the last "
+               "as \"{}\"; use more rows, fewer classes, or fewer filters",
+               facts.index, known_->seed, facts.n_attempts,
+               rejection_reasons()[static_cast<std::size_t>(of.verdict - 1)]));
     }
     all.push_back(std::move(facts));
   }

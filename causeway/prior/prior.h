@@ -1,5 +1,5 @@
-// A prior over tables: dataset k of a seed is a function of seed, k and configuration alone, the
-// same bytes on every device, in any batch, thread, rank or shard.
+// A prior over tables. Dataset k of a seed depends only on seed, k and configuration: the bytes are
+// the same on every device and in any batch, thread, rank or shard.
 #pragma once
 
 #include "causeway/prior/config.h"
@@ -13,37 +13,36 @@
 
 namespace causeway::prior {
 
-// What is known of a dataset.
+// Facts about a generated dataset.
 struct DatasetFacts {
   std::uint64_t index = 0;
   std::string family;
   int n_rows = 0;
-  int n_features = 0;  // columns that carry numbers; any beyond are 0
-  int n_classes = 0;   // labels are 0 ... n_classes - 1, not all of which need occur; 0: a number
-  int n_train = 0;     // rows before the split
-  int n_attempts = 0;  // drawn until one passed, itself counted
-  double bayes_error = 0.0;  // how often the likeliest class is wrong, where classes are sampled
-  std::vector<int>
-      rejected;  // how many attempts failed for each reason, in rejection_reasons' order
+  int n_features = 0;  // columns with values; columns beyond are 0
+  int n_classes = 0;   // labels are 0 ... n_classes - 1, not all need occur; 0: numeric target
+  int n_train = 0;     // context rows
+  int n_attempts = 0;  // attempts until one was accepted, including it
+  double bayes_error = 0.0;   // error rate of the Bayes classifier, where classes are sampled
+  std::vector<int> rejected;  // rejected attempts per reason, in the order of rejection_reasons
 };
 
 const std::vector<std::string>& rejection_reasons();
 
-// How datasets of different sizes share memory.
+// Memory layout of datasets of different sizes.
 enum class Layout : std::uint8_t {
-  padded,  // x (count, rows, features) and y (count, rows), the rest 0
-  packed,  // one after the other, rows as wide as the features asked for: see Batch::places
+  padded,  // x (count, rows, features) and y (count, rows), padded with 0
+  packed,  // one after the other, rows as wide as the requested features: see Batch::places
 };
 
 struct Batch {
   std::uint64_t first = 0;
-  std::uint64_t stride = 1;  // between the numbers of its datasets
+  std::uint64_t stride = 1;  // between consecutive dataset indices
   std::int64_t count = 0;
   Layout layout = Layout::padded;
   Tensor x;     // f32
   Tensor y;     // f32: numbers, or labels
-  Tensor info;  // i32 (count, 15), as the generator left it; empty where nothing was left to chance
-  // Packed: where dataset k begins in x and in y, and how many numbers its rows are apart in x.
+  Tensor info;  // i32 (count, 15), from the generator; empty for simple without filters
+  // Packed layout: offsets of dataset k in x and y, and its row stride in x.
   struct Place {
     std::int64_t x;
     std::int64_t y;
@@ -51,12 +50,12 @@ struct Batch {
   };
   std::vector<Place> places;
 
-  // Dataset k of the batch as views: x (rows, features) and y (rows,), at their own size. Waits for
-  // the device the first time. Throws where no attempt passed.
+  // Dataset k of the batch as views of its own size: x (rows, features) and y (rows,). Synchronises
+  // with the device on the first call. Throws if all attempts were rejected.
   const std::vector<DatasetFacts>& facts() const;
   Tensor x_of(std::int64_t k) const;
   Tensor y_of(std::int64_t k) const;
-  // The same on another device.
+  // A copy on another device.
   Batch to(Device device) const;
 
  private:
@@ -65,7 +64,7 @@ struct Batch {
   std::shared_ptr<Known> known_;
 };
 
-struct AskedSizes {
+struct RequestedSizes {
   int n_rows = 0;
   int n_features = 0;
   int n_classes = 0;
@@ -76,31 +75,31 @@ struct AskedSizes {
 struct Mechanism {
   int id = 0;
   std::vector<int> parents;
-  std::string what;  // the functions drawn, in words
+  std::string what;  // the sampled functions, as text
   int width = 0;
 };
 
 struct ColumnSource {
-  int node = -1;         // the mechanism it is read from
+  int node = -1;         // the mechanism whose value it is read from
   std::string kind;      // numeric, warped, neighbour, softmax, …
   int n_categories = 0;  // 0 for numbers
-  double mean = 0.0;     // before it was standardised
+  double mean = 0.0;     // before standardisation
   double deviation = 1.0;
 };
 
-// The model behind a dataset.
+// The structural causal model behind a dataset.
 struct Description {
   DatasetFacts facts;
-  std::vector<Mechanism> mechanisms;   // in the order they are evaluated
-  std::vector<ColumnSource> features;  // as handed out
+  std::vector<Mechanism> mechanisms;   // in evaluation order
+  std::vector<ColumnSource> features;  // in output order
   ColumnSource target;
 
-  // The nodes that a node's value reaches, itself among them.
+  // The nodes that depend on `node`, including itself.
   std::vector<int> descendants_of(int node) const;
   std::string to_json() const;
 };
 
-// Two worlds that share all that was drawn.
+// A factual and a counterfactual dataset that share all random draws.
 struct Worlds {
   Tensor x, y;              // (rows, features), (rows,)
   Tensor other_x, other_y;  // after the intervention, or without noise
@@ -113,25 +112,26 @@ class Prior {
   const PriorConfig& config() const { return config_; }
   Device device() const { return device_; }
 
-  // Datasets first, first + stride, first + 2 stride, ..., on the prior's device and its current
+  // Datasets first, first + stride, first + 2 stride, ..., on the prior's device and current
   // stream.
   Batch batch(std::uint64_t first, std::int64_t count, Layout layout = Layout::padded,
               std::uint64_t stride = 1) const;
 
-  // The sizes dataset `index` is asked to have, without making it.
-  AskedSizes asked(std::uint64_t index) const;
-  // Datasets of any numbers to memory of the caller's, each where its place says: rows are filled
-  // with 0 up to their distance, and nothing is written where no attempt passed. Returns (count, 3)
-  // i64: rows, features, and rows before the split, which are all of them where none passed.
+  // The sizes drawn for dataset `index`, without generating it. Constant columns may be dropped
+  // later.
+  RequestedSizes requested_sizes(std::uint64_t index) const;
+  // Writes the datasets `indices` to memory of the caller, each at its place. Rows are zero-padded
+  // up to their stride; rejected datasets write nothing. Returns (count, 3) i64: rows, features,
+  // context rows; context rows equal rows for a rejected dataset.
   Tensor fill(std::span<const std::uint64_t> indices, std::span<const Batch::Place> places,
               const Tensor& x, const Tensor& y) const;
 
-  // The rest is made on the CPU, one dataset at a time.
+  // The functions below run on the CPU, one dataset at a time.
   Description describe(std::uint64_t index) const;
-  // The dataset, and the same with feature `column` set to `value` (in the units of its column) in
-  // every row: what does not depend on it stays as it was, bit for bit.
+  // The dataset, and a copy with feature `column` set to `value` (in the units of its column) in
+  // every row. Values that do not depend on it are bit-identical.
   Worlds intervene(std::uint64_t index, int column, double value) const;
-  // The dataset, and the same without noise, each sampled class the likeliest.
+  // The dataset, and a copy without noise, where each sampled class is the most likely one.
   Worlds without_noise(std::uint64_t index) const;
 
  private:
@@ -140,8 +140,8 @@ class Prior {
   std::shared_ptr<const Recipe> recipe_;
 };
 
-// A 64-bit hash of a dataset's numbers and sizes, which does not depend on how it lies in memory;
-// and of many, in order.
+// A 64-bit hash of a dataset's values and sizes, independent of its memory layout; and of many
+// datasets, in order.
 std::uint64_t hash_dataset(const Batch& batch, std::int64_t k);
 std::uint64_t hash_all(std::span<const std::uint64_t> hashes);
 

@@ -8,8 +8,8 @@ namespace {
 
 Span span_of(const CountRange& range) { return {range.low, range.high, range.logarithmic}; }
 
-// The columns of values that an attempt may hold at once, and room for parameters. Graphs that
-// need more are drawn again.
+// Columns of values that an attempt may hold at once, and room for parameters. Attempts that need
+// more are rejected.
 constexpr std::int64_t kArenaColumns = 4096;
 constexpr std::int64_t kLeastArena = std::int64_t{1} << 20;
 

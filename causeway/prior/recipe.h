@@ -1,4 +1,4 @@
-// From a user's configuration to what the generators take.
+// Converts a user's configuration to the generators' parameters.
 #pragma once
 
 #include "causeway/prior/config.h"
@@ -6,7 +6,7 @@
 
 namespace causeway::prior {
 
-// Of a configuration that check() accepts.
+// Expects a configuration that check() accepts.
 Recipe recipe_of(const PriorConfig& config);
 
 }  // namespace causeway::prior

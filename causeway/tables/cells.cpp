@@ -97,7 +97,7 @@ std::optional<double> number_of(std::string_view text) {
 
 std::optional<bool> truth_of(std::string_view text) {
   bool value = false;
-  if (!csv::parse_truth(csv::trimmed(text), value)) return std::nullopt;
+  if (!csv::parse_boolean(csv::trimmed(text), value)) return std::nullopt;
   return value;
 }
 

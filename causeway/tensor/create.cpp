@@ -30,7 +30,7 @@ Tensor ones(const Shape& shape, DType dtype, Device device) {
 
 namespace {
 
-// How many numbers from `start` on, `step` apart, lie before `stop`.
+// Number of values start, start + step, ... before `stop`.
 std::uint64_t count_of(std::int64_t start, std::int64_t stop, std::int64_t step) {
   if (step > 0 ? start >= stop : start <= stop) return 0;
   const auto apart = [](std::int64_t low, std::int64_t high) {
@@ -43,14 +43,15 @@ std::uint64_t count_of(std::int64_t start, std::int64_t stop, std::int64_t step)
 }  // namespace
 
 Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device) {
-  if (step.real == 0) fail(ErrorKind::invalid_argument, "arange", "the step is 0");
+  if (step.real == 0) fail(ErrorKind::invalid_argument, "arange", "step must not be 0");
   const bool whole = start.is_integer && stop.is_integer && step.is_integer;
   const double length =
       whole ? static_cast<double>(count_of(start.integer, stop.integer, step.integer))
             : std::ceil((stop.real - start.real) / step.real);
   if (!(length < 9e15)) {
     fail(ErrorKind::invalid_argument, "arange",
-         fmt::format("{} to {} by {} has no end", start.real, stop.real, step.real));
+         fmt::format("range {} to {} with step {} has too many elements", start.real, stop.real,
+                     step.real));
   }
   const auto count = static_cast<std::int64_t>(std::max(length, 0.0));
   if (start.is_integer && step.is_integer) {
@@ -70,7 +71,7 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device
 Tensor eye(std::int64_t n, DType dtype, Device device) {
   Tensor matrix = zeros({n, n}, dtype, device);
   if (n == 0) return matrix;
-  // The diagonal is every (n+1)-th element.
+  // The diagonal is every (n + 1)-th element.
   matrix.flatten().slice(0, 0, Tensor::kEnd, n + 1).copy_from(ones({n}, dtype, device));
   return matrix;
 }
@@ -80,7 +81,7 @@ namespace {
 void require_floating(const char* operation, DType dtype) {
   if (is_floating(dtype)) return;
   fail(ErrorKind::invalid_argument, operation,
-       fmt::format("draws f64, f32, f16 or bf16, not {}; use integers() for integer types",
+       fmt::format("expected f64, f32, f16 or bf16, got {}; use integers() for integer types",
                    to_string(dtype)));
 }
 
@@ -89,14 +90,15 @@ void require_floating(const char* operation, DType dtype) {
 Tensor Generator::uniform(const Shape& shape, double low, double high, DType dtype, Device device) {
   require_floating("uniform", dtype);
   if (!(low < high)) {
-    fail(ErrorKind::invalid_argument, "uniform", fmt::format("[{}, {}) is empty", low, high));
+    fail(ErrorKind::invalid_argument, "uniform",
+         fmt::format("range [{}, {}) is empty; high must be greater than low", low, high));
   }
   Tensor tensor = Tensor::empty(shape, dtype, device);
   const kernels::RandomKey key = take();
   const StreamView stream = current_stream(device);
   if (tensor.numel() > 0) kernels::uniform(stream, key, low, high, operand(tensor, stream));
   if (dtype != DType::f16 && dtype != DType::bf16) return tensor;
-  // One in some hundred is rounded up to the open end.
+  // About one value in a hundred rounds up to the excluded upper bound.
   const Tensor below = compare(CompareOp::less, tensor.to(DType::f32), Scalar(high));
   return where(below, tensor, full({}, low, dtype, device));
 }
@@ -115,10 +117,11 @@ Tensor Generator::integers(const Shape& shape, std::int64_t low, std::int64_t hi
                            Device device) {
   if (!is_integer(dtype)) {
     fail(ErrorKind::invalid_argument, "integers",
-         fmt::format("draws integer types, not {}", to_string(dtype)));
+         fmt::format("expected an integer type, got {}", to_string(dtype)));
   }
   if (low >= high) {
-    fail(ErrorKind::invalid_argument, "integers", fmt::format("[{}, {}) is empty", low, high));
+    fail(ErrorKind::invalid_argument, "integers",
+         fmt::format("range [{}, {}) is empty; high must be greater than low", low, high));
   }
   require_fits("integers", low, dtype);
   require_fits("integers", high - 1, dtype);
@@ -132,9 +135,10 @@ Tensor Generator::integers(const Shape& shape, std::int64_t low, std::int64_t hi
 
 Tensor Generator::permutation(std::int64_t n, Device device) {
   if (n < 0) {
-    fail(ErrorKind::invalid_argument, "permutation", fmt::format("{} is negative", n));
+    fail(ErrorKind::invalid_argument, "permutation",
+         fmt::format("n must not be negative, got {}", n));
   }
-  // Sorts random 64-bit keys; of equal ones the lower position comes first, on every device.
+  // Sorts random 64-bit keys; ties keep their order on every device.
   Tensor keys = Tensor::empty({n}, DType::i64, device);
   const kernels::RandomKey key = take();
   if (n == 0) return keys;

@@ -28,7 +28,7 @@ std::optional<DType> find_dtype(DLDataType type) {
   return std::nullopt;
 }
 
-// What an exported tensor keeps alive: the handle and the arrays DLTensor points into.
+// Keeps an exported tensor alive: the handle and the arrays that DLTensor points to.
 template <class Managed>
 struct Exported {
   Managed managed;
@@ -40,7 +40,7 @@ struct Exported {
 template <class Managed>
 Exported<Managed>* make_exported(const Tensor& tensor) {
   auto* exported = new Exported<Managed>{{}, tensor, {}, {}};
-  exported->tensor.set_record(nullptr);  // the memory is handed on, not what it was computed from
+  exported->tensor.set_record(nullptr);  // only the memory is exported, not the tape
   std::copy(tensor.shape().begin(), tensor.shape().end(), exported->shape);
   std::copy(tensor.strides().begin(), tensor.strides().end(), exported->strides);
   exported->managed.manager_ctx = exported;
@@ -69,12 +69,12 @@ Tensor import(const DLTensor& foreign, std::shared_ptr<void> owner, bool read_on
   const auto dtype = find_dtype(foreign.dtype);
   if (!dtype.has_value()) {
     fail(ErrorKind::invalid_argument, "from_dlpack",
-         fmt::format("no element type here has code {}, {} bits and {} lanes; convert it first",
+         fmt::format("unsupported dtype: DLPack code {}, {} bits, {} lanes; convert it first",
                      foreign.dtype.code, foreign.dtype.bits, foreign.dtype.lanes));
   }
   if (foreign.ndim < 0 || foreign.ndim > kMaxDims) {
     fail(ErrorKind::invalid_argument, "from_dlpack",
-         fmt::format("{} dimensions; at most {} are supported", foreign.ndim, kMaxDims));
+         fmt::format("{} dimensions, but at most {} are supported", foreign.ndim, kMaxDims));
   }
   const auto n_dims = static_cast<std::size_t>(foreign.ndim);
   const Shape shape(std::span<const std::int64_t>(foreign.shape, n_dims));

@@ -1,5 +1,5 @@
-// DLPack: handing tensors to other libraries and taking theirs, without a copy. The structures are
-// those of the DLPack specification, versions 0.x and 1.x.
+// DLPack: exchange of tensors with other libraries without a copy. The structures follow the DLPack
+// specification, versions 0.x and 1.x.
 #pragma once
 
 #include "causeway/tensor/tensor.h"
@@ -50,9 +50,9 @@ struct DLManagedTensorVersioned {
   DLTensor dl_tensor;
 };
 
-// What a producer's Python type offers as __dlpack_c_exchange_api__ (DLPack 1.3), in a capsule
-// named kExchangeName: its conversions as C functions. They return 0, or -1 with a Python exception
-// set.
+// The C exchange API (DLPack 1.3) that a producer's Python type offers as
+// __dlpack_c_exchange_api__, in a capsule named kExchangeName. Functions return 0, or -1 with a
+// Python exception set.
 inline constexpr const char* kExchangeName = "dlpack_exchange_api";
 
 struct ExchangeApi {
@@ -60,17 +60,18 @@ struct ExchangeApi {
   const ExchangeApi* previous;
   void* allocate;
   int (*from_object)(void* object, DLManagedTensorVersioned** out);  // without synchronisation
-  int (*to_object)(DLManagedTensorVersioned* tensor, void** out);    // takes the tensor over
+  int (*to_object)(DLManagedTensorVersioned* tensor, void** out);  // takes ownership of the tensor
   void* borrow;
   int (*current_stream)(std::int32_t device_type, std::int32_t device_id, void** out);
 };
 
-// The tensor's memory, kept alive until the consumer calls the deleter.
+// Shares the tensor's memory and keeps it alive until the consumer calls the deleter.
 DLManagedTensor* export_tensor(const Tensor& tensor);
 DLManagedTensorVersioned* export_versioned(const Tensor& tensor);
 
-// Takes over the foreign tensor: its deleter runs when the last tensor sharing the memory is gone,
-// or before an error leaves. Its data must be ready on the device's current stream.
+// Takes ownership of a foreign tensor: its deleter runs when the last tensor that shares the memory
+// is destroyed, or before an error is thrown. Its data must be ready on the device's current
+// stream.
 Tensor import_tensor(DLManagedTensor* foreign);
 Tensor import_versioned(DLManagedTensorVersioned* foreign);
 

@@ -14,14 +14,14 @@ namespace causeway {
 
 namespace {
 
-// The dtype arithmetic between a tensor and a plain number happens in.
+// The dtype of arithmetic between a tensor and a scalar.
 DType with_scalar(DType dtype, Scalar value) {
   if (is_floating(dtype)) return dtype;
   if (!value.is_integer) return DType::f32;
   return dtype == DType::boolean ? DType::i64 : dtype;
 }
 
-// Of the operation's operands to the operation's result.
+// The result dtype of an operation on operands of dtype `operands`.
 DType operation_dtype(BinaryOp op, DType operands) {
   const bool floats = op == BinaryOp::divide;
   const DType dtype = floats ? to_floating(operands) : operands;
@@ -29,13 +29,13 @@ DType operation_dtype(BinaryOp op, DType operands) {
                         op == BinaryOp::minimum || op == BinaryOp::maximum;
   if (dtype == DType::boolean && !has_bool) {
     fail(ErrorKind::invalid_argument, kernels::to_string(op),
-         "bool tensors have no such operation; convert them with .to(\"i32\"), or use "
+         "not supported for bool tensors; convert them with .to(\"i32\"), or use "
          "logical_xor or not_equal");
   }
   return dtype;
 }
 
-// One host value of a dtype, as an operand of any shape.
+// A host scalar as an operand that broadcasts to any shape.
 struct Immediate {
   alignas(8) std::array<std::byte, 8> bytes{};
   kernels::Operand operand;
@@ -65,7 +65,7 @@ Tensor run_binary(BinaryOp op, const kernels::Operand& a, const kernels::Operand
 Tensor unary(UnaryOp op, const Tensor& x) {
   if (!kernels::needs_floating(op) && x.dtype() == DType::boolean) {
     fail(ErrorKind::invalid_argument, kernels::to_string(op),
-         "bool tensors have no such operation; convert them first, as with .to(\"i32\")");
+         "not supported for bool tensors; convert them first, for example with .to(\"i32\")");
   }
   const bool stays_integer =
       op == UnaryOp::floor || op == UnaryOp::ceil || op == UnaryOp::round || op == UnaryOp::trunc;
@@ -123,7 +123,7 @@ Tensor compare(CompareOp op, const Tensor& a, const Tensor& b) {
 }
 
 Tensor compare(CompareOp op, const Tensor& a, Scalar b) {
-  // A number no element can equal is compared in 64 bits.
+  // A scalar outside the tensor's range is compared in 64 bits.
   const DType narrow = with_scalar(a.dtype(), b);
   const DType dtype = kernels::fits(b, narrow) ? narrow : DType::i64;
   const Tensor typed = a.to(dtype);
@@ -168,7 +168,7 @@ Tensor clamp(const Tensor& x, Scalar low, Scalar high) {
   }
   if (!(low.real <= high.real)) {
     fail(ErrorKind::invalid_argument, "clamp",
-         fmt::format("the lower bound {} is above the upper bound {}", low.real, high.real));
+         fmt::format("lower bound {} is greater than upper bound {}", low.real, high.real));
   }
   const DType dtype = promote(with_scalar(x.dtype(), low), with_scalar(x.dtype(), high));
   require_fits("clamp", low, dtype);

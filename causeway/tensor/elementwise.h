@@ -1,6 +1,6 @@
-// Arithmetic on tensors, element by element, with NumPy's broadcasting. Operands of different types
-// are brought to a common one (core/dtype.h); a plain number takes the tensor's type, but makes an
-// integer tensor f32 if it has a fraction.
+// Elementwise arithmetic with NumPy broadcasting. Operands of different types are promoted to a
+// common one (core/dtype.h). A scalar takes the tensor's type; a fractional scalar makes an integer
+// tensor f32.
 #pragma once
 
 #include "causeway/kernels/elementwise/elementwise.h"
@@ -14,18 +14,18 @@ using kernels::PredicateOp;
 using kernels::Scalar;
 using kernels::UnaryOp;
 
-// Integers become f32 where the operation needs floating numbers.
+// Integers are converted to f32 if the operation needs floating-point values.
 Tensor unary(UnaryOp op, const Tensor& x);
 // True division of integers gives f32.
 Tensor binary(BinaryOp op, const Tensor& a, const Tensor& b);
 Tensor binary(BinaryOp op, const Tensor& a, Scalar b);
 Tensor binary(BinaryOp op, Scalar a, const Tensor& b);
-// bool.
+// Returns bool.
 Tensor compare(CompareOp op, const Tensor& a, const Tensor& b);
 Tensor compare(CompareOp op, const Tensor& a, Scalar b);
 Tensor predicate(PredicateOp op, const Tensor& x);
 
-// condition ? a : b, all three broadcast; the condition is taken as bool.
+// condition ? a : b; all three broadcast, the condition is converted to bool.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor clamp(const Tensor& x, Scalar low, Scalar high);
 

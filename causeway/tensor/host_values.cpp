@@ -1,4 +1,4 @@
-// Values of a C++ type into tensors and out of them, for every dtype.
+// Copies between tensors and host values of a C++ type, for every dtype.
 #include "causeway/core/error.h"
 #include "causeway/runtime/transfer.h"
 #include "causeway/tensor/dtype_of.h"
@@ -12,7 +12,7 @@ template <class T>
 Tensor Tensor::from(std::span<const T> values, const Shape& shape, Device device) {
   if (static_cast<std::int64_t>(values.size()) != causeway::numel(shape)) {
     fail(ErrorKind::shape_mismatch, "from",
-         std::to_string(values.size()) + " values do not fill shape " + causeway::to_string(shape));
+         std::to_string(values.size()) + " values given for shape " + causeway::to_string(shape));
   }
   Tensor tensor = empty(shape, dtype_of<T>(), device);
   transfer(tensor.data(), device, values.data(), Device::cpu(), values.size_bytes(),
@@ -24,7 +24,7 @@ template <class T>
 std::vector<T> Tensor::to_vector() const {
   if (dtype_ != dtype_of<T>()) {
     fail(ErrorKind::invalid_argument, "to_vector",
-         "the tensor is " + std::string(causeway::to_string(dtype_)) + ", not " +
+         "the tensor's dtype is " + std::string(causeway::to_string(dtype_)) + ", not " +
              std::string(causeway::to_string(dtype_of<T>())));
   }
   const Tensor host = to(Device::cpu()).contiguous();

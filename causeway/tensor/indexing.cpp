@@ -11,7 +11,7 @@ namespace causeway {
 
 Tensor concatenate(std::span<const Tensor> tensors, int axis) {
   if (tensors.empty()) {
-    fail(ErrorKind::invalid_argument, "concatenate", "there are no tensors to concatenate");
+    fail(ErrorKind::invalid_argument, "concatenate", "expected at least one tensor");
   }
   const Tensor& first = tensors[0];
   axis = normalize_axis("concatenate", axis, first.n_dims());
@@ -51,14 +51,15 @@ Tensor stack(std::span<const Tensor> tensors, int axis) {
     }
     raised.push_back(tensor.unsqueeze(axis));
   }
-  if (raised.empty()) fail(ErrorKind::invalid_argument, "stack", "there are no tensors to stack");
+  if (raised.empty()) fail(ErrorKind::invalid_argument, "stack", "expected at least one tensor");
   return concatenate(raised, normalize_axis("stack", axis, raised[0].n_dims()));
 }
 
 std::vector<Tensor> split(const Tensor& x, std::int64_t size, int axis) {
   axis = normalize_axis("split", axis, x.n_dims());
   if (size < 1) {
-    fail(ErrorKind::invalid_argument, "split", fmt::format("the size of a part is {}", size));
+    fail(ErrorKind::invalid_argument, "split",
+         fmt::format("part size must be positive, got {}", size));
   }
   std::vector<Tensor> parts;
   for (std::int64_t start = 0; start < x.shape()[axis]; start += size) {
@@ -96,7 +97,7 @@ Tensor pad(const Tensor& x, std::span<const std::pair<std::int64_t, std::int64_t
   }
   if (!valid) {
     fail(ErrorKind::invalid_argument, "pad",
-         fmt::format("expected a pair of widths, 0 or more, for each of the {} axes of shape {}",
+         fmt::format("expected one pair of non-negative widths for each of the {} axes of shape {}",
                      x.n_dims(), to_string(x.shape())));
   }
   Tensor out = full(shape, value, x.dtype(), x.device());
@@ -115,18 +116,18 @@ Tensor require_index(std::string_view operation, const Tensor& x, const Tensor& 
   require_same_device(operation, x, index);
   if (!is_integer(index.dtype())) {
     fail(ErrorKind::invalid_argument, operation,
-         fmt::format("the index is {}; expected integers", to_string(index.dtype())));
+         fmt::format("index is {}; expected an integer dtype", to_string(index.dtype())));
   }
   return index.to(DType::i64).contiguous();
 }
 
-// `index` has `x`'s shape but along the axis.
+// Checks that `index` has the shape of `x` except along the axis.
 void require_aligned(std::string_view operation, const Tensor& x, int axis, const Tensor& index) {
   Shape wanted = x.shape();
   if (index.n_dims() == x.n_dims()) wanted[axis] = index.shape()[axis];
   if (index.shape() == wanted) return;
   fail(ErrorKind::shape_mismatch, operation,
-       fmt::format("the index has shape {}; expected the tensor's {} but for axis {}",
+       fmt::format("index has shape {}; expected the tensor's {} except along axis {}",
                    to_string(index.shape()), to_string(x.shape()), axis));
 }
 
@@ -136,7 +137,7 @@ Tensor index_select(const Tensor& x, int axis, const Tensor& index) {
   axis = normalize_axis("index_select", axis, x.n_dims());
   if (index.n_dims() != 1) {
     fail(ErrorKind::shape_mismatch, "index_select",
-         fmt::format("the index has shape {}; expected one dimension", to_string(index.shape())));
+         fmt::format("index has shape {}; expected one dimension", to_string(index.shape())));
   }
   const Tensor places = require_index("index_select", x, index);
   const Tensor dense = x.contiguous();
@@ -176,7 +177,7 @@ Tensor write_at(std::string_view operation, const Write& write, const Tensor& x,
   const Tensor places = require_index(operation, x, index);
   if (broadcast(operation, source.shape(), index.shape()) != index.shape()) {
     fail(ErrorKind::shape_mismatch, operation,
-         fmt::format("the source has shape {}, the index {}; each index needs one value",
+         fmt::format("source has shape {} but index has shape {}; they must be equal",
                      to_string(source.shape()), to_string(index.shape())));
   }
   const Tensor values = source.to(x.dtype()).expand(index.shape()).contiguous();

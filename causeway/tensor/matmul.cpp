@@ -17,7 +17,7 @@ namespace {
 
 std::atomic<bool> tf32_allowed{false};
 
-// Readable by a BLAS library: itself, or a contiguous copy.
+// A layout that BLAS accepts: the tensor itself, or a contiguous copy.
 Tensor readable(const Tensor& x) {
   return kernels::is_matrix(operand(x, current_stream(x.device()))) ? x : x.clone();
 }
@@ -39,7 +39,8 @@ bool allow_tf32() { return tf32_allowed; }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.n_dims() == 0 || b.n_dims() == 0) {
-    fail(ErrorKind::shape_mismatch, "matmul", "an operand has no dimensions; multiply it instead");
+    fail(ErrorKind::shape_mismatch, "matmul",
+         "0-dimensional operands are not supported; use multiply");
   }
   if (a.n_dims() == 1) return matmul(a.unsqueeze(0), b).squeeze(b.n_dims() == 1 ? 0 : -2);
   if (b.n_dims() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
@@ -47,19 +48,19 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.size(-1) != b.size(-2)) {
     fail(
         ErrorKind::shape_mismatch, "matmul",
-        fmt::format("shapes {} and {}: the last size of the first, {}, must equal the last but one "
-                    "of the second, {}{}",
+        fmt::format("shapes {} and {}: the last dimension of the first operand ({}) must equal the "
+                    "second-to-last of the second ({}){}",
                     to_string(a.shape()), to_string(b.shape()), a.size(-1), b.size(-2),
                     a.size(-1) == b.size(-1) ? "; transpose the second" : ""));
   }
   const DType dtype = promote(a.dtype(), b.dtype());
   if (!is_floating(dtype)) {
     fail(ErrorKind::invalid_argument, "matmul",
-         fmt::format("{} and {} are not floating types; convert with .to(\"f32\")",
+         fmt::format("expected floating types, got {} and {}; convert with .to(\"f32\")",
                      to_string(a.dtype()), to_string(b.dtype())));
   }
   if (b.n_dims() == 2 && a.n_dims() > 2 && a.is_contiguous() && a.numel() > 0) {
-    // One matrix for the whole batch: the batch's rows make one tall product.
+    // One matrix for the whole batch: flatten the batch into one tall product.
     Shape shape = a.shape();
     shape[a.n_dims() - 1] = b.size(-1);
     return matmul(a.reshape({-1, a.size(-1)}), b).reshape(shape);
@@ -78,7 +79,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   return out;
 }
 
-Tensor matmul_add(double of_product, const Tensor& a, const Tensor& b, double of_added,
+Tensor matmul_add(double alpha, const Tensor& a, const Tensor& b, double beta,
                   const Tensor& added) {
   require_same_device("matmul_add", a, b);
   require_same_device("matmul_add", a, added);
@@ -96,12 +97,12 @@ Tensor matmul_add(double of_product, const Tensor& a, const Tensor& b, double of
   }
   Tensor out = Tensor::empty(added.shape(), added.dtype(), added.device());
   if (out.numel() == 0) return out;
-  if (a.size(-1) == 0) return added * Scalar(of_added);
+  if (a.size(-1) == 0) return added * Scalar(beta);
   const Tensor left = readable(a);
   const Tensor right = readable(b);
   const Tensor dense = added.contiguous();
   const StreamView stream = current_stream(a.device());
-  kernels::matmul_add(stream, of_product, operand(left, stream), operand(right, stream), of_added,
+  kernels::matmul_add(stream, alpha, operand(left, stream), operand(right, stream), beta,
                       operand(dense, stream), operand(out, stream), allow_tf32());
   return out;
 }

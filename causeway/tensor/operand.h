@@ -1,4 +1,4 @@
-// How tensors are handed to kernels. For the rooms that launch them.
+// Conversion of tensors to kernel operands, for code that launches kernels.
 #pragma once
 
 #include "causeway/kernels/elementwise/elementwise.h"
@@ -10,19 +10,19 @@
 
 namespace causeway {
 
-// The tensor as a kernel sees it; its memory is kept from reuse until `stream`'s work is done.
+// The kernel view of a tensor; its memory is not reused until the work on `stream` is done.
 kernels::Operand operand(const Tensor& tensor, StreamView stream);
 
-// The tensor around one axis; it must be contiguous.
+// A contiguous tensor as (outer, axis, inner).
 kernels::Cube cube_around(const Tensor& tensor, int axis);
 
-// Throws unless all tensors are on one device.
+// Throws if the tensors are on different devices.
 void require_same_device(std::string_view operation, const Tensor& a, const Tensor& b);
 
-// Throws unless the number is a value of the dtype.
+// Throws if the value is not representable in the dtype.
 void require_fits(std::string_view operation, kernels::Scalar value, DType dtype);
 
-// The axes of a reduction, sorted and without repetition; none given means all.
+// The axes of a reduction, sorted and unique; empty means all axes.
 std::vector<int> normalize_axes(std::string_view operation, const std::vector<int>& axes,
                                 int n_dims);
 

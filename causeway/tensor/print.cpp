@@ -1,4 +1,4 @@
-// How a tensor is written for people.
+// Text output of tensors.
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/tensor.h"
 
@@ -11,11 +11,11 @@ namespace causeway {
 
 namespace {
 
-constexpr std::int64_t kAllBelow = 1000;  // longer tensors are shortened
-constexpr std::int64_t kEdge = 3;         // entries shown at each end then
+constexpr std::int64_t kAllBelow = 1000;  // longer tensors are summarised
+constexpr std::int64_t kEdge = 3;         // entries shown at each end of a summary
 constexpr int kLine = 96;
 
-// Chooses one notation for all finite values: integers plain, else four decimals, else exponents.
+// One notation for all finite values: integers if possible, otherwise four decimals or exponents.
 class NumberFormat {
  public:
   explicit NumberFormat(const std::vector<double>& values) {
@@ -43,7 +43,7 @@ class NumberFormat {
   bool exponent_ = false;
 };
 
-// The shown part of a tensor: host copies of the entries at both ends of each long axis.
+// Host copies of the printed entries: both ends of each long axis.
 Tensor edges(const Tensor& x, bool shorten) {
   Tensor shown = x;
   if (!shorten) return shown;
@@ -79,8 +79,8 @@ std::vector<std::string> cells(const Tensor& shown) {
 
 struct Writer {
   const std::vector<std::string>& texts;
-  const Shape& full;   // the tensor's shape
-  const Shape& shown;  // the shape of what is written
+  const Shape& full;   // shape of the tensor
+  const Shape& shown;  // shape of the printed part
   int width;
   std::size_t next = 0;
   std::string out;

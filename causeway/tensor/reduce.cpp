@@ -13,12 +13,12 @@ namespace causeway {
 
 namespace {
 
-// A reduction brought to the form the kernels take.
+// A reduction in the form that the kernels take.
 struct Plan {
   Tensor dense;  // contiguous, its axes permuted
   kernels::Cube cube;
-  Shape kept;                // the kept sizes in the order of `dense`
-  std::vector<int> restore;  // permutes `kept` to the tensor's own order
+  Shape kept;                // kept sizes in the order of `dense`
+  std::vector<int> restore;  // permutes `kept` to the tensor's order of axes
   Shape shape;               // of the result
 };
 
@@ -26,7 +26,7 @@ bool contains(const std::vector<int>& axes, int axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-// The common case, cheaply: neighbouring axes of a contiguous tensor.
+// Fast path: neighbouring axes of a contiguous tensor.
 Plan plain_plan(const Tensor& x, const std::vector<int>& axes, bool keep_dims) {
   Plan plan;
   plan.dense = x;
@@ -42,9 +42,9 @@ Plan plain_plan(const Tensor& x, const std::vector<int>& axes, bool keep_dims) {
   return plan;
 }
 
-// A reduction does not care in which order the axes lie in memory: they are taken by falling
-// stride, so that a transposed tensor is as good as a plain one. Where the reduced axes are not
-// neighbours then, or there are gaps, a copy brings them to the end.
+// The result does not depend on the memory order of the axes, so they are sorted by decreasing
+// stride and a transposed tensor needs no copy. If the reduced axes are not adjacent then, or there
+// are gaps, a copy moves them to the end.
 Plan make_plan(const Tensor& x, const std::vector<int>& axes, bool keep_dims) {
   Plan plan;
   const bool adjacent =
@@ -103,7 +103,7 @@ Tensor reduce(ReduceOp op, const Tensor& x, const std::vector<int>& axes, bool k
   const Plan plan = make_plan(x, chosen, keep_dims);
   if (plan.cube.axis == 0 && op >= ReduceOp::min && numel(plan.kept) > 0) {
     fail(ErrorKind::invalid_argument, name,
-         fmt::format("there is nothing to choose from: shape {} has no elements along the reduced "
+         fmt::format("the reduction has no identity: shape {} has no elements along the reduced "
                      "axes",
                      to_string(x.shape())));
   }
@@ -129,7 +129,7 @@ Tensor variance(const Tensor& x, const std::vector<int>& axes, double correction
 
 namespace {
 
-// max and min of bools; of nothing, false and true.
+// max and min of bools; false and true for empty input.
 Tensor reduce_bool(ReduceOp op, const Tensor& x, const std::vector<int>& axes, bool keep_dims) {
   const bool is_any = op == ReduceOp::max;
   if (x.numel() == 0) {

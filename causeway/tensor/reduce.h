@@ -1,4 +1,4 @@
-// Reductions over any axes; no axes given means all of them.
+// Reductions over any axes; no axes means all.
 #pragma once
 
 #include "causeway/kernels/reduce/reduce.h"
@@ -11,8 +11,8 @@ namespace causeway {
 
 using kernels::ReduceOp;
 
-// sum and prod of integers and bool are i64, their mean f32. min, max, argmin and argmax of nothing
-// are an error.
+// sum and prod of integers and bool are i64, their mean is f32. min, max, argmin and argmax of
+// empty input are an error.
 Tensor reduce(ReduceOp op, const Tensor& x, const std::vector<int>& axes = {},
               bool keep_dims = false);
 inline Tensor sum(const Tensor& x, const std::vector<int>& axes = {}, bool keep_dims = false) {
@@ -28,15 +28,15 @@ inline Tensor max(const Tensor& x, const std::vector<int>& axes = {}, bool keep_
   return reduce(ReduceOp::max, x, axes, keep_dims);
 }
 
-// The mean squared distance from the mean, divided by count - correction.
+// Sum of squared deviations from the mean, divided by count - correction.
 Tensor variance(const Tensor& x, const std::vector<int>& axes = {}, double correction = 0,
                 bool keep_dims = false);
-// bool.
+// Returns bool.
 Tensor any(const Tensor& x, const std::vector<int>& axes = {}, bool keep_dims = false);
 Tensor all(const Tensor& x, const std::vector<int>& axes = {}, bool keep_dims = false);
 
-// Positions along `axis`, i64; without an axis, in the flattened tensor. The first of equals; NaN
-// before everything.
+// Indices along `axis`, i64; without an axis, into the flattened tensor. The first of equals; NaN
+// takes precedence.
 Tensor argmin(const Tensor& x, std::optional<int> axis = {}, bool keep_dims = false);
 Tensor argmax(const Tensor& x, std::optional<int> axis = {}, bool keep_dims = false);
 

@@ -27,7 +27,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   if (__builtin_mul_overflow(static_cast<std::size_t>(causeway::numel(shape)), size_of(dtype),
                              &bytes)) {
     fail(ErrorKind::invalid_argument, "empty",
-         fmt::format("{} of {} is more than 64 bits address", causeway::to_string(shape),
+         fmt::format("the size of {} of {} overflows 64 bits", causeway::to_string(shape),
                      causeway::to_string(dtype)));
   }
   auto storage = std::make_shared<Storage>();
@@ -77,7 +77,7 @@ Tensor Tensor::to(Device target) const {
   const Tensor dense = contiguous();
   Tensor moved = empty(shape_, dtype_, target);
   if (numel() == 0) return moved;
-  // The device side's stream orders the copy; between two GPUs the source's work is waited for.
+  // The copy runs on the device's stream. Between two GPUs it waits for the source's stream.
   const StreamView source_stream = current_stream(device());
   const StreamView stream = target.is_cuda() ? current_stream(target) : source_stream;
   if (device().is_cuda() && target.is_cuda()) stream.wait(source_stream);
@@ -98,8 +98,8 @@ Tensor Tensor::to(DType dtype) const {
 
 namespace {
 
-// Whether two tensors of one device, neither of them empty, may share elements: by their addresses,
-// for memory of others may have been wrapped more than once.
+// Whether two non-empty tensors on one device may share elements. Compares addresses, since foreign
+// memory may be wrapped more than once.
 bool overlap(const Tensor& a, const Tensor& b) {
   const auto reach = [](const Tensor& x) {
     std::int64_t low = 0, high = 1;
@@ -122,11 +122,11 @@ bool overlap(const Tensor& a, const Tensor& b) {
 void Tensor::copy_from(const Tensor& source) const {
   if (storage_->read_only) {
     fail(ErrorKind::invalid_argument, "copy_from",
-         "the memory was handed over as read-only; clone() it first");
+         "the tensor's memory is read-only; clone() it first");
   }
   Tensor typed = source.to(dtype_).to(device()).expand(shape_);
   if (numel() == 0) return;
-  // Views of one memory may overlap: what is read must not have been written meanwhile.
+  // Overlapping views: copy via a temporary, so that no element is read after it was overwritten.
   const bool same = typed.data() == data() && typed.strides_ == strides_;
   if (!same && overlap(typed, *this)) typed = typed.clone();
   const StreamView stream = current_stream(device());
@@ -139,7 +139,7 @@ namespace {
 Tensor single(const Tensor& tensor, DType dtype) {
   if (tensor.numel() != 1) {
     fail(ErrorKind::shape_mismatch, "item",
-         fmt::format("shape {} has {} elements; item() takes exactly one",
+         fmt::format("shape {} has {} elements; item() requires exactly one",
                      to_string(tensor.shape()), tensor.numel()));
   }
   return tensor.to(dtype).to(Device::cpu());
@@ -181,7 +181,7 @@ void require_fits(std::string_view operation, kernels::Scalar value, DType dtype
       value.is_integer ? fmt::format("{}", value.integer) : fmt::format("{}", value.real);
   fail(ErrorKind::invalid_argument, operation,
        fmt::format(
-           "{} does not fit {}, which holds {} to {}; use a wider type, as with .to(\"i64\")",
+           "{} is out of range for {} ({} to {}); use a wider type, for example .to(\"i64\")",
            number, to_string(dtype), range.low, range.high));
 }
 
@@ -191,7 +191,7 @@ std::vector<int> normalize_axes(std::string_view operation, const std::vector<in
   for (int axis : axes) sorted.push_back(normalize_axis(operation, axis, n_dims));
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-    fail(ErrorKind::invalid_argument, operation, "an axis is named twice");
+    fail(ErrorKind::invalid_argument, operation, "duplicate axis");
   }
   if (axes.empty()) {
     for (int axis = 0; axis < n_dims; ++axis) sorted.push_back(axis);

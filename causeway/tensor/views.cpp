@@ -1,4 +1,4 @@
-// The functions of Tensor that make views.
+// The view functions of Tensor.
 #include "causeway/core/error.h"
 #include "causeway/tensor/tensor.h"
 
@@ -11,16 +11,16 @@ namespace causeway {
 
 Tensor Tensor::slice(int axis, std::int64_t start, std::int64_t stop, std::int64_t step) const {
   axis = normalize_axis("slice", axis, n_dims());
-  if (step == 0) fail(ErrorKind::invalid_argument, "slice", "the step is 0");
+  if (step == 0) fail(ErrorKind::invalid_argument, "slice", "step must not be 0");
   const std::int64_t size = shape_[axis];
-  // Python's clamping: the bounds of a backward slice lie one lower.
+  // Clamps as Python does: the bounds of a reverse slice are one lower.
   const std::int64_t low = step > 0 ? 0 : -1;
   const std::int64_t high = step > 0 ? size : size - 1;
   const auto clamped = [&](std::int64_t bound) {
     return std::clamp(bound < 0 ? bound + size : bound, low, high);
   };
   const std::int64_t first = clamped(start);
-  // A backward slice to the very beginning has no index that says so: kEnd does.
+  // No index denotes the position before the first element; kEnd does in a reverse slice.
   const std::int64_t last = stop == kEnd ? (step > 0 ? size : -1) : clamped(stop);
   const std::int64_t distance = step > 0 ? last - first : first - last;
   const std::uint64_t length = step > 0 ? static_cast<std::uint64_t>(step)
@@ -31,7 +31,7 @@ Tensor Tensor::slice(int axis, std::int64_t start, std::int64_t stop, std::int64
       distance > 0
           ? static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / length) + 1
           : 0;
-  if (shape[axis] > 1) strides[axis] *= step;  // else a large step might overflow
+  if (shape[axis] > 1) strides[axis] *= step;  // otherwise a large step might overflow
   return view(shape, strides, shape[axis] > 0 ? first * strides_[axis] : 0);
 }
 
@@ -66,7 +66,7 @@ Tensor Tensor::permute(std::span<const int> axes) const {
   std::array<bool, kMaxDims> seen{};
   const auto refuse = [&] {
     fail(ErrorKind::invalid_argument, "permute",
-         fmt::format("({}) does not name each of the {} axes of shape {} once",
+         fmt::format("axes ({}) are not a permutation of the {} axes of shape {}",
                      fmt::join(axes, ", "), n_dims(), causeway::to_string(shape_)));
   };
   if (static_cast<int>(axes.size()) != n_dims()) refuse();
@@ -94,7 +94,7 @@ Tensor Tensor::expand(const Shape& shape) const {
   }
   if (!fits) {
     fail(ErrorKind::shape_mismatch, "expand",
-         fmt::format("shape {} does not expand to {}: only dimensions of size 1 do",
+         fmt::format("cannot expand shape {} to {}: only dimensions of size 1 can be expanded",
                      causeway::to_string(shape_), causeway::to_string(shape)));
   }
   return view(shape, strides, 0);
@@ -112,8 +112,8 @@ Tensor Tensor::squeeze(int axis) const {
   axis = normalize_axis("squeeze", axis, n_dims());
   if (shape_[axis] != 1) {
     fail(ErrorKind::shape_mismatch, "squeeze",
-         fmt::format("axis {} of shape {} has size {}, not 1", axis, causeway::to_string(shape_),
-                     shape_[axis]));
+         fmt::format("cannot squeeze axis {} of shape {}: it has size {}, not 1", axis,
+                     causeway::to_string(shape_), shape_[axis]));
   }
   return select(axis, 0);
 }
@@ -129,7 +129,7 @@ Tensor Tensor::unsqueeze(int axis) const {
 
 namespace {
 
-// Fills in the one size given as -1.
+// Replaces a size of -1.
 Shape complete(const Shape& wanted, const Shape& from) {
   Shape shape = wanted;
   const std::int64_t count = numel(from);
@@ -149,15 +149,15 @@ Shape complete(const Shape& wanted, const Shape& from) {
   }
   if (!valid || known != count || (unknown >= 0 && shape[unknown] < 0)) {
     fail(ErrorKind::shape_mismatch, "reshape",
-         fmt::format("shape {} with {} elements does not reshape to {}", to_string(from), count,
+         fmt::format("cannot reshape shape {} with {} elements to {}", to_string(from), count,
                      to_string(wanted)));
   }
   return shape;
 }
 
-// The strides that show `from` in another shape without a copy; false where there are none.
+// Strides that view `from` in another shape without a copy; returns false if there are none.
 bool view_strides(const Shape& from, const Strides& strides, const Shape& shape, Strides& result) {
-  Shape old_size;  // the dimensions that count
+  Shape old_size;  // dimensions of size > 1
   Strides old_stride;
   for (int dim = 0; dim < from.size(); ++dim) {
     if (from[dim] == 1) continue;
@@ -165,8 +165,8 @@ bool view_strides(const Shape& from, const Strides& strides, const Shape& shape,
     old_stride.push_back(strides[dim]);
   }
   result = Strides::filled(shape.size(), 1);
-  // The shortest groups of old and new dimensions with as many elements: within a group the old
-  // ones must step as one, and the new ones divide that step.
+  // Match the smallest groups of old and new dimensions with equal element counts. Within a group
+  // the old dimensions must be contiguous relative to each other.
   for (int old_begin = 0, new_begin = 0; old_begin < old_size.size();) {
     int old_end = old_begin + 1;
     int new_end = new_begin + 1;

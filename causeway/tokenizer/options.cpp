@@ -31,7 +31,7 @@ Enum parse(Words<Enum> words, std::string_view what, std::string_view word) {
     all += (all.empty() ? "" : ", ") + std::string(known);
   }
   fail(ErrorKind::invalid_argument, "tokenizer",
-       fmt::format("{} is one of {}; got \"{}\"", what, all, word));
+       fmt::format("{} must be one of {}; got \"{}\"", what, all, word));
 }
 
 constexpr std::pair<Strategy, std::string_view> kStrategies[] = {{Strategy::quantile, "quantile"},
@@ -80,8 +80,8 @@ void check_bins(std::int64_t bins, const std::string& where) {
 void check_ascending(std::span<const double> numbers, const std::string& what) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (std::isnan(numbers[i]) || (i > 0 && numbers[i] < numbers[i - 1])) {
-      fail_options(fmt::format("{} must ascend, but entry {} is {} after {}", what, i, numbers[i],
-                               i > 0 ? numbers[i - 1] : numbers[i]));
+      fail_options(fmt::format("{} must be in ascending order, but entry {} is {} after {}", what,
+                               i, numbers[i], i > 0 ? numbers[i - 1] : numbers[i]));
     }
   }
 }
@@ -101,7 +101,7 @@ void check_column(const std::string& name, const ColumnOptions& column) {
                              column.levels.size()));
   }
   if (!column.levels.empty() && (column.levels.front() < 0 || column.levels.back() > 1)) {
-    fail_options(where + "levels must lie from 0 to 1");
+    fail_options(where + "levels must be in [0, 1]");
   }
 }
 
@@ -132,10 +132,10 @@ MissingRule parse_missing_rule(std::string_view word) {
   return parse<MissingRule>(kMissing, "missing", word);
 }
 ColumnKind parse_column_kind(std::string_view word) {
-  return parse<ColumnKind>(kKinds, "a column's kind", word);
+  return parse<ColumnKind>(kKinds, "column kind", word);
 }
 TimeField parse_time_field(std::string_view word) {
-  return parse<TimeField>(kFields, "a field of a date", word);
+  return parse<TimeField>(kFields, "date field", word);
 }
 Decoding parse_decoding(std::string_view word) {
   return parse<Decoding>(kDecodings, "decoding", word);
@@ -143,15 +143,15 @@ Decoding parse_decoding(std::string_view word) {
 
 void check(const Options& options) {
   check_bins(options.bins, "");
-  if (!(options.min_width >= 0)) fail_options("min_width must be 0 or more");
-  if (options.min_count < 1) fail_options("min_count must be 1 or more");
-  if (options.max_categories < 0) fail_options("max_categories must be 0 or more");
+  if (!(options.min_width >= 0)) fail_options("min_width must not be negative");
+  if (options.min_count < 1) fail_options("min_count must be at least 1");
+  if (options.max_categories < 0) fail_options("max_categories must not be negative");
   if (options.unknown_buckets < 1 || options.unknown_buckets > (1 << 20)) {
     fail_options(fmt::format("unknown_buckets must be from 1 to {}, got {}", 1 << 20,
                              options.unknown_buckets));
   }
   if (!options.special_tokens.empty() && !options.global) {
-    fail_options("special_tokens need one vocabulary for all columns; set global as well");
+    fail_options("special_tokens require one vocabulary for all columns; set global too");
   }
   for (const auto& [name, column] : options.columns) check_column(name, column);
 }

@@ -1,4 +1,4 @@
-// What a tokenizer is to do, as the user says it: for all columns, and for some by name.
+// Options of a tokenizer: for all columns, and overrides by column name.
 #pragma once
 
 #include "causeway/tokenizer/kernels/quantile_device.h"
@@ -17,30 +17,31 @@ class ConfigDescription;
 
 namespace causeway::tokenizer {
 
-// How a numeric column's edges are found.
+// How the bin edges of a numeric column are chosen.
 enum class Strategy { quantile, uniform, kmeans, tree };
-// To which bin a value on an edge belongs: the one that begins there, or the one that ends there.
+// Which side of a bin is closed: a value on an edge belongs to the bin that starts there (left) or
+// ends there (right).
 enum class Closed { left, right };
-// What becomes of edges that fall together: dropped, so that there are fewer bins; kept, so that
-// bins keep their numbers and some stay empty; or an error.
+// Coinciding edges: dropped, so that there are fewer bins; kept, so that bins keep their numbers
+// and some stay empty; or an error.
 enum class Duplicates { drop, keep, error };
-// Whether a column has a token for missing values: where there were some at fit, always, or never.
+// Whether a column has a token for missing values: if there were any at fit time, always, or never.
 enum class MissingRule { automatic, always, never };
 enum class ColumnKind { numeric, categorical, boolean, datetime };
-// Parts of a date and time that get a token each.
+// Parts of a date and time that get one token each.
 enum class TimeField { year, month, day, weekday, hour, minute, second };
-// What a token of a bin decodes to: the middle of the bin, the median of the values that were in it
-// at fit (of quantile bins, what lies halfway between the edges' levels, if the bin holds it), or
-// its two ends.
+// What a bin's token decodes to: the centre of the bin, the median of its values at fit time (for
+// quantile bins, the quantile halfway between the edges' levels if it is in the bin), or its two
+// edges.
 enum class Decoding { centre, median, range };
 
-// What one column does in its own way; everything else is as for all.
+// Overrides for one column.
 struct ColumnOptions {
   std::optional<ColumnKind> kind;
   std::optional<std::int64_t> bins;
   std::optional<Strategy> strategy;
-  std::vector<double> edges;   // given, not fitted: ascending, two or more
-  std::vector<double> levels;  // which quantiles are edges, ascending from 0 to 1
+  std::vector<double> edges;   // fixed edges instead of fitted ones: ascending, at least two
+  std::vector<double> levels;  // quantile levels of the edges, ascending in [0, 1]
   std::vector<TimeField> fields;
 };
 
@@ -50,24 +51,25 @@ struct Options {
   QuantileMethod quantile = QuantileMethod::linear;
   Closed closed = Closed::left;
   Duplicates duplicates = Duplicates::drop;
-  double min_width = 0;  // with Duplicates::drop, a bin not wider than this is dropped too
+  double min_width = 0;  // with Duplicates::drop, bins that are not wider are dropped too
   MissingRule missing = MissingRule::automatic;
-  bool statistics = true;  // count every bin's values and find their medians
+  bool statistics = true;  // count the values of every bin and compute their medians
 
   std::int64_t min_count = 1;           // rarer categories are unknown
-  std::int64_t max_categories = 65536;  // the most frequent are kept
-  std::int64_t unknown_buckets = 1;     // tokens that categories not in the vocabulary share
-  std::vector<TimeField> fields;        // none: those that vary, the date's always
+  std::int64_t max_categories = 65536;  // only the most frequent are kept
+  std::int64_t unknown_buckets = 1;     // tokens shared by unknown categories
+  std::vector<TimeField> fields;        // empty: the date, and time fields that vary
 
-  bool global = false;  // one vocabulary for all columns: every token has one meaning
-  std::vector<std::string> special_tokens;  // take the first numbers of that vocabulary
+  bool global = false;                      // one vocabulary for all columns: token ids are unique
+  std::vector<std::string> special_tokens;  // take the first ids of that vocabulary
 
   std::map<std::string, ColumnOptions> columns;  // by name
 };
 
 inline constexpr std::int64_t kMostBins = 65535;
 
-// The words for the choices above, and back; unknown words throw invalid_argument naming all.
+// Conversion of the enumerations to and from text; unknown text throws invalid_argument with the
+// valid choices.
 std::string_view to_string(Strategy strategy);
 std::string_view to_string(QuantileMethod method);
 std::string_view to_string(Closed closed);
@@ -87,7 +89,7 @@ Decoding parse_decoding(std::string_view word);
 
 const ConfigDescription<Options>& describe_options();
 
-// Throws invalid_argument for numbers out of range and lists that do not ascend.
+// Throws invalid_argument for values out of range and lists that are not ascending.
 void check(const Options& options);
 
 }  // namespace causeway::tokenizer

@@ -48,7 +48,7 @@ Json column_json(const ColumnOptions& options) {
   return out;
 }
 
-// The names of an enumeration's values from 0 up.
+// Names of an enumeration's values, from 0 up.
 template <class E>
 std::vector<std::string> names_of() {
   std::vector<std::string> names;
@@ -69,7 +69,7 @@ void fields_from_json(const Json& json, std::vector<TimeField>& fields) {
   }
 }
 
-// An enumeration that may be left out.
+// An optional enumeration.
 template <class E>
 void optional_from_json(const Json& json, std::optional<E>& value) {
   value = static_cast<E>(name_from_json(json, names_of<E>()));

@@ -1,4 +1,4 @@
-// Options as JSON, every one of them, and back.
+// Options to and from JSON.
 #pragma once
 
 #include "causeway/tokenizer/options.h"
@@ -10,16 +10,16 @@
 
 namespace causeway::tokenizer {
 
-// Numbers that read back as the same bits; JSON has no infinities, so they are words.
+// Numbers that round-trip exactly; JSON has no infinities, so they are strings.
 nlohmann::ordered_json json_number(double value);
 double read_number(const nlohmann::ordered_json& json);
 nlohmann::ordered_json json_numbers(const std::vector<double>& values);
 
 nlohmann::ordered_json options_json(const Options& options);
-// Throws invalid_argument, or what nlohmann throws, for what options_json would not write.
+// Throws invalid_argument or nlohmann exceptions for invalid input.
 Options read_options(const nlohmann::ordered_json& json);
 
-// The first option in which two differ, as words; empty where none does.
+// Describes the first option in which two differ; empty if none does.
 std::string options_difference(const Options& a, const Options& b);
 
 }  // namespace causeway::tokenizer

@@ -1,4 +1,4 @@
-// A tokenizer reads the tables of causeway/tables.
+// The tables of causeway/tables, as used by tokenizers.
 #pragma once
 
 #include "causeway/tables/table.h"

@@ -69,9 +69,9 @@ Tokenizer::Tokenizer(std::vector<Column> columns, Options options)
   n_tokens_ = most;
   constexpr std::int64_t kMost = (std::int64_t{1} << 31) - 1;
   if (n_tokens_ > kMost) {
-    fail(ErrorKind::invalid_argument, "tokenizer",
-         fmt::format("{} tokens are more than 31 bits number; lower bins or max_categories",
-                     n_tokens_));
+    fail(
+        ErrorKind::invalid_argument, "tokenizer",
+        fmt::format("{} tokens exceed the limit of 2^31; lower bins or max_categories", n_tokens_));
   }
 }
 
@@ -84,7 +84,7 @@ std::vector<std::int64_t> match_columns(const Tokenizer& tokenizer, const Table&
   const auto& columns = tokenizer.columns();
   if (table.is_matrix() && table.n_columns() != static_cast<std::int64_t>(columns.size())) {
     fail(ErrorKind::shape_mismatch, operation,
-         fmt::format("the matrix has {} columns, and the tokenizer was fitted on {}",
+         fmt::format("the matrix has {} columns, but the tokenizer was fitted on {}",
                      table.n_columns(), columns.size()));
   }
   std::vector<std::int64_t> places;
@@ -101,8 +101,9 @@ std::vector<std::int64_t> match_columns(const Tokenizer& tokenizer, const Table&
   const auto at =
       static_cast<std::size_t>(std::find(places.begin(), places.end(), -1) - places.begin());
   fail(ErrorKind::invalid_argument, operation,
-       fmt::format("column {} \"{}\" is not in the table, which has {}; add it, or fit without it",
-                   at, columns[at].name, names.empty() ? "no columns" : names));
+       fmt::format(
+           "column {} \"{}\" is missing from the table, which has {}; add it, or fit without it",
+           at, columns[at].name, names.empty() ? "no columns" : names));
 }
 
 }  // namespace causeway::tokenizer

@@ -1,8 +1,8 @@
-// Turns tables into tokens and back. A tokenizer is fitted once, on all rows, and then says for
-// every value which token it is: exactly, on any device, in any batch.
+// Converts tables to tokens and back. A tokenizer is fitted once, on all rows, and then assigns
+// every value its token: exactly, on any device, in any batch.
 //
 //   const auto tok = Tokenizer::fit(Table(matrix), {.bins = 256});
-//   const Tensor tokens = tok.encode(Table(matrix));        // u8, where the matrix is
+//   const Tensor tokens = tok.encode(Table(matrix));        // u8, on the device of the matrix
 //   tok.save("tok.json");
 #pragma once
 
@@ -19,22 +19,22 @@
 
 namespace causeway::tokenizer {
 
-// What a fit may be given beside the table.
+// Optional inputs of a fit besides the table.
 struct FitData {
-  Tensor weights;  // (n_rows), 0 or more; for the strategies quantile, uniform and kmeans
-  Tensor target;   // (n_rows), for tree: integers are classes, floats are regressed
+  Tensor weights;  // (n_rows), non-negative; for quantile, uniform and kmeans
+  Tensor target;   // (n_rows), for tree: integers are classes, floats a regression target
 };
 
 struct EncodeOptions {
-  std::optional<DType> dtype;        // u8, u16 or i32; the smallest that holds all tokens
-  std::optional<bool> column_major;  // how the tokens lie; as the table's matrix does
+  std::optional<DType> dtype;        // u8, u16 or i32; default: the smallest that holds all tokens
+  std::optional<bool> column_major;  // layout of the tokens; default: that of the table's matrix
 };
 
 // One decoded column: numbers (with `high` for ranges), or text.
 struct DecodedColumn {
   std::string name;
   bool is_text = false;
-  std::vector<double> numbers;  // NaN where missing; the bin's lower end for ranges
+  std::vector<double> numbers;  // NaN if missing; the bin's lower edge for ranges
   std::vector<double> high;
   std::vector<std::string> text;
   std::vector<bool> missing;
@@ -43,35 +43,35 @@ struct DecodedColumn {
 class Tokenizer {
  public:
   Tokenizer() = default;
-  // From columns that are fitted already; what they say is checked (kind format where it is wrong).
+  // From fitted columns; throws format errors if they are invalid.
   Tokenizer(std::vector<Column> columns, Options options);
 
-  // Throws invalid_argument for a table without rows or columns, and for options that do not fit
+  // Throws invalid_argument for a table without rows or columns, and for options that do not match
   // it.
   static Tokenizer fit(const Table& table, const Options& options, const FitData& data = {});
 
   const Options& options() const { return options_; }
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<Slot>& slots() const { return slots_; }
-  std::int64_t n_tokens() const { return n_tokens_; }  // ids are below this
+  std::int64_t n_tokens() const { return n_tokens_; }  // all token ids are smaller
   DType token_dtype() const;
-  std::string source;  // where the data came from, for people
+  std::string source;  // where the data came from; informational
 
-  // Tokens (n_rows, n_slots), on the table's device. Columns are found by name, those of a bare
-  // matrix by place.
+  // Tokens (n_rows, n_slots) on the table's device. Columns are matched by name, those of a bare
+  // matrix by position.
   Tensor encode(const Table& table, const EncodeOptions& options = {}) const;
-  // Piecewise-linear components of the numeric columns, (n_rows, all their bins) f32.
+  // Piecewise-linear encoding of the numeric columns, (n_rows, total number of bins) f32.
   Tensor piecewise_linear(const Table& table) const;
-  // One column a token of every slot, (n_rows, all tokens but the special ones), u8 or f32.
+  // One column per token of every slot, (n_rows, all tokens except special ones), u8 or f32.
   Tensor one_hot(const Table& table, DType dtype = DType::u8) const;
 
-  // One column a slot. Throws for a token that is none of its slot's.
+  // One column per slot. Throws for a token that does not belong to its slot.
   std::vector<DecodedColumn> decode(const Tensor& tokens, Decoding how = Decoding::centre) const;
 
-  // How often every token of every slot occurs in the table, by slot.
+  // Counts of every token in the table, by slot.
   std::vector<std::vector<std::int64_t>> count_tokens(const Table& table) const;
 
-  // The artefact (artefact.h).
+  // The artefact (artefact.h) as JSON.
   std::string to_json() const;
   static Tokenizer from_json(std::string_view text, const std::string& name = "");
   void save(const std::filesystem::path& path) const;
@@ -88,7 +88,7 @@ class Tokenizer {
   std::shared_ptr<Cache> cache_;
 };
 
-// Which column of the table each of the tokenizer's is; throws where one is not there.
+// The table's column of each of the tokenizer's columns; throws if one is missing.
 std::vector<std::int64_t> match_columns(const Tokenizer& tokenizer, const Table& table,
                                         std::string_view operation);
 

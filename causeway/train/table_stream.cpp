@@ -75,7 +75,8 @@ void TableStream::make(std::int64_t number, Window& window) {
   std::vector<std::uint64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), first);
   std::vector<int> widths(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) widths[k] = prior.asked(order[k]).n_features;
+  for (std::size_t k = 0; k < order.size(); ++k)
+    widths[k] = prior.requested_sizes(order[k]).n_features;
   std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
     return widths[a - first] < widths[b - first];
   });

@@ -135,7 +135,7 @@ void bind_mechanisms(nb::module_& module) {
     Stage stage(0, rows_of(x));
     const Columns columns = stage.load(x);
     const auto which = static_cast<Activation>(kind);
-    if (looks_at_rows(which)) {
+    if (acts_on_rows(which)) {
       activate_rows(stage.w, which, columns);
     } else {
       with_activation(which, [&](const auto& act) {

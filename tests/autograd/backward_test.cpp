@@ -1,4 +1,4 @@
-// The walk back, where memory that is freed too early would be read.
+// The backward pass, in cases where memory that is freed too early would be read.
 #include "causeway/autograd/attention.h"
 #include "causeway/autograd/elementwise.h"
 #include "causeway/autograd/gradcheck.h"
@@ -14,7 +14,7 @@
 namespace causeway {
 namespace {
 
-// Freed memory is overwritten while one of these lives.
+// Overwrites freed memory during its lifetime.
 class Overwritten {
  public:
   Overwritten() { mallopt(M_PERTURB, 0xa5); }
@@ -28,7 +28,7 @@ TEST(Backward, NodesOutliveTheTensorsBetweenThem) {
   autograd::set_requires_grad(x, true);
   const Tensor ones_like = ones({4, 8});
   const auto chain = [&] {
-    // A node with two results, of which one has its turn long before the other.
+    // A node with two results, one of which completes long before the other.
     const auto [sum, normed] = autograd::add_norm(autograd::NormOp::rms, x, ones_like);
     Tensor branch = autograd::tanh(normed);
     for (int i = 0; i < 5; ++i) branch = autograd::tanh(branch);
@@ -38,7 +38,7 @@ TEST(Backward, NodesOutliveTheTensorsBetweenThem) {
   autograd::backward(chain());
   const Tensor gradient = autograd::gradient_of(x)->clone();
   autograd::set_gradient(x, std::nullopt);
-  // With handles held meanwhile, nothing is freed.
+  // While handles are held, nothing is freed.
   const auto both = autograd::add_norm(autograd::NormOp::rms, x, ones_like);
   std::vector<Tensor> held = {both.sum, both.normed};
   for (int i = 0; i < 6; ++i) held.push_back(autograd::tanh(held.back()));
@@ -49,8 +49,8 @@ TEST(Backward, NodesOutliveTheTensorsBetweenThem) {
   expect_same_bytes(gradient, *autograd::gradient_of(x), "gradient");
 }
 
-// The gradients that the sum of squares of a deep chain of linear layers has, whose weight is
-// `tied` to all layers, or else each layer's own, by products one after the other.
+// Gradients of the sum of squares of a deep chain of linear layers, with one weight `tied` to all
+// layers or one per layer, against explicit products.
 void expect_plain_gradients(Device device, DType dtype, bool tied) {
   constexpr int kDepth = 12;
   Generator generator(3);
@@ -64,7 +64,7 @@ void expect_plain_gradients(Device device, DType dtype, bool tied) {
   const auto of_layer = [&](const std::vector<Tensor>& all, int i) -> const Tensor& {
     return all[tied ? 0 : static_cast<std::size_t>(i)];
   };
-  // By hand: every layer's input is used twice, by its product and beside it.
+  // Reference: every layer's input is used twice, by its product and by the residual.
   std::vector<Tensor> inputs = {x};
   for (int i = 0; i < kDepth; ++i) {
     const Tensor& in = inputs.back();
@@ -85,7 +85,7 @@ void expect_plain_gradients(Device device, DType dtype, bool tied) {
     for (Tensor& parameter : *all) autograd::set_requires_grad(parameter, true);
   }
   autograd::set_requires_grad(x, true);
-  for (int times = 1; times <= 2; ++times) {  // the second adds to the first
+  for (int times = 1; times <= 2; ++times) {  // the second pass accumulates
     Tensor y = x;
     for (int i = 0; i < kDepth; ++i) {
       y = autograd::add(y, autograd::linear(y, of_layer(weights, i), of_layer(biases, i)));
@@ -102,15 +102,15 @@ void expect_plain_gradients(Device device, DType dtype, bool tied) {
   }
 }
 
-TEST(Backward, LinearLayersGiveAndAdd) {
+TEST(Backward, LinearLayersAccumulateGradients) {
   for (const bool tied : {false, true}) {
     expect_plain_gradients(Device::cpu(), DType::f32, tied);
     expect_plain_gradients(Device::cpu(), DType::f64, tied);
   }
 }
 
-// There the parameters' gradients are made on another stream than the rest.
-TEST(GpuBackward, LinearLayersGiveAndAdd) {
+// The gradients of the parameters are computed on a second stream.
+TEST(GpuBackward, LinearLayersAccumulateGradients) {
   CAUSEWAY_REQUIRE_GPU();
   for (const bool tied : {false, true}) {
     expect_plain_gradients(Device::cuda(0), DType::f32, tied);
@@ -118,7 +118,7 @@ TEST(GpuBackward, LinearLayersGiveAndAdd) {
   }
 }
 
-TEST(Backward, HooksSeeGradientsOfLinearLayers) {
+TEST(Backward, HooksReceiveGradientsOfLinearLayers) {
   const Device device = cuda_device_count() > 0 ? Device::cuda(0) : Device::cpu();
   Generator generator(4);
   const Tensor x = generator.normal({32, 8}).to(device);
@@ -133,7 +133,7 @@ TEST(Backward, HooksSeeGradientsOfLinearLayers) {
   expect_close(*autograd::gradient_of(weight), plain * Scalar(3.0), "by a hook");
 }
 
-// One query a sequence, as where a target alone reads its row, and one of them sees nothing.
+// One query per sequence, as for a target that reads its row; one of them has an empty context.
 TEST(Backward, AttentionOfFewQueries) {
   Generator generator(5);
   Tensor q = generator.normal({3, 1, 2, 8}, 0, 1, DType::f64);

@@ -1,5 +1,5 @@
-// Operations of networks on a GPU against the same on the CPU, results and gradients; memory is
-// guarded, so that a byte written beside a result is found.
+// Differentiable operations on a GPU against the CPU, results and gradients. Memory is guarded, so
+// that out-of-bounds writes are detected.
 #include "causeway/autograd/convolution.h"
 #include "causeway/autograd/dropout.h"
 #include "causeway/autograd/elementwise.h"
@@ -21,7 +21,7 @@ using autograd::ActivationOp;
 using autograd::LossOp;
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 
-// Red zones around everything the GPU's pool hands out, checked when it comes back.
+// Red zones around all GPU allocations, checked when they are freed.
 class Guarded {
  public:
   Guarded() { pool_of(Device::cuda()).set_guarded(true); }
@@ -32,7 +32,8 @@ class Guarded {
   }
 };
 
-// Sums that nearly cancel keep the error of their terms: the tolerance is of the tensor's size too.
+// Sums that nearly cancel keep the error of their terms, so the tolerance depends on the tensor's
+// magnitude.
 void expect_near(const Tensor& got, const Tensor& want, const std::string& what, double scale) {
   ASSERT_EQ(got.shape(), want.shape()) << what;
   const Tolerance allowed = tolerance(want.dtype());
@@ -133,7 +134,7 @@ TEST(GpuLearning, LinearLayersAndEpilogues) {
   const Guarded guarded;
   Generator generator(2);
   for (DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16}) {
-    // Widths that the library's epilogues take, and one that they do not.
+    // Widths that cuBLAS epilogues support, and one that they do not.
     for (const auto& [rows, in, out] :
          {std::tuple(64, 64, 128), {33, 24, 40}, {5, 7, 9}, {1, 1, 1}}) {
       const auto draw = [&](const Shape& shape) { return generator.normal(shape, 0, 0.3, dtype); };
@@ -179,8 +180,8 @@ TEST(GpuLearning, ConvolutionAndPooling) {
   }
 }
 
-// Large enough for Fourier transforms; the weight's gradient, a sum over all pixels, is cuDNN's by
-// Winograd's way, which is good to about 1e-4.
+// Large enough for FFT algorithms. cuDNN computes the weight's gradient, a sum over all pixels, by
+// Winograd, which is accurate to about 1e-4.
 TEST(GpuLearning, LargeConvolution) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(4);
@@ -233,7 +234,7 @@ TEST(GpuLearning, EveryOptimizer) {
   }
 }
 
-// A network with every kind of kernel in it, trained for a few steps.
+// A network with every kind of kernel, trained for a few steps.
 struct Trained {
   std::vector<double> losses;
   std::vector<Tensor> weights;
@@ -277,14 +278,14 @@ Trained train(Device device, bool replayed, DType dtype) {
   return result;
 }
 
-TEST(Learning, StepsAreTheSameEveryTime) {
+TEST(Learning, StepsAreDeterministic) {
   const Trained a = train(Device::cpu(), false, DType::f32);
   const Trained b = train(Device::cpu(), true, DType::f32);
   EXPECT_EQ(a.losses, b.losses);
   EXPECT_LT(a.losses.back(), a.losses.front());
 }
 
-TEST(GpuLearning, AReplayedStepEqualsTheEagerOne) {
+TEST(GpuLearning, ReplayedStepEqualsEagerStep) {
   CAUSEWAY_REQUIRE_GPU();
   for (DType dtype : {DType::f32, DType::bf16}) {
     const Trained eager = train(Device::cuda(), false, dtype);
@@ -296,7 +297,7 @@ TEST(GpuLearning, AReplayedStepEqualsTheEagerOne) {
   }
 }
 
-TEST(GpuLearning, TheCpuLearnsTheSame) {
+TEST(GpuLearning, TrainingMatchesTheCpu) {
   CAUSEWAY_REQUIRE_GPU();
   const Trained cpu = train(Device::cpu(), false, DType::f32);
   const Trained gpu = train(Device::cuda(), false, DType::f32);

@@ -186,7 +186,7 @@ class Tokenizer(unittest.TestCase):
         self.bad_input(["fit", numbers, "--out", tok, "--drop", "3"], 'm.npy" has no column "3"')
         self.bad_input(["fit", numbers, "--out", tok, "--drop", "0,1,2"], "no column of", "is left")
         self.bad_input(["encode", tok, numbers, "--out", self.path("t.npy")],
-                       "the matrix has 3 columns, and the tokenizer was fitted on 2")
+                       "the matrix has 3 columns, but the tokenizer was fitted on 2")
 
     def test_two_passes_give_the_same_file(self):
         whole, streamed = self.path("a.json"), self.path("b.json")

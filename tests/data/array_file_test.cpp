@@ -1,5 +1,5 @@
-// Files of arrays filled in piece by piece: HDF5 and npz through one set of tests, and what each is
-// told by damage.
+// Array files written in parts: HDF5 and npz through one set of tests, and errors for damaged
+// files.
 #include "causeway/data/array_file.h"
 #include "causeway/data/crc32.h"
 #include "causeway/data/hdf5.h"
@@ -30,7 +30,7 @@ ArrayLayout small_layout(std::int64_t n_entries) {
           {{"classes", 10, ""}, {"problem_type", 0, "classification"}}};
 }
 
-// Numbers that say where they belong.
+// Values that encode their position.
 Tensor numbers(std::int64_t first, std::int64_t count) {
   std::vector<float> values;
   for (std::int64_t i = first * 6; i < (first + count) * 6; ++i) {
@@ -97,7 +97,7 @@ TEST_P(ArrayFiles, SameDataSameBytes) {
   EXPECT_EQ(contents(scratch_ / "a"), contents(scratch_ / "b"));
 }
 
-TEST_P(ArrayFiles, AFileLeftUnfinishedGoesOn) {
+TEST_P(ArrayFiles, ResumesAnUnfinishedFile) {
   // A copy taken in the middle is what a killed process leaves.
   const auto file = GetParam().create("save", path_, small_layout(11));
   write_entries(*file, 0, 4);
@@ -107,14 +107,14 @@ TEST_P(ArrayFiles, AFileLeftUnfinishedGoesOn) {
   file->finish();
   const auto left = GetParam().resume("save", scratch_ / "left", small_layout(11));
   EXPECT_EQ(left->read("X", 0, 4).to_vector<float>(), numbers(0, 4).to_vector<float>());
-  EXPECT_EQ(left->layout().columns.size(), 3u);  // the constants are none
+  EXPECT_EQ(left->layout().columns.size(), 3u);  // without constants
   write_entries(*left, 4, 4);
   write_entries(*left, 8, 3);
   left->finish();
   EXPECT_EQ(contents(scratch_ / "left"), contents(path_));
 }
 
-TEST_P(ArrayFiles, CutOffFilesAreNamed) {
+TEST_P(ArrayFiles, RejectsTruncatedFiles) {
   const auto file = GetParam().create("save", path_, small_layout(11));
   write_entries(*file, 0, 4);
   file->finish();
@@ -128,13 +128,13 @@ TEST_P(ArrayFiles, CutOffFilesAreNamed) {
   }
 }
 
-TEST_P(ArrayFiles, AnotherLayoutIsNamed) {
+TEST_P(ArrayFiles, RejectsAnotherLayout) {
   GetParam().create("save", path_, small_layout(8))->finish();
   EXPECT_TRUE(says(failure([&] { GetParam().resume("load", path_, small_layout(9)); }),
                    "format: [load] \"", "dump"));
 }
 
-TEST_P(ArrayFiles, PlacesThatCannotBeWritten) {
+TEST_P(ArrayFiles, RejectsUnwritablePaths) {
   EXPECT_TRUE(says(
       failure([&] { GetParam().create("save", scratch_ / "no/such/folder", small_layout(4)); }),
       "io: [save] cannot write \"", "check that the path"));
@@ -142,13 +142,13 @@ TEST_P(ArrayFiles, PlacesThatCannotBeWritten) {
                    "io: [save] cannot ", "check that the path"));
 }
 
-TEST_P(ArrayFiles, TwoWritersDoNotMix) {
+TEST_P(ArrayFiles, RejectsASecondWriter) {
   const auto file = GetParam().create("save", path_, small_layout(4));
   EXPECT_TRUE(says(failure([&] { GetParam().resume("save", path_, small_layout(4)); }),
                    "io: [save]", "another process is writing it"));
 }
 
-TEST_P(ArrayFiles, ALimitOnSizesIsAnErrorOfOneLine) {
+TEST_P(ArrayFiles, FileSizeLimitIsAOneLineError) {
   rlimit before;
   ::getrlimit(RLIMIT_FSIZE, &before);
   const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
@@ -179,12 +179,12 @@ TEST(Hdf5, ArraysGrowAndAreListed) {
       says(failure([&] { read->read("Z", 0, 1); }), "invalid_argument: [load]", "no array"));
 }
 
-TEST(Hdf5, OtherFilesAreNamed) {
+TEST(Hdf5, RejectsOtherFiles) {
   if (data::hdf5_status().version.empty()) GTEST_SKIP() << "this build has no HDF5";
   const Scratch scratch;
   put(scratch / "text.h5", "not at all");
   EXPECT_TRUE(says(failure([&] { data::open_hdf5("load", scratch / "text.h5"); }), "format: [load]",
-                   "no HDF5 file"));
+                   "not an HDF5 file"));
 }
 
 TEST(Crc32, KnownValues) {
@@ -212,7 +212,7 @@ TEST(Npz, RoundTrip) {
   EXPECT_EQ(arrays.at("empty").shape(), (Shape{0, 3}));
 }
 
-TEST(Npz, EveryCutAndEveryChangedByteIsAnErrorOrTheSameArrays) {
+TEST(Npz, TruncationAndCorruptionAreDetected) {
   const Scratch scratch;
   data::NpzWriter writer("save", scratch / "x.npz");
   writer.add("X", numbers(0, 1));

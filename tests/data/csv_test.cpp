@@ -1,4 +1,4 @@
-// CSV files: types, quotes, batches cut anywhere, and the place of every mistake.
+// CSV files: types, quotes, batches cut anywhere, and positions of errors.
 #include "causeway/data/csv.h"
 
 #include "causeway/runtime/threads.h"
@@ -59,7 +59,7 @@ TEST(Csv, TypesAreInferred) {
       "1|true|1769817600000000|x|1000|\n-|false|1500000|y, z|-0.25|\n-|true|-|say \"hi\"|7|\n");
 }
 
-TEST(Csv, MissingMarkersAreThoseOfPandas) {
+TEST(Csv, MissingMarkersMatchPandas) {
   std::string text = "id,x\n";
   const char* markers[] = {"",     "#N/A",   "#N/A N/A", "#NA",  "-1.#IND", "-1.#QNAN", "-NaN",
                            "-nan", "1.#IND", "1.#QNAN",  "<NA>", "N/A",     "NA",       "NULL",
@@ -72,9 +72,9 @@ TEST(Csv, MissingMarkersAreThoseOfPandas) {
   EXPECT_EQ(all(read("x\nnone\nNone\n")), "none|\n-|\n");
 }
 
-TEST(Csv, OddFiles) {
+TEST(Csv, UnusualFiles) {
   EXPECT_EQ(all(read("a\n1\n\n2")), "1|\n-|\n2|\n");  // one column: an empty line is a row
-  EXPECT_EQ(all(read("a,b\n1,2\n\n\n3,4\n\n")), "1|2|\n3|4|\n");  // several: it is none
+  EXPECT_EQ(all(read("a,b\n1,2\n\n\n3,4\n\n")), "1|2|\n3|4|\n");  // several columns: it is skipped
   EXPECT_EQ(all(read("\xef\xbb\xbf"
                      "a,b\r\n1,2\r\n")),
             "1|2|\n");
@@ -86,7 +86,7 @@ TEST(Csv, OddFiles) {
   EXPECT_EQ(all(read("1;2\n3;4", plain)), "1|2|\n3|4|\n");
 }
 
-TEST(Csv, NumbersAreTheNearest) {
+TEST(Csv, NumbersAreCorrectlyRounded) {
   std::mt19937_64 engine(1);
   std::string text = "x\n";
   std::vector<double> want;
@@ -104,8 +104,8 @@ TEST(Csv, NumbersAreTheNearest) {
   }
 }
 
-// However the file is cut for threads and batches, the rows are the same.
-TEST(Csv, CutsDoNotMatter) {
+// The rows do not depend on how the file is split for threads and batches.
+TEST(Csv, RowsDoNotDependOnBatchSize) {
   std::mt19937_64 engine(2);
   std::string text = "n,t\n";
   std::string want;
@@ -130,7 +130,7 @@ TEST(Csv, CutsDoNotMatter) {
   set_thread_count(before);
 }
 
-TEST(Csv, MistakesHaveAPlace) {
+TEST(Csv, ErrorsHaveAPosition) {
   const auto refused = [](const std::string& text) { return failure([&] { (void)read(text); }); };
   std::string numbers = "id,age\n";
   for (int i = 0; i < 20; ++i) numbers += i == 16 ? "16,unknown\n" : fmt::format("{},{}\n", i, i);
@@ -147,9 +147,10 @@ TEST(Csv, MistakesHaveAPlace) {
   EXPECT_TRUE(
       says(refused("a,b\n1,\"x\n2,y\n"),
            "format: [read_csv] \"x.csv\": line 2, column 2 \"b\": a quoted field is not closed"));
-  EXPECT_TRUE(says(refused("a,b\nx,y\"z\n"),
-                   "format: [read_csv] \"x.csv\": line 2, column 2 \"b\": a quote inside a field"));
-  EXPECT_TRUE(says(refused("a,b\n\"x\"y,z\n"), "format: [read_csv]", "behind a closing quote"));
+  EXPECT_TRUE(says(
+      refused("a,b\nx,y\"z\n"),
+      "format: [read_csv] \"x.csv\": line 2, column 2 \"b\": a quote inside an unquoted field"));
+  EXPECT_TRUE(says(refused("a,b\n\"x\"y,z\n"), "format: [read_csv]", "after a closing quote"));
   EXPECT_TRUE(says(refused("a,b\nx,\xff\xfe\n"),
                    "format: [read_csv] \"x.csv\": line 2, column 2 \"b\": not UTF-8"));
   EXPECT_TRUE(says(refused("\xff\xfe"
@@ -175,7 +176,7 @@ TEST(Csv, LinesAreCountedThroughQuotesAndBatches) {
   }
 }
 
-TEST(Csv, FilesAreReadTwice) {
+TEST(Csv, FilesCanBeReadTwice) {
   const Scratch scratch;
   data_test::put(scratch / "x.csv", "a\n1\n2\n3\n");
   CsvReader reader(scratch / "x.csv");

@@ -1,4 +1,4 @@
-// Files are replaced whole or not at all: full disks, limits, killed writers, odd targets.
+// Atomic file replacement: full disks, size limits, killed writers, unusual targets.
 #include "causeway/core/file.h"
 #include "tests/data/scratch.h"
 
@@ -20,7 +20,7 @@ void write_all(const std::filesystem::path& path, std::string_view text) {
   writer.commit();
 }
 
-// Runs `body` in a process of its own; its exit code, or -1 where a signal ended it.
+// Runs `body` in a child process; returns its exit code, or -1 if a signal ended it.
 template <class Body>
 int in_child(Body&& body) {
   const pid_t child = ::fork();
@@ -32,12 +32,12 @@ int in_child(Body&& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// Files may not grow beyond `bytes` until the end of the scope.
+// Limits the size of files to `bytes` within its scope.
 class SizeLimit {
  public:
   explicit SizeLimit(rlim_t bytes) {
     ::getrlimit(RLIMIT_FSIZE, &before_);
-    old_handler_ = ::signal(SIGXFSZ, SIG_IGN);  // whose default ends the process
+    old_handler_ = ::signal(SIGXFSZ, SIG_IGN);  // the default ends the process
     const rlimit limit{bytes, before_.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
@@ -72,20 +72,20 @@ TEST(FileWriter, WritesAnEmptyFile) {
   EXPECT_EQ(contents(scratch / "x"), "");
 }
 
-TEST(FileWriter, WithoutCommitTheOldFileStays) {
+TEST(FileWriter, KeepsTheOldFileWithoutCommit) {
   const Scratch scratch;
   put(scratch / "x", "old");
   {
     FileWriter writer("save", scratch / "x");
     writer.write(std::string(1'000'000, 'n'));
     EXPECT_EQ(contents(scratch / "x"), "old");
-    EXPECT_EQ(scratch.n_files(), 2u);  // the temporary file is beside it
+    EXPECT_EQ(scratch.n_files(), 2u);  // plus the temporary file
   }
   EXPECT_EQ(contents(scratch / "x"), "old");
   EXPECT_EQ(scratch.n_files(), 1u);
 }
 
-TEST(FileWriter, AFileTooLargeLeavesTheOldOne) {
+TEST(FileWriter, KeepsTheOldFileIfTheNewIsTooLarge) {
   const Scratch scratch;
   put(scratch / "x", "old");
   for (const std::size_t size : {5'000, 1'000'000}) {  // fails in commit, and in write
@@ -101,7 +101,7 @@ TEST(FileWriter, AFileTooLargeLeavesTheOldOne) {
   }
 }
 
-TEST(FileWriter, WhatLacksAPieceCannotBeCommitted) {
+TEST(FileWriter, CommitFailsAfterAFailedWrite) {
   const Scratch scratch;
   put(scratch / "x", "old");
   FileWriter writer("save", scratch / "x");
@@ -114,14 +114,14 @@ TEST(FileWriter, WhatLacksAPieceCannotBeCommitted) {
   EXPECT_EQ(contents(scratch / "x"), "old");
 }
 
-TEST(FileWriter, AFullDiskIsReported) {
+TEST(FileWriter, ReportsAFullDisk) {
   EXPECT_TRUE(says(failure([] { write_all("/dev/full", "text"); }),
                    "io: [save] cannot write \"/dev/full\": No space left on device; free"));
   EXPECT_TRUE(says(failure([] { write_all("/dev/full", std::string(1'000'000, 'n')); }),
                    "io: [save] cannot write \"/dev/full\": No space left on device; free"));
 }
 
-TEST(FileWriter, PipesAreWrittenNotReplaced) {
+TEST(FileWriter, WritesToPipes) {
   const Scratch scratch;
   ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
   std::string received;
@@ -132,7 +132,7 @@ TEST(FileWriter, PipesAreWrittenNotReplaced) {
   EXPECT_TRUE(std::filesystem::is_fifo(scratch / "pipe"));
 }
 
-TEST(FileWriter, LinksAreFollowed) {
+TEST(FileWriter, FollowsSymbolicLinks) {
   const Scratch scratch;
   std::filesystem::create_directory(scratch / "far");
   put(scratch / "far/x", "old");
@@ -142,7 +142,7 @@ TEST(FileWriter, LinksAreFollowed) {
   EXPECT_EQ(contents(scratch / "far/x"), "new");
 }
 
-TEST(FileWriter, PermissionsAreKept) {
+TEST(FileWriter, KeepsPermissions) {
   const Scratch scratch;
   put(scratch / "x", "old");
   ASSERT_EQ(::chmod((scratch / "x").c_str(), 0640), 0);
@@ -158,7 +158,7 @@ TEST(FileWriter, PermissionsAreKept) {
   EXPECT_EQ(status.st_mode & 07777, 0640u);
 }
 
-TEST(FileWriter, SaysWhyAPlaceIsNoGood) {
+TEST(FileWriter, ReportsInvalidPaths) {
   const Scratch scratch;
   put(scratch / "file", "old");
   const auto message = [&](const std::filesystem::path& path) {
@@ -173,10 +173,10 @@ TEST(FileWriter, SaysWhyAPlaceIsNoGood) {
   EXPECT_TRUE(says(message(scratch / std::string(256, 'n')), "io:", "File name too long"));
   EXPECT_TRUE(says(message(scratch / std::string("x\0y", 3)), "io:", "Invalid argument"));
   EXPECT_FALSE(std::filesystem::exists(scratch / "x"));
-  EXPECT_EQ(message(scratch / std::string(255, 'n')), "");  // the longest there is
+  EXPECT_EQ(message(scratch / std::string(255, 'n')), "");  // the maximum length
 }
 
-TEST(FileWriter, AFailedRenameCleansUp) {
+TEST(FileWriter, CleansUpAfterAFailedRename) {
   const Scratch scratch;
   {
     FileWriter writer("save", scratch / "x");
@@ -187,7 +187,7 @@ TEST(FileWriter, AFailedRenameCleansUp) {
   EXPECT_EQ(scratch.n_files(), 1u);
 }
 
-TEST(FileWriter, WriteProtectedFilesStay) {
+TEST(FileWriter, KeepsWriteProtectedFiles) {
   const Scratch scratch;
   put(scratch / "x", "old");
   ASSERT_EQ(::chmod((scratch / "x").c_str(), 0444), 0);
@@ -203,7 +203,7 @@ TEST(FileWriter, WriteProtectedFilesStay) {
   EXPECT_EQ(contents(scratch / "x"), "old");
 }
 
-TEST(FileWriter, AKilledWriterLeavesAWholeFile) {
+TEST(FileWriter, KilledWriterLeavesACompleteFile) {
   const Scratch scratch;
   const std::string one(2'000'000, '1');
   const std::string two(3'000'000, '2');
@@ -226,13 +226,13 @@ TEST(FileWriter, AKilledWriterLeavesAWholeFile) {
   EXPECT_EQ(scratch.n_files(), 1u);
 }
 
-TEST(FileWriter, WhatAKilledWriterLeftGoesWithTheNextOfThePath) {
+TEST(FileWriter, RemovesTemporaryFilesOfKilledWriters) {
   const Scratch scratch;
   for (const char* name : {"x", "y"}) {
     ASSERT_EQ(in_child([&] {
                 auto* writer = new FileWriter("save", scratch / name);
                 writer->write(std::string(1'000'000, 'n'));
-                return 0;  // without its destructor, as if it were killed
+                return 0;  // skips its destructor, as if it were killed
               }),
               0);
   }
@@ -241,13 +241,13 @@ TEST(FileWriter, WhatAKilledWriterLeftGoesWithTheNextOfThePath) {
   for (const char* name : odd) put(scratch / name, "not ours");
   write_all(scratch / "x", "new");
   EXPECT_EQ(contents(scratch / "x"), "new");
-  EXPECT_EQ(scratch.n_files(), 2 + odd.size());  // x, what is left of y, and these
+  EXPECT_EQ(scratch.n_files(), 2 + odd.size());  // x, the temporary file of y, and these
   for (const char* name : odd) EXPECT_EQ(contents(scratch / name), "not ours") << name;
   write_all(scratch / "y", "new");
   EXPECT_EQ(scratch.n_files(), 2 + odd.size());
 }
 
-TEST(FileWriter, AWriterAtWorkKeepsItsFile) {
+TEST(FileWriter, KeepsTemporaryFilesOfLiveWriters) {
   const Scratch scratch;
   const std::string slow(1'000'000, 's');
   {
@@ -267,7 +267,7 @@ TEST(FileWriter, AWriterAtWorkKeepsItsFile) {
   EXPECT_EQ(scratch.n_files(), 1u);
 }
 
-TEST(FileWriter, ProcessesThatWriteOnePathDoNotRemoveEachOthersFiles) {
+TEST(FileWriter, ConcurrentProcessesKeepTheirTemporaryFiles) {
   const Scratch scratch;
   std::vector<pid_t> children;
   for (int i = 0; i < 4; ++i) {
@@ -289,7 +289,7 @@ TEST(FileWriter, ProcessesThatWriteOnePathDoNotRemoveEachOthersFiles) {
   EXPECT_EQ(scratch.n_files(), 1u);
 }
 
-TEST(FileWriter, ManyWritersOfOneFileLeaveOneOfTheirs) {
+TEST(FileWriter, ConcurrentWritersLeaveOneCompleteFile) {
   const Scratch scratch;
   std::vector<std::thread> writers;
   for (char letter = 'a'; letter < 'e'; ++letter) {
@@ -303,7 +303,7 @@ TEST(FileWriter, ManyWritersOfOneFileLeaveOneOfTheirs) {
   EXPECT_EQ(scratch.n_files(), 1u);
 }
 
-TEST(MappedFile, ShowsTheBytes) {
+TEST(MappedFile, MapsTheBytes) {
   const Scratch scratch;
   for (const std::size_t size : {0, 1, 4095, 4096, 4097}) {
     const std::string text(size, 'x');
@@ -322,7 +322,7 @@ TEST(MappedFile, SurvivesAReplacement) {
   EXPECT_EQ(file.bytes()[9'999], std::byte{'o'});
 }
 
-TEST(MappedFile, SaysWhyItCannotRead) {
+TEST(MappedFile, ReportsReadErrors) {
   const Scratch scratch;
   const auto message = [&](const std::filesystem::path& path) {
     return failure([&] { MappedFile("load", path); });
@@ -333,7 +333,8 @@ TEST(MappedFile, SaysWhyItCannotRead) {
   EXPECT_TRUE(says(message(std::string("/dev/null\0", 10)), "io:", "Invalid argument"));
   EXPECT_TRUE(says(message("/dev/zero"), "io:", "it is a pipe or a device"));
   ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
-  EXPECT_TRUE(says(message(scratch / "pipe"), "io:", "it is a pipe or a device"));  // no waiting
+  // Must not block.
+  EXPECT_TRUE(says(message(scratch / "pipe"), "io:", "it is a pipe or a device"));
 }
 
 }  // namespace

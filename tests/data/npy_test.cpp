@@ -1,4 +1,4 @@
-// .npy files: bytes as NumPy 2.4 writes them, everything it may have written before, and damage.
+// .npy files: bytes as NumPy 2.4 writes them, older versions, and damaged files.
 #include "causeway/data/npy.h"
 #include "causeway/data/npy_header.h"
 #include "tests/data/raw_tensor.h"
@@ -29,14 +29,14 @@ std::string read_failure(std::string_view file) {
   return failure([&] { read_npy(bytes(file)); });
 }
 
-TEST(NpyHeader, IsWhatNumPyWrites) {
+TEST(NpyHeader, MatchesNumPy) {
   struct Golden {
     DType dtype;
     Shape shape;
     std::string text;  // of the dictionary
     std::size_t size;  // of everything before the elements
   };
-  // From numpy.lib.format.write_array_header_1_0; the last three just fit, and just do not.
+  // From numpy.lib.format.write_array_header_1_0; the last three just fit or just do not fit.
   const std::int64_t ones_6 = 111111, ones_8 = 11111111, ones_13 = 1111111111111;
   const Golden goldens[] = {
       {DType::f32, {2, 3}, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", 128},
@@ -98,7 +98,7 @@ TEST(Npy, SavesViewsInRowMajorOrder) {
 }
 
 TEST(Npy, ReadsFortranOrderAsStrides) {
-  // np.asfortranarray(np.arange(6, dtype="i1").reshape(1, 2, 3)): the first index runs fastest.
+  // np.asfortranarray(np.arange(6, dtype="i1").reshape(1, 2, 3)): column-major.
   const std::string data = "\0\3\1\4\2\5"s;
   const Tensor tensor = read_npy(bytes(npy_file(dictionary("'|i1'", "(1, 2, 3)", "True"), data)));
   EXPECT_EQ(tensor.shape(), Shape({1, 2, 3}));
@@ -112,7 +112,7 @@ TEST(Npy, ReadsFortranOrderAsStrides) {
   }
 }
 
-TEST(Npy, ReadsWhatOtherWritersWrite) {
+TEST(Npy, ReadsFilesOfOtherWriters) {
   const std::string data = "\x80\x3f\x00\xc0"s;  // 1 and -2 in bf16
   for (const char* descr : {"'<V2'", "'|V2'", "'V2'", "'bfloat16'", "\"bfloat16\""}) {
     const Tensor tensor = read_npy(bytes(npy_file(dictionary(descr, "(2,)"), data)));
@@ -133,7 +133,7 @@ TEST(Npy, ReadsWhatOtherWritersWrite) {
   }
 }
 
-TEST(Npy, RefusesWrongHeaders) {
+TEST(Npy, RejectsInvalidHeaders) {
   struct Case {
     std::string dictionary;
     std::string part;  // of the message
@@ -148,32 +148,33 @@ TEST(Npy, RefusesWrongHeaders) {
       {dictionary("'<f44'", "(1,)"), "got \"<f44\""},
       {dictionary("[('a', '<f4')]", "(1,)"), "structured"},
       {dictionary("None", "(1,)"), "expected one element type in quotes"},
-      {dictionary("'<f4'", "(-1,)"), "expected a size of 0 or more"},
+      {dictionary("'<f4'", "(-1,)"), "expected a non-negative size"},
       {dictionary("'<f4'", "(1.5,)"), "',' or ')'"},
       {dictionary("'<f4'", "(1)"), "a tuple such as (3,)"},
       {dictionary("'<f4'", "(1 2)"), "',' or ')'"},
       {dictionary("'<f4'", "[1]"), "a tuple of sizes"},
-      {dictionary("'<f4'", "(,)"), "a size of 0 or more"},
-      {dictionary("'<f4'", "(+1,)"), "a size of 0 or more"},
-      {dictionary("'<f4'", "(1,,)"), "a size of 0 or more"},
+      {dictionary("'<f4'", "(,)"), "a non-negative size"},
+      {dictionary("'<f4'", "(+1,)"), "a non-negative size"},
+      {dictionary("'<f4'", "(1,,)"), "a non-negative size"},
       {dictionary("'<f4'", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "at most 8 dimensions"},
       {dictionary("'<f4'", "(9223372036854775808,)"), "at most 63 bits"},
-      {dictionary("'<f4'", "(9223372036854775807,)"), "more bytes than 63 bits"},
-      {dictionary("'<f4'", "(4294967296, 4294967296)"), "more bytes than 63 bits"},
-      {dictionary("'<f4'", "(0, 4294967296, 4294967296)"), "more bytes than 63 bits"},
+      {dictionary("'<f4'", "(9223372036854775807,)"), "exceeds 63 bits"},
+      {dictionary("'<f4'", "(4294967296, 4294967296)"), "exceeds 63 bits"},
+      {dictionary("'<f4'", "(0, 4294967296, 4294967296)"), "exceeds 63 bits"},
       {dictionary("'<f4'", "(2305843009213693951,)"), "expected 9223372036854775804 bytes"},
       {dictionary("'<f4'", "(1,)", "0"), "True or False"},
       {dictionary("'<f4'", "(1,)", "Falsey"), "expected '}'"},
-      {dictionary("'<f4'", "(1,)") + "x", "nothing but spaces"},
+      {dictionary("'<f4'", "(1,)") + "x", "only whitespace"},
       {dictionary("'<f\\x34'", "(1,)"), "a string without escapes"},
       {"", "expected '{' in the header, which ends there"},
       {"{", "a key in quotes"},
       {"{}", "'descr' is missing"},
       {"{'descr': '<f4'}", "'shape' is missing"},
       {"{'descr': '<f4', 'shape': ()}", "'fortran_order' is missing"},
-      {"{'descr': '<f4', 'descr': '<f4'}", "names \"descr\" twice"},
-      {"{'shape': (), 'shape': ()}", "names \"shape\" twice"},
-      {"{'fortran_order': True, 'fortran_order': True}", "names \"fortran_order\" twice"},
+      {"{'descr': '<f4', 'descr': '<f4'}", "duplicate key \"descr\" in the header"},
+      {"{'shape': (), 'shape': ()}", "duplicate key \"shape\" in the header"},
+      {"{'fortran_order': True, 'fortran_order': True}",
+       "duplicate key \"fortran_order\" in the header"},
       {"{'colour': 1}", "got \"colour\""},
       {"{'descr", "a closing quote"},
       {"{\x1b[31m", "got \"\\x1b[31m\""},
@@ -187,7 +188,7 @@ TEST(Npy, RefusesWrongHeaders) {
   }
 }
 
-TEST(Npy, RefusesWrongStarts) {
+TEST(Npy, RejectsInvalidMagicAndVersion) {
   EXPECT_TRUE(says(read_failure(""), "format:", "got \"\"; is it an .npy file?"));
   EXPECT_TRUE(says(read_failure("PK\3\4 and so on"), "format:", "unpack the .npz archive first"));
   EXPECT_TRUE(says(read_failure("\x93NUMPY\4\0\0\0"s), "format:", "got 4.0"));
@@ -200,7 +201,7 @@ TEST(Npy, RefusesWrongStarts) {
                    "format:", "expected 4294967295 bytes of header, got 2"));
 }
 
-TEST(Npy, RefusesEveryTruncationAndExtension) {
+TEST(Npy, RejectsEveryTruncationAndExtension) {
   const std::vector<std::byte> whole = write_npy(patterned({2, 3}, DType::f32));
   const std::string file(reinterpret_cast<const char*>(whole.data()), whole.size());
   for (std::size_t size = 0; size < file.size(); ++size) {
@@ -222,19 +223,19 @@ TEST(Npy, SurvivesEveryFlippedBit) {
   }
 }
 
-TEST(Npy, RefusesBoolsThatAreNone) {
+TEST(Npy, RejectsInvalidBools) {
   EXPECT_TRUE(says(read_failure(npy_file(dictionary("'|b1'", "(3,)"), "\0\1\2"s)),
                    "format:", "expected bools to be 0 or 1, got 2 in element 2"));
 }
 
-TEST(Npy, ChecksBeforeItAllocates) {
+TEST(Npy, ChecksSizesBeforeAllocating) {
   const std::string file = npy_file(dictionary("'<f8'", "(1000000000000,)"), "12345678");
   const std::uint64_t before = pool_of(Device::cpu()).stats().allocations;
   EXPECT_TRUE(says(read_failure(file), "format:", "expected 8000000000000 bytes"));
   EXPECT_EQ(pool_of(Device::cpu()).stats().allocations, before);
 }
 
-TEST(Npy, NamesTheFile) {
+TEST(Npy, ErrorsNameTheFile) {
   const Scratch scratch;
   const std::string path = (scratch / "x.npy").string();
   EXPECT_TRUE(says(failure([&] { load_npy(path); }),
@@ -248,7 +249,7 @@ TEST(Npy, NamesTheFile) {
                    "io: [save_npy] cannot write \"/dev/full\": No space left on device"));
 }
 
-TEST(GpuNpy, GoesToTheDeviceAndBack) {
+TEST(GpuNpy, RoundTripsThroughTheDevice) {
   CAUSEWAY_REQUIRE_GPU();
   const Scratch scratch;
   const Tensor tensor = patterned({33, 1001}, DType::f32);

@@ -1,4 +1,4 @@
-// Tensors for the tests of formats, made and compared by their bytes: every type has one way.
+// Test tensors created and compared by their bytes, for all dtypes.
 #pragma once
 
 #include "causeway/tensor/tensor.h"
@@ -10,7 +10,7 @@
 
 namespace causeway::data_test {
 
-// Bytes that differ from one to the next; 0 and 1 where they are bools.
+// Consecutive distinct bytes; 0 and 1 for bools.
 inline Tensor patterned(const Shape& shape, DType dtype) {
   Tensor tensor = Tensor::empty(shape, dtype);
   for (std::size_t i = 0; i < tensor.n_bytes(); ++i) {
@@ -19,7 +19,7 @@ inline Tensor patterned(const Shape& shape, DType dtype) {
   return tensor;
 }
 
-// The elements in row-major order, as they lie in memory.
+// The bytes of the elements in row-major order.
 inline std::string raw(const Tensor& tensor) {
   const Tensor packed = tensor.contiguous();
   std::string text(packed.n_bytes(), '\0');

@@ -1,5 +1,4 @@
-// What the tests of files share: a folder of their own, whole files as strings, and the error a
-// call ends in.
+// Shared by tests of files: a scratch folder, whole files as strings, and the error of a call.
 #pragma once
 
 #include "causeway/core/error.h"
@@ -17,7 +16,7 @@
 
 namespace causeway::data_test {
 
-// A folder that is empty at first and goes away with everything in it.
+// A folder that is initially empty and removed with its content.
 class Scratch {
  public:
   Scratch() {
@@ -34,7 +33,7 @@ class Scratch {
 
   std::filesystem::path operator/(std::string_view name) const { return folder_ / name; }
   const std::filesystem::path& folder() const { return folder_; }
-  // How many files there are, temporary ones too.
+  // Number of files, including temporary ones.
   std::size_t n_files() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(folder_), {}));
@@ -57,7 +56,7 @@ inline std::span<const std::byte> bytes(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-// What `body` throws as "kind: message"; "" where it returns.
+// The error of `body` as "kind: message"; "" if it returns.
 template <class Body>
 std::string failure(Body&& body) {
   try {
@@ -68,7 +67,7 @@ std::string failure(Body&& body) {
   return "";
 }
 
-// Whether a failure begins and goes on as it should.
+// Whether a failure starts with `start` and contains `part`.
 inline testing::AssertionResult says(const std::string& failure, std::string_view start,
                                      std::string_view part = "") {
   if (failure.starts_with(start) && failure.find(part) != std::string::npos) {

@@ -1,4 +1,4 @@
-// SHA-256 and CRC-32C against their published values.
+// SHA-256 and CRC-32C against published values.
 #include "causeway/data/sha256.h"
 
 #include "causeway/data/crc32.h"
@@ -7,7 +7,7 @@
 namespace causeway::data_test {
 namespace {
 
-// The examples of FIPS 180 and of NIST's page on it.
+// Examples of FIPS 180 and of NIST.
 TEST(Sha256, PublishedValues) {
   const auto hash = [](std::string_view text) { return data::sha256(bytes(text)); };
   EXPECT_EQ(hash(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -27,7 +27,7 @@ std::string pattern(std::size_t size) {
   return text;
 }
 
-// The hash over the hashes of all lengths around the block's; from Python's hashlib.
+// The hash over the hashes of all lengths around the block size; from Python's hashlib.
 TEST(Sha256, AllLengths) {
   data::Sha256 all;
   for (std::size_t size = 0; size < 300; ++size) {
@@ -36,7 +36,7 @@ TEST(Sha256, AllLengths) {
   EXPECT_EQ(all.hex(), "def85da8f53f8ad58eda585dce61c0d7bfbb3da6924badae49d32d11288c576f");
 }
 
-TEST(Sha256, AnyCutGivesTheSame) {
+TEST(Sha256, AnySplitGivesTheSame) {
   const std::string text = pattern(1000);
   const std::string expected = data::sha256(bytes(text));
   for (const std::size_t step : {1, 3, 55, 63, 64, 65, 128, 999}) {
@@ -47,7 +47,7 @@ TEST(Sha256, AnyCutGivesTheSame) {
   }
 }
 
-// RFC 3720, B.4, and the check value of the catalogues.
+// RFC 3720, B.4, and the standard check value.
 TEST(Crc32c, PublishedValues) {
   const auto crc = [](std::string_view text) { return data::crc32c(bytes(text)); };
   EXPECT_EQ(crc(""), 0u);

@@ -1,4 +1,4 @@
-// TensorBoard's event files, byte for byte. tensorboard_test.py reads them with other decoders.
+// TensorBoard event files, byte for byte. tensorboard_test.py reads them with other decoders.
 #include "causeway/data/tensorboard.h"
 
 #include "tests/data/scratch.h"
@@ -10,8 +10,8 @@
 namespace causeway::data_test {
 namespace {
 
-// Put together by hand from the formats' descriptions; the checksums by a loop over bits.
-TEST(Tensorboard, ARecordIsTheseBytes) {
+// Built by hand from the format specifications; checksums computed bit by bit.
+TEST(Tensorboard, RecordBytes) {
   const NamedNumber loss{"loss", 0.5};
   const std::string record = data::event_record(2.0, 300, {&loss, 1});
   const std::string message(
@@ -28,7 +28,7 @@ TEST(Tensorboard, ARecordIsTheseBytes) {
   EXPECT_EQ(record.substr(12 + message.size()), "\xdf\xc5\x2b\x60");
 }
 
-// What tensorboard_test.py reads, in a folder it names.
+// Files for tensorboard_test.py, in a folder that it passes.
 TEST(Tensorboard, WritesRuns) {
   const Scratch scratch;
   const char* given = std::getenv("CAUSEWAY_EVENTS");
@@ -41,7 +41,7 @@ TEST(Tensorboard, WritesRuns) {
       first.add(step, numbers);
     }
   }
-  // A run that went on from step 5: what the first told of 6 and later is void.
+  // A run resumed at step 5: it invalidates steps 6 and later of the first file.
   EventWriter second(folder, 6);
   for (std::int64_t step = 6; step < 8; ++step) {
     const NamedNumber numbers[] = {{"train/loss", 100.0 + static_cast<double>(step)}};
@@ -59,7 +59,7 @@ TEST(Tensorboard, WritesRuns) {
   }
   ASSERT_EQ(names.size(), 2u);
   EXPECT_TRUE(names[0].starts_with("events.out.tfevents."));
-  // Read in the order of their names, the second comes later.
+  // Files are read in name order, so the second must sort after the first.
   EXPECT_EQ(second.path().filename().string(), std::max(names[0], names[1]));
 }
 

@@ -1,4 +1,4 @@
-// Groups whose ranks are threads of this process, connected by TCP; ranks_test.py has processes.
+// Groups whose ranks are threads of this process, connected by TCP; ranks_test.py uses processes.
 #include "causeway/core/error.h"
 #include "causeway/dist/socket.h"
 #include "tests/dist/serial.h"
@@ -27,7 +27,7 @@ Launch launch_of(int rank, int size, int port) {
   return launch;
 }
 
-// Runs `body` as every rank; returns the message of the error that ended each, or "".
+// Runs `body` as every rank; returns each rank's error message, or "".
 std::vector<std::string> run_ranks(int size, const std::function<void(Group&)>& body,
                                    const Timeouts& timeouts = {10s, 10s}) {
   const int port = free_port();
@@ -51,9 +51,9 @@ void expect_no_errors(const std::vector<std::string>& messages) {
   for (const std::string& message : messages) EXPECT_EQ(message, "");
 }
 
-#define EXPECT_SAYS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
+#define EXPECT_CONTAINS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
 
-TEST(Group, OfOneDoesNothing) {
+TEST(Group, GroupOfOneDoesNothing) {
   Group group;
   EXPECT_EQ(group.rank(), 0);
   EXPECT_EQ(group.size(), 1);
@@ -67,7 +67,7 @@ TEST(Group, OfOneDoesNothing) {
   EXPECT_EQ(group.all_gather(2.5), std::vector<double>({2.5}));
 }
 
-TEST(Group, RefusesWhatItCannotReduce) {
+TEST(Group, RejectsUnsupportedReductions) {
   Group group;
   EXPECT_THROW(group.all_reduce(zeros({2}, DType::i32)), Error);
   EXPECT_THROW(group.all_reduce(zeros({2}, DType::i64), Reduction::mean), Error);
@@ -98,7 +98,7 @@ TEST(Group, AllReduceIsTheSerialSumBitForBit) {
   }
 }
 
-TEST(Group, NanIsTheGreatest) {
+TEST(Group, MaxPropagatesNan) {
   expect_no_errors(run_ranks(3, [](Group& group) {
     const Tensor x = full({4}, group.rank() == 1 ? std::nan("") : 1.0);
     group.all_reduce(x, Reduction::max);
@@ -107,7 +107,7 @@ TEST(Group, NanIsTheGreatest) {
 }
 
 TEST(Group, TensorsLongerThanAChunk) {
-  constexpr std::int64_t kCount = 5'000'011;  // of f32: more than 8 MiB, and odd
+  constexpr std::int64_t kCount = 5'000'011;  // f32: more than 8 MiB, not a multiple of 3
   expect_no_errors(run_ranks(3, [](Group& group) {
     const Tensor x = arange(0, kCount, 1, DType::f32);
     group.all_reduce(x);
@@ -118,7 +118,7 @@ TEST(Group, TensorsLongerThanAChunk) {
   }));
 }
 
-TEST(Group, ManyAtOnceInAnyOrderOfWaiting) {
+TEST(Group, ConcurrentCollectivesWaitedInAnyOrder) {
   expect_no_errors(run_ranks(3, [](Group& group) {
     std::vector<Tensor> tensors;
     std::vector<Pending> pending;
@@ -134,7 +134,7 @@ TEST(Group, ManyAtOnceInAnyOrderOfWaiting) {
   }));
 }
 
-TEST(Group, WhatWasStartedIsFinishedWithoutWaiting) {
+TEST(Group, StartedCollectivesFinishWithoutWait) {
   Tensor x = ones({1000});
   expect_no_errors(run_ranks(
       2, [&](Group& group) { group.start_all_reduce(group.rank() == 0 ? x : ones({1000})); }));
@@ -167,18 +167,18 @@ TEST(Group, BarrierWaitsForTheLast) {
   }));
 }
 
-TEST(Group, ShapesThatDifferAreAnErrorEverywhere) {
+TEST(Group, DifferentShapesFailOnAllRanks) {
   const auto messages = run_ranks(3, [](Group& group) {
     group.all_reduce(group.rank() == 2 ? zeros({3, 2}) : zeros({2, 3}));
   });
   for (const std::string& message : messages) {
-    EXPECT_SAYS(message,
-                "rank 0 calls all_reduce sum of f32 (2, 3) on cpu, rank 2 calls all_reduce "
-                "sum of f32 (3, 2) on cpu");
+    EXPECT_CONTAINS(message,
+                    "rank 0 calls all_reduce sum of f32 (2, 3) on cpu, rank 2 calls all_reduce "
+                    "sum of f32 (3, 2) on cpu");
   }
 }
 
-TEST(Group, CallsThatDifferAreAnErrorEverywhere) {
+TEST(Group, DifferentCallsFailOnAllRanks) {
   const auto messages = run_ranks(2, [](Group& group) {
     group.barrier();
     if (group.rank() == 0) {
@@ -188,42 +188,42 @@ TEST(Group, CallsThatDifferAreAnErrorEverywhere) {
     }
   });
   for (const std::string& message : messages) {
-    EXPECT_SAYS(message,
-                "rank 0 calls all_reduce mean of f32 (4,) on cpu, rank 1 calls broadcast "
-                "from rank 1 of f32 (4,) on cpu");
+    EXPECT_CONTAINS(message,
+                    "rank 0 calls all_reduce mean of f32 (4,) on cpu, rank 1 calls broadcast "
+                    "from rank 1 of f32 (4,) on cpu");
   }
 }
 
-TEST(Group, ARankThatLeftEarlyIsNamed) {
+TEST(Group, ReportsRankThatLeftEarly) {
   const auto messages = run_ranks(3, [](Group& group) {
     if (group.rank() != 1) group.all_reduce(zeros({4}));
   });
   EXPECT_EQ(messages[1], "");
-  EXPECT_SAYS(messages[0], "rank 1 has left the group");
-  EXPECT_SAYS(messages[2], "rank 1");
+  EXPECT_CONTAINS(messages[0], "rank 1 has left the group");
+  EXPECT_CONTAINS(messages[2], "rank 1");
 }
 
-TEST(Group, ARankThatFailsIsNamedAndEndsTheOthers) {
+TEST(Group, ReportsFailedRankAndStopsOthers) {
   const auto messages = run_ranks(3, [](Group& group) {
     group.barrier();
     if (group.rank() == 1) fail(ErrorKind::io, "test", "no such file");
     group.all_reduce(zeros({4}));
   });
-  EXPECT_SAYS(messages[0], "rank 1 failed");
-  EXPECT_SAYS(messages[2], "rank 1 failed");
+  EXPECT_CONTAINS(messages[0], "rank 1 failed");
+  EXPECT_CONTAINS(messages[2], "rank 1 failed");
 }
 
-TEST(Group, ARankThatFailsDoesNotWaitForWhatItStarted) {
+TEST(Group, FailedRankDoesNotWaitForPendingCollectives) {
   std::chrono::duration<double> taken{};
   const auto messages = run_ranks(2, [&](Group& group) {
     group.barrier();
-    if (group.rank() == 0) std::this_thread::sleep_for(2s);  // computes, and starts nothing
+    if (group.rank() == 0) std::this_thread::sleep_for(2s);  // computes without calling collectives
     const auto begin = std::chrono::steady_clock::now();
     try {
       if (group.rank() == 1) {
         Group mine = std::move(group);
         mine.start_all_reduce(zeros({4}));
-        std::this_thread::sleep_for(300ms);  // its first bytes are with rank 0
+        std::this_thread::sleep_for(300ms);  // rank 0 has received its first bytes
         fail(ErrorKind::io, "test", "no such file");
       }
     } catch (const Error&) {
@@ -233,20 +233,20 @@ TEST(Group, ARankThatFailsDoesNotWaitForWhatItStarted) {
     group.check();
   });
   EXPECT_LT(taken.count(), 1.5);
-  EXPECT_SAYS(messages[0], "rank 1 failed");
+  EXPECT_CONTAINS(messages[0], "rank 1 failed");
 }
 
-TEST(Group, AfterAnErrorEveryCallThrowsIt) {
+TEST(Group, CallsAfterAnErrorRethrowIt) {
   const auto messages = run_ranks(2, [](Group& group) {
     EXPECT_THROW(group.all_reduce(zeros({group.rank() + 1})), Error);
     EXPECT_THROW(group.check(), Error);
     EXPECT_THROW(group.barrier(), Error);
     group.all_reduce(zeros({4}));
   });
-  for (const std::string& message : messages) EXPECT_SAYS(message, "the ranks differ");
+  for (const std::string& message : messages) EXPECT_CONTAINS(message, "the ranks differ");
 }
 
-TEST(Group, ARankThatHangsIsNamed) {
+TEST(Group, ReportsHangingRank) {
   const auto messages = run_ranks(2,
                                   [](Group& group) {
                                     if (group.rank() == 1)
@@ -254,10 +254,10 @@ TEST(Group, ARankThatHangsIsNamed) {
                                     group.barrier();
                                   },
                                   {10s, 500ms});
-  EXPECT_SAYS(messages[0], "rank 0 waited 0.5 s for rank 1");
+  EXPECT_CONTAINS(messages[0], "rank 0 waited 0.5 s for rank 1");
 }
 
-TEST(Group, ASecondGroupAfterTheFirst) {
+TEST(Group, SecondGroupAfterTheFirst) {
   const int port = free_port();
   for (int turn = 0; turn < 3; ++turn) {
     std::thread other([&] { Group(launch_of(1, 2, port), {10s, 10s}).barrier(); });
@@ -266,7 +266,7 @@ TEST(Group, ASecondGroupAfterTheFirst) {
   }
 }
 
-// What keeps ranks from meeting.
+// Errors while ranks connect.
 
 std::string joining_fails(const Launch& launch, const Timeouts& timeouts = {500ms, 10s}) {
   try {
@@ -279,36 +279,36 @@ std::string joining_fails(const Launch& launch, const Timeouts& timeouts = {500m
   return "";
 }
 
-TEST(Join, RanksThatDoNotComeAreNamed) {
+TEST(Join, ReportsMissingRanks) {
   const int port = free_port();
   std::string of_rank_2;
   std::thread other([&] { of_rank_2 = joining_fails(launch_of(2, 4, port), {5s, 10s}); });
   const std::string message = joining_fails(launch_of(0, 4, port));
   other.join();
-  EXPECT_SAYS(message, "these did not come: 1, 3;");
+  EXPECT_CONTAINS(message, "these did not join: 1, 3;");
   EXPECT_EQ(of_rank_2, message);
 }
 
-TEST(Join, NobodyAtTheAddress) {
+TEST(Join, ConnectionRefused) {
   const std::string message = joining_fails(launch_of(1, 2, free_port()));
-  EXPECT_SAYS(message, "rank 1 did not reach rank 0");
-  EXPECT_SAYS(message, "Connection refused");
-  EXPECT_SAYS(message, "MASTER_ADDR");
+  EXPECT_CONTAINS(message, "rank 1 did not reach rank 0");
+  EXPECT_CONTAINS(message, "Connection refused");
+  EXPECT_CONTAINS(message, "MASTER_ADDR");
 }
 
 TEST(Join, UnknownAddress) {
   Launch launch = launch_of(1, 2, 29500);
   launch.address = "no-such-host.invalid";
-  EXPECT_SAYS(joining_fails(launch), "\"no-such-host.invalid\" of rank 0 cannot be looked up");
+  EXPECT_CONTAINS(joining_fails(launch), "\"no-such-host.invalid\" of rank 0 cannot be looked up");
 }
 
 TEST(Join, PortInUse) {
   const Socket taken = Socket::listen(0);
-  EXPECT_SAYS(joining_fails(launch_of(0, 2, taken.port())), "Address already in use");
+  EXPECT_CONTAINS(joining_fails(launch_of(0, 2, taken.port())), "Address already in use");
 }
 
-TEST(Join, StrangersAreLeftAloneAndTheNextPortIsTried) {
-  const Socket stranger = Socket::listen(0);  // accepts, and says nothing
+TEST(Join, SkipsPortsOfOtherProcesses) {
+  const Socket stranger = Socket::listen(0);  // accepts connections but does not answer
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
@@ -321,22 +321,24 @@ TEST(Join, StrangersAreLeftAloneAndTheNextPortIsTried) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Join, OtherSizesAndRanksTakenTwiceAreRefused) {
+TEST(Join, RejectsOtherSizesAndDuplicateRanks) {
   const int port = free_port();
   std::string of_other;
   std::thread other([&] { of_other = joining_fails(launch_of(1, 3, port), {5s, 10s}); });
-  EXPECT_SAYS(joining_fails(launch_of(0, 2, port), {5s, 10s}), "rank 1 of 3");
+  EXPECT_CONTAINS(joining_fails(launch_of(0, 2, port), {5s, 10s}), "rank 1 of 3");
   other.join();
-  EXPECT_SAYS(of_other, "rank 0 is one of 2 ranks");
+  EXPECT_CONTAINS(of_other, "rank 0 expects 2 ranks");
 
   std::vector<std::string> twice(2);
   std::vector<std::thread> threads;
   for (std::string& message : twice) {
     threads.emplace_back([&] { message = joining_fails(launch_of(1, 3, port), {5s, 10s}); });
   }
-  EXPECT_SAYS(joining_fails(launch_of(0, 3, port), {5s, 10s}), "two processes came as rank 1");
+  EXPECT_CONTAINS(joining_fails(launch_of(0, 3, port), {5s, 10s}),
+                  "two processes joined as rank 1");
   for (std::thread& thread : threads) thread.join();
-  for (const std::string& message : twice) EXPECT_SAYS(message, "two processes came as rank 1");
+  for (const std::string& message : twice)
+    EXPECT_CONTAINS(message, "two processes joined as rank 1");
 }
 
 }  // namespace

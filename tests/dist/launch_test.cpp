@@ -1,4 +1,4 @@
-// What the variables of mpirun, torchrun and Slurm say about the ranks.
+// Reading the environment variables of mpirun, torchrun and Slurm.
 #include "causeway/core/error.h"
 #include "causeway/dist/launch.h"
 
@@ -18,7 +18,7 @@ Launch read(const Environment& variables) {
   });
 }
 
-// The message of the distributed error that reading throws.
+// The message of the distributed error thrown while reading.
 std::string refusal(const Environment& variables) {
   try {
     read(variables);
@@ -30,7 +30,7 @@ std::string refusal(const Environment& variables) {
   return "";
 }
 
-#define EXPECT_SAYS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
+#define EXPECT_CONTAINS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
 
 const Environment kTorchrun = {{"RANK", "5"},
                                {"WORLD_SIZE", "8"},
@@ -55,14 +55,14 @@ Environment without(Environment base, const char* name) {
   return base;
 }
 
-TEST(Launch, NothingIsALaunchOfOne) {
+TEST(Launch, NoVariablesGiveAGroupOfOne) {
   const Launch launch = read({});
   EXPECT_EQ(launch.launcher, Launcher::none);
   EXPECT_EQ(launch.rank, 0);
   EXPECT_EQ(launch.size, 1);
 }
 
-TEST(Launch, AnAddressAloneSaysNothingAboutRanks) {
+TEST(Launch, AddressAloneGivesAGroupOfOne) {
   EXPECT_EQ(read({{"MASTER_ADDR", "node7"}, {"MASTER_PORT", "1"}}).size, 1);
 }
 
@@ -77,7 +77,7 @@ TEST(Launch, Torchrun) {
   EXPECT_EQ(launch.n_ports, 1);
 }
 
-TEST(Launch, TorchrunsOwnPortIsNotTaken) {
+TEST(Launch, AvoidsTorchrunsOwnPort) {
   const Environment agent = {{"TORCHELASTIC_USE_AGENT_STORE", "True"}};
   const Launch launch = read(with(kTorchrun, agent));
   EXPECT_EQ(launch.port, 29501);
@@ -107,7 +107,7 @@ TEST(Launch, Slurm) {
   EXPECT_EQ(given.port, 77);
 }
 
-TEST(Launch, SlurmsVariablesYieldToOthers) {
+TEST(Launch, OtherLaunchersOverrideSlurm) {
   EXPECT_EQ(read(with(kSlurm, kTorchrun)).launcher, Launcher::torchrun);
   EXPECT_EQ(read(with(kSlurm, kMpirun)).launcher, Launcher::mpirun);
 }
@@ -123,28 +123,28 @@ TEST(Launch, FirstHost) {
   EXPECT_THROW(first_host("gpu[]"), Error);
 }
 
-TEST(Launch, HalfSet) {
-  EXPECT_SAYS(refusal({{"RANK", "0"}}), "RANK set, WORLD_SIZE, LOCAL_RANK not");
-  EXPECT_SAYS(refusal(without(kMpirun, "OMPI_COMM_WORLD_LOCAL_RANK")),
-              "OMPI_COMM_WORLD_LOCAL_RANK not");
-  EXPECT_SAYS(refusal(without(kTorchrun, "MASTER_PORT")), "MASTER_ADDR is set and MASTER_PORT");
-  EXPECT_SAYS(refusal(without(without(kTorchrun, "MASTER_PORT"), "MASTER_ADDR")),
-              "MASTER_ADDR and MASTER_PORT are not");
-  EXPECT_SAYS(refusal(without(kSlurm, "SLURM_JOB_NODELIST")), "SLURM_JOB_NODELIST is not");
+TEST(Launch, IncompleteVariables) {
+  EXPECT_CONTAINS(refusal({{"RANK", "0"}}), "RANK set, but WORLD_SIZE, LOCAL_RANK not");
+  EXPECT_CONTAINS(refusal(without(kMpirun, "OMPI_COMM_WORLD_LOCAL_RANK")),
+                  "OMPI_COMM_WORLD_LOCAL_RANK not");
+  EXPECT_CONTAINS(refusal(without(kTorchrun, "MASTER_PORT")), "MASTER_ADDR is set but MASTER_PORT");
+  EXPECT_CONTAINS(refusal(without(without(kTorchrun, "MASTER_PORT"), "MASTER_ADDR")),
+                  "MASTER_ADDR and MASTER_PORT are not");
+  EXPECT_CONTAINS(refusal(without(kSlurm, "SLURM_JOB_NODELIST")), "SLURM_JOB_NODELIST is not");
 }
 
-TEST(Launch, NoNumbersOrOutOfRange) {
-  EXPECT_SAYS(refusal(with(kTorchrun, {{"RANK", "8"}})),
-              "RANK is \"8\"; expected a number from 0 to 7");
-  EXPECT_SAYS(refusal(with(kTorchrun, {{"RANK", "-1"}})), "RANK is \"-1\"");
-  EXPECT_SAYS(refusal(with(kTorchrun, {{"WORLD_SIZE", "8x"}})), "WORLD_SIZE is \"8x\"");
-  EXPECT_SAYS(refusal(with(kTorchrun, {{"WORLD_SIZE", "0"}})), "WORLD_SIZE is \"0\"");
-  EXPECT_SAYS(refusal(with(kTorchrun, {{"MASTER_PORT", "70000"}})), "MASTER_PORT is \"70000\"");
+TEST(Launch, InvalidNumbers) {
+  EXPECT_CONTAINS(refusal(with(kTorchrun, {{"RANK", "8"}})),
+                  "RANK is \"8\"; expected a number from 0 to 7");
+  EXPECT_CONTAINS(refusal(with(kTorchrun, {{"RANK", "-1"}})), "RANK is \"-1\"");
+  EXPECT_CONTAINS(refusal(with(kTorchrun, {{"WORLD_SIZE", "8x"}})), "WORLD_SIZE is \"8x\"");
+  EXPECT_CONTAINS(refusal(with(kTorchrun, {{"WORLD_SIZE", "0"}})), "WORLD_SIZE is \"0\"");
+  EXPECT_CONTAINS(refusal(with(kTorchrun, {{"MASTER_PORT", "70000"}})), "MASTER_PORT is \"70000\"");
 }
 
-TEST(Launch, TwoLaunchersAtOdds) {
-  EXPECT_SAYS(refusal(with(kTorchrun, kMpirun)),
-              "say rank 2 of 3, RANK and WORLD_SIZE say rank 5 of 8");
+TEST(Launch, ContradictoryLaunchers) {
+  EXPECT_CONTAINS(refusal(with(kTorchrun, kMpirun)),
+                  "give rank 2 of 3, but RANK and WORLD_SIZE rank 5 of 8");
   const Launch agreed = read(with(with(kTorchrun, kMpirun), {{"RANK", "2"}, {"WORLD_SIZE", "3"}}));
   EXPECT_EQ(agreed.launcher, Launcher::mpirun);
 }

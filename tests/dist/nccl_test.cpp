@@ -1,5 +1,5 @@
-// NCCL with one rank: a sum is what went in, streams overlap, and a graph holds it. More ranks need
-// more GPUs: mpirun or torchrun of dist_ranks.
+// NCCL with one rank: reductions return the input, streams overlap, and collectives can be captured
+// in a graph. More ranks need more GPUs: run dist_ranks with mpirun or torchrun.
 #include "causeway/core/error.h"
 #include "causeway/dist/nccl.h"
 #include "causeway/runtime/graph.h"
@@ -20,7 +20,7 @@ std::shared_ptr<DeviceCollectives> alone() {
       {kGpu, 0, 1}, [](std::string id) { return id; }, [] {});
 }
 
-TEST(GpuDist, OneRankReducesToWhatItGave) {
+TEST(GpuDist, OneRankReducesToItsInput) {
   CAUSEWAY_REQUIRE_NCCL();
   const auto ranks = alone();
   for (const DType dtype : kReduced) {
@@ -49,7 +49,8 @@ TEST(GpuDist, BroadcastOfAnyDtype) {
   }
 }
 
-// The collective starts after the work that makes its tensor, and what follows wait() sees it done.
+// The collective starts after the work that computes its tensor, and work after wait() sees the
+// result.
 TEST(GpuDist, OrderedWithTheCurrentStream) {
   CAUSEWAY_REQUIRE_NCCL();
   const auto ranks = alone();
@@ -59,7 +60,7 @@ TEST(GpuDist, OrderedWithTheCurrentStream) {
     for (int i = 0; i < 8; ++i) x = matmul(x, a);
     Pending pending = ranks->all_reduce(x, Reduction::mean);
     Tensor beside = a;
-    for (int i = 0; i < 8; ++i) beside = matmul(beside, a);  // runs meanwhile
+    for (int i = 0; i < 8; ++i) beside = matmul(beside, a);  // runs concurrently
     pending.wait();
     const Tensor y = x + 1.0;
     expect_close(y, full({2048, 2048}, 2), "x + 1", 100);
@@ -81,8 +82,8 @@ TEST(GpuDist, HostDoesNotWait) {
   synchronize(kGpu);
 }
 
-// A tensor that is dropped before its collective has run keeps its memory.
-TEST(GpuDist, DroppedWithoutWaiting) {
+// A tensor that is destroyed before its collective has run keeps its memory.
+TEST(GpuDist, TensorDestroyedBeforeWait) {
   CAUSEWAY_REQUIRE_NCCL();
   const auto ranks = alone();
   const Tensor a = ones({4096, 4096}, DType::f32, kGpu);
@@ -92,7 +93,7 @@ TEST(GpuDist, DroppedWithoutWaiting) {
   }
   const Tensor y = full({4096, 4096}, 7, DType::f32, kGpu);
   synchronize(kGpu);
-  expect_same_bytes(y, full({4096, 4096}, 7), "memory in use was handed out");
+  expect_same_bytes(y, full({4096, 4096}, 7), "memory in use was reallocated");
 }
 
 TEST(GpuDist, PartOfAGraph) {
@@ -127,7 +128,7 @@ TEST(GpuDist, AfterAbortEveryCallThrows) {
   EXPECT_EQ(ranks->fault(), "");
 }
 
-TEST(GpuDist, AGroupThatGivesUpEndsTheConnecting) {
+TEST(GpuDist, FailedGroupCancelsConnect) {
   CAUSEWAY_REQUIRE_NCCL();
   const auto lost = [] { fail(ErrorKind::distributed, "group", "rank 1 is lost"); };
   EXPECT_THROW(connect_nccl(

@@ -1,5 +1,5 @@
-// One rank of a run that ranks_test.py starts: does what its argument says and prints a line, or
-// the error that ended it and exits with 1.
+// One rank of a run started by ranks_test.py: runs the test named by its argument and prints a
+// line, or prints an error and exits with 1.
 #include "causeway/core/error.h"
 #include "causeway/train/gradient_sync.h"
 #include "tests/dist/serial.h"
@@ -26,7 +26,7 @@ void require_same(const Tensor& got, const Tensor& want, const std::string& what
   require(got.shape() == want.shape() && hash_of(got) == hash_of(want), what + " differs");
 }
 
-// Every dtype, reduction and size against the serial result, again and again.
+// Every dtype, reduction and size against the serial result, repeatedly.
 std::string collectives(Group& group) {
   std::uint64_t hash = 0;
   for (const DType dtype : dist::kReduced) {
@@ -55,7 +55,7 @@ std::string collectives(Group& group) {
   return fmt::format("{:x}", hash);
 }
 
-// Each rank's part of the batch; the gradients must be those of the whole.
+// Each rank's part of the batch; the averaged gradients must be those of the whole batch.
 std::string gradients(Group& group) {
   const SmallModel whole;
   autograd::backward(whole.loss(0, SmallModel::kRows));
@@ -81,7 +81,7 @@ std::string gradients(Group& group) {
   return fmt::format("{:x}", hash);
 }
 
-// Losses and weights must be those of one rank that has the whole batch.
+// Losses and weights must equal those of one rank with the whole batch.
 std::string pretrain(Group& group) {
   train::PretrainConfig config = train_test::small_pretraining();
   config.batch = 12;
@@ -103,7 +103,7 @@ std::string pretrain(Group& group) {
     const auto b = want.at(name).to_vector<float>();
     const auto share = static_cast<std::size_t>(config.model.width / config.model.heads);
     for (std::size_t i = 0; i < a.size(); ++i) {
-      // Biases of keys shift all scores of a softmax alike: their gradient is nothing but rounding,
+      // Key biases shift all scores of a softmax equally: their gradient is pure rounding noise,
       // which AdamW scales up.
       if (name.ends_with("qkv.bias") && i / share % 3 == 1) continue;
       require(std::fabs(a[i] - b[i]) <= 5e-6,
@@ -114,8 +114,8 @@ std::string pretrain(Group& group) {
   return fmt::format("{:x}", hash);
 }
 
-// Says that the group is complete, then loses rank 1 in the way `end` does. While `idle`, the ranks
-// only ask whether all is well.
+// Prints that the group is connected, then loses rank 1 through `end`. If `idle`, the ranks only
+// call check().
 std::string lose_rank_1(Group& group, const std::function<void()>& end, bool idle) {
   group.barrier();
   fmt::print("rank {} is there\n", group.rank());

@@ -13,8 +13,8 @@ import unittest
 
 PROGRAM = ""
 MPIRUN = ""
-LIMIT = 120  # seconds for a run that goes well
-END = 30  # seconds within which ranks end that have lost another
+LIMIT = 120  # seconds for a successful run
+END = 30  # seconds within which the remaining ranks must stop
 
 
 def clean_environment(**more):
@@ -31,7 +31,7 @@ def free_port():
 
 
 class Rank:
-    """What one process said and how it ended."""
+    """Output and exit code of one process."""
 
     def __init__(self, process, limit):
         try:
@@ -39,7 +39,7 @@ class Rank:
         except subprocess.TimeoutExpired:
             process.kill()
             self.out, self.err = process.communicate()
-            self.err += "\nkilled by the test: it did not end"
+            self.err += "\nkilled by the test: it did not exit"
         self.code = process.returncode
 
 
@@ -69,7 +69,7 @@ class OverTcp(unittest.TestCase):
         return [re.search(r"rank \d+: (.*)", rank.out)[1] for rank in ranks]
 
     def lost(self, what, words, size=3, **more):
-        """Rank 1 ends as `what` says; the others must say `words` and end with an error, soon."""
+        """Loses rank 1 through `what`; the others must print `words` and exit with an error soon."""
         before = time.monotonic()
         ranks = run_tcp(size, what, END, **more)
         self.assertLess(time.monotonic() - before, END)

@@ -1,4 +1,4 @@
-// Values of any rank, and what a collective makes of them when one thread does it, rank by rank.
+// Values by rank, and the serial reference of a collective.
 #pragma once
 
 #include "causeway/dist/group.h"
@@ -14,7 +14,7 @@ namespace causeway::dist {
 inline constexpr DType kReduced[] = {DType::f32, DType::f64, DType::bf16, DType::i64};
 inline constexpr Reduction kAllReductions[] = {Reduction::sum, Reduction::mean, Reduction::max};
 
-// Numbers of many magnitudes: a sum in another order would have other bits.
+// Values of many magnitudes: a sum in another order would have other bits.
 inline Tensor values_of(int rank, std::int64_t count, DType dtype) {
   Generator generator(100 + static_cast<std::uint64_t>(rank));
   if (dtype == DType::i64) return generator.integers({count}, -1'000'000, 1'000'000, dtype);

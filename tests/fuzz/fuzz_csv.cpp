@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::int64_t time;
     const std::string_view cell = csv::trimmed(field);
     if (csv::parse_number(cell, number)) FUZZ_REQUIRE(!cell.empty());
-    csv::parse_truth(cell, truth);
+    csv::parse_boolean(cell, truth);
     csv::parse_time(cell, time);
     csv::is_utf8(field);
     records.back().emplace_back(field);

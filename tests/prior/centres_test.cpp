@@ -1,4 +1,4 @@
-// The nearest centres by screening against all sums taken, one after the other.
+// Nearest centres by screening, compared with a search over all distances.
 #include "causeway/prior/device/centres.h"
 
 #include "tests/prior/crew.h"
@@ -14,7 +14,7 @@ namespace causeway::prior {
 namespace {
 
 constexpr int kRows = 45;
-constexpr int kStride = 64;  // a CPU's blocks of rows reach into the padding
+constexpr int kStride = 64;  // CPU blocks of rows reach into the padding
 
 struct Case {
   int n_centres, n_columns;
@@ -43,7 +43,7 @@ std::vector<int> by_taking_all(const Case& of, const Drawn& drawn) {
   return found;
 }
 
-// As a member of a team finds them.
+// As one thread of a team computes them.
 template <class Team>
 void find(const Team& team, const Case& of, Drawn& drawn, std::vector<float>& arena,
           std::vector<int>& found) {
@@ -78,7 +78,7 @@ void expect_nearest(const Case& of, const Draw& draw, const char* what) {
   }
 }
 
-TEST(PriorCentres, ScreeningFindsWhatTakingAllFinds) {
+TEST(PriorCentres, ScreeningEqualsExhaustiveSearch) {
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   const float huge[] = {0.0f,
@@ -97,7 +97,7 @@ TEST(PriorCentres, ScreeningFindsWhatTakingAllFinds) {
         expect_nearest(
             of, [&] { return std::round(normal(random)); }, "ties");
         expect_nearest(
-            of, [&] { return 1.0f; }, "all alike");
+            of, [&] { return 1.0f; }, "all equal");
         expect_nearest(
             of, [&] { return 1e-12f * normal(random); }, "tiny");
         expect_nearest(

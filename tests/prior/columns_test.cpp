@@ -1,4 +1,4 @@
-// Work on columns, shared among as many threads as a block has: every cell is done once.
+// Column operations shared by as many threads as a block has: every cell is processed once.
 #include "causeway/prior/device/columns.h"
 
 #include "tests/prior/crew.h"
@@ -12,7 +12,7 @@
 namespace causeway::prior {
 namespace {
 
-// One of many threads; they take their turns one after the other, between what would be barriers.
+// One of many threads; they run one after the other between barriers.
 struct OneOfMany {
   static constexpr int kRows = 1;
   static constexpr bool kTraces = false;
@@ -26,7 +26,7 @@ struct OneOfMany {
 
 constexpr int kSizes[] = {0, 1, 31, 32, 33, 150, 257, 600};
 
-TEST(PriorColumns, CellsAreVisitedOnce) {
+TEST(PriorColumns, EachCellIsVisitedOnce) {
   for (const int members : {1, 3, 128, 512}) {
     for (const int n_rows : kSizes) {
       for (const int n_columns : {0, 1, 7, 40}) {
@@ -42,7 +42,7 @@ TEST(PriorColumns, CellsAreVisitedOnce) {
   }
 }
 
-TEST(PriorColumns, ManyMultiplyAsOneDoes) {
+TEST(PriorColumns, MultiplyIsTheSameForAnyTeamSize) {
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   for (const int n_rows : kSizes) {

@@ -1,4 +1,4 @@
-// A team of several threads of the CPU that does what a block of the GPU does.
+// A team of several CPU threads that emulates a GPU block.
 #pragma once
 
 #include "causeway/prior/device/team.h"
@@ -12,14 +12,14 @@
 namespace causeway::prior {
 
 struct Common {
-  static constexpr int kStage = 640;  // floats: a few, so that much is staged in pieces
+  static constexpr int kStage = 640;  // floats; small, so that most is staged in pieces
   int members;
   std::barrier<> barrier{members};
   std::atomic<std::uint64_t> bits{0};
   float memory[kStage] = {};
 };
 
-// Threads that work as a block of the GPU does, each in place of a warp.
+// Threads that emulate a GPU block, each in place of a warp.
 struct Crew {
   static constexpr int kRows = 1;
   static constexpr bool kTraces = false;
@@ -60,7 +60,7 @@ struct Crew {
   }
 };
 
-// work(member) for each of a crew.
+// Calls work(member) for each thread of a crew.
 template <class Work>
 void run_crew(int members, const Work& work) {
   Common common{members};

@@ -1,4 +1,4 @@
-// A dataset is the same whoever makes it: one thread, or several that share its loops.
+// A dataset does not depend on the team: one thread, or several that share its loops.
 #include "causeway/prior/device/dataset.h"
 
 #include "tests/prior/crew.h"
@@ -17,7 +17,7 @@ struct Made {
   std::vector<float> x, y;
 };
 
-// In memory that holds `before` everywhere.
+// Generates in memory that is filled with `before`.
 Made made_by_one(const Recipe& recipe, std::uint64_t index, float before = 0) {
   Made made;
   made.x.resize(static_cast<std::size_t>(recipe.rows.high * recipe.features.high));
@@ -44,7 +44,7 @@ Made made_by_many(const Recipe& recipe, std::uint64_t index) {
   return made;
 }
 
-TEST(PriorTeam, ManyMakeWhatOneMakes) {
+TEST(PriorTeam, DatasetsAreTheSameForAnyTeamSize) {
   Recipe recipe;
   recipe.rows = {96, 96};
   for (const Family family : {Family::simple, Family::mlp, Family::tree, Family::graph}) {
@@ -53,7 +53,7 @@ TEST(PriorTeam, ManyMakeWhatOneMakes) {
       recipe.classes = classes;
       recipe.features = {1, family == Family::graph ? 40 : 6};
       for (std::uint64_t index = 0; index < (family == Family::graph ? 24 : 4); ++index) {
-        // Every third time there is so little memory that nothing is to spare.
+        // Every third time there is no spare memory.
         recipe.arena_floats = std::int64_t{1} << (index % 3 == 2 ? 16 : 20);
         const Made one = made_by_one(recipe, index);
         const Made many = made_by_many(recipe, index);
@@ -66,8 +66,8 @@ TEST(PriorTeam, ManyMakeWhatOneMakes) {
   }
 }
 
-// Whether memory is enough or runs out on the way, and the dataset is drawn again.
-TEST(PriorTeam, WhatMemoryHeldDoesNotShow) {
+// With enough memory, and when an attempt runs out of memory and is redrawn.
+TEST(PriorTeam, DatasetsDoNotDependOnPreviousMemoryContents) {
   Recipe recipe;
   recipe.family = Family::graph;
   recipe.rows = {64, 64};

@@ -101,7 +101,7 @@ def test_no_grad_and_enable_grad(device):
 
     assert not twice(x).requires_grad
     assert not x.detach().requires_grad
-    with pytest.raises(cw.InvalidArgument, match="wants a gradient"):
+    with pytest.raises(cw.InvalidArgument, match="requires a gradient"):
         y.backward()
 
 
@@ -184,7 +184,7 @@ def test_leaves(device):
     assert x.is_leaf and not y.is_leaf
     with pytest.raises(cw.InvalidArgument, match="detach"):
         y.requires_grad = False
-    with pytest.raises(cw.ShapeMismatch, match="one number"):
+    with pytest.raises(cw.ShapeMismatch, match="not a scalar"):
         (leaf([1.0, 2.0], device) * 2.0).backward()
     with pytest.raises(cw.ShapeMismatch):
         x.grad = cw.ones((3,), device=device)
@@ -200,7 +200,7 @@ def test_detect_anomaly_names_step_operation_and_tensor(device):
     text = str(caught.value)
     assert "step 17" in text and "linear" in text and "NaN" in text and '"weight"' in text
     y = leaf([0.0], device)
-    with pytest.raises(cw.InvalidArgument, match="gradient that sqrt gives"), cw.detect_anomaly():
+    with pytest.raises(cw.InvalidArgument, match="gradient of input 0 of sqrt"), cw.detect_anomaly():
         cw.sqrt(y).sum().backward()
     assert np.isnan(cw.log(leaf([-1.0], device)).item())  # outside, as ever
 

@@ -38,7 +38,7 @@ def test_ranges_of_large_integers(device):
     for start, stop, step in ((2**60, 2**60 + 10, 3), (2**53, 2**53 + 3, 1), (5, -(2**62), -(2**61)),
                               (-(2**63), 2**63 - 1, 2**62), (3, 3, -1), (3, 5, -1)):
         assert cw.arange(start, stop, step, device=device).tolist() == list(range(start, stop, step))
-    with pytest.raises(cw.InvalidArgument, match="no end"):
+    with pytest.raises(cw.InvalidArgument, match="too many elements"):
         cw.arange(0, 2**62, device=device)
 
 

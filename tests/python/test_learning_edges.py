@@ -106,9 +106,9 @@ def test_losses_refuse_what_they_cannot_use(device):
     x, y = leaf([[1, 2, 3]], device), leaf([[0.2, 0.3, 0.5]], device)
     with pytest.raises(cw.InvalidArgument, match="detach"):
         F.cross_entropy(x, y)
-    with pytest.raises(cw.InvalidArgument, match="smoothing of 2"):
+    with pytest.raises(cw.InvalidArgument, match=r"label_smoothing must be in \[0, 1\], got 2"):
         F.cross_entropy(x, cw.array([0], device=device), label_smoothing=2.0)
-    with pytest.raises(cw.InvalidArgument, match="delta of -1"):
+    with pytest.raises(cw.InvalidArgument, match="delta must be positive, got -1"):
         F.huber_loss(x, y, -1.0)
     with pytest.raises(cw.InvalidArgument, match="quantile of 2"):
         F.pinball_loss(x, y, 2.0)
@@ -198,7 +198,7 @@ def test_shared_parts_are_one(device):
     with cw.no_grad():
         net.v.copy_from(cw.zeros((2,), device=device))
     assert net.w.tolist() == [0, 0] and net.n_parameters == 3
-    with pytest.raises(cw.InvalidArgument, match="a part of itself"):
+    with pytest.raises(cw.InvalidArgument, match="cannot contain itself"):
         net.c = net
     optimizer = cw.optim.SGD(net.parameters(), lr=1.0)
     net.to("f16", str(device))

@@ -314,7 +314,7 @@ def test_mistakes(rng):
         tok.transform(np.full((1, 2), np.nan))
     with pytest.raises(ValueError, match="output"):
         cw.Tokenizer(output="words").fit(x)
-    with pytest.raises(cw.InvalidArgument, match="edges must ascend"):
+    with pytest.raises(cw.InvalidArgument, match="edges must be in ascending order"):
         cw.Tokenizer(columns={"0": {"edges": [2, 1]}}).fit(x)
     with pytest.raises(cw.InvalidArgument, match="not in the table"):
         pandas = pytest.importorskip("pandas")

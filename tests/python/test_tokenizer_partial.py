@@ -111,7 +111,7 @@ def test_what_does_not_merge(rng):
     part = cw.Tokenizer(4).partial(x)
     with pytest.raises(cw.InvalidArgument, match="bins is 4 in one and 8"):
         part.merge(cw.Tokenizer(8).partial(x))
-    with pytest.raises(cw.InvalidArgument, match="other columns"):
+    with pytest.raises(cw.InvalidArgument, match="different columns"):
         part.merge(cw.Tokenizer(4).partial(x[:, :2]))
     with pytest.raises(cw.InvalidArgument, match="whole column"):
         cw.Tokenizer(4, strategy="kmeans").partial(x)

@@ -1,4 +1,4 @@
-// What tests that run on every device share.
+// Shared by tests that run on every device.
 #pragma once
 
 #include "causeway/tensor/create.h"
@@ -16,11 +16,12 @@
 
 namespace causeway {
 
-// Skips a Gpu test where there is no GPU.
+// Skips a Gpu test if there is no GPU.
 #define CAUSEWAY_REQUIRE_GPU() \
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence()
 
-// Some numbers of a dtype, drawn on the CPU; small integers, so that sums and products fit.
+// Random values of a dtype, drawn on the CPU; small integers, so that sums and products do not
+// overflow.
 inline Tensor draw(Generator& generator, const Shape& shape, DType dtype) {
   if (is_floating(dtype)) return generator.normal(shape, 0, 1, dtype);
   if (dtype == DType::boolean) return generator.integers(shape, 0, 2, DType::u8).to(dtype);
@@ -42,7 +43,7 @@ inline Tolerance tolerance(DType dtype) {
   }
 }
 
-// The values agree; NaN agrees with NaN. `scale` widens the tolerance for long sums.
+// Compares values; NaN equals NaN. `scale` widens the tolerance for long sums.
 inline void expect_close(const Tensor& got, const Tensor& want, const std::string& what,
                          double scale = 1) {
   ASSERT_EQ(got.shape(), want.shape()) << what;
@@ -68,7 +69,7 @@ inline void expect_same_bytes(const Tensor& got, const Tensor& want, const std::
   ASSERT_EQ(std::memcmp(a.data(), b.data(), a.n_bytes()), 0) << what;
 }
 
-// FNV-1a over the elements' bytes.
+// FNV-1a over the bytes of the elements.
 inline std::uint64_t hash_of(const Tensor& tensor) {
   const Tensor host = tensor.to(Device::cpu()).contiguous();
   std::uint64_t hash = 0xcbf29ce484222325ull;
@@ -77,8 +78,8 @@ inline std::uint64_t hash_of(const Tensor& tensor) {
   return hash;
 }
 
-// Views of a (rows, columns) tensor that kernels meet: plain, transposed, stepped, reversed, at an
-// odd offset, and repeated.
+// Views of a (rows, columns) tensor: contiguous, transposed, strided, reversed, at an odd offset,
+// and expanded.
 struct Layout {
   const char* name;
   std::function<Tensor(const Tensor&)> view;

@@ -1,4 +1,4 @@
-// Matrix products: on a GPU against the CPU, and added to others.
+// Matrix products: GPU against CPU, and with an added matrix.
 #include "causeway/core/error.h"
 #include "causeway/tensor/matmul.h"
 #include "tests/tensor/devices.h"
@@ -50,7 +50,7 @@ TEST(GpuParity, Matmul) {
   set_allow_tf32(false);
 }
 
-// of_product * a b + of_added * added against the same in steps, in f64.
+// alpha * a b + beta * added against separate operations in f64.
 void expect_matmul_add(Device device) {
   Generator generator(19);
   for (const DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
@@ -68,15 +68,15 @@ void expect_matmul_add(Device device) {
   }
 }
 
-TEST(Tensor, ProductsAddedToOthers) {
+TEST(Tensor, MatmulAdd) {
   expect_matmul_add(Device::cpu());
   EXPECT_THROW(matmul_add(1, ones({2, 3}), ones({3, 4}), 1, ones({4, 2})), Error);
   EXPECT_THROW(matmul_add(1, ones({2, 3}), ones({3, 4}), 1, ones({2, 4}, DType::f64)), Error);
   expect_close(matmul_add(1, ones({2, 0}), ones({0, 4}), 2, ones({2, 4})), full({2, 4}, 2.0),
-               "nothing to sum");
+               "empty inner dimension");
 }
 
-TEST(GpuParity, ProductsAddedToOthers) {
+TEST(GpuParity, MatmulAdd) {
   CAUSEWAY_REQUIRE_GPU();
   expect_matmul_add(Device::cuda(0));
 }

@@ -1,4 +1,4 @@
-// Every operation on a GPU against the same operation on the CPU: dtypes, sizes and layouts.
+// Every operation on a GPU against the CPU: dtypes, sizes and layouts.
 #include "causeway/tensor/indexing.h"
 #include "causeway/tensor/reduce.h"
 #include "causeway/tensor/sort.h"
@@ -48,7 +48,7 @@ constexpr CompareOp kCompare[] = {
 constexpr ReduceOp kReduce[] = {ReduceOp::sum, ReduceOp::mean,   ReduceOp::prod,  ReduceOp::min,
                                 ReduceOp::max, ReduceOp::argmin, ReduceOp::argmax};
 
-// A view of `x`, taken on each device from the same base.
+// A view of `x` on each device, taken from the same base.
 struct Pair {
   Tensor cpu;
   Tensor gpu;
@@ -76,9 +76,9 @@ TEST(GpuParity, Copies) {
   }
 }
 
-// One value written to runs of any length, which end within vectors, and rows of a value each;
-// their neighbours stay.
-TEST(GpuParity, CopiesOfOneValue) {
+// Fills of any length, which may end within vectors, and rows of one value each; neighbouring
+// elements must not change.
+TEST(GpuParity, Fills) {
   CAUSEWAY_REQUIRE_GPU();
   for (DType dtype : kAllDTypes) {
     for (std::int64_t count : {1, 2, 3, 5, 7, 8, 15, 16, 17, 33, 1000, 1003}) {
@@ -143,7 +143,7 @@ TEST(GpuParity, UnaryOperations) {
   }
 }
 
-TEST(GpuParity, UnaryAtTheEnds) {
+TEST(GpuParity, UnaryAtSpecialValues) {
   CAUSEWAY_REQUIRE_GPU();
   const float inf = INFINITY;
   const std::vector<float> ends{0.0f,  -0.0f,   1e-40f, -1e-40f, 1e30f, -1e30f,
@@ -192,7 +192,7 @@ TEST(GpuParity, BinaryOperations) {
   }
 }
 
-TEST(GpuParity, ComparisonsAndChoices) {
+TEST(GpuParity, ComparisonsAndWhere) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(6);
   for (DType dtype : kAllDTypes) {
@@ -231,7 +231,7 @@ TEST(GpuParity, Reductions) {
           if (position && axes.size() != 1) continue;
           const auto what =
               fmt::format("{} {} {}", kernels::to_string(op), to_string(dtype), to_string(shape));
-          // Two orders of summation differ by the rounding of the partial sums.
+          // Different orders of summation differ by the rounding of partial sums.
           const double length = static_cast<double>(numel(shape));
           expect_close(reduce(op, gpu, axes), reduce(op, cpu, axes), what,
                        4 + std::sqrt(length) / 8);
@@ -249,7 +249,7 @@ TEST(GpuParity, Reductions) {
   }
 }
 
-TEST(GpuParity, ReductionsGiveTheSameBitsEveryTime) {
+TEST(GpuParity, ReductionsAreDeterministic) {
   CAUSEWAY_REQUIRE_GPU();
   const Tensor x = Generator(8).normal({3000, 1111}, 0, 1, DType::f32, kGpu);
   for (const auto& axes : std::vector<std::vector<int>>{{}, {0}, {1}}) {
@@ -260,7 +260,7 @@ TEST(GpuParity, ReductionsGiveTheSameBitsEveryTime) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(hash_of(cumulative_sum(x.flatten(), 0)), scan);
 }
 
-TEST(GpuParity, NanInMinimaAndPositions) {
+TEST(GpuParity, NanInExtremesAndArgExtremes) {
   CAUSEWAY_REQUIRE_GPU();
   Tensor cpu = Generator(9).normal({5, 3000});
   cpu.select(0, 2).slice(0, 1234, 1235).copy_from(full({1}, NAN));
@@ -275,7 +275,7 @@ TEST(GpuParity, NanInMinimaAndPositions) {
   }
 }
 
-TEST(GpuParity, RunningSums) {
+TEST(GpuParity, CumulativeSums) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(10);
   for (DType dtype : {DType::f64, DType::f32, DType::i32, DType::u8, DType::boolean}) {
@@ -326,7 +326,7 @@ TEST(GpuParity, Indexing) {
       expect_same_bytes(index_select(gpu, axis, chosen.to(kGpu)), index_select(cpu, axis, chosen),
                         "index_select");
       Shape shape = cpu.shape();
-      shape[axis] = 50;  // more than the axis holds: places repeat
+      shape[axis] = 50;  // more than the axis has: indices repeat
       const Tensor index = generator.integers(shape, 0, size, DType::i32);
       const Tensor source = draw(generator, shape, dtype);
       expect_same_bytes(gather(gpu, axis, index.to(kGpu)), gather(cpu, axis, index), "gather");

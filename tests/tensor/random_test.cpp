@@ -1,5 +1,5 @@
-// Random tensors: golden hashes that no device, thread count or version may change, and the
-// distributions themselves.
+// Random tensors: golden hashes that must not change with device, thread count or version, and the
+// distributions.
 #include "causeway/runtime/threads.h"
 #include "causeway/tensor/reduce.h"
 #include "causeway/tensor/sort.h"
@@ -34,14 +34,14 @@ TEST(GpuRandom, GoldenHashes) {
   EXPECT_EQ(golden(Device::cuda()), kGolden);
 }
 
-TEST(Random, ThreadsDoNotMatter) {
+TEST(Random, ResultsDoNotDependOnThreads) {
   set_thread_count(1);
   const Tensor one = Generator(9).normal({100001});
   set_thread_count(2);
   expect_same_bytes(Generator(9).normal({100001}), one, "two threads");
 }
 
-TEST(Random, CallsAreReachedDirectly) {
+TEST(Random, SeeksToACall) {
   Generator walked(5);
   (void)walked.uniform({1000});
   (void)walked.permutation(17);
@@ -66,7 +66,7 @@ TEST(Random, MomentsAndRange) {
     const Tensor cubes = normal * normal * normal;
     EXPECT_NEAR(mean(cubes).item(), 0, 0.02);
     EXPECT_NEAR(mean(cubes * normal).item(), 3, 0.05);
-    // The share beyond 1.96 is 5%.
+    // 5% lie beyond 1.96.
     const Tensor beyond = compare(CompareOp::greater, unary(UnaryOp::absolute, normal), 1.959964);
     EXPECT_NEAR(mean(beyond).item(), 0.05, 0.001);
   }
@@ -76,7 +76,7 @@ TEST(Random, MomentsAndRange) {
   }
 }
 
-TEST(Random, PermutationHoldsEveryNumberOnce) {
+TEST(Random, PermutationContainsEveryNumberOnce) {
   for (std::int64_t n : {0, 1, 31, 1003}) {
     const Tensor order = Generator(3).permutation(n);
     expect_same_bytes(sort(order).values, arange(0, n, 1, DType::i64), "permutation");

@@ -1,5 +1,5 @@
-// Reductions on the CPU against std:: algorithms: extremes with everything that is hard about
-// floating numbers, at the sizes where the kernels change their stride, and sums of columns.
+// Reductions on the CPU against std:: algorithms: extremes with special floating-point values, at
+// sizes around the kernels' block sizes, and column sums.
 #include "causeway/tensor/reduce.h"
 
 #include "causeway/runtime/threads.h"
@@ -10,7 +10,7 @@
 namespace causeway {
 namespace {
 
-// Around the lanes, blocks and pieces of the kernels.
+// Sizes around the lanes, blocks and pieces of the kernels.
 constexpr std::int64_t kSizes[] = {1,    2,    15,   31,   32,    33,    127,   1003,
                                    4095, 4096, 4097, 8191, 12289, 65536, 65537, 140001};
 
@@ -19,7 +19,7 @@ struct Extremes {
   std::int64_t first_min, first_max;
 };
 
-// The first NaN wins everything.
+// The first NaN takes precedence.
 Extremes expected_extremes(const std::vector<double>& values) {
   const auto nan =
       std::find_if(values.begin(), values.end(), [](double x) { return std::isnan(x); });
@@ -46,14 +46,14 @@ TEST(Reduce, ExtremesOfEveryTypeAndSize) {
   Generator generator(1);
   for (DType dtype : kAllDTypes) {
     for (std::int64_t size : kSizes) {
-      // Integers are few, so that the first of many equals is asked for.
+      // Integers have few values, so that the first of many equals must be found.
       expect_extremes(draw(generator, {size}, dtype),
                       fmt::format("{} of {}", to_string(dtype), size));
     }
   }
 }
 
-TEST(Reduce, NanAnywhereIsTheExtreme) {
+TEST(Reduce, NanIsTheExtreme) {
   Generator generator(2);
   for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     for (std::int64_t size : kSizes) {
@@ -62,20 +62,20 @@ TEST(Reduce, NanAnywhereIsTheExtreme) {
         set(x, at, NAN);
         const auto what = fmt::format("{} NaN at {} of {}", to_string(dtype), at, size);
         expect_extremes(x, what);
-        set(x, size - 1, NAN);  // the first counts
+        set(x, size - 1, NAN);  // the first one takes precedence
         expect_extremes(x, what + " and last");
       }
     }
   }
 }
 
-TEST(Reduce, InfinitiesAreNumbers) {
+TEST(Reduce, InfinitiesAreOrdered) {
   for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     for (std::int64_t size : kSizes) {
       const Tensor x = Generator(3).normal({size}, 0, 1, dtype);
       set(x, size / 2, INFINITY);
       expect_extremes(x, fmt::format("inf in {}", size));
-      set(x, size - 1, -INFINITY);  // their sum would be NaN, but no element is
+      set(x, size - 1, -INFINITY);  // their sum is NaN, but no element is
       expect_extremes(x, fmt::format("inf and -inf in {}", size));
       set(x, 0, NAN);
       expect_extremes(x, fmt::format("inf, -inf and NaN in {}", size));

@@ -1,4 +1,4 @@
-// Categories, truths and dates; the artefact and its mistakes; streaming and merging.
+// Categories, booleans and dates; artefact errors; streaming and merging.
 #include "causeway/tokenizer/artefact/artefact.h"
 #include "causeway/tokenizer/fit/calendar.h"
 #include "causeway/tokenizer/artefact/drift.h"
@@ -104,7 +104,7 @@ TEST(Columns, CalendarRoundTrips) {
   }
 }
 
-TEST(Artefact, ReadsBackAsItself) {
+TEST(Artefact, RoundTrips) {
   Options chosen = options(16);
   chosen.global = true;
   chosen.special_tokens = {"[PAD]"};
@@ -123,7 +123,7 @@ std::string changed(std::string text, const std::string& from, const std::string
   return text.replace(at, from.size(), to);
 }
 
-TEST(Artefact, Mistakes) {
+TEST(Artefact, RejectsInvalidFiles) {
   const Tokenizer tok =
       Tokenizer::fit(Table(arange(0.0, 100.0, 1.0, DType::f64).unsqueeze(1)), options(4));
   const std::string good = tok.to_json();
@@ -134,15 +134,16 @@ TEST(Artefact, Mistakes) {
                    "format: [tokenizer.load] \"tok.json\": expected version 1, got"));
   EXPECT_TRUE(says(refused(changed(good, "49.5", "49.25")),
                    "format: [tokenizer.load] \"tok.json\": column 0 \"0\"", "checksum"));
-  EXPECT_TRUE(says(refused(changed(good, "49.5", "4.5")),
-                   "format: [tokenizer.load] \"tok.json\": column 0 \"0\": edges must ascend"));
+  EXPECT_TRUE(says(
+      refused(changed(good, "49.5", "4.5")),
+      "format: [tokenizer.load] \"tok.json\": column 0 \"0\": edges must be in ascending order"));
   EXPECT_TRUE(says(refused(good.substr(0, good.size() / 2)),
                    "format: [tokenizer.load] \"tok.json\": not JSON"));
   EXPECT_TRUE(says(refused("[]"), "format: [tokenizer.load] \"tok.json\": expected a tokenizer"));
   EXPECT_TRUE(says(refused(changed(good, "\"closed\"", "\"close\"")), "format: [tokenizer.load]"));
 }
 
-TEST(Drift, NoneOnTheSameData) {
+TEST(Drift, ZeroOnTheSameData) {
   const Tensor matrix = Generator(1).normal({5000, 2});
   const Tokenizer tok = Tokenizer::fit(Table(matrix), options(10));
   for (const SlotDrift& drift : drift_of(tok, Table(matrix))) EXPECT_EQ(drift.stability_index, 0);
@@ -177,12 +178,13 @@ TEST(Streaming, EqualsOneFit) {
     for (const std::int64_t n_parts : {1, 3, 10}) {
       EXPECT_EQ(stream(cut(matrix, n_parts), options(64), 1 << 30).to_json(), whole);
     }
-    // So little memory that splitters are refined, from a first batch that saw a tenth.
+    // So little memory that splitters are refined, starting from a first batch with a tenth of the
+    // range.
     EXPECT_EQ(stream(cut(matrix, 10), options(64), 100000).to_json(), whole) << to_string(dtype);
   }
 }
 
-TEST(Streaming, SortedInputNeedsNoMoreMemory) {
+TEST(Streaming, SortedInputNeedsNoExtraMemory) {
   const Tensor sorted = arange(0.0, 100000.0, 1.0, DType::f64).unsqueeze(1);
   Options chosen = options(16);
   chosen.statistics = false;
@@ -208,7 +210,7 @@ TEST(Streaming, PartsMerge) {
   EXPECT_EQ(lead.finish().to_json(), whole);
 }
 
-TEST(Streaming, EstimatesKeepTheirBound) {
+TEST(Streaming, EstimatesAreWithinTheirBound) {
   const Tensor matrix = Generator(5).normal({200000, 1}, 0, 1, DType::f64);
   const auto batches = cut(matrix, 4);
   PartialFit part = PartialFit::begin(Table(batches[0]), options(64));

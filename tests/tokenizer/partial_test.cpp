@@ -1,5 +1,5 @@
-// Fits in parts that travel: any cut of the rows gives the artefact of one fit, estimates keep
-// their bound, counts do not overflow, and what does not belong together does not merge.
+// Distributed fits: any split of the rows gives the artefact of a single fit, estimates are within
+// their bound, counts do not overflow, and incompatible parts do not merge.
 #include "causeway/tokenizer/streaming/streaming.h"
 
 #include "tests/data/scratch.h"
@@ -19,7 +19,7 @@ using data_test::says;
 using namespace tokenizer;
 using namespace tokenizer_test;
 
-// Through what a file holds.
+// Round trip through the file content.
 PartialFit sent(const PartialFit& part) { return PartialFit::from_state(part.state(), "part"); }
 
 PartialFit merged(const std::vector<PartialFit>& parts, std::mt19937_64& engine) {
@@ -31,7 +31,7 @@ PartialFit merged(const std::vector<PartialFit>& parts, std::mt19937_64& engine)
   return all;
 }
 
-// Each part by itself, on as many machines; only parts and plans go between them.
+// Each part as on its own machine; only parts and plans are exchanged.
 Tokenizer fit_apart(const std::vector<Table>& tables, const Options& chosen, std::int64_t memory,
                     int* n_passes = nullptr) {
   std::mt19937_64 engine(tables.size());
@@ -59,7 +59,7 @@ Tokenizer fit_apart(const std::vector<Table>& tables, const Options& chosen, std
   return merged(parts, engine).finish();
 }
 
-// The rows cut at random, some parts empty.
+// Splits the rows at random; some parts are empty.
 std::vector<Table> cut(const Tensor& matrix, std::size_t n_parts, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::vector<std::int64_t> cuts{0, matrix.size(0)};
@@ -76,7 +76,7 @@ std::vector<Table> cut(const Tensor& matrix, std::size_t n_parts, std::uint64_t 
   return tables;
 }
 
-TEST(Partial, AnyCutGivesTheFitOfEverything) {
+TEST(Partial, AnySplitEqualsASingleFit) {
   for (const DType dtype : binned_types()) {
     for (const std::int64_t n_rows : {1, 2, 33, 30001}) {
       const Tensor matrix = as_type(matrix_of_kinds(n_rows, 14), dtype);
@@ -92,7 +92,7 @@ TEST(Partial, AnyCutGivesTheFitOfEverything) {
   }
 }
 
-TEST(GpuPartial, DevicesMix) {
+TEST(GpuPartial, MixedDevices) {
   CAUSEWAY_REQUIRE_GPU();
   const Tensor matrix = matrix_of_kinds(30001, 14).to(DType::f32);
   const Tensor there = matrix.to(Device::cuda());
@@ -102,7 +102,7 @@ TEST(GpuPartial, DevicesMix) {
             Tokenizer::fit(Table(matrix), options(64)).to_json());
 }
 
-TEST(Partial, EveryMethodAndSide) {
+TEST(Partial, EveryMethodAndClosedSide) {
   const Tensor matrix = matrix_of_kinds(5003, 15);
   for (int method = 0; method < 9; ++method) {
     Options chosen = options(50);
@@ -116,7 +116,7 @@ TEST(Partial, EveryMethodAndSide) {
   }
 }
 
-// Sorted rows: no part has seen what the others hold.
+// Sorted rows: the parts' ranges do not overlap.
 TEST(Partial, SortedRowsInTwoPasses) {
   const Tensor sorted = arange(0.0, 100000.0, 1.0, DType::f64).unsqueeze(1);
   int passes = 0;
@@ -125,7 +125,7 @@ TEST(Partial, SortedRowsInTwoPasses) {
   EXPECT_EQ(passes, 2);
 }
 
-TEST(Partial, LittleMemoryTakesMorePasses) {
+TEST(Partial, LittleMemoryNeedsMorePasses) {
   const Tensor matrix = matrix_of_kinds(60001, 16);
   int passes = 0;
   EXPECT_EQ(fit_apart(cut(matrix, 3, 4), options(64), 100000, &passes).to_json(),
@@ -133,7 +133,7 @@ TEST(Partial, LittleMemoryTakesMorePasses) {
   EXPECT_GT(passes, 2);
 }
 
-TEST(Partial, EvenAndGivenEdges) {
+TEST(Partial, UniformAndGivenEdges) {
   Tensor matrix = as_type(matrix_of_kinds(20011, 17), DType::i32).to(DType::f64);
   for (std::int64_t i = 0; i < 20011; i += 5) matrix.data_as<double>()[i * 11 + 1] = NAN;
   Options chosen = options(40);
@@ -150,10 +150,10 @@ TEST(Partial, EvenAndGivenEdges) {
   Options even = options(4);
   even.strategy = Strategy::uniform;
   EXPECT_TRUE(says(failure([&] { (void)fit_apart(cut(endless, 2, 1), even, 1 << 30); }),
-                   "invalid_argument: [tokenizer.fit]", "needs finite values"));
+                   "invalid_argument: [tokenizer.fit]", "requires finite values"));
 }
 
-// Text, truths and dates beside numbers.
+// Text, booleans and dates next to numbers.
 Table mixed(std::int64_t n_rows, std::int64_t first) {
   struct Held {
     std::string bytes;
@@ -185,7 +185,7 @@ Table mixed(std::int64_t n_rows, std::int64_t first) {
   return Table(std::move(columns), n_rows);
 }
 
-TEST(Partial, CategoriesTruthsAndDates) {
+TEST(Partial, CategoriesBooleansAndDates) {
   Options chosen = options(16);
   chosen.min_count = 30;
   chosen.max_categories = 40;
@@ -202,8 +202,8 @@ TEST(Partial, CategoriesTruthsAndDates) {
                    "invalid_argument: [tokenizer.fit]", "missing is \"never\""));
 }
 
-// A part whose column is empty does not say of what type it is.
-TEST(Partial, PartsWithoutValuesTakeTheOthersTypes) {
+// A part whose column is empty does not determine its type.
+TEST(Partial, EmptyPartsTakeTheTypesOfOthers) {
   const Tensor numbers = arange(0.0, 50.0, 1.0, DType::i64).unsqueeze(1);
   const Tensor none = full({10, 1}, NAN, DType::f32);
   const auto tok =
@@ -222,7 +222,7 @@ TEST(Partial, PartsWithoutValuesTakeTheOthersTypes) {
             Tokenizer::fit(Table(full({20, 1}, NAN, DType::f32)), options(4)).to_json());
 }
 
-// The distance from a rank to the ranks that an edge has among the values.
+// Distance from a rank to the ranks that an edge has among the values.
 std::int64_t rank_distance(const std::vector<double>& sorted, double edge, double rank) {
   const auto range = std::equal_range(sorted.begin(), sorted.end(), edge);
   const auto first = static_cast<double>(range.first - sorted.begin());
@@ -230,7 +230,7 @@ std::int64_t rank_distance(const std::vector<double>& sorted, double edge, doubl
   return static_cast<std::int64_t>(std::max({0.0, first - rank, rank - last}));
 }
 
-TEST(Partial, OnePassKeepsItsBound) {
+TEST(Partial, OnePassEstimatesAreWithinTheirBound) {
   const std::int64_t n = 200003, bins = 64;
   const Tensor matrix = matrix_of_kinds(n, 18);
   Options chosen = options(bins);
@@ -244,7 +244,7 @@ TEST(Partial, OnePassKeepsItsBound) {
   const PartialFit all = merged(parts, engine);
   const auto bounds = all.rank_errors();
   const Tokenizer tok = all.estimate();
-  for (int other = 0; other < 3; ++other) {  // in whatever order the parts come
+  for (int other = 0; other < 3; ++other) {  // in any order of the parts
     EXPECT_EQ(merged(parts, engine).estimate().to_json(), tok.to_json());
   }
   for (std::size_t c = 0; c < kinds().size(); ++c) {
@@ -259,15 +259,15 @@ TEST(Partial, OnePassKeepsItsBound) {
       worst = std::max(worst, rank_distance(values, tok.columns()[c].bins.edges[i], rank));
     }
     EXPECT_LE(static_cast<double>(worst), bounds[c] * all_values + 1) << kinds()[c].name;
-    // The bound is no idle one.
+    // The bound is not vacuous.
     if (c == 0) {
       EXPECT_GT(static_cast<double>(worst), bounds[c] * all_values / 100);
     }
   }
 }
 
-// Parts merged with themselves, again and again: more rows than 32 bits number, and no more memory.
-TEST(Partial, MoreRowsThan32BitsCount) {
+// Parts merged with themselves repeatedly: more than 2^32 rows, without more memory.
+TEST(Partial, MoreThan32BitsOfRows) {
   const int doublings = 24;
   const std::int64_t n_rows = 1000, times = std::int64_t{1} << doublings;
   Tensor matrix = Tensor::empty({n_rows, 2}, DType::f32);
@@ -285,7 +285,7 @@ TEST(Partial, MoreRowsThan32BitsCount) {
   EXPECT_GT(part.n_rows(), std::int64_t{3} << 32);
   EXPECT_EQ(part.estimate().columns()[0].bins.edges,
             Tokenizer::fit(Table(matrix), chosen).columns()[0].bins.edges);
-  part.plan(1000);  // eight values, each a stretch of its own: nothing to collect
+  part.plan(1000);  // eight distinct values, each its own interval: nothing to collect
   ASSERT_FALSE(part.needs_another_pass());
   part.collect(Table(matrix));
   for (int i = 0; i < doublings; ++i) part.merge(sent(part));
@@ -306,7 +306,7 @@ TEST(Partial, MoreRowsThan32BitsCount) {
   EXPECT_EQ(read.to_json(), tok.to_json());
 }
 
-TEST(Partial, WhatDoesNotBelongTogether) {
+TEST(Partial, RejectsIncompatibleParts) {
   const Tensor matrix = matrix_of_kinds(500, 19);
   const auto count = [&](const Table& table, const Options& chosen) {
     PartialFit part = PartialFit::begin(table, chosen);
@@ -333,7 +333,7 @@ TEST(Partial, WhatDoesNotBelongTogether) {
   PartialFit collected = plan.fresh();
   collected.collect(Table(matrix.slice(0, 0, 400)));
   EXPECT_TRUE(says(failure([&] { (void)collected.finish(); }), "invalid_argument: [tokenizer.fit]",
-                   "500 rows and 400 were collected"));
+                   "500 rows but 400 were collected"));
   collected.merge(collected.fresh());
   PartialFit twice = collected;
   twice.merge(collected);
@@ -342,14 +342,14 @@ TEST(Partial, WhatDoesNotBelongTogether) {
   PartialFit moved = plan.fresh();
   moved.collect(Table(matrix_of_kinds(500, 20) + 1e6));
   EXPECT_TRUE(says(failure([&] { (void)moved.finish(); }), "invalid_argument: [tokenizer.fit]",
-                   "not those that were counted"));
+                   "differ from the counted ones"));
   Options tree = options(4);
   tree.strategy = Strategy::tree;
   EXPECT_TRUE(says(failure([&] { (void)PartialFit::begin(Table(matrix), tree); }),
-                   "invalid_argument: [tokenizer.fit]", "needs the whole column"));
+                   "invalid_argument: [tokenizer.fit]", "requires the whole column"));
 }
 
-TEST(Partial, StatesAreChecked) {
+TEST(Partial, RejectsInvalidStates) {
   PartialFit part = PartialFit::begin(mixed(300, 0), options(8));
   part.count(mixed(300, 0));
   const PartialState good = part.state();

@@ -1,4 +1,4 @@
-// Exact quantiles against a sorted copy, for every definition, type, layout and size.
+// Exact quantiles against a sorted copy, for every definition, dtype, layout and size.
 #include "causeway/runtime/threads.h"
 #include "causeway/tokenizer/fit/order_statistics.h"
 #include "tests/tensor/devices.h"
@@ -85,7 +85,7 @@ TEST(GpuQuantile, EqualsSorting) {
   check_sizes(Device::cuda(), {1, 2, 31, 32, 33, 20011, 300007}, 17);
 }
 
-// Too little room is found out and mended.
+// Too little space is detected and the search repeated.
 void check_room(Device device) {
   const Tensor host = matrix_of_kinds(30011, 8);
   std::vector<std::vector<double>> levels(kinds().size(), even(100));
@@ -104,13 +104,13 @@ void check_room(Device device) {
   }
 }
 
-TEST(Quantile, RoomIsMadeWhereItLacks) { check_room(Device::cpu()); }
-TEST(GpuQuantile, RoomIsMadeWhereItLacks) {
+TEST(Quantile, GrowsItsSpaceIfNeeded) { check_room(Device::cpu()); }
+TEST(GpuQuantile, GrowsItsSpaceIfNeeded) {
   CAUSEWAY_REQUIRE_GPU();
   check_room(Device::cuda());
 }
 
-// Levels that share stretches, alone and by pairs, and marks beside NaN.
+// Levels that share intervals, single and in pairs, and a missing mask in addition to NaN.
 void check_crowded_levels(Device device) {
   std::mt19937_64 engine(4);
   for (const std::int64_t n_rows : {3, 900, 40009}) {
@@ -142,7 +142,7 @@ TEST(GpuQuantile, CrowdedLevels) {
   check_crowded_levels(Device::cuda());
 }
 
-TEST(Quantile, NoRowsGiveNothing) {
+TEST(Quantile, NoRowsGiveNoValues) {
   const std::vector<std::vector<double>> levels(2, even(4));
   const auto found =
       find_quantiles(Tensor::empty({0, 2}), Tensor(), QuantileMethod::linear, levels);
@@ -150,7 +150,7 @@ TEST(Quantile, NoRowsGiveNothing) {
   EXPECT_TRUE(found[0].values.empty());
 }
 
-TEST(Quantile, NoLevelsStillCount) {
+TEST(Quantile, NoLevelsStillCountRows) {
   const Tensor matrix = matrix_of_kinds(500, 2);
   const std::vector<std::vector<double>> none(kinds().size());
   const auto found = find_quantiles(matrix, Tensor(), QuantileMethod::linear, none);
@@ -161,7 +161,7 @@ TEST(Quantile, NoLevelsStillCount) {
   EXPECT_GT(found.back().n_missing, 0);
 }
 
-TEST(Quantile, MarkedValuesAreLeftOut) {
+TEST(Quantile, MaskedValuesAreIgnored) {
   const std::int64_t n = 5000;
   const Tensor values = arange(std::int64_t{0}, n, std::int64_t{1}, DType::i64).unsqueeze(1);
   Tensor marks = Tensor::empty({n, 1}, DType::boolean);
@@ -172,7 +172,7 @@ TEST(Quantile, MarkedValuesAreLeftOut) {
   EXPECT_EQ(found[0].n_missing, n / 2);
 }
 
-TEST(Quantile, ThreadsDoNotMatter) {
+TEST(Quantile, ResultsDoNotDependOnThreads) {
   const int before = thread_count();
   const Tensor matrix = matrix_of_kinds(100003, 3).to(DType::f32);
   const std::vector<std::vector<double>> levels(kinds().size(), even(256));
@@ -184,8 +184,8 @@ TEST(Quantile, ThreadsDoNotMatter) {
   for (std::size_t c = 0; c < one.size(); ++c) EXPECT_EQ(one[c].values, seven[c].values);
 }
 
-// Values behind the last sampled row, and an order that a sample sees little of.
-TEST(Quantile, SortedAndLopsidedColumns) {
+// Values after the last sampled row, and an order that the sample represents badly.
+TEST(Quantile, SortedAndSkewedColumns) {
   const std::int64_t n = 200000;
   Tensor column = Tensor::empty({n, 1}, DType::f32);
   for (std::int64_t i = 0; i < n; ++i) {

@@ -1,5 +1,4 @@
-// Columns that tokenizers meet, for the tests: ties, constants, outliers, infinities, missing
-// values.
+// Test columns for tokenizers: ties, constants, outliers, infinities, missing values.
 #pragma once
 
 #include "causeway/tensor/create.h"
@@ -65,7 +64,7 @@ inline const std::vector<DType>& binned_types() {
   return types;
 }
 
-// The matrix in another type; what an integer cannot say becomes 0.
+// The matrix in another dtype; values that an integer cannot represent become 0.
 inline Tensor as_type(const Tensor& matrix, DType dtype) {
   if (is_floating(dtype)) return matrix.to(dtype);
   Tensor finite = matrix.clone();

@@ -1,4 +1,4 @@
-// Fit, encode and decode: every value in its bin, every choice kept, and a word for every mistake.
+// Fit, encode and decode: every value in its bin, all options, and error messages.
 #include "causeway/tokenizer/tokenizer.h"
 
 #include "causeway/runtime/pool.h"
@@ -19,7 +19,7 @@ using namespace tokenizer;
 using data_test::failure;
 using data_test::says;
 
-// Bins by comparing with every inner edge in f64.
+// Reference: bins by comparing with every inner edge in f64.
 std::int64_t plain_bin(double value, const Bins& bins) {
   std::int64_t bin = 0;
   for (std::size_t i = 1; i + 1 < bins.edges.size(); ++i) {
@@ -71,8 +71,8 @@ void check_encoding(Device device) {
   }
 }
 
-TEST(Tokenizer, EveryValueInItsBin) { check_encoding(Device::cpu()); }
-TEST(GpuTokenizer, EveryValueInItsBin) {
+TEST(Tokenizer, EveryValueIsInItsBin) { check_encoding(Device::cpu()); }
+TEST(GpuTokenizer, EveryValueIsInItsBin) {
   CAUSEWAY_REQUIRE_GPU();
   check_encoding(Device::cuda());
 }
@@ -80,7 +80,7 @@ TEST(GpuTokenizer, EveryValueInItsBin) {
 constexpr std::uint64_t kTokensHash = 16479900346989743530ull;
 constexpr std::uint64_t kLinearHash = 6673921046945205740ull;
 
-// One fit and its tokens must be the same bytes wherever they are made.
+// A fit and its tokens must have the same bytes on every device.
 std::vector<std::uint64_t> golden(Device device) {
   Generator generator(20261115);
   const Tensor matrix = generator.normal({10007, 6}, 3, 2, DType::f32, device);
@@ -121,7 +121,7 @@ TEST(GpuTokenizer, ManyBinsAndManyColumns) {
   }
 }
 
-TEST(Tokenizer, CountsAndMediansAreThoseOfTheBins) {
+TEST(Tokenizer, CountsAndMediansMatchTheBins) {
   const Tensor host = matrix_of_kinds(2003, 9);
   for (const auto strategy : {Strategy::quantile, Strategy::kmeans}) {
     Options chosen = options(12);
@@ -165,7 +165,7 @@ TEST(Tokenizer, RoundTripStaysInTheBin) {
       made.numbers = Tensor::from<double>(column.numbers, {host.size(0)});
       again.push_back(std::move(made));
     }
-    // An empty interval's centre may be its edge; tokens then differ by what rounding did.
+    // The centre of an empty bin may be its edge; tokens then differ by rounding.
     const auto tokens_again = tok.encode(Table(again, host.size(0))).to_vector<std::uint8_t>();
     const auto first = tokens.to_vector<std::uint8_t>();
     std::int64_t differing = 0;
@@ -174,7 +174,7 @@ TEST(Tokenizer, RoundTripStaysInTheBin) {
   }
 }
 
-// Values that many rows share: a bin's median must not be its neighbour's.
+// Values shared by many rows: a bin's median must not belong to its neighbour.
 TEST(Tokenizer, MediansOfTiesStayInTheirBins) {
   std::vector<double> values;
   for (int i = 0; i < 1000; ++i) values.push_back(i % 10 < 6 ? 5 : i % 40);
@@ -197,7 +197,7 @@ TEST(Tokenizer, MediansOfTiesStayInTheirBins) {
   }
 }
 
-TEST(Tokenizer, GlobalTokensFollowEachOther) {
+TEST(Tokenizer, GlobalTokensAreConsecutive) {
   Options chosen = options(8);
   chosen.global = true;
   chosen.special_tokens = {"[PAD]", "[CLS]"};
@@ -216,7 +216,7 @@ TEST(Tokenizer, GlobalTokensFollowEachOther) {
   EXPECT_EQ(json["model"]["vocab"]["1_[NAN]"], 2 + 9 + 8);
 }
 
-TEST(Tokenizer, MissingWithoutATokenIsAMistake) {
+TEST(Tokenizer, MissingWithoutATokenIsAnError) {
   const Tensor matrix = full({5, 2}, 1.0);
   const Tokenizer tok = Tokenizer::fit(Table(matrix), options(4));
   Tensor other = matrix.clone();
@@ -230,7 +230,7 @@ TEST(Tokenizer, MissingWithoutATokenIsAMistake) {
                    "invalid_argument: [tokenizer.fit] column \"1\": 1 of 5 values are missing"));
 }
 
-TEST(GpuTokenizer, MissingWithoutATokenIsAMistake) {
+TEST(GpuTokenizer, MissingWithoutATokenIsAnError) {
   CAUSEWAY_REQUIRE_GPU();
   const Tensor matrix = full({5, 2}, 1.0);
   const Tokenizer tok = Tokenizer::fit(Table(matrix), options(4));
@@ -243,14 +243,14 @@ TEST(GpuTokenizer, MissingWithoutATokenIsAMistake) {
                    "invalid_argument: [tokenizer.encode] column 1: the value in row 3 is missing"));
 }
 
-TEST(Tokenizer, BadOptionsAndTables) {
+TEST(Tokenizer, RejectsInvalidOptionsAndTables) {
   const Table table(full({5, 2}, 1.0));
   EXPECT_TRUE(says(failure([&] { (void)Tokenizer::fit(table, options(0)); }),
                    "invalid_argument: [tokenizer] bins must be from 1 to 65535, got 0"));
   EXPECT_TRUE(says(failure([&] {
                      (void)Tokenizer::fit(Table(full({0, 2}, 1.0)), options(4));
                    }),
-                   "invalid_argument: [tokenizer.fit] a table of 0 rows"));
+                   "invalid_argument: [tokenizer.fit] cannot fit a table of 0 rows"));
   EXPECT_TRUE(says(failure([&] { (void)Table(full({5}, 1.0)); }), "shape_mismatch: [table]"));
   Options strict = options(4);
   strict.duplicates = Duplicates::error;

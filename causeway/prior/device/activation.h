@@ -1,5 +1,5 @@
-// The functions that act on numbers between layers: 27 fixed ones, of which four look at a whole
-// row (rank, softmax, is_max, argsort), and powers.
+// Activation functions: 27 fixed ones, of which four act on a whole row (rank, softmax, is_max,
+// argsort), and powers.
 #pragma once
 
 #include "causeway/prior/device/columns.h"
@@ -41,7 +41,7 @@ enum class Activation : std::uint8_t {
   integer_power
 };
 
-CAUSEWAY_HOST_DEVICE bool looks_at_rows(Activation kind) {
+CAUSEWAY_HOST_DEVICE bool acts_on_rows(Activation kind) {
   return kind == Activation::rank || kind == Activation::softmax || kind == Activation::is_max ||
          kind == Activation::argsort;
 }
@@ -62,7 +62,7 @@ CAUSEWAY_HOST_DEVICE float whole_power(float x, int exponent) {
   return result;
 }
 
-// Of one number; not for those that look at rows.
+// Elementwise; not for kinds that act on rows.
 template <Activation kKind>
 CAUSEWAY_HOST_DEVICE float activate(float x, float exponent) {
   using A = Activation;
@@ -105,7 +105,7 @@ CAUSEWAY_HOST_DEVICE float activate(float x, float exponent) {
   return x;
 }
 
-// f(activate<kind>) for a kind of the run: the choice is made outside of f's loops.
+// Calls f(activate<kind>) for a kind known at run time: the switch is outside f's loops.
 template <class F>
 CAUSEWAY_HOST_DEVICE void with_activation(Activation kind, const F& f) {
   using A = Activation;
@@ -143,8 +143,8 @@ CAUSEWAY_HOST_DEVICE void with_activation(Activation kind, const F& f) {
 #undef CAUSEWAY_ACTIVATION
 }
 
-// Activates the first n numbers of a column in place. Nothing else stands in the choice: a GPU must
-// fetch what is chosen, and seldom finds it at hand.
+// Activates the first n values of a column in place. The switch contains nothing else: each case is
+// code that a GPU has to fetch, and that is rarely in the instruction cache.
 template <class Lanes>
 CAUSEWAY_HOST_DEVICE_CALL void activate_column(const Lanes lanes, Activation kind, float exponent,
                                                float* column, int n) {
@@ -155,8 +155,8 @@ CAUSEWAY_HOST_DEVICE_CALL void activate_column(const Lanes lanes, Activation kin
   });
 }
 
-// How many of n numbers come before each of kMany in order, from the i-th on; of equal ones the
-// first comes first. Beyond the last that one is taken.
+// Ranks of kMany values, from the i-th on, among n values; ties keep their order. Indices past the
+// end repeat the last value.
 template <int kMany, int kRows, class Value>
 CAUSEWAY_HOST_DEVICE void ranks_of(int i, int n, const Value& value, float (&rank)[kMany][kRows]) {
   float own[kMany][kRows];
@@ -186,12 +186,12 @@ CAUSEWAY_HOST_DEVICE void ranks_of(int i, int n, const Value& value, float (&ran
   compare(end, n, [](int, float other, int, float self) { return other < self; });
 }
 
-// The ranks of the numbers of some rows, or the places of the ranks.
+// rank or argsort of a block of rows.
 template <int kRows, class Value>
 CAUSEWAY_HOST_DEVICE void rank_rows(Activation kind, int row, int n, const Value& value,
                                     Columns out) {
   constexpr int kMany = kRows == 1 ? 8 : 1;
-  for (int c = 0; c < n; ++c) {  // with a NaN in the row not every place is found
+  for (int c = 0; c < n; ++c) {  // with a NaN in the row not every place is written
     for (int b = 0; b < kRows; ++b) out.column(c)[row + b] = 0.0f;
   }
   for (int c = 0; c < n; c += kMany) {
@@ -211,7 +211,7 @@ CAUSEWAY_HOST_DEVICE void rank_rows(Activation kind, int row, int n, const Value
   }
 }
 
-// A kind that looks at rows, on the rows of some columns.
+// Applies a row-wise activation to the rows of some columns.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void activate_rows(W& w, Activation kind, Columns x) {
   constexpr int kRows = W::Team::kRows;
@@ -252,7 +252,7 @@ CAUSEWAY_HOST_DEVICE_CALL void activate_rows(W& w, Activation kind, Columns x) {
   copy(w, out, x);
 }
 
-// What was drawn of an activation.
+// The sampled parameters of an activation.
 struct ActivationDraw {
   Activation kind;
   float exponent;
@@ -287,7 +287,7 @@ CAUSEWAY_HOST_DEVICE_CALL void random_activation(W& w, Columns x) {
   const ActivationDraw drawn = draw_activation(w, false);
   const float scale = number(w, Number::rescale, {1.0f, 10.0f, true});
   const std::uint32_t site = w.next_site();
-  const bool by_rows = looks_at_rows(drawn.kind);
+  const bool by_rows = acts_on_rows(drawn.kind);
   note(w.team, "scale", scale);
   note(w.team, "row_site", site);
   w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
@@ -296,12 +296,12 @@ CAUSEWAY_HOST_DEVICE_CALL void random_activation(W& w, Columns x) {
     const float inverse = 1.0f / (moments.deviation + 1e-4f);
     const int row = bounded(w.draws.bits(site, static_cast<std::uint32_t>(c)).word[0], w.n_fit);
     const float centre = (column[row] - moments.mean) * inverse;
-    lanes.meet();
+    lanes.sync();
     lanes.each(w.n_rows,
                [&](int i) { column[i] = scale * ((column[i] - moments.mean) * inverse - centre); });
     if (by_rows) return;
     activate_column(lanes, drawn.kind, drawn.exponent, column, w.n_rows);
-    const Moments after = moments_of(lanes, column, w.n_fit);  // each lane reads what it wrote
+    const Moments after = moments_of(lanes, column, w.n_fit);  // each lane reads only what it wrote
     const float factor = 1.0f / (after.deviation + 1e-4f);
     lanes.each(w.n_rows, [&](int i) { column[i] = (column[i] - after.mean) * factor; });
   });

@@ -1,11 +1,11 @@
-// Many random numbers of one site, and places in a random order.
+// Bulk random numbers of one site, and random permutations.
 #pragma once
 
 #include "causeway/prior/device/workspace.h"
 
 namespace causeway::prior {
 
-// Philox on neighbouring counters, word by word, so that the CPU's loops over it vectorise.
+// Philox on consecutive counters, word by word, so that CPU loops vectorise.
 template <int kBatch>
 struct BitsBatch {
   std::uint32_t word[4][kBatch];
@@ -32,8 +32,8 @@ struct BitsBatch {
   }
 };
 
-// Standard normal numbers, element i from block first_block + i / 4 of the site; all blocks are
-// written whole, so `out` has room for a multiple of 64.
+// Standard normal values; element i comes from block first_block + i / 4 of the site. Whole blocks
+// are written, so `out` needs room for a multiple of 64.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void fill_normals_from(W& w, std::uint32_t site,
                                                  std::uint32_t first_block, float* out,
@@ -61,14 +61,14 @@ CAUSEWAY_HOST_DEVICE void fill_normals(W& w, std::uint32_t site, float* out, std
   fill_normals_from(w, site, 0, out, count);
 }
 
-// Room for `count` numbers of fill_normals.
+// Allocates room for `count` values of fill_normals.
 template <class W>
 CAUSEWAY_HOST_DEVICE float* take_normals(W& w, std::int64_t count) {
   return w.arena.take((count + 63) / 64 * 64);
 }
 
-// A random order of 0 ... n - 1, any place of which is reached at once: a Feistel network on the
-// next even power of two, walked until it lands inside.
+// A random permutation of 0 ... n - 1 with random access: a Feistel network on the next even power
+// of two, with cycle walking.
 struct Order {
   std::uint32_t keys[4];
   std::uint32_t n;

@@ -1,4 +1,4 @@
-// Distances of rows to some centres, in L_p, and the nearest of them.
+// L_p distances of rows to centres, and the nearest centre.
 #pragma once
 
 #include "causeway/prior/device/bulk.h"
@@ -7,33 +7,33 @@ namespace causeway::prior {
 
 inline constexpr int kMostCentres = 256;
 
-// |distance|^p, to be added up.
+// |distance|^p, one term of the sum.
 CAUSEWAY_HOST_DEVICE float distance_term(float distance, float p) {
   return quick_power(elementary::magnitude(distance) + 1e-30f, p);
 }
 
-// Centres column by column, some of one column loaded at a time.
-struct TurnedCentres {
+// Centres transposed to columns, so that several are loaded at once.
+struct TransposedCentres {
   const float* values;
-  int room;  // of a column
+  int room;  // floats per column
 
-  // Of centres (n_centres, n_columns).
+  // From centres (n_centres, n_columns).
   template <class W>
-  static CAUSEWAY_HOST_DEVICE TurnedCentres of(W& w, const float* centres, int n_centres,
-                                               int n_columns) {
+  static CAUSEWAY_HOST_DEVICE TransposedCentres of(W& w, const float* centres, int n_centres,
+                                                   int n_columns) {
     const int room = (n_centres + 3) / 4 * 4;
-    float* turned = w.arena.take(static_cast<std::int64_t>(room) * n_columns);
-    if (w.arena.failed) return {turned, room};
+    float* transposed = w.arena.take(static_cast<std::int64_t>(room) * n_columns);
+    if (w.arena.failed) return {transposed, room};
     for_each(w.team, room * n_columns, [&](int at) {
-      const int k = at % room < n_centres ? at % room : n_centres - 1;  // the last, repeated
-      turned[at] = centres[static_cast<std::int64_t>(k) * n_columns + at / room];
+      const int k = at % room < n_centres ? at % room : n_centres - 1;  // padded with the last
+      transposed[at] = centres[static_cast<std::int64_t>(k) * n_columns + at / room];
     });
     w.team.sync();
-    return {turned, room};
+    return {transposed, room};
   }
 };
 
-// Adds |x_c - centre_c|^p of one column, of some neighbouring rows, to kMany centres.
+// Adds |x_c - centre_c|^p of one column to the sums of kMany centres, for kRows rows.
 template <int kMany, int kRows>
 CAUSEWAY_HOST_DEVICE void add_powers(const float (&values)[kRows], const float* centres, float p,
                                      float (&sum)[kMany][kRows]) {
@@ -51,10 +51,10 @@ CAUSEWAY_HOST_DEVICE void add_powers(const float (&values)[kRows], const float* 
   }
 }
 
-// sum_c |x_c - centre_c|^p to kMany centres from `first` on; where a thread has a row, four of its
-// numbers are there before the first is used.
+// sum_c |x_c - centre_c|^p to kMany centres from `first` on. With one row per thread, four values
+// are loaded before the first is used.
 template <int kMany, int kRows>
-CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, TurnedCentres centres, int first,
+CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, TransposedCentres centres, int first,
                                         float p, float (&sum)[kMany][kRows]) {
   constexpr int kAhead = kRows == 1 ? 4 : 1;
   const float* column = x.data + row;
@@ -76,14 +76,14 @@ CAUSEWAY_HOST_DEVICE void add_distances(Columns x, int row, TurnedCentres centre
   }
 }
 
-// As many centres as fit registers beside the rows.
+// Centres per pass, as many as fit in registers.
 template <class W>
 inline constexpr int kCentresAtOnce = W::Team::kRows == 1 ? 4 : 2;
 
-// Centres that are distinct random rows: (n_centres, columns), row by row.
+// Distinct random rows as centres: (n_centres, columns), row-major.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void random_rows(W& w, Columns x, int n_centres, float* centres) {
-  constexpr int kColumns = 8;  // that a thread takes at once
+  constexpr int kColumns = 8;  // columns per thread at once
   const Order order(w.draws, w.next_site(), w.n_fit);
   const int n_parts = (x.n_columns + kColumns - 1) / kColumns;
   for_each(w.team, n_centres * n_parts, [&](int at) {
@@ -103,10 +103,10 @@ CAUSEWAY_HOST_DEVICE_CALL void random_rows(W& w, Columns x, int n_centres, float
   w.team.sync();
 }
 
-inline constexpr float kNoCentre = 3.4e38f;  // farther than any that is found
+inline constexpr float kNoCentre = 3.4e38f;  // larger than any distance
 
-// Of n numbers d, sum |d|^p is at least (sum d^2)^(p/2), for p above 2 times n^(1 - p/2). So where
-// that sum is `best`, a centre whose sum of squares is above this is farther, rounding included.
+// An upper bound of the sum of squares of a centre whose sum |d|^p is at most `best`, with a margin
+// for rounding: for n values, sum |d|^p >= (sum d^2)^(p/2), times n^(1 - p/2) if p > 2.
 CAUSEWAY_HOST_DEVICE float reach_of(float best, float p, int n) {
   constexpr float kMargin = 0.01f;
   if (!(best < 1e30f)) return elementary::from_bits(0x7f800000u);  // infinity
@@ -117,10 +117,10 @@ CAUSEWAY_HOST_DEVICE float reach_of(float best, float p, int n) {
   return elementary::exp_within(log_reach > -86.0f ? log_reach : -86.0f);
 }
 
-// The nearest centres of kRows neighbouring rows, in L_p, where rows lie side by side in vectors: a
-// centre's powers are taken only for those rows that its sum of squares does not rule out,
-// beginning with the nearest by squares, and no longer than it may be the nearest. Of equals the
-// first is found, as by taking them all.
+// The nearest centres in L_p of kRows neighbouring rows, for vectorised loops. The sum of squares
+// screens the centres: powers are computed only for rows it does not rule out, starting with the
+// nearest by squares, and stop early once all rows are farther. Ties give the first centre, as
+// without screening.
 template <int kRows>
 struct Screened {
   Columns x;
@@ -133,8 +133,8 @@ struct Screened {
   float reach[kRows];
   std::int32_t found[kRows];
 
-  void find(const TurnedCentres& turned) {
-    take_squares(turned);
+  void find(const TransposedCentres& transposed) {
+    take_squares(transposed);
     std::int32_t tried[kRows];
     begin(tried);
     for (int k = 0; k < n_centres; ++k) {
@@ -150,15 +150,15 @@ struct Screened {
   }
 
  private:
-  static constexpr int kGroup = 8;    // rows of one vector
-  static constexpr int kColumns = 8;  // between looks whether all are farther
+  static constexpr int kGroup = 8;    // rows per vector
+  static constexpr int kColumns = 8;  // columns between early-exit checks
 
-  void take_squares(const TurnedCentres& turned) {
+  void take_squares(const TransposedCentres& transposed) {
     constexpr int kMany = 2;
     for (int first = 0; first < n_centres; first += kMany) {
       float sum[kMany][kRows] = {};
-      const float* from = turned.values + first;
-      for (int c = 0; c < x.n_columns; ++c, from += turned.room) {
+      const float* from = transposed.values + first;
+      for (int c = 0; c < x.n_columns; ++c, from += transposed.room) {
         const float* column = x.column(c) + row;
         for (int k = 0; k < kMany; ++k) {
           for (int b = 0; b < kRows; ++b) {
@@ -173,7 +173,7 @@ struct Screened {
     }
   }
 
-  // With the nearest by squares, which is `tried` then.
+  // Starts with the nearest centre by squares and stores it in `tried`.
   void begin(std::int32_t (&tried)[kRows]) {
     float least[kRows];
     for (int b = 0; b < kRows; ++b) least[b] = kNoCentre, tried[b] = 0, best[b] = 0.0f;
@@ -225,14 +225,14 @@ struct Screened {
   }
 };
 
-// f(row, b, centre) with the nearest centre of each row, in L_p.
+// Calls f(row, b, centre) with the nearest centre in L_p of each row.
 template <class W, class F>
 CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres, int n_centres,
                                           float p, const F& f) {
   constexpr int kRows = W::Team::kRows;
   constexpr int kMany = kCentresAtOnce<W>;
   const Scratch scratch(w.arena);
-  const TurnedCentres turned = TurnedCentres::of(w, centres, n_centres, x.n_columns);
+  const TransposedCentres transposed = TransposedCentres::of(w, centres, n_centres, x.n_columns);
   if (w.arena.failed) return;
   if constexpr (kRows > 1) {
     if (n_centres <= kMostCentres) {
@@ -240,7 +240,7 @@ CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres,
       screened.x = x, screened.centres = centres, screened.n_centres = n_centres, screened.p = p;
       for_rows(w.team, w.n_rows, [&](int row) {
         screened.row = row;
-        screened.find(turned);
+        screened.find(transposed);
         for (int b = 0; b < kRows; ++b) f(row, b, screened.found[b]);
       });
       return;
@@ -252,11 +252,11 @@ CAUSEWAY_HOST_DEVICE void nearest_centres(W& w, Columns x, const float* centres,
     for (int b = 0; b < kRows; ++b) best[b] = kNoCentre;
     for (int first = 0; first < n_centres; first += kMany) {
       float sum[kMany][kRows] = {};
-      add_distances(x, row, turned, first, p, sum);
+      add_distances(x, row, transposed, first, p, sum);
       CAUSEWAY_UNROLL
       for (int k = 0; k < kMany; ++k) {
         for (int b = 0; b < kRows; ++b) {
-          const bool nearer = sum[k][b] < best[b];  // never, if it is the last repeated
+          const bool nearer = sum[k][b] < best[b];  // false for repeated padding centres
           found[b] = nearer ? first + k : found[b];
           best[b] = nearer ? sum[k][b] : best[b];
         }

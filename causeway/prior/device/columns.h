@@ -1,12 +1,12 @@
-// Arithmetic on columns of rows: what all mechanisms are made of. Each function ends with the team
-// together, its results visible to all.
+// Arithmetic on columns, the building blocks of all mechanisms. Each function ends with a barrier,
+// its results visible to the whole team.
 #pragma once
 
 #include "causeway/prior/device/workspace.h"
 
 namespace causeway::prior {
 
-// A CPU's thread takes blocks of rows and outputs so that vectors stay in registers.
+// One CPU thread: blocks of rows and outputs, so that vectors stay in registers.
 template <class W>
 CAUSEWAY_HOST_DEVICE void multiply_blocks(W& w, Columns x, const float* m, Columns out) {
   constexpr int kRows = W::Team::kRows;
@@ -34,7 +34,7 @@ CAUSEWAY_HOST_DEVICE void multiply_blocks(W& w, Columns x, const float* m, Colum
   });
 }
 
-inline constexpr int kTile = 8;  // outputs that a thread of many keeps at a time, or twice as many
+inline constexpr int kTile = 8;  // outputs per GPU thread at a time, or twice as many
 
 template <int kWide>
 CAUSEWAY_HOST_DEVICE void load_tile(const float* from, float (&values)[kWide]) {
@@ -49,21 +49,22 @@ CAUSEWAY_HOST_DEVICE void load_tile(const float* from, float (&values)[kWide]) {
 #endif
 }
 
-// Factors (n_in, pitch), a tile side by side, from m (out columns, n_in).
+// Transposes m (out columns, n_in) to factors (n_in, pitch), so that a tile of outputs is
+// contiguous.
 template <class W>
-CAUSEWAY_HOST_DEVICE void turn_factors(const W& w, const float* m, int n_in, int n_out, int pitch,
-                                       float* turned) {
+CAUSEWAY_HOST_DEVICE void transpose_factors(const W& w, const float* m, int n_in, int n_out,
+                                            int pitch, float* transposed) {
   of_device(m);
   for_each(w.team, n_in * pitch, [&](int at) {
     const int o = at % pitch;
-    turned[at] = o < n_out ? m[static_cast<std::int64_t>(o) * n_in + at / pitch] : 0.0f;
+    transposed[at] = o < n_out ? m[static_cast<std::int64_t>(o) * n_in + at / pitch] : 0.0f;
   });
   w.team.sync();
 }
 
 CAUSEWAY_HOST_DEVICE int tiled(int n_columns) { return (n_columns + kTile - 1) / kTile * kTile; }
 
-// Adds an input, times its factors of kWide outputs.
+// Adds one input times its factors to kWide outputs.
 template <int kWide>
 CAUSEWAY_HOST_DEVICE void add_input(float value, const float* from, float (&sum)[kWide]) {
   float factors[kWide];
@@ -72,15 +73,15 @@ CAUSEWAY_HOST_DEVICE void add_input(float value, const float* from, float (&sum)
   for (int k = 0; k < kWide; ++k) sum[k] = elementary::fma(value, factors[k], sum[k]);
 }
 
-// What is loaded above is under way before anything below: to save registers a compiler would ask
-// for a number where it is used, and wait for each in turn.
+// Keeps loads above from being moved below: to save registers the compiler would delay each load to
+// its use and wait for each in turn.
 CAUSEWAY_HOST_DEVICE void after_loads() {
 #if defined(__CUDA_ARCH__)
   __syncwarp(__activemask());
 #endif
 }
 
-// Adds what a row has in some columns, kAhead at a time, as input(value) makes it; says how many.
+// Adds input(value) of a row's columns in groups of kAhead; returns the number of columns done.
 template <int kAhead, int kWide, class Input>
 CAUSEWAY_HOST_DEVICE int add_groups(Columns x, int row, const float* from, int pitch,
                                     float (&sum)[kWide], const Input& input) {
@@ -123,11 +124,11 @@ CAUSEWAY_HOST_DEVICE void store_tile(const float (&sum)[kWide], Columns out, int
   }
 }
 
-// A thread of many takes a row and kTile outputs at a time, for whose sums add(row, first input,
-// end of inputs, their factors, pitch, sums) cares. Threads share the outputs of few rows.
+// GPU, few rows: each thread handles one row and kTile outputs; the threads share the outputs of a
+// row. add(row, first input, end of inputs, factors, pitch, sums) computes the sums.
 template <class W, class Add>
-CAUSEWAY_HOST_DEVICE void sum_few_rows(W& w, const float* turned, int n_in, int pitch, Columns out,
-                                       const Add& add) {
+CAUSEWAY_HOST_DEVICE void sum_few_rows(W& w, const float* transposed, int n_in, int pitch,
+                                       Columns out, const Add& add) {
   const int step = padded_rows(w.n_rows);
   const int n_parts = w.team.size() / step;
   const int part = w.team.rank() / step;
@@ -135,20 +136,20 @@ CAUSEWAY_HOST_DEVICE void sum_few_rows(W& w, const float* turned, int n_in, int 
   if (part >= n_parts || row >= w.n_rows) return;
   for (int o = part * kTile; o < out.n_columns; o += n_parts * kTile) {
     float sum[kTile] = {};
-    add(row, 0, n_in, of_device(turned + o), pitch, sum);
+    add(row, 0, n_in, of_device(transposed + o), pitch, sum);
     store_tile(sum, out, o, row);
   }
 }
 
-// Memory next to the team, for what all of it reads: the L1 cache it takes from is short, so there
-// is little.
+// Shared memory for data that the whole team reads. It is small, because it is taken from the L1
+// cache.
 struct Stage {
   float* memory;
   int size;
 };
 
-// use(begin, end, staged) for 0 ... n in pieces, with a tile of kWide of each, `pitch` apart, on
-// stage. `stays`: they are there already, if they fit.
+// Calls use(begin, end, staged) for 0 ... n in pieces, with a tile of kWide factors of each input,
+// `pitch` apart, copied to the stage. `stays`: they are already there, if they fit.
 template <int kWide, class W, class Use>
 CAUSEWAY_HOST_DEVICE void with_staged(W& w, Stage stage, const float* from, int pitch, int n,
                                       bool stays, const Use& use) {
@@ -166,9 +167,9 @@ CAUSEWAY_HOST_DEVICE void with_staged(W& w, Stage stage, const float* from, int 
   }
 }
 
-// kWide outputs of all rows at a time, of outputs begin ... end.
+// Computes kWide outputs of all rows at a time, for outputs begin ... end.
 template <int kWide, class W, class Add>
-CAUSEWAY_HOST_DEVICE void sum_tiles(W& w, const float* turned, int n_in, int pitch, Columns out,
+CAUSEWAY_HOST_DEVICE void sum_tiles(W& w, const float* transposed, int n_in, int pitch, Columns out,
                                     int begin, int end, const Add& add) {
   const Stage stage{w.team.stage(), W::Team::kStage};
   const int last = w.n_rows - 1;
@@ -178,7 +179,7 @@ CAUSEWAY_HOST_DEVICE void sum_tiles(W& w, const float* turned, int n_in, int pit
       const int row = own < last ? own : last;
       float sum[kWide] = {};
       with_staged<kWide>(
-          w, stage, turned + o, pitch, n_in, batch > 0,
+          w, stage, transposed + o, pitch, n_in, batch > 0,
           [&](int from, int to, const float* factors) { add(row, from, to, factors, kWide, sum); });
       if (own <= last) store_tile(sum, out, o, row);
     }
@@ -186,30 +187,30 @@ CAUSEWAY_HOST_DEVICE void sum_tiles(W& w, const float* turned, int n_in, int pit
 }
 
 template <class W, class Add>
-CAUSEWAY_HOST_DEVICE void sum_by_many(W& w, const float* turned, int n_in, int pitch, Columns out,
-                                      const Add& add) {
+CAUSEWAY_HOST_DEVICE void sum_outputs(W& w, const float* transposed, int n_in, int pitch,
+                                      Columns out, const Add& add) {
   if (padded_rows(w.n_rows) <= w.team.size()) {
-    return sum_few_rows(w, turned, n_in, pitch, out, add);
+    return sum_few_rows(w, transposed, n_in, pitch, out, add);
   }
   const int n_wide = tiled(out.n_columns) / (2 * kTile) * (2 * kTile);
-  sum_tiles<2 * kTile>(w, turned, n_in, pitch, out, 0, n_wide, add);
-  sum_tiles<kTile>(w, turned, n_in, pitch, out, n_wide, out.n_columns, add);
+  sum_tiles<2 * kTile>(w, transposed, n_in, pitch, out, 0, n_wide, add);
+  sum_tiles<kTile>(w, transposed, n_in, pitch, out, n_wide, out.n_columns, add);
 }
 
-// out = x m^T, with m of (out columns, x columns), row by row: each element one chain of fused
+// out = x m^T, with m (out columns, x columns) row-major. Each element is one chain of fused
 // multiply-adds over x's columns in order.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, Columns x, const float* m, Columns out) {
   const int n_in = x.n_columns;
   const int pitch = tiled(out.n_columns);
   const Scratch scratch(w.arena);
-  float* turned = w.arena.take(static_cast<std::int64_t>(n_in) * pitch);
+  float* transposed = w.arena.take(static_cast<std::int64_t>(n_in) * pitch);
   if (w.arena.failed) return;
   if constexpr (W::Team::kRows > 1) {
     multiply_blocks(w, x, m, out);
   } else {
-    turn_factors(w, m, n_in, out.n_columns, pitch, turned);
-    sum_by_many(w, turned, n_in, pitch, out,
+    transpose_factors(w, m, n_in, out.n_columns, pitch, transposed);
+    sum_outputs(w, transposed, n_in, pitch, out,
                 [&](int row, int from, int to, const float* factors, int step, auto& sum) {
                   add_columns(x.slice(from, to - from), row, factors, step, sum);
                 });
@@ -217,8 +218,8 @@ CAUSEWAY_HOST_DEVICE_CALL void multiply(W& w, Columns x, const float* m, Columns
   w.team.sync();
 }
 
-// put(c, row, value(c, row)) for every row of n_columns columns; kMost values are there before the
-// first of them is put, since a compiler cannot know that they lie apart.
+// Calls put(c, row, value(c, row)) for every row of n_columns columns. kMost values are loaded
+// before the first is stored, since the compiler cannot prove that they do not alias.
 template <int kMost = 8, class W, class Value, class Put>
 CAUSEWAY_HOST_DEVICE void map_cells(W& w, int n_columns, const Value& value, const Put& put) {
   constexpr int kRows = W::Team::kRows;
@@ -250,7 +251,7 @@ CAUSEWAY_HOST_DEVICE_CALL void copy(W& w, Columns from, Columns to) {
 
 struct Moments {
   float mean;
-  float deviation;  // of the population
+  float deviation;  // population standard deviation
 };
 
 template <class Lanes>
@@ -263,7 +264,7 @@ CAUSEWAY_HOST_DEVICE Moments moments_of(const Lanes& lanes, const float* column,
   return {mean, elementary::square_root(squares / static_cast<float>(n))};
 }
 
-// (x - mean) / (deviation + 1e-4), column by column, times `factors` where there are any.
+// (x - mean) / (deviation + 1e-4) per column, times `factors` if given.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void standardise(W& w, Columns x, const float* factors = nullptr) {
   w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
@@ -276,7 +277,7 @@ CAUSEWAY_HOST_DEVICE_CALL void standardise(W& w, Columns x, const float* factors
   w.team.sync();
 }
 
-// Divides everything by the root of the rows' mean square length.
+// Divides everything by the root mean square length of the rows.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void normalise_length(W& w, Columns x) {
   const Scratch scratch(w.arena);

@@ -1,6 +1,6 @@
-// Random numbers of one attempt at one dataset. A draw is named by a site (which random object of
-// the program this is), and two numbers within it; nothing is carried from draw to draw, so any
-// thread may ask for any of them in any order.
+// Random numbers of one attempt at one dataset. A draw is addressed by a site (which random object
+// of the program it belongs to) and two counters. There is no state, so any thread can compute any
+// draw in any order.
 #pragma once
 
 #include "causeway/random/distributions.h"
@@ -20,9 +20,9 @@ CAUSEWAY_HOST_DEVICE float power(float x, float p) {
   return x > 0.0f ? result : 0.0f;
 }
 
-inline constexpr float kFarthestAngle = 6.0e6f;  // that the reduction reaches
+inline constexpr float kFarthestAngle = 6.0e6f;  // limit of the range reduction
 
-// The sine within 1e-7 of the greatest value, in half the instructions of elementary::sin.
+// Sine with an absolute error of 1e-7, in half the instructions of elementary::sin.
 CAUSEWAY_HOST_DEVICE float sin_within(float x) {
   const float place = elementary::shifted(x * 0.318309886f);
   const float n = place - elementary::kShift;
@@ -37,13 +37,13 @@ CAUSEWAY_HOST_DEVICE float sin_within(float x) {
   return elementary::from_bits(elementary::bits_of(sine) ^ (elementary::bits_of(place) << 31));
 }
 
-// Large arguments lose their last bits first, so those beyond the reduction's reach may end there.
+// Arguments beyond the range reduction are clamped; they have no accurate bits left.
 CAUSEWAY_HOST_DEVICE float sin_of(float x) {
   return sin_within(clamped(x, -kFarthestAngle, kFarthestAngle));
 }
 CAUSEWAY_HOST_DEVICE float cos_of(float x) { return sin_of(x + 1.57079633f); }
 
-// x^p for a normal x > 0, within 4e-6 of itself for |p| <= 4, in half the instructions of power.
+// x^p for a normal x > 0, relative error 4e-6 for |p| <= 4, in half the instructions of power.
 CAUSEWAY_HOST_DEVICE float quick_power(float x, float p) {
   const std::uint32_t shifted = elementary::bits_of(x) - 0x3f3504f3u;  // sqrt(1/2)
   const auto e = static_cast<float>(static_cast<std::int32_t>(shifted) >> 23);
@@ -67,7 +67,7 @@ CAUSEWAY_HOST_DEVICE float quick_power(float x, float p) {
   return t * elementary::power_of_two(elementary::bits_of(place));
 }
 
-// The greatest integer not above x.
+// Floor.
 CAUSEWAY_HOST_DEVICE float floor_of(float x) {
 #if defined(__CUDA_ARCH__)
   return floorf(x);
@@ -80,12 +80,12 @@ CAUSEWAY_HOST_DEVICE bool is_finite(float x) {
   return (elementary::bits_of(x) & 0x7f800000u) != 0x7f800000u;
 }
 
-// (0, 1), never an end.
+// Uniform on (0, 1), ends excluded.
 CAUSEWAY_HOST_DEVICE float open_uniform(std::uint32_t bits) {
   return (static_cast<float>(bits >> 9) + 0.5f) * 1.1920928955078125e-7f;
 }
 
-// [0, range) for range < 2^31.
+// Uniform on [0, range) for range < 2^31.
 CAUSEWAY_HOST_DEVICE int bounded(std::uint32_t bits, int range) {
   return static_cast<int>((static_cast<std::uint64_t>(bits) * static_cast<std::uint32_t>(range)) >>
                           32);
@@ -97,7 +97,7 @@ CAUSEWAY_HOST_DEVICE void normals_of(const Bits128& bits, float (&values)[4]) {
   normal_pair_f32(bits.word[2], bits.word[3], values[2], values[3]);
 }
 
-// A beta number from the logarithms of two gamma numbers.
+// A Beta variate from the logarithms of two Gamma variates.
 CAUSEWAY_HOST_DEVICE float beta_of(float log_a, float log_b) {
   return 1.0f / (1.0f + elementary::exp(clamped(log_b - log_a, -80.0f, 80.0f)));
 }
@@ -107,9 +107,9 @@ struct Draws {
   std::uint32_t key1 = 0;
   std::uint32_t attempt = 0;
 
-  // Of dataset `index` of a seed: a key of its own.
+  // The key of dataset `index` of a seed.
   static CAUSEWAY_HOST_DEVICE Draws of(std::uint64_t seed, std::uint64_t index) {
-    constexpr std::uint64_t kDatasets = 0x6461746173657473ull;  // the stream's name
+    constexpr std::uint64_t kDatasets = 0x6461746173657473ull;  // the stream's name in ASCII
     const Bits128 bits = philox(seed, kDatasets, index);
     return {bits.word[0], bits.word[1], 0};
   }
@@ -130,14 +130,14 @@ struct Draws {
     return first;
   }
 
-  // The logarithm of a Gamma(shape, 1) number (Marsaglia and Tsang; below 1 by the usual power of
-  // a uniform number, which the logarithm keeps from vanishing).
+  // The logarithm of a Gamma(shape, 1) variate (Marsaglia and Tsang; for shape < 1 by the usual
+  // power of a uniform, in logarithms so that it does not underflow).
   CAUSEWAY_HOST_DEVICE_CALL float log_gamma(float shape, std::uint32_t site,
                                             std::uint32_t a) const {
     const float boosted = shape < 1.0f ? shape + 1.0f : shape;
     const float d = boosted - 1.0f / 3.0f;
     const float c = 1.0f / elementary::square_root(9.0f * d);
-    float result = elementary::log(d);  // where no try is accepted, which does not happen
+    float result = elementary::log(d);  // if no try is accepted, which has negligible probability
     float boost = 0.0f;
     for (std::uint32_t round = 0; round < 64; ++round) {
       const Bits128 drawn = bits(site, a, round);

@@ -1,6 +1,6 @@
-// Whether a target can be told from the features: an ensemble of extremely randomised trees (Geurts
-// et al. 2006) of depth 6 on bootstrap samples, judged on the rows each left out. All that is added
-// up over rows is an integer, so the order of rows does not matter.
+// Tests whether a target is predictable from the features: an ensemble of extremely randomised
+// trees (Geurts et al. 2006) of depth 6 on bootstrap samples, scored on out-of-bag rows. All sums
+// over rows are integers, so the order of rows does not matter.
 #pragma once
 
 #include "causeway/prior/device/split.h"
@@ -10,17 +10,17 @@ namespace causeway::prior {
 inline constexpr int kForestTrees = 25;
 
 struct ForestScore {
-  float improvement;  // of the squared error over the mean's, a row
+  float improvement;  // of the squared error per row over predicting the mean
   float error_of_improvement;
   float squared_error;
   float squared_error_of_mean;
 };
 
-// Where the trees lie, and their random numbers.
+// Memory of the trees, and their random site.
 struct Forest {
   ForestData data;
   float* memory;
-  std::int64_t each;  // floats from one tree to the next
+  std::int64_t each;  // floats per tree
   std::uint32_t first_site;
   int n_groups;
   int bits;
@@ -34,9 +34,9 @@ struct Forest {
   CAUSEWAY_HOST_DEVICE std::uint32_t split_site(int k) const { return sample_site(k) + 1; }
 };
 
-// One thread grows one tree after the other.
+// One CPU thread: one tree after the other.
 template <class W>
-CAUSEWAY_HOST_DEVICE void grow_trees_alone(const W& w, const Forest& forest) {
+CAUSEWAY_HOST_DEVICE void grow_trees_serial(const W& w, const Forest& forest) {
   const ForestData data = forest.data;
   w.team.columns(kForestTrees, [&](int k, const auto& lanes) {
     sample_rows(w, lanes, data, forest.tree(k, 0), forest.sample_site(k), forest.bits);
@@ -45,7 +45,7 @@ CAUSEWAY_HOST_DEVICE void grow_trees_alone(const W& w, const Forest& forest) {
       for (int node = 0; node < 1 << level; ++node) {
         for (int feature = 0; feature < data.n_features; feature += kFeaturePadding) {
           const int left = data.n_features - feature;
-          judge_features<kFeaturePadding>(
+          score_features<kFeaturePadding>(
               w, data, tree, forest.split_site(k), (1 << level) - 1 + node, node, forest.n_groups,
               forest.bits, feature, left < kFeaturePadding ? left : kFeaturePadding);
         }
@@ -56,8 +56,8 @@ CAUSEWAY_HOST_DEVICE void grow_trees_alone(const W& w, const Forest& forest) {
   });
 }
 
-// Into how many parts each of n_units is cut, at most n_nodes, so that as many threads end soonest:
-// into more only where that saves a fifth, since every part has a beginning and an end.
+// How many parts to cut each of n_units into, at most n_nodes, so that n_threads finish soonest.
+// More parts must save a fifth, since each has a fixed cost.
 CAUSEWAY_HOST_DEVICE int parts_of(int n_units, int n_nodes, int n_threads) {
   constexpr int kMost = 8;
   const auto rounds = [&](int n_parts) { return (n_units * n_parts + n_threads - 1) / n_threads; };
@@ -68,11 +68,10 @@ CAUSEWAY_HOST_DEVICE int parts_of(int n_units, int n_nodes, int n_threads) {
   return best;
 }
 
-// Many threads grow all trees level by level: the features of all are theirs alike, of few features
-// parts of the nodes each, so that none waits; a tree's entries are moved by the same 32 lanes all
-// along.
+// GPU: all trees grow level by level. Threads share the features of all trees; with few features
+// each also takes a part of the nodes. The entries of a tree are always moved by the same 32 lanes.
 template <class W>
-CAUSEWAY_HOST_DEVICE void grow_trees_together(const W& w, const Forest& forest) {
+CAUSEWAY_HOST_DEVICE void grow_trees_parallel(const W& w, const Forest& forest) {
   const ForestData data = forest.data;
   const int bits = forest.bits;
   w.team.columns(kForestTrees, [&](int k, const auto& lanes) {
@@ -103,7 +102,7 @@ CAUSEWAY_HOST_DEVICE void grow_trees_together(const W& w, const Forest& forest) 
   });
 }
 
-// Adds what a tree says of a row.
+// Adds a tree's prediction for a row.
 CAUSEWAY_HOST_DEVICE void add_prediction(ForestData data, const ForestTree& tree, int n_groups,
                                          int row, float* sums, float* counts) {
   const float* x = data.x + static_cast<std::int64_t>(row) * data.row_stride;
@@ -122,7 +121,7 @@ template <class W>
 CAUSEWAY_HOST_DEVICE_CALL ForestScore score_rows(const W& w, ForestData data, int n_groups,
                                                  const float* sums, const float* counts,
                                                  float* gains, float* scratch) {
-  // scratch: the target's means, then the sums of four columns of numbers.
+  // scratch: the target's means, then the sums of four columns of values.
   float* means = scratch;
   float* totals = scratch + n_groups;
   w.team.columns(n_groups, [&](int group, const auto& lanes) {
@@ -140,9 +139,9 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore score_rows(const W& w, ForestData data, in
       const float y = data.n_classes == 0 ? data.y[row]
                                           : (static_cast<int>(data.y[row]) == group ? 1.0f : 0.0f);
       const float seen = counts[row];
-      const float said = seen > 0.0f ? sums[row * n_groups + group] / seen : means[group];
+      const float predicted = seen > 0.0f ? sums[row * n_groups + group] / seen : means[group];
       by_mean = elementary::fma(y - means[group], y - means[group], by_mean);
-      by_trees = elementary::fma(y - said, y - said, by_trees);
+      by_trees = elementary::fma(y - predicted, y - predicted, by_trees);
     }
     gains[row] = by_mean;
     gains[data.n_rows + row] = by_trees;
@@ -168,7 +167,7 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore score_rows(const W& w, ForestData data, in
   return {totals[0], totals[1], totals[2], totals[3]};
 }
 
-// Grows the ensemble and judges it.
+// Grows the ensemble and scores it.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, ForestData data) {
   const int n_groups = data.n_classes > 0 ? data.n_classes : 1;
@@ -188,9 +187,9 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, ForestData data) {
   for_each(w.team, data.n_rows, [&](int i) { counts[i] = 0.0f; });
   const Forest forest{data, memory, each, first_site, n_groups, bits};
   if constexpr (W::Team::kRows > 1)
-    grow_trees_alone(w, forest);
+    grow_trees_serial(w, forest);
   else
-    grow_trees_together(w, forest);
+    grow_trees_parallel(w, forest);
   w.team.sync();
   for_each(w.team, data.n_rows, [&](int row) {
     for (int k = 0; k < kForestTrees; ++k) {
@@ -202,13 +201,13 @@ CAUSEWAY_HOST_DEVICE_CALL ForestScore grow_forest(W& w, ForestData data) {
   return score_rows(w, data, n_groups, sums, counts, gains, totals);
 }
 
-// Better than the mean beyond doubt: at most 5% of bootstrapped mean improvements would be below
-// 0. The mean of so many rows is as good as normal, so that its quantile needs no resampling.
+// Significantly better than the mean: at most 5% of bootstrapped mean improvements would be
+// negative. With this many rows the mean is close to normal, so its quantile needs no resampling.
 CAUSEWAY_HOST_DEVICE bool is_predictable(const ForestScore& score) {
   return score.improvement > 1.64485363f * score.error_of_improvement;
 }
 
-// The root mean square error is at most `share` of the mean's.
+// The RMSE is at most `share` of the RMSE of predicting the mean.
 CAUSEWAY_HOST_DEVICE bool is_trivial(const ForestScore& score, float share) {
   return score.squared_error <= share * share * score.squared_error_of_mean;
 }

@@ -1,5 +1,5 @@
-// Random functions from some columns to others: eight kinds. Whatever a function is fitted to, it
-// is fitted to the rows of the first world.
+// Random functions from columns to columns, of eight kinds. Fitted parameters use only the rows of
+// the first world.
 #pragma once
 
 #include "causeway/prior/device/centres.h"
@@ -64,7 +64,7 @@ CAUSEWAY_HOST_DEVICE_CALL void mlp_function(W& w, Columns x, Columns out) {
   }
 }
 
-// The nearest of some rows, mapped linearly.
+// Maps every row to the nearest of some random rows, then linearly.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void nearest_function(W& w, Columns x, Columns out) {
   const int most = w.n_fit < kMostCentres ? w.n_fit : kMostCentres;
@@ -124,14 +124,14 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, Columns x, Columns out) {
   note_array(w.team, "centres", centres, static_cast<std::int64_t>(n_centres) * n_in);
   note_array(w.team, "log_widths", log_widths, n_centres);
   constexpr int kMany = kCentresAtOnce<W>;
-  const TurnedCentres turned = TurnedCentres::of(w, centres, n_centres, n_in);
+  const TransposedCentres transposed = TransposedCentres::of(w, centres, n_centres, n_in);
   if (w.arena.failed) return;
   for_rows(w.team, w.n_rows, [&](int row) {
     float greatest[kRows];
     for (int b = 0; b < kRows; ++b) greatest[b] = -3.4e38f;
     for (int first = 0; first < n_centres; first += kMany) {
       float sum[kMany][kRows] = {};
-      add_distances(x, row, turned, first, p, sum);
+      add_distances(x, row, transposed, first, p, sum);
       CAUSEWAY_UNROLL
       for (int j = 0; j < kMany; ++j) {
         if (first + j >= n_centres) continue;
@@ -162,7 +162,7 @@ CAUSEWAY_HOST_DEVICE_CALL void clusters_function(W& w, Columns x, Columns out) {
   linear_function(w, shares, out);
 }
 
-// Of any kind but a product of others.
+// Any kind except the product of others.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void apply_function(W& w, FunctionKind kind, Columns x, Columns out) {
   note(w.team, "function", static_cast<double>(kind));
@@ -177,7 +177,7 @@ CAUSEWAY_HOST_DEVICE_CALL void apply_function(W& w, FunctionKind kind, Columns x
   }
 }
 
-// One of the five that cost least.
+// One of the five cheapest kinds.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void cheap_function(W& w, Columns x, Columns out) {
   constexpr FunctionKind kCheap[] = {FunctionKind::gaussian_process, FunctionKind::trees,

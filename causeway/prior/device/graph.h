@@ -1,13 +1,14 @@
-// A dataset of the graph family: a plan, and the evaluation of its nodes in order.
+// A dataset of the graph family: drawing the plan and evaluating its nodes in order.
 #pragma once
 
 #include "causeway/prior/device/node.h"
 
 namespace causeway::prior {
 
-inline constexpr int kMostGraphs = 64;  // tries until features and target share an ancestor
+inline constexpr int kMostGraphs = 64;  // attempts until features and target share an ancestor
 
-// Everything of a plan that has no data in it. `n_categories`: the target's, 0 for a number.
+// Draws the data-independent part of a plan. `n_categories` is the target's, 0 for a numeric
+// target.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_plan(W& w, const GraphOptions& options, int n_features,
                                          int n_categories, GraphPlan& plan) {
@@ -36,7 +37,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_plan(W& w, const GraphOptions& options, int 
   w.team.sync();
 }
 
-// How many values a node has: those that columns are read from come first.
+// Number of values of a node; those that columns are read from come first.
 CAUSEWAY_HOST_DEVICE_CALL int width_of(const GraphPlan& plan, int node) {
   int width = plan.latent_width[node];
   for (int c = 0; c <= plan.n_features; ++c) {
@@ -45,9 +46,9 @@ CAUSEWAY_HOST_DEVICE_CALL int width_of(const GraphPlan& plan, int node) {
   return width;
 }
 
-// About how much work the functions of a plan are, a row.
+// Approximate work per row of the functions of a plan.
 CAUSEWAY_HOST_DEVICE float cost_of(const GraphPlan& plan) {
-  constexpr int kAlways = 100;  // columns' worth, whatever there is on the other side
+  constexpr int kAlways = 100;  // fixed cost, in columns
   float cost = 0.0f;
   for (int node = 0; node < plan.n_nodes; ++node) {
     if ((plan.needed >> node & 1u) == 0) continue;
@@ -61,12 +62,11 @@ CAUSEWAY_HOST_DEVICE float cost_of(const GraphPlan& plan) {
   return cost;
 }
 
-// The columns of a plan, the target last, as they are read from the nodes; `unlikely` may be
-// nullptr.
+// Evaluates the columns of a plan, the target last. `row_error` may be nullptr.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_plan(W& w, const GraphPlan& plan,
                                              const GraphOptions& options, const OtherWorld& other,
-                                             Columns out, float* unlikely) {
+                                             Columns out, float* row_error) {
   Columns nodes[kMostNodes];
   w.choices = &plan.choices;
   for (int node = 0; node < plan.n_nodes; ++node) {
@@ -74,7 +74,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_plan(W& w, const GraphPlan& plan,
     nodes[node] = w.take_columns(width_of(plan, node));
     if (w.arena.failed) return;
     note(w.team, "node", node);
-    evaluate_node(w, plan, options, other, node, nodes, nodes[node], out, unlikely);
+    evaluate_node(w, plan, options, other, node, nodes, nodes[node], out, row_error);
     if (w.arena.failed) return;
   }
 }

@@ -1,5 +1,5 @@
-// A dataset of the mlp family: causes, sent through a random network; features and target are its
-// causes and its output, or, if the network is causal, some of its inner values.
+// A dataset of the mlp family: causes are fed through a random network. Features and target are the
+// causes and the output or, in a causal network, some of the hidden values.
 #pragma once
 
 #include "causeway/prior/device/bulk.h"
@@ -8,7 +8,7 @@
 
 namespace causeway::prior {
 
-// The causes: normal, uniform, or of a law drawn for each.
+// The causes: normal, uniform, or from a distribution drawn per cause.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_causes(W& w, const MlpPlan& plan, Columns out) {
   const std::uint32_t site = w.next_site();
@@ -41,7 +41,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_causes(W& w, const MlpPlan& plan, Columns ou
         total += w.draws.uniform(weight_site, at, static_cast<std::uint32_t>(k));
         cumulative[k] = total;
       }
-    } else if (law == 2) {  // P(k) ~ k^-exponent; 10 stands for all beyond
+    } else if (law == 2) {  // P(k) ~ k^-exponent, truncated at 10
       for (int k = 0; k < 10; ++k) {
         const float term = power(static_cast<float>(k + 1), -exponent);
         total += k < 9 ? term : 10.0f * term / (exponent - 1.0f);
@@ -66,7 +66,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_causes(W& w, const MlpPlan& plan, Columns ou
       }
     });
     if (law != 1 && law != 2) return;
-    lanes.meet();
+    lanes.sync();
     const Moments moments = moments_of(lanes, column, w.n_fit);
     const float scale = law == 1 ? 1.0f / (moments.deviation + 1e-6f) : 1.0f;
     lanes.each(w.row_end(), [&](int i) { column[i] = (column[i] - moments.mean) * scale; });
@@ -74,7 +74,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_causes(W& w, const MlpPlan& plan, Columns ou
   w.team.sync();
 }
 
-// (out, in) weights and a bias each: in blocks along the diagonal, or with some left out.
+// Weights (out, in) and biases: block-diagonal, or with dropout.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_layer(W& w, const MlpPlan& plan, bool first, int n_in,
                                           int n_out, float* weights, float* biases) {
@@ -116,7 +116,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_layer(W& w, const MlpPlan& plan, bool first,
   w.team.sync();
 }
 
-// + bias, and noise where it is wanted. `deviations` is room for a number each column.
+// Adds the bias, and noise if enabled. `deviations` has room for one value per column.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void add_noise(W& w, const MlpPlan& plan, const OtherWorld& other,
                                          bool noisy, const float* biases, float* deviations,
@@ -148,7 +148,7 @@ CAUSEWAY_HOST_DEVICE_CALL void add_noise(W& w, const MlpPlan& plan, const OtherW
   w.team.sync();
 }
 
-// do(feature = value) where the network's unit is a feature.
+// do(feature = value) on the unit that is read as the feature.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void force_unit(W& w, float value, float* column) {
   for_each(w.team, w.row_end(), [&](int row) {
@@ -157,12 +157,12 @@ CAUSEWAY_HOST_DEVICE_CALL void force_unit(W& w, float value, float* column) {
   w.team.sync();
 }
 
-// Which inner value each feature and the target (the last) is; of `n` values.
+// Selects the hidden value of each feature and of the target (last) among `n` values.
 CAUSEWAY_HOST_DEVICE_CALL void pick_units(const Draws& draws, std::uint32_t site,
                                           const MlpPlan& plan, int n, std::int32_t* units) {
   const int n_features = plan.n_features;
   const int n_picked = n_features + 1;
-  if (plan.in_clique) {  // neighbours, in random order
+  if (plan.in_clique) {  // consecutive units, in random order
     const int start = bounded(draws.bits(site, 0).word[0], n - n_features);
     for (int i = 0; i < n_picked; ++i) units[i] = start + i;
     for (int i = n_picked - 1; i > 0; --i) {
@@ -175,7 +175,7 @@ CAUSEWAY_HOST_DEVICE_CALL void pick_units(const Draws& draws, std::uint32_t site
     const Order order(draws, site, n - 1);
     for (int i = 0; i < n_picked; ++i) units[i] = order(i);
   }
-  // The first is the target's; features follow in order, if they are sorted.
+  // The first unit is the target's; features follow, sorted if requested.
   const std::int32_t target = plan.y_is_effect ? n - 1 : units[0];
   for (int i = 0; i < n_features; ++i) units[i] = units[i + 1];
   units[n_features] = target;
@@ -188,7 +188,7 @@ CAUSEWAY_HOST_DEVICE_CALL void pick_units(const Draws& draws, std::uint32_t site
   }
 }
 
-// Features and target (the last column) of a plan.
+// Evaluates the features and the target (last column) of a plan.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_mlp(W& w, const MlpPlan& plan, const OtherWorld& other,
                                             Columns out) {
@@ -221,7 +221,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_mlp(W& w, const MlpPlan& plan, const Oth
                            ? inner.slice((layer - 1) * plan.n_hidden, plan.n_hidden)
                            : (layer % 2 == 0 ? ping : pong);
     Columns input = from;
-    if (layer > 0) {  // activations work in place, but a causal network keeps its inner values
+    if (layer > 0) {  // activations are in place, but a causal network keeps its hidden values
       if (plan.is_causal) {
         input = layer % 2 == 0 ? ping : pong;
         copy(w, from, input.slice(0, from.n_columns));
@@ -232,7 +232,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_mlp(W& w, const MlpPlan& plan, const Oth
     }
     draw_layer(w, plan, layer == 0, input.n_columns, plan.n_hidden, weights, biases);
     multiply(w, input, weights, to);
-    add_noise(w, plan, other, layer > 0, biases, weights, to);  // whose weights are used up
+    add_noise(w, plan, other, layer > 0, biases, weights, to);  // `weights` is reused as scratch
     if (plan.is_causal && layer > 0 && forced.column >= 0) {
       const int unit = units[forced.column];
       const int first = (layer - 1) * plan.n_hidden;

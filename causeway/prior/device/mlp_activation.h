@@ -1,4 +1,4 @@
-// Activations of the mlp family: plain ones, and random Fourier series.
+// Activations of the mlp family: simple ones, and random Fourier series.
 #pragma once
 
 #include "causeway/prior/device/activation.h"
@@ -8,7 +8,7 @@ namespace causeway::prior {
 
 inline constexpr int kFourierTerms = 256;
 
-// The 18 simple ones, in the reference's order.
+// The 18 simple activations, in the order of the reference implementation.
 CAUSEWAY_HOST_DEVICE Activation simple_activation(int k) {
   constexpr Activation kSimple[] = {
       Activation::tanh,   Activation::leaky_relu, Activation::elu,         Activation::identity,
@@ -19,7 +19,8 @@ CAUSEWAY_HOST_DEVICE Activation simple_activation(int k) {
   return kSimple[k];
 }
 
-// The sum below for some numbers, whose angles all lie within the sine's reach if they are kNear.
+// The sum below for a block of values. kNear: all angles are within the range reduction of the
+// sine.
 template <bool kNear, int kRows>
 CAUSEWAY_HOST_DEVICE void add_sines(const float* terms, const float (&x)[kRows],
                                     float (&sum)[kRows]) {
@@ -39,7 +40,7 @@ CAUSEWAY_HOST_DEVICE void add_sines(const float* terms, const float (&x)[kRows],
   }
 }
 
-// sum_k weight_k sin(frequency_k x + phase_k), the weights falling with the frequency.
+// sum_k weight_k sin(frequency_k x + phase_k), with weights that decrease with the frequency.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, Columns x) {
   constexpr int kRows = W::Team::kRows;
@@ -58,7 +59,7 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, Columns x) {
     float normal, unused;
     normal_pair_f32(bits.word[2], bits.word[3], normal, unused);
     weights[k] = power(frequencies[k], -decay);
-    // The normal number joins when the weights' length is known.
+    // The magnitude of the normal is multiplied in once the norm of the weights is known.
     phases[k] += normal >= 0.0f ? 0.0f : 3.14159265f;
   });
   w.team.sync();
@@ -84,7 +85,7 @@ CAUSEWAY_HOST_DEVICE_CALL void fourier_activation(W& w, Columns x) {
   note_array(w.team, "fourier_weights", weights, kFourierTerms);
   // Frequencies are at most kFourierTerms, phases below 10.
   constexpr float kNear = (kFarthestAngle - 10.0f) / kFourierTerms * 0.99f;
-  constexpr int kAtOnce = kRows < 8 ? kRows : 8;  // that a CPU's registers hold beside the rest
+  constexpr int kAtOnce = kRows < 8 ? kRows : 8;  // values that fit in CPU registers
   for_cells<kAtOnce>(w.team, w.n_rows, x.n_columns, [&](int row, int c) {
     float* column = x.column(c) + row;
     float values[kAtOnce];
@@ -128,7 +129,7 @@ CAUSEWAY_HOST_DEVICE_CALL void mlp_activation(W& w, const MlpPlan& plan, Columns
     lanes.each(w.row_end(), [&](int i) {
       const float x_std = (column[i] - moments.mean) * inverse;
       const float moved = scale * (x_std + shift);
-      // The root of |x| is the only power here.
+      // The square root of |x| is the only power used here.
       column[i] = is_root ? elementary::square_root(elementary::magnitude(moved)) : moved;
     });
     if (!is_root) activate_column(lanes, activation, 1.0f, column, w.row_end());

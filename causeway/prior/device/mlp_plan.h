@@ -1,4 +1,4 @@
-// What a dataset of the mlp family is drawn from: the network's shape, its causes, its weights.
+// The plan of a dataset of the mlp family: network shape, causes, weights.
 #pragma once
 
 #include "causeway/prior/device/scm.h"
@@ -7,7 +7,7 @@ namespace causeway::prior {
 
 inline constexpr int kMostHidden = 512;
 inline constexpr int kMostLayers = 16;
-inline constexpr int kMlpKinds = 28;  // 18 simple activations, and ten times random Fourier series
+inline constexpr int kMlpKinds = 28;  // 18 simple activations, and 10 times Fourier series
 
 enum class CauseLaw : std::uint8_t { normal, mixed, uniform };
 
@@ -16,8 +16,8 @@ struct MlpPlan {
   bool y_is_effect;
   bool in_clique;
   bool sort_features;
-  bool fixed_causes;  // each cause has a mean and a deviation of its own
-  bool fixed_noise;   // each unit has a deviation of its own
+  bool fixed_causes;  // each cause has its own mean and deviation
+  bool fixed_noise;   // each unit has its own deviation
   bool blocks;        // weights in blocks along the diagonal
   bool by_rank;       // class boundaries are values of random rows
   CauseLaw law;
@@ -28,7 +28,7 @@ struct MlpPlan {
   float weight_deviation;
   float noise;
   int n_features;
-  float kinds[2 * kMlpKinds];  // how likely each activation is, added up
+  float kinds[2 * kMlpKinds];  // cumulative probabilities of the activations
 };
 
 // exp(U(ln low, ln high)).
@@ -36,7 +36,7 @@ CAUSEWAY_HOST_DEVICE float log_uniform(PlanDraws& d, float low, float high) {
   return stretch(d.uniform(), {low, high, true});
 }
 
-// A normal number above 0 whose mean and relative deviation are drawn themselves.
+// A positive normal variate whose mean and relative deviation are random.
 CAUSEWAY_HOST_DEVICE_CALL float positive_normal(PlanDraws& d, float low, float high) {
   const float mean = log_uniform(d, low, high);
   const float deviation = mean * log_uniform(d, 0.01f, 1.0f);
@@ -48,7 +48,7 @@ CAUSEWAY_HOST_DEVICE_CALL float positive_normal(PlanDraws& d, float low, float h
   return mean;
 }
 
-// One of two, with a log-odds between -4 and 4 or so.
+// A coin with log-odds between about -4 and 4.
 CAUSEWAY_HOST_DEVICE_CALL bool biased_coin(PlanDraws& d) {
   const float other = elementary::fma(8.0f, d.uniform(), -3.0f);
   return edge_drawn(1.0f - other, d.uniform());
@@ -91,13 +91,13 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_mlp_plan(const Draws& draws, int n_features,
   plan.noise = positive_normal(d, 1e-4f, 0.3f);
 }
 
-// The rest of the plan, which many draw while one draws the above.
+// The rest of the plan, drawn by many lanes while one draws the part above.
 template <class Lanes>
 CAUSEWAY_HOST_DEVICE_CALL void draw_mlp_kinds(const Lanes lanes, const Draws& draws,
                                               MlpPlan& plan) {
-  constexpr std::uint32_t kFirstSite = kPlanSite + 36;  // as many come before
+  constexpr std::uint32_t kFirstSite = kPlanSite + 36;  // sites used by the part above
   float total = 0.0f;
-  lanes.in_turn(
+  lanes.in_order(
       2 * kMlpKinds,
       [&](int k) {
         const auto site = kFirstSite + static_cast<std::uint32_t>(k) - 1;
@@ -106,7 +106,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_mlp_kinds(const Lanes lanes, const Draws& dr
       },
       [&](int k, float weight) {
         total += weight;
-        if (lanes.leads()) plan.kinds[k] = total;
+        if (lanes.is_leader()) plan.kinds[k] = total;
       });
 }
 

@@ -1,5 +1,5 @@
-// One node of a graph: its values from its parents' (or from nothing), and the columns read from
-// it.
+// One node of a graph: its values from its parents (or from random points), and the columns read
+// from it.
 #pragma once
 
 #include "causeway/prior/device/points.h"
@@ -12,13 +12,13 @@ enum class Aggregation : std::uint8_t { sum, product, greatest, log_sum_exp };
 // do(column = value) in the second world; column -1 for none.
 struct Intervention {
   int column = -1;
-  float value = 0.0f;  // of the column as it is read: a number, or a category
+  float value = 0.0f;  // in the units of the output column: a number, or a category
 };
 
-// What is asked of the second world, if there is one.
+// The second world, if there is one.
 struct OtherWorld {
   bool wanted = false;
-  bool noiseless = false;  // no noise is added, and of sampled categories the likeliest is taken
+  bool noiseless = false;  // no noise is added; sampled categories become the most likely one
   Intervention intervention;
 };
 
@@ -27,7 +27,7 @@ CAUSEWAY_HOST_DEVICE bool in_other_world(const W& w, int row) {
   return row >= w.n_fit;
 }
 
-// Joins what a parent gives to what others gave.
+// Combines the contribution of one parent with the others'.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void aggregate(W& w, Aggregation how, Columns more, Columns out) {
   const auto joined = [&](int c, int row) {
@@ -46,8 +46,8 @@ CAUSEWAY_HOST_DEVICE_CALL void aggregate(W& w, Aggregation how, Columns more, Co
             [&](int c, int row, float value) { out.column(c)[row] = value; });
 }
 
-// The node's values as a random function of its parents': of all at once, or of each and then
-// joined.
+// The node's values as a random function of its parents: of all concatenated, or of each and then
+// aggregated.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void function_of_parents(W& w, std::uint32_t parents,
                                                    const Columns* nodes, Columns out) {
@@ -85,7 +85,7 @@ CAUSEWAY_HOST_DEVICE_CALL void function_of_parents(W& w, std::uint32_t parents,
   random_function(w, all, out);
 }
 
-// A numeric column, and the warp between it and the node's value.
+// Converts node values to a numeric column, optionally warped.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void convert_number(W& w, const ColumnPlan& plan, bool warp_node,
                                               const Intervention& forced, float* values,
@@ -115,7 +115,7 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_number(W& w, const ColumnPlan& plan, bool
     if (forced.column >= 0 && in_other_world(w, i)) {
       value = forced.value;
       kept = value;
-      if (warped && !warp_node) {  // the number whose warp this is
+      if (warped && !warp_node) {  // inverts the warp
         const float inner = at_least(1.0f - power(at_least(1.0f - value, 0.0f), 1.0f / b), 0.0f);
         kept = elementary::fma(power(inner, 1.0f / a), range, low);
       }
@@ -129,12 +129,11 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_number(W& w, const ColumnPlan& plan, bool
   note(w.team, "kumaraswamy_b", b);
 }
 
-// The category of every row is that of the nearest of n random rows.
+// Each row takes the category of the nearest of n random rows.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void convert_by_neighbours(W& w, const ColumnPlan& plan,
                                                      const Intervention& forced, Columns values,
                                                      float* column) {
-  // There may be fewer rows than categories.
   const int n = plan.n_categories < w.n_fit ? plan.n_categories : w.n_fit;
   const Scratch scratch(w.arena);
   float* centres = w.arena.take(static_cast<std::int64_t>(n) * values.n_columns);
@@ -161,12 +160,12 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_neighbours(W& w, const ColumnPlan& pla
   if (by_function) cheap_function(w, discrete, values);
 }
 
-// The category of every row is drawn by a softmax of the values, or, without noise, the likeliest.
-// `unlikely` takes how likely it was not to be the likeliest.
+// Samples the category of every row from a softmax of the values or, without noise, takes the most
+// likely one. `row_error` receives the probability that the most likely category is wrong.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan,
                                                   const OtherWorld& other, bool forced,
-                                                  Columns values, float* column, float* unlikely) {
+                                                  Columns values, float* column, float* row_error) {
   const int n = plan.n_categories;
   const Scratch scratch(w.arena);
   W of_categories = with_rows(w, n);
@@ -224,7 +223,7 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan,
       }
     }
     column[row] = static_cast<float>(k);
-    if (unlikely != nullptr) unlikely[row] = 1.0f - 1.0f / total;
+    if (row_error != nullptr) row_error[row] = 1.0f - 1.0f / total;
     if (plan.converter == Converter::softmax) return;
     for (int c = 0; c < n; ++c) {
       values.column(c)[row] = by_centre ? centres.column(c)[k] : static_cast<float>(k);
@@ -233,13 +232,13 @@ CAUSEWAY_HOST_DEVICE_CALL void convert_by_softmax(W& w, const ColumnPlan& plan,
   w.team.sync();
 }
 
-// Evaluates node `node` of a plan. `nodes` are the values of those before it; what is read from it
-// goes to the columns of `out`, the target's to its last.
+// Evaluates node `node` of a plan. `nodes` holds the values of earlier nodes. Columns read from it
+// are written to `out`, the target to its last column.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan,
                                              const GraphOptions& options, const OtherWorld& other,
                                              int node, const Columns* nodes, Columns values,
-                                             Columns out, float* unlikely) {
+                                             Columns out, float* row_error) {
   if (plan.parents[node] == 0) {
     random_points(w, values);
   } else {
@@ -271,7 +270,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_node(W& w, const GraphPlan& plan,
       convert_number(w, column, options.warp_node_values, forced, slice.data, out.column(c));
     } else if (is_softmax(column.converter)) {
       convert_by_softmax(w, column, other, is_forced, slice, out.column(c),
-                         c == plan.n_features ? unlikely : nullptr);
+                         c == plan.n_features ? row_error : nullptr);
     } else {
       convert_by_neighbours(w, column, forced, slice, out.column(c));
     }

@@ -1,4 +1,4 @@
-// The values of a node without parents: random points, sent through a random function.
+// The values of a root node: random points mapped by a random function.
 #pragma once
 
 #include "causeway/prior/device/function.h"
@@ -41,7 +41,7 @@ CAUSEWAY_HOST_DEVICE_CALL void uniform_points(W& w, Columns out) {
   w.team.sync();
 }
 
-// Evenly within the unit ball.
+// Uniform in the unit ball.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void ball_points(W& w, Columns out) {
   normal_points(w, out);
@@ -59,7 +59,7 @@ CAUSEWAY_HOST_DEVICE_CALL void ball_points(W& w, Columns out) {
   w.team.sync();
 }
 
-// Points times the transpose of a Gaussian matrix whose columns have random weights.
+// Points times the transpose of a Gaussian matrix with randomly weighted columns.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void covariance_points(W& w, Columns out) {
   const int n = out.n_columns;

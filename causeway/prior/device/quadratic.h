@@ -7,13 +7,13 @@ namespace causeway::prior {
 
 inline constexpr int kQuadraticInputs = 20;
 
-// Adds products begin ... end of x_i x_j for all i <= j, one after the other, a constant 1 being
-// the last x.
+// Adds the products x_i x_j, i <= j, with indices begin ... end in lexicographic order. The last x
+// is the constant 1.
 template <int kWide>
 CAUSEWAY_HOST_DEVICE void add_products(Columns x, int row, int begin, int end, const float* from,
                                        int pitch, float (&sum)[kWide]) {
   for (int i = 0, first = 0; i < x.n_columns && first < end; ++i) {
-    const int n = x.n_columns - i;  // and one more, with the constant
+    const int n = x.n_columns - i;  // plus one with the constant
     const int low = begin > first ? begin - first : 0;
     const int high = end - first < n ? end - first : n;
     const float one = x.column(i)[row];
@@ -32,14 +32,14 @@ CAUSEWAY_HOST_DEVICE void add_products(Columns x, int row, int begin, int end, c
   if (begin <= last && last < end) add_input(1.0f, from, sum);
 }
 
-// The products of quadratic_function with their factors, by many: none is stored. Columns that are
-// not side by side are copied to the memory that was taken for the products.
+// GPU: the products of quadratic_function times their factors, without storing them. Columns that
+// are not contiguous are copied to the memory reserved for the products.
 template <class W, class Used>
 CAUSEWAY_HOST_DEVICE void multiply_products(W& w, Columns x, const Used& used, int n_used,
                                             const float* folded, Columns products, Columns out) {
   const int pitch = tiled(out.n_columns);
   const Scratch scratch(w.arena);
-  float* turned = w.arena.take(static_cast<std::int64_t>(products.n_columns) * pitch);
+  float* transposed = w.arena.take(static_cast<std::int64_t>(products.n_columns) * pitch);
   if (w.arena.failed) return;
   Columns inputs = x;
   if (n_used < x.n_columns) {
@@ -49,16 +49,16 @@ CAUSEWAY_HOST_DEVICE void multiply_products(W& w, Columns x, const Used& used, i
       for_each(w.team, w.n_rows, [&](int row) { inputs.column(i)[row] = from[row]; });
     }
   }
-  turn_factors(w, folded, products.n_columns, out.n_columns, pitch, turned);
-  sum_by_many(w, turned, products.n_columns, pitch, out,
+  transpose_factors(w, folded, products.n_columns, out.n_columns, pitch, transposed);
+  sum_outputs(w, transposed, products.n_columns, pitch, out,
               [&](int row, int begin, int end, const float* factors, int step, auto& sum) {
                 add_products(inputs, row, begin, end, factors, step, sum);
               });
   w.team.sync();
 }
 
-// sum_ij T_oij x_i x_j over up to 20 random columns and a constant: linear in the products, of
-// which those of i < j stand for two.
+// sum_ij T_oij x_i x_j over up to 20 random columns and a constant: linear in the products, where i
+// < j counts twice.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void quadratic_function(W& w, Columns x, Columns out) {
   constexpr int kRows = W::Team::kRows;

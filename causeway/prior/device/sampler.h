@@ -1,6 +1,6 @@
-// The scalars that a random structural causal model is made of. Draws of one name are correlated
-// within a dataset: each name has a distribution of its own (a Beta law, or weights of its
-// categories) that is drawn once a dataset, and of which every draw is one.
+// The scalars of a random structural causal model. Draws of the same name are correlated within a
+// dataset: each name has its own distribution (a Beta distribution, or category weights), which is
+// drawn once per dataset.
 #pragma once
 
 #include "causeway/prior/device/workspace.h"
@@ -67,14 +67,14 @@ inline constexpr int kMostCategories = 27;
 
 enum class Mode : std::uint8_t { correlated, independent };
 
-// The site of what is drawn once a dataset and name; other sites count up from 0.
+// The site of per-dataset distributions, by name; other sites count up from 0.
 inline constexpr std::uint32_t kMetaSite = 0xffff0000u;
 
 struct Range {
   float low;
   float high;
   bool logarithmic = false;
-  bool mass_at_ends = false;  // a twelfth of the draws at either end
+  bool mass_at_ends = false;  // 1/12 of the draws at either end
 };
 
 CAUSEWAY_HOST_DEVICE_CALL float stretch(float unit, const Range& range) {
@@ -85,7 +85,7 @@ CAUSEWAY_HOST_DEVICE_CALL float stretch(float unit, const Range& range) {
   return range.logarithmic ? elementary::exp(value) : value;
 }
 
-// The name's Beta law.
+// Parameters of a name's Beta distribution.
 struct Law {
   float a;
   float b;
@@ -101,7 +101,7 @@ CAUSEWAY_HOST_DEVICE_CALL Law law_of(const Draws& draws, Number name) {
   return law_from(draws.bits(kMetaSite, static_cast<std::uint32_t>(name)));
 }
 
-// The `at`-th number of a site.
+// Number `at` of a site.
 CAUSEWAY_HOST_DEVICE_CALL float number_at(const Draws& draws, Number name, const Range& range,
                                           Mode mode, std::uint32_t site, std::uint32_t at) {
   if (mode == Mode::independent) return stretch(draws.uniform(site, at), range);
@@ -109,7 +109,7 @@ CAUSEWAY_HOST_DEVICE_CALL float number_at(const Draws& draws, Number name, const
   return stretch(draws.beta(law.a, law.b, site, at), range);
 }
 
-// A beta number that all who call ask for. Of a whole warp the even lanes draw one gamma number and
+// A Beta variate that all callers need. In a whole warp the even lanes draw one Gamma variate and
 // the odd lanes the other, in the time of one.
 CAUSEWAY_HOST_DEVICE_CALL float common_beta(const Draws& draws, Law law, std::uint32_t site) {
 #if defined(__CUDA_ARCH__)
@@ -137,7 +137,7 @@ CAUSEWAY_HOST_DEVICE float number(W& w, Number name, const Range& range,
     return draw();
 }
 
-// [low, high).
+// Integer in [low, high).
 template <class W>
 CAUSEWAY_HOST_DEVICE int integer(W& w, Number name, int low, int high, bool logarithmic = false,
                                  Mode mode = Mode::correlated, bool mass_at_ends = false) {
@@ -146,12 +146,13 @@ CAUSEWAY_HOST_DEVICE int integer(W& w, Number name, int low, int high, bool loga
   return drawn < low ? low : (drawn > high - 1 ? high - 1 : drawn);
 }
 
-// Of the decay and the spread of the weights below: beta numbers, of two gamma numbers each.
+// Distributions of the decay and the spread of the weights below: Beta variates, each from two
+// Gamma variates.
 struct WeightLaws {
   Law decay;
   Law spread;
 
-  // The logarithm of the k-th of those four.
+  // The logarithm of Gamma variate k of those four.
   CAUSEWAY_HOST_DEVICE float log_gamma(const Draws& draws, std::uint32_t site, std::uint32_t row,
                                        int k) const {
     const Law law = k < 2 ? decay : spread;
@@ -160,22 +161,22 @@ struct WeightLaws {
   }
 };
 
-// log w_i = -decay ln(i) + spread N(0, 1) for i = 1 ... n, in random order; then positive weights
-// of Euclidean length sqrt(n). The rows of a site have their own decay and spread, of which
-// log_gamma(k) tells; lanes do a row.
+// log w_i = -decay ln(i) + spread N(0, 1) for i = 1 ... n, in random order; scaled to positive
+// weights of Euclidean norm sqrt(n). Each row of a site has its own decay and spread, computed from
+// log_gamma(k). The lanes share one row.
 template <class Lanes, class LogGamma, class F>
 CAUSEWAY_HOST_DEVICE_CALL void draw_weights_by(const Lanes& lanes, const Draws& draws,
                                                std::uint32_t site, std::uint32_t row, int n,
                                                const LogGamma& log_gamma, const F& weight) {
   float logs[4];
-  lanes.in_turn(4, log_gamma, [&](int k, float value) {
+  lanes.in_order(4, log_gamma, [&](int k, float value) {
     CAUSEWAY_UNROLL
     for (int j = 0; j < 4; ++j) logs[j] = j == k ? value : logs[j];
   });
   const Range decays{0.1f / elementary::log(1.0f + static_cast<float>(n)), 6.0f, true, true};
   const float decay = stretch(beta_of(logs[0], logs[1]), decays);
   const float spread = stretch(beta_of(logs[2], logs[3]), {1e-4f, 10.0f, true});
-  const std::uint32_t bulk = site ^ 0x80000000u;  // beside the sites that are counted
+  const std::uint32_t bulk = site ^ 0x80000000u;  // distinct from counted sites
   lanes.each((n + 3) / 4, [&](int block) {
     float values[4];
     normals_of(draws.bits(bulk, row, static_cast<std::uint32_t>(block)), values);
@@ -186,9 +187,9 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_weights_by(const Lanes& lanes, const Draws& 
       if (i < n) weight(i) = elementary::fma(spread, values[k], -decay * elementary::log(place));
     }
   });
-  lanes.meet();
+  lanes.sync();
   const float greatest = lanes.greatest(n, -3.4e38f, [&](int i) { return weight(i); });
-  lanes.meet();
+  lanes.sync();
   const std::uint32_t shuffle = site ^ 0xc0000000u;
   lanes.swap_downward(
       n,
@@ -196,9 +197,9 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_weights_by(const Lanes& lanes, const Draws& 
         return bounded(draws.bits(shuffle, row, static_cast<std::uint32_t>(i)).word[0], i + 1);
       },
       weight);
-  lanes.meet();
+  lanes.sync();
   float squares = 0.0f;
-  lanes.in_turn(
+  lanes.in_order(
       n,
       [&](int i) {
         const float value = elementary::exp(weight(i) - greatest);
@@ -207,9 +208,9 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_weights_by(const Lanes& lanes, const Draws& 
       },
       [&](int, float value) { squares = elementary::fma(value, value, squares); });
   const float scale = elementary::square_root(static_cast<float>(n) / squares);
-  lanes.meet();
+  lanes.sync();
   lanes.each(n, [&](int i) { weight(i) = weight(i) * scale; });
-  lanes.meet();
+  lanes.sync();
 }
 
 template <class Lanes, class F>
@@ -221,7 +222,6 @@ CAUSEWAY_HOST_DEVICE void draw_weights(const Lanes& lanes, const Draws& draws, s
       weight);
 }
 
-// Of this dataset's laws.
 CAUSEWAY_HOST_DEVICE WeightLaws weight_laws(const Draws& draws) {
   return {law_of(draws, Number::weights_decay), law_of(draws, Number::weights_spread)};
 }
@@ -232,7 +232,7 @@ CAUSEWAY_HOST_DEVICE void draw_weights(const Lanes& lanes, const Draws& draws, s
   draw_weights(lanes, draws, site, row, n, weight_laws(draws), weight);
 }
 
-// How likely the categories of each choice are, added up; shared by the team.
+// Cumulative probabilities of the categories of each choice; shared by the team.
 struct ChoiceTable {
   float cumulative[static_cast<int>(Choice::n_choices)][kMostCategories];
 };
@@ -253,7 +253,7 @@ CAUSEWAY_HOST_DEVICE int categories_of(Choice choice) {
   }
 }
 
-// `even`: all categories alike, as the reference draws them.
+// `even`: uniform probabilities, as in the reference implementation.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_choices(W& w, bool even, ChoiceTable& table) {
   w.team.columns(static_cast<int>(Choice::n_choices), [&](int name, const auto& lanes) {
@@ -261,7 +261,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_choices(W& w, bool even, ChoiceTable& table)
     float* weights = table.cumulative[name];
     if (even) {
       lanes.each(n, [&](int i) { weights[i] = 1.0f; });
-      lanes.meet();
+      lanes.sync();
     } else {
       const auto at = static_cast<std::uint32_t>(name);
       const WeightLaws laws{law_from(w.draws.bits(kMetaSite + 1, at)),
@@ -269,7 +269,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_choices(W& w, bool even, ChoiceTable& table)
       draw_weights(lanes, w.draws, kMetaSite + 3, at, n, laws,
                    [&](int i) -> float& { return weights[i]; });
     }
-    if (!lanes.leads()) return;
+    if (!lanes.is_leader()) return;
     for (int i = 1; i < n; ++i) weights[i] += weights[i - 1];
   });
   w.team.sync();

@@ -1,5 +1,5 @@
-// The plan of a dataset of the graph family: its nodes, their parents, and which node every column
-// is read from. Drawn by one thread, shared by the team.
+// The plan of a dataset of the graph family: nodes, parents, and the node that each column is read
+// from. Drawn by one thread, shared by the team.
 #pragma once
 
 #include "causeway/prior/device/sampler.h"
@@ -8,10 +8,10 @@ namespace causeway::prior {
 
 inline constexpr int kMostNodes = 32;
 inline constexpr int kMostFeatures = 256;
-inline constexpr int kMostColumns = kMostFeatures + 1;  // and the target, which comes last
+inline constexpr int kMostColumns = kMostFeatures + 1;  // plus the target, which is last
 
-// How a categorical column takes its category, and what becomes of the node's values it was taken
-// from: they stay, or become the centre, a function of the centre, or the category's number.
+// How a categorical column takes its category, and whether the node's values are replaced: they
+// stay, or become the centre, a function of the centre, or the category's number.
 enum class Converter : std::uint8_t {
   neighbour,
   neighbour_centre,
@@ -31,39 +31,39 @@ CAUSEWAY_HOST_DEVICE bool is_softmax(Converter how) {
 
 struct ColumnPlan {
   std::int16_t node;
-  std::int16_t n_categories;  // 0 for numbers
-  std::int16_t width;         // of the node's values that it reads
+  std::int16_t n_categories;  // 0: numeric
+  std::int16_t width;         // node values that it reads
   Converter converter;
 };
 
 struct GraphOptions {
   int min_nodes = 2;
   int max_nodes = kMostNodes;
-  float edge_offset = 0.0f;  // greater: denser graphs
+  float edge_offset = 0.0f;  // larger: denser graphs
   int max_categories = 200;
-  // The reference's known bugs: categories without correlation; Kumaraswamy's warp on the node's
-  // values as well as the column; no more than nine categories.
+  // Known bugs of the reference implementation: uncorrelated choices; the Kumaraswamy warp also
+  // changes the node's values; at most nine categories.
   bool even_choices = false;
   bool warp_node_values = false;
   bool few_categories = false;
   bool connected = true;  // features and target share an ancestor
-  bool noise = false;     // Gaussian, added to the nodes' values
+  bool noise = false;     // Gaussian noise on node values
 };
 
 struct GraphPlan {
   int n_nodes;
   int n_features;
-  std::uint32_t parents[kMostNodes];  // as bits
+  std::uint32_t parents[kMostNodes];  // bit masks
   std::uint32_t needed;               // nodes that a column depends on
   std::int16_t latent_width[kMostNodes];
   ColumnPlan columns[kMostColumns];
   ChoiceTable choices;
 };
 
-// Sites of a plan lie apart from those of its evaluation.
+// Sites of plans are distinct from those of their evaluation.
 inline constexpr std::uint32_t kPlanSite = 0x40000000u;
 
-// Counts up through the sites of a plan that one thread draws.
+// Counts through the sites of a plan, which one thread draws.
 struct PlanDraws {
   Draws draws;
   std::uint32_t site;
@@ -72,7 +72,7 @@ struct PlanDraws {
   CAUSEWAY_HOST_DEVICE std::uint32_t next_site() { return site++; }
   CAUSEWAY_HOST_DEVICE float uniform() { return draws.uniform(next_site(), 0); }
   CAUSEWAY_HOST_DEVICE int below(int n) { return bounded(draws.bits(next_site(), 0).word[0], n); }
-  CAUSEWAY_HOST_DEVICE float cauchy() {  // the tangent of an even angle
+  CAUSEWAY_HOST_DEVICE float cauchy() {  // tangent of a uniform angle
     float sine, cosine;
     elementary::sincos_turns(uniform(), sine, cosine);
     return sine / (cosine == 0.0f ? 1e-7f : cosine);
@@ -83,7 +83,7 @@ CAUSEWAY_HOST_DEVICE bool edge_drawn(float logit, float uniform) {
   return uniform <= 1.0f / (1.0f + elementary::exp(clamped(-logit, -80.0f, 80.0f)));
 }
 
-// Edges i -> j for i < j, more likely from nodes that give much to nodes that take much.
+// Draws edges i -> j for i < j; each node has an out-propensity and an in-propensity.
 CAUSEWAY_HOST_DEVICE_CALL void draw_edges(PlanDraws& d, float offset, GraphPlan& plan) {
   const float base = d.cauchy() + offset;
   float gives[kMostNodes];
@@ -105,7 +105,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_edges(PlanDraws& d, float offset, GraphPlan&
   }
 }
 
-// A random subset of the nodes; each column goes to one of it.
+// Assigns each column to a node of a random subset.
 CAUSEWAY_HOST_DEVICE_CALL void place_columns(PlanDraws& d, GraphPlan& plan, int first, int last) {
   const int n_places = integer(d, Number::n_feature_nodes, 1, plan.n_nodes + 1);
   std::int16_t nodes[kMostNodes];
@@ -123,7 +123,7 @@ CAUSEWAY_HOST_DEVICE_CALL void place_columns(PlanDraws& d, GraphPlan& plan, int 
   }
 }
 
-// The nodes that some columns depend on.
+// The ancestors of some columns, as a bit mask.
 CAUSEWAY_HOST_DEVICE_CALL std::uint32_t ancestors_of(const GraphPlan& plan, int first, int last) {
   std::uint32_t found = 0;
   for (int c = first; c < last; ++c) found |= 1u << plan.columns[c].node;
@@ -133,7 +133,7 @@ CAUSEWAY_HOST_DEVICE_CALL std::uint32_t ancestors_of(const GraphPlan& plan, int 
   return found;
 }
 
-// How many categories each feature has; the numeric ones come first.
+// Draws the number of categories of each feature; numeric features come first.
 CAUSEWAY_HOST_DEVICE_CALL void draw_categories(PlanDraws& d, const GraphOptions& options,
                                                GraphPlan& plan) {
   const int n = plan.n_features;
@@ -156,7 +156,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_categories(PlanDraws& d, const GraphOptions&
   }
 }
 
-// How a column is read, and how many of its node's values it takes.
+// Draws the converter of a column and how many node values it reads.
 template <class D>
 CAUSEWAY_HOST_DEVICE_CALL void draw_converter(D& d, ColumnPlan& column) {
   const int n = column.n_categories;

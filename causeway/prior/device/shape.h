@@ -1,4 +1,4 @@
-// What datasets are asked to be, and what is known of one before and after it is made.
+// Parameters of a prior, and the facts about a dataset before and after generation.
 #pragma once
 
 #include "causeway/prior/device/scm.h"
@@ -6,29 +6,29 @@
 namespace causeway::prior {
 
 enum class Family : std::uint8_t { simple, mlp, tree, graph, mix };
-inline constexpr int kFamilies = 4;  // that make datasets; mix takes one of them
+inline constexpr int kFamilies = 4;  // families that generate datasets; mix draws one of them
 
 enum class MissingBy : std::uint8_t { none, chance, value, other_column };
 
-// A whole number between two ends, both included.
+// An inclusive range of integers.
 struct Span {
   int low = 1;
   int high = 1;
   bool logarithmic = false;
 };
 
-// Everything a dataset depends on besides seed and number.
+// Everything that a dataset depends on besides seed and index.
 struct Recipe {
   Family family = Family::graph;
   float mix[kFamilies] = {};  // weights of the families
   Span rows;
   Span features;
-  Span classes;  // low 0: a numeric target
+  Span classes;  // low 0: numeric target
   float train_low = 0.3f;
   float train_high = 0.9f;
-  float missing_low = 0.0f;  // the share of cells that are missing
+  float missing_low = 0.0f;  // fraction of missing cells
   float missing_high = 0.0f;
-  bool balanced = false;  // classes cut at even quantiles
+  bool balanced = false;  // class boundaries at equally spaced quantiles
   bool drop_constant = true;
   bool check_classes = true;
   bool predictable = true;
@@ -50,26 +50,26 @@ enum class Verdict : std::int32_t {
   n_verdicts
 };
 
-// What is known of a dataset before any attempt.
+// Known before any attempt.
 struct DatasetShape {
   Family family;
   int n_rows;
   int n_features;
-  int n_classes;  // 0 for a numeric target
+  int n_classes;  // 0: numeric target
   int n_train;
 };
 
-// And after the one that passed.
+// Known after the accepted attempt.
 struct DatasetInfo {
   std::int32_t n_rows;
-  std::int32_t n_features;  // without constant columns
-  std::int32_t n_classes;   // asked for; 0 for a numeric target
+  std::int32_t n_features;  // without dropped constant columns
+  std::int32_t n_classes;   // requested; 0: numeric target
   std::int32_t n_train;
   std::int32_t family;
-  std::int32_t attempts;  // as many failed before
+  std::int32_t attempts;  // rejected attempts before the accepted one
   std::int32_t verdict;
   std::int32_t rejected[static_cast<int>(Verdict::n_verdicts)];
-  float bayes_error;  // of sampled classes, else 0
+  float bayes_error;  // of sampled classes, otherwise 0
 };
 
 CAUSEWAY_HOST_DEVICE_CALL int draw_span(const Draws& draws, std::uint32_t site, const Span& span) {

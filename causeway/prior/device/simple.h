@@ -1,5 +1,5 @@
-// A dataset of the simple family: even features, and a target that is a sum of one term a feature:
-// the sine, cosine, hyperbolic tangent, exponential or identity of the feature scaled and shifted.
+// A dataset of the simple family: uniform features, and a target that is a sum of one term per
+// feature: sin, cos, tanh, exp or identity of the scaled and shifted feature.
 #pragma once
 
 #include "causeway/prior/device/draws.h"
@@ -9,7 +9,7 @@ namespace causeway::prior {
 enum class Term : std::uint8_t { sine, cosine, tanh, exp, identity };
 inline constexpr int kTerms = 5;
 
-// What a feature adds to the target.
+// The contribution of a feature to the target.
 struct SimpleTerm {
   float weight;
   float scale;
@@ -41,12 +41,12 @@ CAUSEWAY_HOST_DEVICE float add_term(const SimpleTerm& term, float x, float sum) 
   return elementary::fma(term.weight, value, sum);
 }
 
-// Even on [-sqrt 3, sqrt 3): mean 0, variance 1.
+// Uniform on [-sqrt 3, sqrt 3): mean 0, variance 1.
 CAUSEWAY_HOST_DEVICE float simple_feature(std::uint32_t bits) {
   return elementary::fma(uniform_f32(bits), 3.46410162f, -1.73205081f);
 }
 
-// The four features from 4 * block on of a row.
+// Features 4 * block ... 4 * block + 3 of a row.
 CAUSEWAY_HOST_DEVICE void simple_features(const Draws& draws, int row, int block,
                                           float (&values)[4]) {
   const Bits128 bits =

@@ -1,109 +1,15 @@
-// How the trees look for splits: for every node and feature a random threshold, and how far apart
-// it takes the target's halves. One thread of the CPU takes a node and 16 features at a time; on a
-// GPU a lane takes a feature, and walks the entries of all nodes, or of some where features are
-// few, in one stretch, so that a node of most rows costs no more than many of few. There it is
-// bound by the latency of loads, of which sixteen are in flight at a time.
+// Split candidates of the forest on the GPU: a lane processes one feature over the entries of all
+// nodes of a level, or of some nodes if there are few features, in one pass, so that a node with
+// most of the rows costs no more than many small ones. Bound by load latency, with sixteen loads in
+// flight.
 #pragma once
 
-#include "causeway/prior/device/tree_growth.h"
+#include "causeway/prior/device/node_split.h"
 
 namespace causeway::prior {
 
-// The score of a split into sums of the target: how far apart the halves' means are, weighed.
-CAUSEWAY_HOST_DEVICE float split_score(double left, double right, int n_left, int n_right) {
-  return static_cast<float>(left / n_left + right / n_right);
-}
-
-// Candidates of one node: for each of kWide features a random threshold between its ends, and its
-// score, or -1 where all its values are the same.
-template <int kWide, class W>
-CAUSEWAY_HOST_DEVICE_CALL void judge_features(const W& w, ForestData data, ForestTree tree,
-                                              std::uint32_t site, int node_in_tree, int node,
-                                              int n_groups, int bits, int first, int count) {
-  const int first_cell = node << bits;
-  const int begin = begin_of(tree, first_cell);
-  const int end = begin_of(tree, first_cell + n_groups);
-  const int n = end - begin;
-  float low[kWide];
-  float high[kWide];
-  for (int k = 0; k < kWide; ++k) {
-    low[k] = 3.4e38f;
-    high[k] = -3.4e38f;
-  }
-  for (int i = begin; i < end; ++i) {
-    const float* row = data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + first;
-    for (int k = 0; k < kWide; ++k) {
-      const float value = row[k];
-      low[k] = value < low[k] ? value : low[k];
-      high[k] = value > high[k] ? value : high[k];
-    }
-  }
-  float threshold[kWide];
-  for (int k = 0; k < kWide; ++k) {
-    const float u = w.draws.uniform(site, static_cast<std::uint32_t>(node_in_tree),
-                                    static_cast<std::uint32_t>(first + k));
-    threshold[k] = elementary::fma(u, high[k] - low[k], low[k]);
-    if (threshold[k] >= high[k]) threshold[k] = low[k];
-  }
-  double left[kWide];
-  double right[kWide];
-  std::int32_t n_left[kWide];
-  for (int k = 0; k < kWide; ++k) {
-    left[k] = 0.0;
-    right[k] = 0.0;
-    n_left[k] = 0;
-  }
-  if (data.n_classes > 0) {
-    for (int group = 0; group < n_groups; ++group) {
-      std::int32_t inside[kWide] = {};
-      const int from = begin_of(tree, first_cell + group);
-      const int to = begin_of(tree, first_cell + group + 1);
-      for (int i = from; i < to; ++i) {
-        const float* row =
-            data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + first;
-        for (int k = 0; k < kWide; ++k) {
-          inside[k] += row[k] <= threshold[k] ? 1 : 0;
-        }
-      }
-      const int all = to - from;
-      for (int k = 0; k < kWide; ++k) {
-        const double l = inside[k];
-        const double r = all - inside[k];
-        left[k] += l * l;
-        right[k] += r * r;
-        n_left[k] += inside[k];
-      }
-    }
-  } else {
-    std::int64_t sum[kWide] = {};
-    std::int64_t total = 0;
-    for (int i = begin; i < end; ++i) {
-      const float* row = data.x + static_cast<std::int64_t>(tree.rows[i]) * data.row_stride + first;
-      const auto y = whole_target(data.y[tree.rows[i]]);
-      total += y;
-      for (int k = 0; k < kWide; ++k) {
-        const bool inside = row[k] <= threshold[k];
-        sum[k] += inside ? y : 0;
-        n_left[k] += inside ? 1 : 0;
-      }
-    }
-    for (int k = 0; k < kWide; ++k) {
-      const auto l = static_cast<double>(sum[k]);
-      const auto r = static_cast<double>(total - sum[k]);
-      left[k] = l * l;
-      right[k] = r * r;
-    }
-  }
-  for (int k = 0; k < kWide && k < count; ++k) {
-    const bool splits = n_left[k] > 0 && n_left[k] < n && high[k] - low[k] > 1e-7f;
-    tree.best[node * data.n_features + first + k] =
-        splits ? split_score(left[k], right[k], n_left[k], n - n_left[k]) : -1.0f;
-    tree.candidate[node * data.n_features + first + k] = threshold[k];
-  }
-}
-
-inline constexpr int kTogether = 16;  // entries whose numbers are loaded together
-inline constexpr int kFew = 4;        // where they are not of one cell
+inline constexpr int kTogether = 16;  // entries loaded at once
+inline constexpr int kFew = 4;        // if they belong to several cells
 
 template <int kCount>
 CAUSEWAY_HOST_DEVICE void load_words(const std::int32_t* from, int (&words)[kCount]) {
@@ -119,8 +25,8 @@ CAUSEWAY_HOST_DEVICE void load_words(const std::int32_t* from, int (&words)[kCou
   }
 }
 
-// Of finite numbers; of 0 and -0 either, which a GPU's one instruction leaves open and at_most does
-// not: thresholds made of them part the same rows.
+// Minimum of finite values; for 0 and -0 either, since the GPU instruction does not specify it.
+// Thresholds of 0 and -0 split the same rows.
 CAUSEWAY_HOST_DEVICE float lesser(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return fminf(a, b);
@@ -137,7 +43,7 @@ CAUSEWAY_HOST_DEVICE float greater(float a, float b) {
 #endif
 }
 
-// Some nodes of a level that lie side by side, and their entries: what a lane walks over.
+// Consecutive nodes of a level and their entries, which one lane processes.
 struct NodeRange {
   int first_node;
   int end_node;
@@ -145,8 +51,8 @@ struct NodeRange {
   int end;
 };
 
-// Part `part` of n_parts, which have about as many entries each: a node belongs to the part in
-// which it begins.
+// Part `part` of n_parts with about equally many entries; a node belongs to the part in which it
+// starts.
 CAUSEWAY_HOST_DEVICE NodeRange range_of(const ForestData& data, const ForestTree& tree, int level,
                                         int bits, int part, int n_parts) {
   const auto first_from = [&](int entry) {
@@ -170,13 +76,14 @@ CAUSEWAY_HOST_DEVICE NodeRange range_of(const ForestData& data, const ForestTree
   return range;
 }
 
-// one(cell, row, value) for every entry of a range in order; of many at a time, unless all(first
-// cell, last cell, values) says that it has seen to them, as it can where they are of one cell.
+// Calls one(cell, row, value) for every entry of a range in order. Groups of kTogether entries are
+// passed to all(first cell, last cell, values) first, which returns true if it has processed them,
+// as it can if they belong to one cell.
 template <class All, class One>
 CAUSEWAY_HOST_DEVICE void walk_entries(ForestData data, ForestTree tree, int feature,
                                        const NodeRange& range, const All& all, const One& one) {
   const float* x = of_device(data.x + feature);
-  // Unsigned and in bytes, so that a GPU has the place by one instruction.
+  // Unsigned byte offsets, so that a GPU computes the address in one instruction.
   const auto row_bytes = static_cast<std::uint32_t>(data.row_stride * sizeof(float));
   const auto value_of = [&](int row) {
     const std::uint64_t offset = std::uint64_t{static_cast<std::uint32_t>(row)} * row_bytes;
@@ -223,12 +130,12 @@ CAUSEWAY_HOST_DEVICE void walk_entries(ForestData data, ForestTree tree, int fea
   walk(first + rest, range.end);
 }
 
-// Candidates of one feature for some nodes of a level; the scores of nodes without one stay -1.
+// Draws thresholds of one feature for some nodes of a level; nodes without one keep a score of -1.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, ForestTree tree,
                                                std::uint32_t site, int level, int bits, int feature,
                                                NodeRange range) {
-  tree.promise();
+  tree.assume_device();
   const int n_nodes = 1 << level;
   for (int node = range.first_node; node < range.end_node; ++node) {
     tree.best[node * data.n_features + feature] = -1.0f;
@@ -267,11 +174,11 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_thresholds(const W& w, ForestData data, Fore
   end_node();
 }
 
-// The scores of the candidates of classes.
+// Scores the candidates for a classification target.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTree tree, int bits,
                                              int feature, NodeRange range) {
-  tree.promise();
+  tree.assume_device();
   int cell = -1;
   int at = 0;
   bool splits = false;
@@ -298,7 +205,7 @@ CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTr
   };
   const auto all = [&](int first, int last, const float(&values)[kTogether]) {
     if (first != cell || last != cell) return false;
-    // The sign of a difference, which is never 0 of numbers that differ.
+    // Counts sign bits of differences, which are nonzero for distinct values.
     std::uint32_t outside = 0;
     CAUSEWAY_UNROLL
     for (int k = 0; k < kTogether; ++k) outside += elementary::bits_of(threshold - values[k]) >> 31;
@@ -328,11 +235,11 @@ CAUSEWAY_HOST_DEVICE_CALL void score_classes(const W&, ForestData data, ForestTr
   end_node();
 }
 
-// The same of numbers.
+// Scores the candidates for a numeric target.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void score_numbers(const W&, ForestData data, ForestTree tree, int bits,
                                              int feature, NodeRange range) {
-  tree.promise();
+  tree.assume_device();
   int node = -1;
   int at = 0;
   bool splits = false;
@@ -361,7 +268,7 @@ CAUSEWAY_HOST_DEVICE_CALL void score_numbers(const W&, ForestData data, ForestTr
       n = 0;
       n_left = 0;
     }
-    const std::int64_t y = whole_target(data.y[row]);
+    const std::int64_t y = fixed_point_target(data.y[row]);
     const bool inside = value <= threshold;
     total += y;
     sum += inside ? y : 0;

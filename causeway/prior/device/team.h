@@ -1,7 +1,7 @@
-// Who does the work of one dataset: one thread of the CPU (Solo), or a block of threads of the GPU
-// (Block, in a CUDA file). Code over a team is written once: every thread runs it, with the same
-// scalars, and shares loops by these functions. The sums' order is part of the contract: 32 lanes,
-// each over every 32nd element in turn, then folded 16, 8, 4, 2, 1.
+// The threads that generate one dataset: one CPU thread (Solo), or a GPU thread block (Block, in a
+// CUDA file). Team code is written once: every thread runs it with the same scalars and shares
+// loops through these functions. The order of sums is part of the contract: 32 lanes, each over
+// every 32nd element in turn, then folded 16, 8, 4, 2, 1.
 #pragma once
 
 #include "causeway/core/host_device.h"
@@ -15,14 +15,14 @@ namespace causeway::prior {
 
 inline constexpr int kLanes = 32;
 
-// Rows lie in columns whose length is a multiple of this.
+// Column lengths are padded to a multiple of this.
 inline constexpr int kRowPadding = 32;
 
 CAUSEWAY_HOST_DEVICE int padded_rows(int n_rows) {
   return (n_rows + kRowPadding - 1) / kRowPadding * kRowPadding;
 }
 
-// What a host run may tell of itself: parameters by name. A GPU's team has none.
+// Receives the sampled parameters by name in host runs. GPU teams have none.
 class Trace {
  public:
   virtual ~Trace() = default;
@@ -30,23 +30,23 @@ class Trace {
   virtual void array(const char* name, const float* values, std::int64_t count) = 0;
 };
 
-// Grows with x; -0 below 0, NaN at an end.
+// A monotone integer key of a float: -0 sorts below 0, NaN at an end.
 CAUSEWAY_HOST_DEVICE std::uint32_t order_key(float x) {
   const std::uint32_t bits = elementary::bits_of(x);
   return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-// The number an order_key was made from.
+// Inverse of order_key.
 CAUSEWAY_HOST_DEVICE float from_order_key(std::uint32_t key) {
   return elementary::from_bits((key & 0x80000000u) != 0 ? key & 0x7fffffffu : ~key);
 }
 
-// The lanes of one thread.
+// The 32 lanes as one thread.
 struct SoloLanes {
-  // Whether this lane does what only one shall.
-  CAUSEWAY_HOST_DEVICE bool leads() const { return true; }
-  // After what a lane wrote and before another reads it.
-  CAUSEWAY_HOST_DEVICE void meet() const {}
+  // True for the one lane that does unshared work.
+  CAUSEWAY_HOST_DEVICE bool is_leader() const { return true; }
+  // Barrier between a lane's writes and other lanes' reads.
+  CAUSEWAY_HOST_DEVICE void sync() const {}
   template <class F>
   float sum(int n, const F& f) const {
     float lane[kLanes] = {};
@@ -60,7 +60,7 @@ struct SoloLanes {
     }
     return lane[0];
   }
-  // Of finite numbers; `first` where there are none.
+  // Maximum of finite values; `first` if n is 0.
   template <class F>
   CAUSEWAY_HOST_DEVICE float greatest(int n, float first, const F& f) const {
     float result = first;
@@ -74,9 +74,10 @@ struct SoloLanes {
   CAUSEWAY_HOST_DEVICE void each(int n, const F& f) const {
     for (int i = 0; i < n; ++i) f(i);
   }
-  // take(i, make(i)) for i = 0 ... n - 1: lanes make what every lane then takes in turn.
+  // Calls take(i, make(i)) for i = 0 ... n - 1: lanes compute make in parallel, and every lane
+  // takes the results in order.
   template <class Make, class Take>
-  CAUSEWAY_HOST_DEVICE void in_turn(int n, const Make& make, const Take& take) const {
+  CAUSEWAY_HOST_DEVICE void in_order(int n, const Make& make, const Take& take) const {
     for (int i = 0; i < n; ++i) take(i, make(i));
   }
   // Swaps value(i) and value(other(i)) for i = n - 1 ... 1.
@@ -89,8 +90,8 @@ struct SoloLanes {
       value(j) = moved;
     }
   }
-  // put(i, c, place) for c = which(i) of n entries: the next place of c, which moves on. Entries
-  // come in any order.
+  // Calls put(i, c, place) for c = which(i) of n entries, with the next free place of c. Entries
+  // are processed in any order.
   template <class Which, class Put>
   void places(std::int32_t* next, int n, const Which& which, const Put& put) const {
     for (int i = 0; i < n; ++i) {
@@ -98,8 +99,8 @@ struct SoloLanes {
       put(i, c, next[c]++);
     }
   }
-  // Each number becomes the sum of those before it.
-  void add_before(std::int32_t* values, int n) const {
+  // Exclusive prefix sum, in place.
+  void exclusive_sum(std::int32_t* values, int n) const {
     std::int32_t sum = 0;
     for (int i = 0; i < n; ++i) {
       const std::int32_t value = values[i];
@@ -110,35 +111,34 @@ struct SoloLanes {
 };
 
 struct Solo {
-  static constexpr int kRows = 32;  // rows that are worked on together, for vectors
+  static constexpr int kRows = 32;  // rows per vectorised block
   static constexpr bool kTraces = true;
   Trace* trace = nullptr;
 
   int rank() const { return 0; }
   int size() const { return 1; }
   void sync() const {}
-  // What f() gives in every thread.
+  // Computes f() once; every thread gets the result.
   template <class F>
   float for_all(const F& f) const {
     return f();
   }
-  // Adds one and gives what was there before.
+  // Increments and returns the previous value.
   int count(std::int32_t* counter) const { return (*counter)++; }
-  // Adds to an integer of 64 bits.
+  // Adds to a 64-bit integer.
   void add_wide(std::int32_t* to, std::int64_t value) const {
     std::int64_t sum;
     std::memcpy(&sum, to, sizeof(sum));
     sum += value;
     std::memcpy(to, &sum, sizeof(sum));
   }
-  // Whether any thread says so; bits that any thread has set. All threads meet.
+  // Logical or over the team; bitwise or over the team. Both are barriers.
   bool any(bool value) const { return value; }
   std::uint64_t any_bits(std::uint64_t bits) const { return bits; }
 
-  // The places of n numbers in order, of equal ones the first first; `order` has order_space(n)
-  // words.
+  // Stable argsort of n values; `order` has order_space(n) words.
   static std::int64_t order_space(int n) {
-    std::int64_t space = 1;  // as much as a block of threads needs
+    std::int64_t space = 1;  // as much as a thread block needs
     while (space < n) space *= 2;
     return space;
   }
@@ -151,7 +151,7 @@ struct Solo {
     });
   }
 
-  // f(c, lanes) for every column, each by 32 lanes.
+  // Calls f(c, lanes) for every column, each shared by 32 lanes.
   template <class F>
   void columns(int n_columns, const F& f) const {
     for (int c = 0; c < n_columns; ++c) f(c, SoloLanes{});
@@ -163,15 +163,14 @@ CAUSEWAY_HOST_DEVICE void for_each(const Team& team, int n, const F& f) {
   for (int i = team.rank(); i < n; i += team.size()) f(i);
 }
 
-// f(first) for the first of every Team::kRows neighbouring rows; the last may reach into the
-// padding.
+// Calls f(first) for every block of Team::kRows rows; the last may reach into the padding.
 template <class Team, class F>
 CAUSEWAY_HOST_DEVICE void for_rows(const Team& team, int n_rows, const F& f) {
   for (int row = team.rank() * Team::kRows; row < n_rows; row += team.size() * Team::kRows) f(row);
 }
 
-// f(first, column) for the first of every kRows neighbouring rows of every column: all threads have
-// work even where rows are few.
+// Calls f(first, column) for every block of kRows rows of every column, so that all threads have
+// work with few rows.
 template <int kRows, class Team, class F>
 CAUSEWAY_HOST_DEVICE void for_cells(const Team& team, int n_rows, int n_columns, const F& f) {
   const int of_column = padded_rows(n_rows) / kRows;  // so that a warp stays within a column

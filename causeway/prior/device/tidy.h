@@ -1,20 +1,19 @@
-// What becomes of columns before they are handed out: outliers clamped, standardised, clipped.
+// Post-processing of columns: clamp outliers, standardise, clip.
 #pragma once
 
 #include "causeway/prior/device/columns.h"
 
 namespace causeway::prior {
 
-// A column's place and scale before it was standardised.
+// Mean and scale of a column before standardisation.
 struct Affine {
   float mean;
   float deviation;
-  float low;  // what lay beyond was clamped
+  float low;  // values beyond [low, high] were clamped
   float high;
 };
 
-// The mean and the deviation (of a sample, at least 1e-6) of those numbers of a column that lie in
-// [low, high].
+// Mean and sample standard deviation (at least 1e-6) of the values of a column within [low, high].
 template <class Lanes>
 CAUSEWAY_HOST_DEVICE Affine spread_within(const Lanes& lanes, const float* column, int n, float low,
                                           float high) {
@@ -30,7 +29,8 @@ CAUSEWAY_HOST_DEVICE Affine spread_within(const Lanes& lanes, const float* colum
   return {mean, at_least(elementary::square_root(variance), 1e-6f), low, high};
 }
 
-// Clamps beyond four deviations, twice over: the second time of what lay within the first.
+// Clamps values beyond four deviations, in two passes; the second uses the values within the first
+// bounds.
 template <class W, class Lanes>
 CAUSEWAY_HOST_DEVICE Affine clamp_outliers(const W& w, const Lanes& lanes, float* column) {
   constexpr float kFar = 3.4e38f;
@@ -46,7 +46,7 @@ CAUSEWAY_HOST_DEVICE Affine clamp_outliers(const W& w, const Lanes& lanes, float
 template <class W, class Lanes>
 CAUSEWAY_HOST_DEVICE Affine tidy_column(const W& w, const Lanes& lanes, float* column) {
   const Affine cut = clamp_outliers(w, lanes, column);
-  lanes.meet();
+  lanes.sync();
   Affine spread = spread_within(lanes, column, w.n_fit, -3.4e38f, 3.4e38f);
   lanes.each(w.row_end(), [&](int i) {
     column[i] = clamped((column[i] - spread.mean) / spread.deviation, -100.0f, 100.0f);

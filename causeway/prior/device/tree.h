@@ -1,5 +1,5 @@
-// A dataset of the tree family: causes, sent through layers of random trees: oblivious ones, or
-// small forests whose nodes each split by a column and a row of their own.
+// A dataset of the tree family: causes are fed through layers of random trees: oblivious ones, or
+// small forests whose nodes each have their own column and threshold row.
 #pragma once
 
 #include "causeway/prior/device/mlp.h"
@@ -26,8 +26,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_tree_plan(const Draws& draws, TreePlan& plan
   plan.n_trees = more >= 3.0f ? 4 : 1 + static_cast<int>(more);
 }
 
-// A forest fitted to noise: a node splits by a random column at the value of a random row of its
-// own, a leaf of n rows is the mean of n normal numbers. Adds the trees up.
+// A forest fitted to noise: a node splits a random column at the value of one of its rows, and a
+// leaf of n rows is the mean of n normal values. Outputs the sum of the trees.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, Columns x, Columns out) {
   const int n_leaves = 1 << plan.depth;
@@ -50,7 +50,7 @@ CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, Columns 
         const auto at = static_cast<std::uint32_t>(n_nodes + node);
         const int column = bounded(w.draws.bits(site, at).word[0], x.n_columns);
         std::uint32_t least = 0xffffffffu;
-        int found = 0;  // of the rows here, the one with the least of some random numbers
+        int found = 0;  // the row of this node with the smallest random number
         for (int row = 0; row < w.n_fit; ++row) {
           if (place[row] != node) continue;
           const std::uint32_t drawn =
@@ -88,7 +88,7 @@ CAUSEWAY_HOST_DEVICE_CALL void noise_forest(W& w, const TreePlan& plan, Columns 
   }
 }
 
-// Features and target (the last column).
+// Evaluates features and target (last column).
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void evaluate_tree(W& w, const TreePlan& plan, const MlpPlan& causes,
                                              const OtherWorld& other, Columns out) {
@@ -113,7 +113,8 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_tree(W& w, const TreePlan& plan, const M
       noise_forest(w, plan, from, to);
     }
     if (w.arena.failed) return;
-    if (layer > 0) add_noise(w, causes, other, true, zeros, from.data, to);  // which is used up
+    // `from` is reused as scratch.
+    if (layer > 0) add_noise(w, causes, other, true, zeros, from.data, to);
     from = to;
   }
 }

@@ -1,5 +1,5 @@
-// One tree of the forest: its sample, its entries as they are moved apart, its leaves; the work of
-// 32 lanes.
+// One tree of the forest: its bootstrap sample, the partition of its entries, its leaves. 32 lanes
+// share a tree.
 #pragma once
 
 #include "causeway/prior/device/workspace.h"
@@ -10,10 +10,10 @@ namespace causeway::prior {
 
 inline constexpr int kForestDepth = 6;
 inline constexpr int kForestLeaves = 1 << kForestDepth;
-inline constexpr float kTargetScale = 4096.0f;  // of a numeric target as integers
+inline constexpr float kTargetScale = 4096.0f;  // fixed-point scale of a numeric target
 
-// Rows of features, row-major, each with room for a multiple of kFeaturePadding, and a target:
-// classes 0 ... n_classes - 1, or numbers.
+// Row-major features, rows padded to a multiple of kFeaturePadding, and a target: classes 0 ...
+// n_classes - 1, or numbers.
 inline constexpr int kFeaturePadding = 16;
 
 struct ForestData {
@@ -22,31 +22,31 @@ struct ForestData {
   int n_rows;
   int n_features;
   int row_stride;
-  int n_classes;  // 0 for numbers
+  int n_classes;  // 0: numeric target
 };
 
-// The target as an integer.
-CAUSEWAY_HOST_DEVICE std::int64_t whole_target(float y) {
+// The target in fixed point.
+CAUSEWAY_HOST_DEVICE std::int64_t fixed_point_target(float y) {
   return static_cast<std::int64_t>(y * kTargetScale);
 }
 
-// Entries lie in order of their cells, which are node << bits | group; from a cell's `cursor`
-// begins the next one.
+// Entries are sorted by cell, which is node << bits | group. cursor[cell] is where the next cell
+// begins.
 struct ForestTree {
-  std::int32_t* sums;  // of 64 bits, by leaf
+  std::int32_t* sums;  // 64-bit, by leaf
   std::int32_t* rows;
   std::int32_t* cell;
   std::int32_t* moved;
   std::int32_t* moved_cell;
   std::int32_t* cursor;  // by cell
-  std::int32_t* split;   // by inner node, in heap order; -1 for none
+  std::int32_t* split;   // by inner node, in heap order; -1: leaf
   float* threshold;
-  float* best;       // a level's (nodes, features) scores
-  float* candidate;  // and thresholds
+  float* best;       // scores (nodes, features) of a level
+  float* candidate;  // thresholds (nodes, features) of a level
   float* leaf;       // (leaves, groups)
   std::uint8_t* seen;
 
-  // So that eight entries can be loaded at once.
+  // Padded so that eight entries can be loaded at once.
   static CAUSEWAY_HOST_DEVICE std::int64_t rows_room(ForestData data) {
     return (std::int64_t{data.n_rows} + 7) / 8 * 8;
   }
@@ -57,7 +57,7 @@ struct ForestTree {
     return (words + 15) / 16 * 16;
   }
 
-  // In `floats` of memory; every level leaves the entries where the one before had moved them to.
+  // Carves the arrays out of `memory`. Levels alternate between two buffers of entries.
   CAUSEWAY_HOST_DEVICE ForestTree(float* memory, ForestData data, int n_groups, int bits,
                                   int level) {
     const auto take = [&](std::int64_t count) {
@@ -85,13 +85,13 @@ struct ForestTree {
     seen = reinterpret_cast<std::uint8_t*>(memory);
   }
 
-  // See of_device; what is handed to a function has to say it again.
-  CAUSEWAY_HOST_DEVICE void promise() const {
+  // Repeats of_device for a copy that was passed to a function.
+  CAUSEWAY_HOST_DEVICE void assume_device() const {
     of_device(rows), of_device(cell), of_device(best), of_device(candidate);
   }
 };
 
-// Where a cell begins.
+// The first entry of a cell.
 CAUSEWAY_HOST_DEVICE std::int32_t begin_of(const ForestTree& tree, int cell) {
   return cell > 0 ? tree.cursor[cell - 1] : 0;
 }
@@ -103,7 +103,7 @@ CAUSEWAY_HOST_DEVICE void sample_rows(const W& w, const Lanes& lanes, ForestData
   const int n_cells = 1 << bits;
   lanes.each(n_cells, [&](int i) { tree.cursor[i] = 0; });
   lanes.each(data.n_rows, [&](int i) { tree.seen[i] = 0; });
-  lanes.meet();
+  lanes.sync();
   const auto group_at = [&](int i) {
     const int row = bounded(w.draws.bits(site, static_cast<std::uint32_t>(i)).word[0], data.n_rows);
     tree.moved[i] = row;
@@ -112,19 +112,19 @@ CAUSEWAY_HOST_DEVICE void sample_rows(const W& w, const Lanes& lanes, ForestData
   };
   lanes.places(tree.cursor, data.n_rows, group_at,
                [&](int i, int group, int) { tree.moved_cell[i] = group; });
-  lanes.meet();
-  lanes.add_before(tree.cursor, n_cells);
-  lanes.meet();
+  lanes.sync();
+  lanes.exclusive_sum(tree.cursor, n_cells);
+  lanes.sync();
   lanes.places(
       tree.cursor, data.n_rows, [&](int i) { return tree.moved_cell[i]; },
       [&](int i, int group, int place) {
         tree.rows[place] = tree.moved[i];
         tree.cell[place] = group;
       });
-  lanes.meet();
+  lanes.sync();
 }
 
-// The best candidate of a node, the first of equal ones; -1 where there is none.
+// The feature with the best score, the first of equals; -1 if none splits.
 CAUSEWAY_HOST_DEVICE int best_feature(const float* scores, int n_features) {
   of_device(scores);
   float best = -1.0f;
@@ -137,7 +137,7 @@ CAUSEWAY_HOST_DEVICE int best_feature(const float* scores, int n_features) {
   return found;
 }
 
-// Splits the nodes of a level at their best candidates and moves their rows apart.
+// Splits the nodes of a level at their best candidates and partitions their entries.
 template <class Lanes>
 CAUSEWAY_HOST_DEVICE void split_nodes(const Lanes& lanes, ForestData data, const ForestTree& tree,
                                       int level, int bits) {
@@ -151,7 +151,7 @@ CAUSEWAY_HOST_DEVICE void split_nodes(const Lanes& lanes, ForestData data, const
   });
   const int n_cells = (2 * n_nodes) << bits;
   lanes.each(n_cells, [&](int i) { tree.cursor[i] = 0; });
-  lanes.meet();
+  lanes.sync();
   const auto cell_at = [&](int i) {
     const int cell = tree.cell[i];
     const int node = cell >> bits;
@@ -163,19 +163,19 @@ CAUSEWAY_HOST_DEVICE void split_nodes(const Lanes& lanes, ForestData data, const
   };
   lanes.places(tree.cursor, data.n_rows, cell_at,
                [&](int i, int cell, int) { tree.cell[i] = cell; });
-  lanes.meet();
-  lanes.add_before(tree.cursor, n_cells);
-  lanes.meet();
+  lanes.sync();
+  lanes.exclusive_sum(tree.cursor, n_cells);
+  lanes.sync();
   lanes.places(
       tree.cursor, data.n_rows, [&](int i) { return tree.cell[i]; },
       [&](int i, int cell, int place) {
         tree.moved[place] = tree.rows[i];
         tree.moved_cell[place] = cell;
       });
-  lanes.meet();
+  lanes.sync();
 }
 
-// What each leaf says: the shares of its classes, or the mean of its numbers.
+// Leaf predictions: class frequencies, or the mean target.
 template <class W, class Lanes>
 CAUSEWAY_HOST_DEVICE void fill_leaves(const W& w, const Lanes& lanes, ForestData data,
                                       const ForestTree& tree, int n_groups, int bits) {
@@ -192,11 +192,11 @@ CAUSEWAY_HOST_DEVICE void fill_leaves(const W& w, const Lanes& lanes, ForestData
     return;
   }
   lanes.each(2 * kForestLeaves, [&](int i) { tree.sums[i] = 0; });
-  lanes.meet();
+  lanes.sync();
   lanes.each(data.n_rows, [&](int i) {
-    w.team.add_wide(tree.sums + 2 * tree.cell[i], whole_target(data.y[tree.rows[i]]));
+    w.team.add_wide(tree.sums + 2 * tree.cell[i], fixed_point_target(data.y[tree.rows[i]]));
   });
-  lanes.meet();
+  lanes.sync();
   lanes.each(kForestLeaves, [&](int at) {
     std::int64_t sum = 0;
     std::memcpy(&sum, tree.sums + 2 * at, sizeof(sum));

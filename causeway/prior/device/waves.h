@@ -1,4 +1,4 @@
-// Random functions that are sums of waves: samples of Gaussian processes.
+// Random functions as sums of sine waves: samples of Gaussian processes.
 #pragma once
 
 #include "causeway/prior/device/matrix.h"
@@ -7,13 +7,13 @@ namespace causeway::prior {
 
 inline constexpr int kFrequencies = 256;
 
-// The frequencies of the features below: (kFrequencies, columns), row by row.
+// Frequencies of the random features: (kFrequencies, columns), row-major.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequencies) {
   const float decay = number(w, Number::gp_decay, {2.0f, 20.0f, true});
   const bool product = choose(w, Choice::product_kernel) == 1;
   const std::uint32_t site = w.next_site();
-  const auto radius = [&](std::uint32_t a, std::uint32_t b) {  // by the inverse of its CDF
+  const auto radius = [&](std::uint32_t a, std::uint32_t b) {  // by the inverse CDF
     const float u = clamped(w.draws.uniform(site, a, b), 1e-6f, 1.0f - 1e-6f);
     return power(u, 1.0f / (1.0f - decay)) - 1.0f;
   };
@@ -32,7 +32,7 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
   float* transform = w.arena.take(square.size());
   float* weights = w.arena.take(n_in);
   float* directions = w.arena.take(static_cast<std::int64_t>(n_in) * kFrequencies);
-  float* turned = w.arena.take(static_cast<std::int64_t>(n_in) * kFrequencies);
+  float* transposed = w.arena.take(static_cast<std::int64_t>(n_in) * kFrequencies);
   if (w.arena.failed) return;
   gaussian_matrix(w, square, transform);
   const std::uint32_t weight_site = w.next_site();
@@ -71,19 +71,19 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_frequencies(W& w, int n_in, float* frequenci
   note_array(w.team, "axis_weights", weights, n_in);
   W of = with_rows(w, kFrequencies);
   multiply(of, Columns{directions, n_in, kFrequencies}, transform,
-           Columns{turned, n_in, kFrequencies});
+           Columns{transposed, n_in, kFrequencies});
   take_back(w, of);
   if (w.arena.failed) return;
   for_each(w.team, kFrequencies * n_in, [&](int at) {
     const int i = at % n_in;
-    frequencies[at] = turned[i * kFrequencies + at / n_in] * weights[i];
+    frequencies[at] = transposed[i * kFrequencies + at / n_in] * weights[i];
   });
   w.team.sync();
 }
 
-inline constexpr int kWaves = 16;  // features that a thread of many has at a time
+inline constexpr int kWaves = 16;  // features per GPU thread at a time
 
-// Adds features of a row, times their weights, to kOuts outputs.
+// Adds a row's features times their weights to kOuts outputs.
 template <int kOuts>
 CAUSEWAY_HOST_DEVICE void add_to_tile(const float (&waves)[kWaves], const float* weights,
                                       int stride, float* out) {
@@ -117,8 +117,8 @@ CAUSEWAY_HOST_DEVICE void add_to_outputs(const float (&waves)[kWaves], const flo
   }
 }
 
-// The features of process_function with their weights, by many: none is stored, but some at a time
-// go into the sums of all outputs.
+// GPU: random features times their weights, without storing the features; a few at a time are added
+// to all outputs.
 template <class W>
 CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, const float* phases,
                                     const float* weights, Columns out) {
@@ -126,11 +126,11 @@ CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, c
   const int n_out = out.n_columns;
   const int pitch = tiled(n_out);
   const Scratch scratch(w.arena);
-  // As much as one thread takes for its two products.
-  float* turned =
+  // The same amount as one CPU thread takes for its two products.
+  float* transposed =
       w.arena.take(static_cast<std::int64_t>(kFrequencies) * (n_in > pitch ? n_in : pitch));
   if (w.arena.failed) return;
-  turn_factors(w, frequencies, n_in, kFrequencies, kFrequencies, turned);
+  transpose_factors(w, frequencies, n_in, kFrequencies, kFrequencies, transposed);
   constexpr int kHalf = W::Team::kStage / 2;
   const Stage of_inputs{w.team.stage(), kHalf};
   const Stage of_outputs{w.team.stage() + kHalf, kHalf};
@@ -143,7 +143,7 @@ CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, c
       const int own = batch + w.team.rank();
       const int row = own < last ? own : last;
       float waves[kWaves] = {};
-      with_staged<kWaves>(w, of_inputs, turned + f, kFrequencies, n_in, batch > 0,
+      with_staged<kWaves>(w, of_inputs, transposed + f, kFrequencies, n_in, batch > 0,
                           [&](int begin, int end, const float* factors) {
                             add_columns(x.slice(begin, end - begin), row, factors, kWaves, waves);
                           });
@@ -162,7 +162,7 @@ CAUSEWAY_HOST_DEVICE void add_waves(W& w, Columns x, const float* frequencies, c
   w.team.sync();
 }
 
-// A Gaussian process by 256 random Fourier features.
+// A Gaussian process approximated by 256 random Fourier features.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void process_function(W& w, Columns x, Columns out) {
   constexpr int kRows = W::Team::kRows;

@@ -1,4 +1,4 @@
-// The state of one attempt at one dataset: its random numbers, its memory, its rows.
+// The state of one attempt at one dataset: random numbers, memory, rows.
 #pragma once
 
 #include "causeway/prior/device/draws.h"
@@ -6,9 +6,8 @@
 
 namespace causeway::prior {
 
-// Memory handed out in order and given back in reverse. What does not fit sets `failed`, and the
-// attempt ends; how much there is depends on the configuration alone, so this happens to the same
-// datasets everywhere.
+// A stack allocator. An allocation that does not fit sets `failed`, and the attempt is rejected.
+// The capacity depends on the configuration alone, so the same datasets are rejected everywhere.
 struct Arena {
   float* base = nullptr;
   std::int64_t capacity = 0;
@@ -25,13 +24,13 @@ struct Arena {
     used += rounded;
     return of_device(memory);
   }
-  // What would be taken next, for a moment's use; nullptr where there is not as much.
+  // Unused memory for temporary use without allocating it; nullptr if there is not enough.
   CAUSEWAY_HOST_DEVICE float* spare(std::int64_t count) const {
     return count <= capacity - used ? base + used : nullptr;
   }
 };
 
-// Columns of rows, one after the other.
+// A matrix stored column by column.
 struct Columns {
   float* data = nullptr;
   int n_columns = 0;
@@ -47,9 +46,9 @@ struct Columns {
 
 struct ChoiceTable;  // sampler.h
 
-// Rows come in worlds of n_fit: the data as such, and, where asked for, the same with an
-// intervention or without noise. Whatever is fitted (means, centres, thresholds) is fitted to the
-// first world; what is drawn by row is drawn alike in all.
+// Rows come in worlds of n_fit rows: the data itself and, on request, the same data under an
+// intervention or without noise. Fitted parameters (means, centres, thresholds) use the first
+// world; random draws per row are the same in all.
 template <class TeamType>
 struct Workspace {
   using Team = TeamType;
@@ -62,10 +61,10 @@ struct Workspace {
   std::uint32_t site = 0;
   const ChoiceTable* choices = nullptr;
 
-  // Where loops over single rows end: a CPU's blocks of rows reach into the padding, which so holds
-  // numbers as good as any.
+  // End of loops over single rows. CPU blocks of rows reach into the padding, so it must hold
+  // finite values.
   CAUSEWAY_HOST_DEVICE int row_end() const { return Team::kRows == 1 ? n_rows : stride; }
-  // A new random object's name, the same in every thread.
+  // A new site, the same in every thread.
   CAUSEWAY_HOST_DEVICE std::uint32_t next_site() { return site++; }
   CAUSEWAY_HOST_DEVICE std::uint32_t drawn_row(int row) const {
     return static_cast<std::uint32_t>(row < n_fit ? row : row % n_fit);
@@ -75,8 +74,8 @@ struct Workspace {
   }
 };
 
-// The same workspace for rows of another number, as of a table of categories; sites and failures
-// are handed back by take_back.
+// A copy of the workspace with another number of rows, such as a table of categories. take_back
+// returns its sites and failure flag.
 template <class W>
 CAUSEWAY_HOST_DEVICE W with_rows(const W& w, int n_rows) {
   W other = w;
@@ -92,7 +91,7 @@ CAUSEWAY_HOST_DEVICE void take_back(W& w, const W& other) {
   w.arena.failed = other.arena.failed;
 }
 
-// Gives back on leaving what was taken meanwhile.
+// Frees on destruction what was allocated since construction.
 struct Scratch {
   Arena& arena;
   std::int64_t mark;

@@ -1,6 +1,6 @@
-// The tokenizer's file: one readable JSON object with everything that gives tokens their meaning.
-// Numbers are written the shortest way that reads back as the same bits. Every column carries a
-// checksum of its meaning, so that an edit by hand does not go unnoticed.
+// The file of a tokenizer: one readable JSON object with everything that defines its tokens.
+// Numbers are written in the shortest form that round-trips exactly. Every column has a checksum,
+// so that manual edits are detected.
 #pragma once
 
 #include "causeway/tokenizer/column.h"
@@ -17,17 +17,17 @@ inline constexpr int kArtefactVersion = 1;
 struct Artefact {
   Options options;
   std::vector<Column> columns;
-  std::vector<std::int64_t> offsets;  // each column's first token, for readers of the file; written
+  std::vector<std::int64_t> offsets;  // first token of each column, informational; written
   std::string source;
 };
 
 std::string write_artefact(const Artefact& artefact);
 
-// Throws format errors that begin with the file's `name`: what is not JSON, lacks a key, is of
-// another version, does not ascend, or does not match its checksum.
+// Throws format errors that start with `name`: not JSON, missing key, another version, edges not
+// ascending, or a checksum mismatch.
 Artefact read_artefact(std::string_view text, const std::string& name);
 
-// What a column means, as one number: FNV-1a over names, edges' bits and vocabularies.
+// A hash of what defines a column's tokens: FNV-1a over names, bits of edges and vocabularies.
 std::uint64_t checksum_of(const Column& column);
 
 }  // namespace causeway::tokenizer

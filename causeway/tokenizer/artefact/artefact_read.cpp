@@ -38,7 +38,7 @@ class Reader {
   std::vector<double> numbers(const Json& object, const char* key) const;
   std::vector<std::int64_t> counts(const Json& object, std::size_t size) const;
   std::vector<std::string> texts(const Json& object, const char* key) const;
-  // A word of a list; the list's own error, with the place.
+  // Parses an enumeration; adds the location to its error.
   template <class Parse>
   auto word(const Json& object, const char* key, Parse parse_word) const;
 
@@ -55,7 +55,7 @@ class Reader {
 Json Reader::parse(std::string_view text) const {
   try {
     return Json::parse(text.begin(), text.end());
-  } catch (const Json::exception& error) {  // not JSON, or a number too large for f64
+  } catch (const Json::exception& error) {  // not JSON, or a number out of range for f64
     // "[json.exception.parse_error.101] parse error at line 3, column 7: …"
     std::string_view reason = error.what();
     reason.remove_prefix(std::min(reason.find("] ") + 2, reason.size()));
@@ -66,13 +66,13 @@ Json Reader::parse(std::string_view text) const {
 
 const Json& Reader::get(const Json& object, const char* key) const {
   const auto found = object.find(key);
-  if (found == object.end()) refuse(fmt::format("\"{}\" is missing; fit again", key));
+  if (found == object.end()) refuse(fmt::format("key \"{}\" is missing; fit again", key));
   return *found;
 }
 
 std::string Reader::text(const Json& object, const char* key) const {
   const Json& value = get(object, key);
-  if (!value.is_string()) refuse(fmt::format("expected \"{}\" to be text", key));
+  if (!value.is_string()) refuse(fmt::format("expected \"{}\" to be a string", key));
   return value.get<std::string>();
 }
 
@@ -84,7 +84,7 @@ std::int64_t Reader::integer(const Json& object, const char* key, std::int64_t l
       value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()};
   if (!value.is_number_integer() || huge || value.get<std::int64_t>() < low ||
       value.get<std::int64_t>() > high) {
-    refuse(fmt::format("expected \"{}\" to be a whole number from {} to {}", key, low, high));
+    refuse(fmt::format("expected \"{}\" to be an integer from {} to {}", key, low, high));
   }
   return value.get<std::int64_t>();
 }
@@ -99,7 +99,7 @@ double Reader::number(const Json& value, const char* key) const {
   if (value.is_number()) return value.get<double>();
   if (value == "inf") return std::numeric_limits<double>::infinity();
   if (value == "-inf") return -std::numeric_limits<double>::infinity();
-  refuse(fmt::format("expected \"{}\" to hold numbers, \"inf\" or \"-inf\"", key));
+  refuse(fmt::format("expected \"{}\" to contain numbers, \"inf\" or \"-inf\"", key));
 }
 
 std::vector<double> Reader::numbers(const Json& object, const char* key) const {
@@ -114,7 +114,7 @@ std::vector<std::int64_t> Reader::counts(const Json& object, std::size_t size) c
   std::vector<std::int64_t> values;
   if (!object.contains("counts")) return values;
   for (const double value : numbers(object, "counts")) {
-    if (!(value >= 0 && value < 9.2e18)) refuse("expected \"counts\" to be 0 or more");
+    if (!(value >= 0 && value < 9.2e18)) refuse("expected \"counts\" to be non-negative");
     values.push_back(static_cast<std::int64_t>(value));
   }
   if (values.size() != size) {
@@ -129,7 +129,7 @@ std::vector<std::string> Reader::texts(const Json& object, const char* key) cons
   if (!list.is_array()) refuse(fmt::format("expected \"{}\" to be a list", key));
   std::vector<std::string> values;
   for (const Json& value : list) {
-    if (!value.is_string()) refuse(fmt::format("expected \"{}\" to hold text", key));
+    if (!value.is_string()) refuse(fmt::format("expected \"{}\" to contain strings", key));
     values.push_back(value.get<std::string>());
   }
   return values;
@@ -141,7 +141,7 @@ auto Reader::word(const Json& object, const char* key, Parse parse_word) const {
   try {
     return parse_word(given);
   } catch (const Error&) {
-    refuse(fmt::format("\"{}\" cannot be {}", key, shown(given)));
+    refuse(fmt::format("invalid value for \"{}\": {}", key, shown(given)));
   }
 }
 
@@ -173,16 +173,16 @@ void Reader::read_bins(const Json& json, Column& column) const {
   }
   for (std::size_t i = 1; i < edges.size(); ++i) {
     if (edges[i] < edges[i - 1]) {
-      refuse(
-          fmt::format("edges must ascend, but entry {} is {} after {}; the file was edited, fit "
-                      "again",
-                      i, edges[i], edges[i - 1]));
+      refuse(fmt::format(
+          "edges must be in ascending order, but entry {} is {} after {}; the file was edited, fit "
+          "again",
+          i, edges[i], edges[i - 1]));
     }
   }
   column.bins.counts = counts(json, edges.size() - 1);
   if (json.contains("medians")) {
     column.bins.medians = numbers(json, "medians");
-    if (column.bins.medians.size() != edges.size() - 1) refuse("expected one median a bin");
+    if (column.bins.medians.size() != edges.size() - 1) refuse("expected one median per bin");
   }
 }
 
@@ -190,7 +190,7 @@ void Reader::read_vocabulary(const Json& json, Column& column) const {
   std::vector<std::string> values = texts(json, "values");
   const bool truth = column.kind == ColumnKind::boolean;
   if (std::set<std::string_view>(values.begin(), values.end()).size() != values.size()) {
-    refuse("a value is listed twice; the file was edited, fit again");
+    refuse("duplicate value; the file was edited, fit again");
   }
   if (truth && values != std::vector<std::string>{"false", "true"}) {
     refuse("expected the values of a boolean column to be \"false\" and \"true\"");
@@ -207,7 +207,7 @@ void Reader::read_times(const Json& json, Column& column) const {
     try {
       column.fields.push_back(parse_time_field(field));
     } catch (const Error&) {
-      refuse(fmt::format("{} is no field of a date", shown(field)));
+      refuse(fmt::format("{} is not a date field", shown(field)));
     }
   }
   if (column.fields.empty() || column.fields.size() > 7) refuse("expected 1 to 7 fields");
@@ -231,7 +231,7 @@ Column Reader::read_column(const Json& json) const {
   }
   if (text(json, "checksum") != fmt::format("{:016x}", checksum_of(column))) {
     refuse(
-        "what it says does not match its checksum; the file was edited: restore it, or fit again");
+        "the content does not match its checksum; the file was edited: restore it, or fit again");
   }
   return column;
 }
@@ -239,7 +239,7 @@ Column Reader::read_column(const Json& json) const {
 Artefact Reader::read(std::string_view text_) {
   const Json json = parse(text_);
   if (!json.is_object() || !json.contains("format") || json["format"] != "causeway-tokenizer") {
-    refuse("expected a tokenizer's file, with \"format\": \"causeway-tokenizer\"");
+    refuse("expected a tokenizer file, with \"format\": \"causeway-tokenizer\"");
   }
   const Json& version = get(json, "version");
   if (version != kArtefactVersion) {
@@ -253,7 +253,7 @@ Artefact Reader::read(std::string_view text_) {
   artefact.options = read_options(get(json, "options"));
   artefact.options.special_tokens = texts(json, "special_tokens");
   if (!artefact.options.special_tokens.empty() && !artefact.options.global) {
-    refuse("special tokens need \"global\"");
+    refuse("special tokens require \"global\"");
   }
   const Json& columns = get(json, "columns");
   if (!columns.is_array() || columns.empty() || columns.size() > kMostColumns) {
@@ -267,7 +267,7 @@ Artefact Reader::read(std::string_view text_) {
     if (named)
       where_ = fmt::format("column {} {}: ", i, shown(columns[i]["name"].get<std::string>()));
     artefact.columns.push_back(read_column(columns[i]));
-    if (!names.insert(artefact.columns.back().name).second) refuse("the name is taken already");
+    if (!names.insert(artefact.columns.back().name).second) refuse("duplicate column name");
   }
   return artefact;
 }

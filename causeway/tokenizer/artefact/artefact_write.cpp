@@ -101,7 +101,7 @@ std::string write_artefact(const Artefact& artefact) {
   for (std::size_t i = 0; i < artefact.columns.size(); ++i) {
     out["columns"].push_back(column_json(artefact.columns[i], artefact.offsets[i]));
   }
-  // Names that are not UTF-8 are written with replacement characters rather than refused.
+  // Invalid UTF-8 in names is written as replacement characters.
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

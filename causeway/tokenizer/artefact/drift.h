@@ -1,4 +1,4 @@
-// How new data differs from what a tokenizer was fitted on, token by token.
+// Data drift: how token frequencies differ from those at fit time.
 #pragma once
 
 #include "causeway/tokenizer/tokenizer.h"
@@ -10,12 +10,13 @@ namespace causeway::tokenizer {
 
 struct SlotDrift {
   std::string name;
-  std::vector<std::int64_t> counts;  // of the new data, one a token
+  std::vector<std::int64_t> counts;  // of the new data, per token
   double missing_rate = 0;
   double unknown_rate = 0;
   double missing_rate_at_fit = 0;
-  // The population stability index against the counts at fit: sum (p - q) ln(p / q), shares of 0
-  // taken as half a row's. Under 0.1 is little, above 0.25 much. NaN where fit kept no counts.
+  // Population stability index against the counts at fit time: sum (p - q) ln(p / q), with zero
+  // frequencies replaced by half a row. Below 0.1 is small, above 0.25 large. NaN if the fit kept
+  // no counts.
   double stability_index = 0;
 };
 

@@ -20,7 +20,7 @@ std::string text_of(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// Tokens are words: what would split them is written as an underscore.
+// Tokens must be single words: separators become underscores.
 std::string word_of(std::string_view text) {
   std::string word(text);
   for (char& letter : word) {
@@ -147,8 +147,9 @@ std::string export_as(const Tokenizer& tokenizer, std::string_view format) {
   if (format == "xgboost") return export_xgboost(tokenizer);
   if (format == "scikit-learn") return export_scikit_learn(tokenizer);
   fail(ErrorKind::invalid_argument, "tokenizer.export",
-       fmt::format("a format is one of hugging-face, lightgbm, xgboost, scikit-learn; got \"{}\"",
-                   format));
+       fmt::format(
+           "unknown format; expected hugging-face, lightgbm, xgboost or scikit-learn, got \"{}\"",
+           format));
 }
 
 }  // namespace causeway::tokenizer

@@ -1,4 +1,4 @@
-// FNV-1a over what a file says, so that an edit or damage does not go unnoticed.
+// FNV-1a hashes of file contents, to detect edits and damage.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Categories: what values there are, the most frequent first, and the number of each.
+// Categories and their ids, the most frequent first.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace causeway::tokenizer {
 
 struct TextHash {
   using is_transparent = void;
-  // FNV-1a over the bytes, mixed: it also says which bucket an unknown value falls into, so it is
-  // part of the artefact's meaning and does not change.
+  // FNV-1a over the bytes, mixed. It also selects the bucket of unknown values, so it is part of
+  // the artefact format and must not change.
   std::uint64_t operator()(std::string_view text) const;
 };
 
-// How often every value occurs; counts of parts add up to the counts of the whole.
+// Counts of values; counts of parts add up to those of the whole.
 class CategoryCounts {
  public:
   void add(std::string_view value, std::int64_t times = 1);
@@ -32,11 +32,11 @@ class CategoryCounts {
 class Vocabulary {
  public:
   Vocabulary() = default;
-  // Values in the order of their tokens. `counts` may be empty.
+  // Values in token order. `counts` may be empty.
   Vocabulary(std::vector<std::string> values, std::vector<std::int64_t> counts,
              std::int64_t unknown_buckets, std::int64_t n_unknown);
-  // By falling count, equal counts by the bytes of the value; rarer than min_count, or behind the
-  // first max_size, is unknown.
+  // Sorted by decreasing count, then by bytes. Values rarer than min_count or beyond the first
+  // max_size are unknown.
   static Vocabulary of(const CategoryCounts& counts, std::int64_t min_count, std::int64_t max_size,
                        std::int64_t unknown_buckets);
 
@@ -44,9 +44,9 @@ class Vocabulary {
   const std::vector<std::int64_t>& counts() const { return counts_; }
   std::int64_t size() const { return static_cast<std::int64_t>(values_.size()); }
   std::int64_t unknown_buckets() const { return unknown_buckets_; }
-  std::int64_t n_unknown() const { return n_unknown_; }  // values at fit that are not in it
+  std::int64_t n_unknown() const { return n_unknown_; }  // values at fit time that were dropped
 
-  // The value's number: 0 to size() - 1, or size() plus the bucket of an unknown one.
+  // The id of a value: 0 to size() - 1, or size() plus the bucket of an unknown value.
   std::int64_t find(std::string_view value) const;
 
  private:
@@ -56,7 +56,7 @@ class Vocabulary {
   std::vector<std::int64_t> counts_;
   std::int64_t unknown_buckets_ = 0;
   std::int64_t n_unknown_ = 0;
-  std::shared_ptr<const std::vector<std::string>> indexed_;  // what the index's keys point into
+  std::shared_ptr<const std::vector<std::string>> indexed_;  // strings that index_ points to
   std::shared_ptr<const Index> index_;
 };
 

@@ -1,4 +1,4 @@
-// From tokens back to values, and how often each token occurs.
+// Decoding of tokens, and token counts.
 #include "causeway/core/error.h"
 #include "causeway/tokenizer/tokenizer.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// What every token of a slot stands for.
+// The decoded value of every token of a slot.
 class SlotDecoder {
  public:
   SlotDecoder(const Column& column, const Slot& slot, Decoding how)
@@ -29,8 +29,9 @@ class SlotDecoder {
     const std::int64_t local = token - slot_.offset;
     if (local < 0 || local >= slot_.n_tokens()) {
       fail(ErrorKind::invalid_argument, "tokenizer.decode",
-           fmt::format("token {} in row {} is none of column \"{}\", which has {} to {}", token,
-                       row, slot_.name, slot_.offset, slot_.offset + slot_.n_tokens() - 1));
+           fmt::format(
+               "token {} in row {} is out of range for column \"{}\", whose tokens are {} to {}",
+               token, row, slot_.name, slot_.offset, slot_.offset + slot_.n_tokens() - 1));
     }
     const bool missing = slot_.has_missing && token == slot_.missing_token();
     out.missing.push_back(missing);
@@ -76,7 +77,7 @@ void check_tokens(const Tensor& tokens, std::size_t n_slots) {
   }
   if (!is_integer(tokens.dtype())) {
     fail(ErrorKind::invalid_argument, "tokenizer.decode",
-         fmt::format("expected whole numbers, got {}", to_string(tokens.dtype())));
+         fmt::format("expected an integer dtype, got {}", to_string(tokens.dtype())));
   }
 }
 

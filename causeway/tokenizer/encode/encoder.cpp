@@ -16,7 +16,7 @@
 
 namespace causeway::tokenizer {
 
-// What a run of columns needs on a device, made when it is first asked for.
+// Device tables of a block of columns, created on first use.
 struct Tokenizer::Cache {
   struct Entry {
     GuideSet guides;
@@ -113,11 +113,11 @@ void Encoder::write_numeric(const Tensor& out) const {
       }
       entry = kept;
     }
-    // Neighbouring columns of a block have neighbouring slots: numeric columns have one each.
+    // Adjacent columns of a block have adjacent slots: numeric columns have one each.
     const auto slot = static_cast<std::int64_t>(first_slot_[block.first]);
     const Tensor tokens = out.slice(1, slot, slot + static_cast<std::int64_t>(block.count));
     with_context(fmt::format("encoding column \"{}\"{}", columns[block.first].name,
-                             block.count > 1 ? " and those after it" : ""),
+                             block.count > 1 ? " and the columns after it" : ""),
                  [&] {
                    kernels::write_tokens(stream, columns_of(block.matrix, block.missing, stream),
                                          entry.guides.view(stream), operand(entry.rules, stream),
@@ -131,10 +131,10 @@ std::vector<std::int32_t> Encoder::host_tokens(std::size_t at) const {
   const Column& column = tokenizer_.columns()[static_cast<std::size_t>(slot.column)];
   const TableColumn& from = table_.column(places_[static_cast<std::size_t>(slot.column)]);
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(table_.n_rows()));
-  const auto put = [&](std::int64_t row, std::int64_t value) {  // -1 is missing
+  const auto put = [&](std::int64_t row, std::int64_t value) {  // -1: missing
     if (value < 0 && !slot.has_missing) {
       fail(ErrorKind::invalid_argument, "tokenizer.encode",
-           fmt::format("column {} \"{}\": the value in row {} is missing, and none was when the "
+           fmt::format("column {} \"{}\": the value in row {} is missing, but none was when the "
                        "column was fitted; fit with missing=\"always\" to give it a token",
                        slot.column, column.name, row));
     }
@@ -142,8 +142,9 @@ std::vector<std::int32_t> Encoder::host_tokens(std::size_t at) const {
         static_cast<std::int32_t>(value < 0 ? slot.missing_token() : slot.offset + value);
   };
   if (column.kind == ColumnKind::boolean) {
-    const auto truths = truth_values(from, table_.n_rows(), "tokenizer.encode");
-    for (std::size_t i = 0; i < truths.size(); ++i) put(static_cast<std::int64_t>(i), truths[i]);
+    const auto booleans = boolean_values(from, table_.n_rows(), "tokenizer.encode");
+    for (std::size_t i = 0; i < booleans.size(); ++i)
+      put(static_cast<std::int64_t>(i), booleans[i]);
   } else if (column.kind == ColumnKind::datetime) {
     const Moments found = moments_of(from, table_.n_rows(), "tokenizer.encode");
     for (std::size_t i = 0; i < found.moments.size(); ++i) {
@@ -154,7 +155,7 @@ std::vector<std::int32_t> Encoder::host_tokens(std::size_t at) const {
       put(static_cast<std::int64_t>(i), found.missing[i] ? -1 : value);
     }
   } else {
-    std::string last;  // neighbours are often alike
+    std::string last;  // cached: adjacent rows often have equal values
     std::int64_t last_token = -1;
     for_each_category(from, table_.n_rows(), [&](std::int64_t row, const std::string_view* value) {
       if (value == nullptr) return put(row, -1);
@@ -183,7 +184,7 @@ Tensor Tokenizer::encode(const Table& given, const EncodeOptions& options) const
   const DType dtype = options.dtype.value_or(token_dtype());
   if (dtype != DType::u8 && dtype != DType::u16 && dtype != DType::i32) {
     fail(ErrorKind::invalid_argument, "tokenizer.encode",
-         fmt::format("tokens are u8, u16 or i32, not {}", to_string(dtype)));
+         fmt::format("token dtype must be u8, u16 or i32, got {}", to_string(dtype)));
   }
   if (size_of(dtype) < size_of(token_dtype())) {
     fail(ErrorKind::invalid_argument, "tokenizer.encode",
@@ -203,9 +204,9 @@ Tensor Tokenizer::one_hot(const Table& given, DType dtype) const {
   Table room;
   const Table& table = tables::categories_as_text(given, room);
   if (dtype != DType::u8 && dtype != DType::f32) {
-    fail(ErrorKind::invalid_argument, "tokenizer.one_hot", "one-hot columns are u8 or f32");
+    fail(ErrorKind::invalid_argument, "tokenizer.one_hot", "one-hot dtype must be u8 or f32");
   }
-  Tokenizer local = *this;  // with every slot's tokens from 0
+  Tokenizer local = *this;  // with the tokens of every slot starting at 0
   local.options_.global = false;
   local.options_.special_tokens.clear();
   local = Tokenizer(columns_, local.options_);

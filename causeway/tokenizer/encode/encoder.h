@@ -1,5 +1,5 @@
-// Encoding one table with a tokenizer: which kernels see which columns, and the tables of
-// thresholds that are kept on the device from one call to the next.
+// Encoding of one table: assigns columns to kernels and keeps threshold tables on the device
+// between calls.
 #pragma once
 
 #include "causeway/tokenizer/fit/blocks.h"
@@ -28,7 +28,7 @@ class Encoder {
 
   const Tokenizer& tokenizer_;
   const Table& table_;
-  std::vector<std::int64_t> places_;     // the table's column of each of the tokenizer's
+  std::vector<std::int64_t> places_;     // the table's column of each of the tokenizer's columns
   std::vector<std::size_t> first_slot_;  // of each column
 };
 

@@ -1,4 +1,4 @@
-// Edges as thresholds of the types values come in.
+// Edges as thresholds in the dtype of the values.
 #include "causeway/tokenizer/kernels/guide_device.h"
 #include "causeway/tokenizer/column.h"
 
@@ -10,16 +10,16 @@ namespace causeway::tokenizer {
 
 namespace {
 
-// The smallest V that is at least `edge` (above it, where `above`); false where there is none.
+// The smallest V that is >= `edge` (> if `above`); false if there is none.
 template <class V>
 bool first_reaching(double edge, bool above, V& threshold) {
   using Limits = std::numeric_limits<V>;
   if constexpr (std::is_integral_v<V>) {
     const double whole = above ? std::floor(edge) + 1 : std::ceil(edge);
-    // 2^31 and 2^63 are exact in f64; the largest V need not be.
+    // 2^31 and 2^63 are exact in f64; the largest V may not be.
     if (whole >= -2.0 * static_cast<double>(Limits::min() / 2)) return false;
     threshold = whole <= static_cast<double>(Limits::min()) ? Limits::min() : static_cast<V>(whole);
-    // floor(edge) + 1 is rounded where f64 has no such number: then `edge` is whole itself.
+    // floor(edge) + 1 is not exact beyond 2^53: `edge` is an integer then.
     if (above && std::fabs(edge) >= 9007199254740992.0) {
       if (edge < static_cast<double>(Limits::min())) {
         threshold = Limits::min();
@@ -30,7 +30,7 @@ bool first_reaching(double edge, bool above, V& threshold) {
     return true;
   } else {
     auto rounded = static_cast<V>(edge);
-    while (static_cast<double>(rounded) < edge) rounded = next_above(rounded);  // rounded down
+    while (static_cast<double>(rounded) < edge) rounded = next_above(rounded);  // was rounded down
     if (above && static_cast<double>(rounded) == edge) {
       if (rounded == Limits::infinity()) return false;
       rounded = next_above(rounded);

@@ -1,5 +1,5 @@
-// Columns of numbers gathered into matrices that one kernel call serves: neighbours in a matrix go
-// together, without a copy; columns of their own go one by one.
+// Numeric columns grouped into matrices for single kernel calls: adjacent columns of a matrix form
+// one block without a copy; separate columns are processed one by one.
 #pragma once
 
 #include "causeway/tokenizer/table.h"
@@ -13,17 +13,17 @@ namespace causeway::tokenizer {
 
 struct Block {
   Tensor matrix;          // of a binned dtype
-  Tensor missing;         // of the same shape, or without elements
-  std::size_t first = 0;  // the first of the `count` items it holds
+  Tensor missing;         // same shape, or empty
+  std::size_t first = 0;  // the first of the `count` columns it contains
   std::size_t count = 0;
 };
 
-// The items' columns `places[i]` of the table as blocks, in order; items whose place is -1 are left
-// out. Throws, naming `operation`, where a column holds text.
+// Groups the table's columns `places[i]` into blocks, in order; -1 is skipped. Throws, with
+// `operation`, if a column is text.
 std::vector<Block> blocks_of(const Table& table, std::span<const std::int64_t> places,
                              std::string_view operation);
 
-// One column's numbers in host memory as f64, NaN where missing.
+// One column's values in host memory as f64, NaN if missing.
 std::vector<double> host_values(const TableColumn& column);
 
 }  // namespace causeway::tokenizer

@@ -14,7 +14,8 @@ Moment moment_of(std::int64_t time, std::int64_t units_per_second) {
   const std::int64_t seconds = floor_divide(time, units_per_second);
   const std::int64_t days = floor_divide(seconds, 86400);
   const auto second_of_day = static_cast<int>(seconds - days * 86400);
-  // Days are counted from 0000-03-01 in eras of 400 years, so that the leap day ends a year.
+  // Days are counted from 0000-03-01 in cycles of 400 years, so that the leap day is the last day
+  // of a year.
   const std::int64_t shifted = days + 719468;
   const std::int64_t era = floor_divide(shifted, 146097);
   const std::int64_t day_of_era = shifted - era * 146097;
@@ -27,7 +28,7 @@ Moment moment_of(std::int64_t time, std::int64_t units_per_second) {
   moment.day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
   moment.month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
   moment.year = year_of_era + era * 400 + (moment.month <= 2 ? 1 : 0);
-  moment.weekday = static_cast<int>(((days + 3) % 7 + 7) % 7);  // 1970 began on a Thursday
+  moment.weekday = static_cast<int>(((days + 3) % 7 + 7) % 7);  // 1970-01-01 was a Thursday
   moment.hour = second_of_day / 3600;
   moment.minute = second_of_day / 60 % 60;
   moment.second = second_of_day % 60;

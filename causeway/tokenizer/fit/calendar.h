@@ -1,5 +1,5 @@
-// Dates and times in the Gregorian calendar, without time zones: fields of a moment, and moments
-// from text as ISO 8601 writes them.
+// Dates and times in the proleptic Gregorian calendar, without time zones: fields of a moment, and
+// parsing of ISO 8601 text.
 #pragma once
 
 #include "causeway/tokenizer/options.h"
@@ -18,13 +18,13 @@ struct Moment {
   int second = 0;
 };
 
-// The moment `time` units after 1970; parts of a second are dropped, downwards.
+// The moment `time` units after 1970; fractions of a second are rounded down.
 Moment moment_of(std::int64_t time, std::int64_t units_per_second);
 
-// A field's number from 0: the month 0 to 11, the day 0 to 30, the year as it is.
+// A field's value counted from 0: month 0 to 11, day 0 to 30; the year is unchanged.
 std::int64_t field_of(const Moment& moment, TimeField field);
 
-// How many values a field but the year can have.
+// Number of values of a field other than the year.
 std::int64_t size_of_field(TimeField field);
 
 }  // namespace causeway::tokenizer

@@ -12,7 +12,7 @@ namespace causeway::tokenizer {
 
 namespace {
 
-std::vector<bool> marks_of(const TableColumn& column) {
+std::vector<bool> mask_of(const TableColumn& column) {
   return column.missing.numel() > 0 ? column.missing.to_vector<bool>() : std::vector<bool>();
 }
 
@@ -47,7 +47,7 @@ int truth_of(std::string_view text) {
 
 void for_each_category(const TableColumn& column, std::int64_t n_rows,
                        const std::function<void(std::int64_t, const std::string_view*)>& body) {
-  const std::vector<bool> marks = marks_of(column);
+  const std::vector<bool> marks = mask_of(column);
   const auto marked = [&](std::int64_t row) {
     return !marks.empty() && marks[static_cast<std::size_t>(row)];
   };
@@ -75,9 +75,9 @@ void for_each_category(const TableColumn& column, std::int64_t n_rows,
   }
 }
 
-std::vector<std::int8_t> truth_values(const TableColumn& column, std::int64_t n_rows,
-                                      std::string_view operation) {
-  std::vector<std::int8_t> truths(static_cast<std::size_t>(n_rows), -1);
+std::vector<std::int8_t> boolean_values(const TableColumn& column, std::int64_t n_rows,
+                                        std::string_view operation) {
+  std::vector<std::int8_t> booleans(static_cast<std::size_t>(n_rows), -1);
   const auto refuse = [&](std::string_view value, std::int64_t row) {
     fail(ErrorKind::invalid_argument, operation,
          fmt::format("column \"{}\": expected true or false, got \"{}\" in row {}; declare it "
@@ -88,9 +88,9 @@ std::vector<std::int8_t> truth_values(const TableColumn& column, std::int64_t n_
     if (value == nullptr) return;
     const int truth = truth_of(*value);
     if (truth < 0) refuse(*value, row);
-    truths[static_cast<std::size_t>(row)] = static_cast<std::int8_t>(truth);
+    booleans[static_cast<std::size_t>(row)] = static_cast<std::int8_t>(truth);
   });
-  return truths;
+  return booleans;
 }
 
 Moments moments_of(const TableColumn& column, std::int64_t n_rows, std::string_view operation) {
@@ -101,7 +101,7 @@ Moments moments_of(const TableColumn& column, std::int64_t n_rows, std::string_v
                      "2026-01-31 or 2026-01-31T12:00:00, or declare the column categorical",
                      column.name, text));
   }
-  const std::vector<bool> marks = marks_of(column);
+  const std::vector<bool> marks = mask_of(column);
   Moments found;
   const Tensor host = column.numbers.to(Device::cpu());
   if (column.type == ValueType::time || !is_floating(host.dtype())) {

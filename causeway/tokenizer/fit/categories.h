@@ -1,4 +1,4 @@
-// Values of a column as categories: their text, and for booleans and dates their numbers.
+// Column values as categories: their text, and the values of booleans and dates.
 #pragma once
 
 #include "causeway/tokenizer/fit/calendar.h"
@@ -12,18 +12,17 @@
 
 namespace causeway::tokenizer {
 
-// Calls body(row, text) for every value of a column, body(row, nullptr) for a missing one. Numbers
-// are written the shortest way that reads back as the same number.
+// Calls body(row, text) for every value of a column, body(row, nullptr) for missing ones. Numbers
+// are written in the shortest form that round-trips.
 void for_each_category(const TableColumn& column, std::int64_t n_rows,
                        const std::function<void(std::int64_t, const std::string_view*)>& body);
 
-// Each row's truth: 0, 1, or -1 where missing. Text is true, false, yes, no, t, f, y, n, 1, 0 in
-// any case. Throws, naming `operation`, for anything else.
-std::vector<std::int8_t> truth_values(const TableColumn& column, std::int64_t n_rows,
-                                      std::string_view operation);
+// Booleans by row: 0, 1, or -1 if missing. Text may be true, false, yes, no, t, f, y, n, 1 or 0 in
+// any case; anything else throws, with `operation`.
+std::vector<std::int8_t> boolean_values(const TableColumn& column, std::int64_t n_rows,
+                                        std::string_view operation);
 
-// Each row's moment; rows whose `missing` is set have none. Numbers count seconds; text is not
-// read.
+// Times by row; rows with `missing` set have none. Numbers are seconds; text is not parsed.
 struct Moments {
   std::vector<Moment> moments;
   std::vector<bool> missing;

@@ -46,7 +46,7 @@ std::vector<std::size_t> kept_edges(std::span<const double> edges, const Options
 
 namespace {
 
-// Whole-number weights repeat their rows: the quantiles of the rows written out.
+// Integer weights repeat rows: quantiles of the expanded rows.
 std::vector<double> repeated_quantiles(std::span<const Sample> samples,
                                        const std::vector<double>& reached, QuantileMethod method,
                                        std::span<const double> levels) {
@@ -66,7 +66,7 @@ std::vector<double> repeated_quantiles(std::span<const Sample> samples,
 
 std::vector<double> weighted_quantiles(std::span<const Sample> samples, QuantileMethod method,
                                        std::span<const double> levels) {
-  std::vector<double> reached;  // weight up to and with each sample
+  std::vector<double> reached;  // cumulative weight including each sample
   double total = 0;
   bool whole = true;
   for (const Sample& sample : samples) {
@@ -79,7 +79,7 @@ std::vector<double> weighted_quantiles(std::span<const Sample> samples, Quantile
   const bool averages = method == QuantileMethod::averaged_inverted_cdf;
   if (!averages && method != QuantileMethod::inverted_cdf) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",
-         fmt::format("weights that are not whole numbers need quantile=\"inverted_cdf\" or "
+         fmt::format("non-integer weights require quantile=\"inverted_cdf\" or "
                      "\"averaged_inverted_cdf\", got \"{}\"",
                      to_string(method)));
   }
@@ -137,7 +137,8 @@ std::vector<double> kmeans_edges(std::span<const Sample> samples, std::int64_t b
       }
       end = std::max(end, begin);
       const double weight = weights[end] - weights[begin];
-      if (weight > 0) next[i] = (sums[end] - sums[begin]) / weight;  // an empty one stays
+      // An empty cluster keeps its centre.
+      if (weight > 0) next[i] = (sums[end] - sums[begin]) / weight;
       moved += (next[i] - centres[i]) * (next[i] - centres[i]);
       begin = end;
     }

@@ -1,4 +1,4 @@
-// Fitting a table: what kind each column is, and each kind in its way.
+// Fitting a table: determines the kind of each column and fits it.
 #include "causeway/core/error.h"
 #include "causeway/tokenizer/fit/categories.h"
 #include "causeway/tokenizer/fit/fit_columns.h"
@@ -17,7 +17,7 @@ namespace {
 void require_allowed(const Options& options, const Column& column) {
   if (options.missing != MissingRule::never || column.n_missing == 0) return;
   fail(ErrorKind::invalid_argument, "tokenizer.fit",
-       fmt::format("column \"{}\": {} of {} values are missing, and missing is \"never\"; use "
+       fmt::format("column \"{}\": {} of {} values are missing, but missing is \"never\"; use "
                    "\"auto\" or \"always\"",
                    column.name, column.n_missing, column.n_rows));
 }
@@ -29,7 +29,7 @@ void check_columns(const Table& table, const Options& options) {
   for (const TableColumn& column : table.columns()) {
     if (!names.insert(column.name).second) {
       fail(ErrorKind::invalid_argument, "tokenizer.fit",
-           fmt::format("two columns are called \"{}\"; rename one", column.name));
+           fmt::format("duplicate column name \"{}\"; rename one of them", column.name));
     }
   }
   for (const auto& [name, own] : options.columns) {
@@ -72,9 +72,9 @@ void count_categories(const TableColumn& from, std::int64_t n_rows, CategoryCoun
   });
 }
 
-void count_truths(const TableColumn& from, std::int64_t n_rows, CategoryCounts& counts,
-                  Column& column) {
-  for (const std::int8_t truth : truth_values(from, n_rows, "tokenizer.fit")) {
+void count_booleans(const TableColumn& from, std::int64_t n_rows, CategoryCounts& counts,
+                    Column& column) {
+  for (const std::int8_t truth : boolean_values(from, n_rows, "tokenizer.fit")) {
     if (truth < 0) {
       ++column.n_missing;
     } else {
@@ -123,8 +123,8 @@ void finish_times(const TimeSpan& span, const Options& options, Column& column) 
   constexpr std::int64_t kMostYears = 10000;
   if (column.last_year - column.first_year >= kMostYears) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",
-         fmt::format("column \"{}\": the years reach from {} to {}; are the units right?",
-                     column.name, column.first_year, column.last_year));
+         fmt::format("column \"{}\": years range from {} to {}; check the units", column.name,
+                     column.first_year, column.last_year));
   }
   const auto own = options.columns.find(column.name);
   if (own != options.columns.end()) column.fields = own->second.fields;
@@ -149,7 +149,7 @@ Tokenizer Tokenizer::fit(const Table& given, const Options& options, const FitDa
   check(options);
   if (table.n_columns() == 0 || table.n_rows() == 0) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",
-         fmt::format("a table of {} rows and {} columns has nothing to fit", table.n_rows(),
+         fmt::format("cannot fit a table of {} rows and {} columns", table.n_rows(),
                      table.n_columns()));
   }
   check_columns(table, options);
@@ -171,9 +171,9 @@ Tokenizer Tokenizer::fit(const Table& given, const Options& options, const FitDa
       finish_times(span, options, column);
     } else if (column.kind != ColumnKind::numeric) {
       CategoryCounts counts;
-      const bool truths = column.kind == ColumnKind::boolean;
-      truths ? count_truths(from, table.n_rows(), counts, column)
-             : count_categories(from, table.n_rows(), counts, column);
+      const bool booleans = column.kind == ColumnKind::boolean;
+      booleans ? count_booleans(from, table.n_rows(), counts, column)
+               : count_categories(from, table.n_rows(), counts, column);
       finish_categories(counts, options, column);
     }
     finish_missing(options, column);

@@ -33,7 +33,7 @@ std::vector<double> edge_levels(const Options& options, const std::string& name)
   return even_levels(bins_of(options, name));
 }
 
-// The block's column `at` sorted, with weights and targets.
+// Column `at` of the block, sorted, with weights and targets.
 std::vector<Sample> samples_of(const Block& block, std::int64_t at, const FitData& data) {
   TableColumn column;
   column.numbers = block.matrix.select(1, at);
@@ -58,21 +58,22 @@ std::vector<Sample> samples_of(const Block& block, std::int64_t at, const FitDat
                         targets.empty() ? 0 : targets[i]};
     if (!(sample.weight >= 0) || std::isinf(sample.weight)) {
       fail(ErrorKind::invalid_argument, "tokenizer.fit",
-           fmt::format("weights must be 0 or more and finite, got {} in row {}", sample.weight, i));
+           fmt::format("weights must be finite and non-negative, got {} in row {}", sample.weight,
+                       i));
     }
     any_weight = any_weight || sample.weight > 0;
     if (!std::isnan(values[i]) && sample.weight > 0) samples.push_back(sample);
   }
   if (!any_weight) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",
-         "all sample weights are zero; none may be fitted");
+         "all sample weights are zero; at least one must be positive");
   }
   std::stable_sort(samples.begin(), samples.end(),
                    [](const Sample& a, const Sample& b) { return a.value < b.value; });
   return samples;
 }
 
-// Edges that need the sorted column.
+// Strategies that need the sorted column.
 void fit_sorted(const Block& block, std::int64_t at, const Options& options, const FitData& data,
                 Column& column) {
   const Strategy strategy = strategy_of(options, column.name);
@@ -104,7 +105,7 @@ void fit_sorted(const Block& block, std::int64_t at, const Options& options, con
   column.bins.edges = tree_edges(samples, bins, !is_floating(data.target.dtype()));
 }
 
-// Medians of bins whose counts are known: the quantiles at the middle of every bin.
+// Medians of bins with known counts: the quantiles at the middle of each bin.
 void add_medians(const Block& block, std::span<Column> columns, const std::vector<bool>& lacks) {
   std::vector<std::vector<double>> levels(columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -117,7 +118,7 @@ void add_medians(const Block& block, std::span<Column> columns, const std::vecto
   }
 }
 
-// Whether a value within a bin's edges belongs to it, and not to its neighbour.
+// Whether a value between a bin's edges, inclusive, belongs to it and not to its neighbour.
 bool holds(const Bins& bins, std::size_t bin, double value) {
   if (bins.closed == Closed::left) {
     return bin + 2 == bins.edges.size() || value < bins.edges[bin + 1];
@@ -147,9 +148,10 @@ void set_edges(const Options& options, std::span<const double> edges, Column& co
 void require_finite(double low, double high, const Column& column, Strategy strategy) {
   if (std::isfinite(low) && std::isfinite(high) && std::isfinite(high - low)) return;
   fail(ErrorKind::invalid_argument, "tokenizer.fit",
-       fmt::format("column \"{}\": strategy \"{}\" needs finite values, and they reach from {} to "
-                   "{}; use \"quantile\", or give edges",
-                   column.name, to_string(strategy), low, high));
+       fmt::format(
+           "column \"{}\": strategy \"{}\" requires finite values, but they range from {} to "
+           "{}; use \"quantile\", or pass edges",
+           column.name, to_string(strategy), low, high));
 }
 
 std::vector<double> levels_for(const Options& options, const std::string& name, bool with_medians) {
@@ -181,7 +183,8 @@ void set_quantile_bins(const Options& options, std::span<const double> quantiles
   column.bins.edges.reserve(kept.size());
   for (const std::size_t i : kept) column.bins.edges.push_back(edges[i]);
   for (std::size_t i = 0; with_medians && i + 1 < kept.size(); ++i) {
-    // Halfway in levels; where many equal values are on the edge, that may be one of the neighbour.
+    // The quantile halfway between the levels; with many equal values on the edge it may belong to
+    // the neighbour.
     const double middle = quantiles[kept[i] + kept[i + 1]];
     column.bins.medians.push_back(
         holds(column.bins, i, middle) ? middle : column.bins.centre(static_cast<std::int64_t>(i)));

@@ -13,8 +13,8 @@ namespace causeway::tokenizer {
 
 namespace {
 
-constexpr std::int64_t kSplitters = 4096;  // one less, and a place unused
-// A GPU keeps the guides of four columns side by side on chip.
+constexpr std::int64_t kSplitters = 4096;  // one less is used
+// A GPU keeps the guides of four columns in shared memory.
 constexpr std::int64_t splitter_cells(Device device) { return device.is_cuda() ? 4096 : 8192; }
 
 Tensor bytes_tensor(std::size_t bytes, Device device) {
@@ -43,8 +43,8 @@ GuideSet guides_from(const kernels::Columns& columns, Device device, StreamView 
   return guides;
 }
 
-// Room for what is gathered, in values. Stretches that hold a rank are a quarter longer than the
-// mean, so this is ample unless values repeat; small tables get room for everything.
+// Space for gathered values. Intervals that contain a rank are about a quarter longer than average,
+// so this suffices unless values repeat; small tables get space for all values.
 std::int64_t usual_room(const kernels::Columns& columns,
                         std::span<const std::vector<double>> levels) {
   constexpr std::int64_t kSmall = std::int64_t{1} << 22;
@@ -57,8 +57,8 @@ std::int64_t usual_room(const kernels::Columns& columns,
   return std::max(kSmall, static_cast<std::int64_t>(share * static_cast<double>(columns.n_rows())));
 }
 
-// The search in one matrix. The host says what is wanted and waits for the answers; all between is
-// the device's.
+// The search in one matrix. The host uploads the levels and waits for the results; everything in
+// between runs on the device.
 class QuantileSearch {
  public:
   QuantileSearch(const Tensor& matrix, const Tensor& missing, QuantileMethod method,
@@ -69,7 +69,7 @@ class QuantileSearch {
         guides_(guides_from(columns_, device_, stream_)),
         n_columns_(columns_.n_columns()),
         method_(method) {
-    wanted_.push_back(0);  // what the plan has taken
+    wanted_.push_back(0);  // space used by the plan
     for (const auto& own : levels) {
       wanted_.push_back(n_levels_);
       n_levels_ += static_cast<std::int64_t>(own.size());
@@ -97,8 +97,8 @@ class QuantileSearch {
   }
 
  private:
-  // Everything, with so much room for gathered values. Returns what room it takes: if that is more,
-  // the quantiles are not found.
+  // Runs the search with space for `room` gathered values. Returns the space needed: if that is
+  // more, the quantiles were not found.
   std::int64_t search(std::int64_t room) {
     const kernels::Guides guides = guides_.view(stream_);
     const auto made = [&](const Shape& shape, DType dtype) {
@@ -139,9 +139,9 @@ class QuantileSearch {
     std::int64_t needed = 0;
     for (std::int64_t c = 0; c < n_columns_; ++c) {
       const auto& column = reinterpret_cast<const PlannedColumn*>(found_.data())[c];
-      if (column.n_gathered >= std::int64_t{kNowhere}) {
+      if (column.n_gathered >= std::int64_t{kNotGathered}) {
         fail(ErrorKind::invalid_argument, "tokenizer.fit",
-             "a column's quantiles lie among more than 2^32 of its values; fit it in batches");
+             "more than 2^32 values of a column would have to be gathered; fit it in batches");
       }
       needed += column.n_gathered;
     }
@@ -157,9 +157,9 @@ class QuantileSearch {
   std::int64_t n_columns_;
   std::int64_t n_levels_ = 0;
   QuantileMethod method_;
-  std::vector<std::int64_t> wanted_;  // 0, each column's first level and the end, the levels' bits
-  std::vector<Tensor> tensors_;       // what the kernels of a search work on
-  std::vector<std::int64_t> found_;   // the PlannedColumns, the quantiles' bits
+  std::vector<std::int64_t> wanted_;  // 0, first level per column and the end, bits of levels
+  std::vector<Tensor> tensors_;       // inputs and outputs of the kernels
+  std::vector<std::int64_t> found_;   // the PlannedColumns, bits of the quantiles
 };
 
 }  // namespace
@@ -172,11 +172,11 @@ GuideSet::GuideSet(std::int64_t n_columns, std::int64_t pitch, std::int64_t n_ce
 
 template <class V>
 GuideSet GuideSet::over(std::span<const std::vector<V>> lists, Device device) {
-  std::size_t longest = 1;  // and a place unused
+  std::size_t longest = 1;  // plus one unused entry
   for (const auto& list : lists) longest = std::max(longest, list.size() + 1);
   const auto n_columns = static_cast<std::int64_t>(lists.size());
   const auto pitch = static_cast<std::int64_t>(longest);
-  std::int64_t n_cells = 64;  // four cells a threshold, within what a GPU keeps on chip
+  std::int64_t n_cells = 64;  // four cells per threshold, limited by shared memory
   while (n_cells < 4 * pitch && n_cells < 16384) n_cells *= 2;
   GuideSet made(n_columns, pitch, n_cells, dtype_of<V>(), device);
   std::vector<GuideColumn> heads(lists.size());

@@ -1,6 +1,6 @@
-// Exact quantiles of many columns without sorting them: splitters from a sample, one pass that
-// counts the rows between them, one that gathers the stretches which hold a wanted rank, and a
-// selection in those. The same bits on every device, at any number of threads.
+// Exact quantiles of many columns without sorting: splitters from a sample, one pass that counts
+// the rows between them, one that gathers the intervals that contain a wanted rank, and a selection
+// in those. The same bits on every device, with any number of threads.
 #pragma once
 
 #include "causeway/tokenizer/kernels/binning.h"
@@ -14,7 +14,7 @@
 
 namespace causeway::tokenizer {
 
-// Tensors behind kernels::Guides.
+// The tensors of kernels::Guides.
 struct GuideSet {
   Tensor columns;
   Tensor thresholds;
@@ -23,7 +23,7 @@ struct GuideSet {
   GuideSet() = default;
   GuideSet(std::int64_t n_columns, std::int64_t pitch, std::int64_t n_cells, DType dtype,
            Device device);
-  // Guides over given thresholds, one ascending list a column.
+  // Guides over given thresholds, one ascending list per column.
   template <class V>
   static GuideSet over(std::span<const std::vector<V>> thresholds, Device device);
 
@@ -31,24 +31,24 @@ struct GuideSet {
   GuideSet to(Device device) const;
 };
 
-// Guides that split every column of a matrix into stretches of about equally many rows.
+// Guides that split every column of a matrix into intervals of roughly equal counts.
 GuideSet sampled_guides(const Tensor& matrix, const Tensor& missing);
 
 // The element type a matrix is binned in: f32 for narrower floats, i32 for narrower integers.
 DType binned_dtype(DType dtype);
 
-// What kernels read of a matrix and of the marks in it (no elements: none), on `stream`.
+// Kernel view of a matrix and its missing mask (empty: none) on `stream`.
 kernels::Columns columns_of(const Tensor& matrix, const Tensor& missing, StreamView stream);
 
 struct ColumnQuantiles {
   std::int64_t n_valid = 0;
   std::int64_t n_missing = 0;
-  std::vector<double> values;  // one a level; empty where n_valid is 0
+  std::vector<double> values;  // one per level; empty if n_valid is 0
 };
 
-// Quantiles of every column of a matrix (n_rows, n_columns) of a binned dtype, at levels that
-// ascend, by column. -0 comes as 0. `room` is how many values may be gathered before it is known
-// how many have to be; where it is too little the search starts over.
+// Quantiles of every column of a matrix (n_rows, n_columns) of a binned dtype, at ascending levels
+// per column. -0 is returned as 0. `room` is the initial space for gathered values; if it is too
+// small the search is repeated.
 std::vector<ColumnQuantiles> find_quantiles(const Tensor& matrix, const Tensor& missing,
                                             QuantileMethod method,
                                             std::span<const std::vector<double>> levels,

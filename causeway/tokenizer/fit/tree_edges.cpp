@@ -9,7 +9,7 @@ namespace causeway::tokenizer {
 
 namespace {
 
-// Running sums of a stretch of samples, from which its impurity (times its weight) follows.
+// Running sums of a range of samples, which give its weighted impurity.
 class Sums {
  public:
   Sums(std::size_t n_classes) : classes_(n_classes, 0) {}
@@ -45,7 +45,7 @@ struct Split {
   std::size_t end = 0;
   std::size_t at = 0;  // the first sample of the right part
 
-  // The largest gain first; of equal ones that furthest left, so that the order is fixed.
+  // Largest gain first; ties are resolved to the left, so that the order is deterministic.
   bool operator<(const Split& other) const {
     return gain != other.gain ? gain < other.gain : begin > other.begin;
   }
@@ -68,7 +68,7 @@ Split best_split(std::span<const Sample> samples, std::size_t begin, std::size_t
   return best;
 }
 
-// Targets as 0, 1, … in their order.
+// Targets as class indices 0, 1, ... in ascending order.
 std::vector<Sample> with_class_numbers(std::span<const Sample> samples, std::size_t& n_classes) {
   std::map<double, double> numbers;
   for (const Sample& sample : samples) numbers.emplace(sample.target, 0);

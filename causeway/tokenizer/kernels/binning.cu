@@ -1,5 +1,5 @@
-// Counting and gathering on the GPU. Bytes: the matrix once for each, and what is gathered; bound
-// by look-ups in shared memory, of which a value takes a cell, a threshold or two, and a counter.
+// Counting and gathering on the GPU. Bytes: the matrix once for each, and the gathered values.
+// Bound by shared-memory look-ups: per value a cell, one or two thresholds, and a counter.
 #include "causeway/tokenizer/kernels/binning.h"
 
 #include "causeway/core/error.h"
@@ -12,8 +12,8 @@ namespace {
 
 using Counter = unsigned long long;
 
-// Values of a thread whose look-ups overlap, and the registers that leaves room for: three blocks
-// of 512 threads an SM, two of wide types.
+// Values per thread whose look-ups overlap, and the register limit this allows: three blocks of 512
+// threads per SM, two for wide types.
 template <class V>
 constexpr int kCountedAtOnce = 4;
 constexpr int kGatheredAtOnce = 4;
@@ -22,8 +22,8 @@ constexpr int kRegisters = sizeof(V) == 8 ? 64 : 40;
 
 extern __shared__ __align__(16) std::byte shared_space[];
 
-// A block's tables in shared memory: a guide for each of its columns, and behind it a number and a
-// bit for each of its bins.
+// A block's tables in shared memory: a guide for each of its columns, followed by one counter and
+// one bit per bin.
 struct Tables {
   std::int32_t group;
   std::size_t stride;
@@ -39,7 +39,7 @@ struct Tables {
   __device__ std::uint32_t* numbers(std::int32_t in_group) const {
     return reinterpret_cast<std::uint32_t*>(shared_space + in_group * stride + guide_bytes);
   }
-  // Calls body(number, column, bin) for the first n numbers of all columns of the block.
+  // Calls body(index, column, bin) for the first n entries of all columns of the block.
   template <class Body>
   __device__ void for_numbers(std::int32_t n_columns, std::int32_t n, const Body& body) const {
     const std::int32_t first = static_cast<std::int32_t>(blockIdx.x) * group;
@@ -52,8 +52,8 @@ struct Tables {
   }
 };
 
-// Counts in shared memory, then adds to `counts` or, where there are `parts`, sets the part's own.
-// Lanes that meet at one counter are added up by the hardware, as they are for plain increments.
+// Counts in shared memory, then adds to `counts` or, if `parts` is given, stores the part's counts.
+// The hardware aggregates lanes that hit the same counter.
 template <class V>
 __global__ void __maxnreg__(kRegisters<V>)
     count_kernel(DeviceColumns<V> columns, GuideView<V> guides, Tables tables, Counter* counts,
@@ -85,7 +85,7 @@ __global__ void __maxnreg__(kRegisters<V>)
   }
 }
 
-// The same with tables and counters in global memory.
+// Variant with tables and counters in global memory.
 template <class V>
 __global__ void __launch_bounds__(1024)
     count_global_kernel(DeviceColumns<V> columns, GuideView<V> guides, std::int32_t group,
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(1024)
   });
 }
 
-// What each part counted becomes what the parts before it counted, and the sum of all.
+// Replaces each part's counts by the counts of all parts before it, and computes the total.
 __global__ void stack_kernel(std::uint32_t* parts, std::int64_t n_parts, std::int64_t n_counters,
                              std::int64_t* counts) {
   const std::int64_t at = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -122,9 +122,9 @@ __global__ void stack_kernel(std::uint32_t* parts, std::int64_t n_parts, std::in
   counts[at] = sum;
 }
 
-// Every block knows from the counts where its values of a bin go, so that it takes their places
-// with a counter of its own, in shared memory. Which bins are chosen is asked of their bits, which
-// nobody moves, and of which a warp's lanes share words.
+// The counts tell every block where its values of a bin go, so it allocates places with its own
+// counters in shared memory. Chosen bins are marked in a bit mask, which is read-only and whose
+// words are shared by the lanes of a warp.
 template <class V>
 __global__ void __maxnreg__(kRegisters<V>)
     gather_kernel(DeviceColumns<V> columns, GuideView<V> guides, Tables tables,
@@ -143,7 +143,7 @@ __global__ void __maxnreg__(kRegisters<V>)
   tables.for_numbers(columns.n_columns, n_bins,
                      [&](std::uint32_t& number, std::int64_t column, std::int32_t bin) {
                        const std::uint32_t start = starts[column * n_bins + bin];
-                       if (start == kNowhere) return;
+                       if (start == kNotGathered) return;
                        number = start + own[column * n_bins + bin];
                        std::uint32_t* bits = &number - bin + n_bins;
                        atomicOr(bits + bin / 32, 1u << (bin % 32));

@@ -11,7 +11,7 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// Every piece counts for itself, to `local` (pieces, n_columns, pitch + 1).
+// Every piece has its own counters in `local` (pieces, n_columns, pitch + 1).
 template <class V>
 void count_pieces(const Columns& columns, const Guides& guides, const Pieces& pieces,
                   std::uint32_t* local) {
@@ -27,7 +27,7 @@ void count_pieces(const Columns& columns, const Guides& guides, const Pieces& pi
   });
 }
 
-// Every piece writes to places of its own.
+// Every piece writes to its own places.
 template <class V>
 void gather_pieces(const Columns& columns, const Guides& guides, const std::uint32_t* starts,
                    std::uint32_t* before, std::int64_t n_parts, const PlannedColumn* planned,
@@ -45,7 +45,7 @@ void gather_pieces(const Columns& columns, const Guides& guides, const std::uint
     V* to = gathered + planned[tile.column].first;
     for (std::int64_t i = 0; i < tile.count; ++i) {
       const std::uint32_t place = places[i];
-      if (chosen[place] != kNowhere) to[chosen[place] + own[place]++] = tile.values[i];
+      if (chosen[place] != kNotGathered) to[chosen[place] + own[place]++] = tile.values[i];
     }
   });
 }

@@ -1,5 +1,5 @@
-// Walks columns of a matrix in tiles that fit the cache, whatever the strides: the rows are cut
-// into pieces, one for each thread, and every tile of a column comes packed.
+// Iterates over the columns of a matrix in cache-sized tiles, for any strides: the rows are cut
+// into one piece per thread, and every tile of a column is contiguous.
 #pragma once
 
 #include "causeway/tokenizer/kernels/guide.h"
@@ -13,7 +13,7 @@ namespace causeway::kernels::cpu {
 
 inline constexpr std::int64_t kTileRows = 1024;
 
-// How the rows of a matrix are cut for the threads: into parts of one size, none of 2^31 or more.
+// Cuts the rows of a matrix into equal parts for the threads, each of fewer than 2^31 rows.
 struct Pieces {
   std::int64_t n_rows;
   std::int64_t row_parts = 1;
@@ -33,7 +33,7 @@ struct Pieces {
   }
 };
 
-// A tile of one column: `count` values, and whether each is missing (null where none is marked).
+// A tile of one column: `count` values and their missing mask (null if nothing is missing).
 template <class V>
 struct Tile {
   std::int64_t column;
@@ -56,7 +56,7 @@ struct Strided {
         row(operand.data == nullptr ? 0 : operand.strides[0]),
         column(operand.data == nullptr ? 0 : operand.strides[1]) {}
 
-  // The tile's elements: in place where they lie side by side, else copied to `space`.
+  // The elements of a tile: in place if contiguous, otherwise copied to `space`.
   const V* tile(std::int64_t first, std::int64_t count, std::int64_t at, V* space) const {
     const V* from = data + first * row + at * column;
     if (data == nullptr || row == 1) return data == nullptr ? nullptr : from;
@@ -67,8 +67,8 @@ struct Strided {
 
 }  // namespace internal
 
-// Calls body(piece, tile) for every tile, the pieces in parallel. A matrix whose rows lie together
-// is walked a band of rows at a time, else column by column.
+// Calls body(piece, tile) for every tile, the pieces in parallel. A row-major matrix is processed
+// in bands of rows, others column by column.
 template <class V, class Body>
 void for_each_tile(const Columns& columns, const Pieces& pieces, const Body& body) {
   const internal::Strided<V> values(columns.values);
@@ -92,8 +92,8 @@ void for_each_tile(const Columns& columns, const Pieces& pieces, const Body& bod
   });
 }
 
-// The places of a tile's values among the column's thresholds, in two loops: the first, over the
-// map, vectorises. A missing value's place is `missing_place`.
+// The bins of a tile's values, in two loops: the first, over the map, vectorises. A missing value
+// gets `missing_place`.
 template <class V>
 void locate_tile(const GuideView<V>& guides, const Tile<V>& tile, std::uint32_t missing_place,
                  std::uint32_t* places) {
@@ -118,7 +118,7 @@ void locate_tile(const GuideView<V>& guides, const Tile<V>& tile, std::uint32_t 
       places[i] = search_cell_in_steps(values[i], cells[at[i]], thresholds, steps);
     }
   };
-  switch (column.n_steps) {  // known to the compiler, the loop over steps unrolls
+  switch (column.n_steps) {  // constants, so that the loop over steps unrolls
     case 0:
     case 1: search(std::integral_constant<std::int32_t, 1>()); break;
     case 2: search(std::integral_constant<std::int32_t, 2>()); break;

@@ -1,7 +1,7 @@
-// How blocks walk the columns of a matrix: a block has a group of neighbouring columns and a
-// stretch of rows, and each of its threads one column, whose guide lies in shared memory. Where
-// rows lie together the group's threads read neighbours; groups of the same rows run side by side,
-// so that what one reads of a sector the next finds in L2.
+// How thread blocks traverse the columns of a matrix: a block processes a group of adjacent columns
+// and a range of rows, and each thread one column, whose guide is in shared memory. For row-major
+// matrices the threads of a group read adjacent elements; groups of the same rows run concurrently,
+// so that partial sectors are found in L2.
 #pragma once
 
 #include "causeway/tokenizer/kernels/guide.h"
@@ -39,7 +39,7 @@ struct DeviceColumns {
 
 struct ChipLimits {
   int multiprocessors = 1;
-  int shared_bytes = 48 * 1024;  // of one block
+  int shared_bytes = 48 * 1024;  // per block
 };
 
 inline ChipLimits chip_limits(Device device) {
@@ -53,15 +53,15 @@ inline ChipLimits chip_limits(Device device) {
   return limits;
 }
 
-// How a matrix is cut: grid.x groups of columns, grid.y stretches of rows.
+// The grid: grid.x groups of columns, grid.y ranges of rows.
 struct Walk {
-  std::int32_t group = 1;  // columns of a block
+  std::int32_t group = 1;  // columns per block
   std::int32_t threads = 512;
   std::size_t shared_bytes = 0;
   dim3 grid{1, 1, 1};
 
-  // `bytes_per_column` of shared memory, 0 for none; false where not even one column's fit.
-  // `registers` of the kernel's threads say how many an SM holds.
+  // `bytes_per_column` of shared memory, 0 for none; returns false if not even one column fits.
+  // `registers` per thread limits the blocks per SM.
   template <class V>
   static bool plan(const DeviceColumns<V>& columns, std::size_t bytes_per_column, Device device,
                    Walk& walk, int registers = 32) {
@@ -73,7 +73,7 @@ struct Walk {
     if (most < 1) return false;
     const bool by_rows = columns.row > columns.column && columns.n_columns > 1;
     walk.group = by_rows ? std::min(most, columns.n_columns) : 1;
-    // Groups of whole sectors, where there are several.
+    // Groups of whole sectors, if there are several.
     constexpr std::int32_t kSector = 32 / sizeof(V);
     if (walk.group < columns.n_columns && walk.group > kSector) walk.group -= walk.group % kSector;
     walk.shared_bytes = bytes_per_column * static_cast<std::size_t>(walk.group);
@@ -83,22 +83,22 @@ struct Walk {
     walk.threads = fit >= 2 ? 512 : 1024;
     const int resident = std::max(1, std::min(fit, 65536 / registers / walk.threads));
     const std::int32_t n_groups = (columns.n_columns + walk.group - 1) / walk.group;
-    // One wave of blocks, but no stretch so short that filling the tables is most of the work.
+    // One wave of blocks, but ranges long enough to amortise filling the tables.
     constexpr std::int64_t kLeastRows = 2048;
     const std::int64_t wave = std::int64_t{chip.multiprocessors} * resident / n_groups;
     const std::int64_t useful = (columns.n_rows + kLeastRows - 1) / kLeastRows;
-    const std::int64_t stretches = std::clamp<std::int64_t>(std::min(wave, useful), 1, 65535);
-    walk.grid = dim3(static_cast<unsigned>(n_groups), static_cast<unsigned>(stretches));
+    const std::int64_t intervals = std::clamp<std::int64_t>(std::min(wave, useful), 1, 65535);
+    walk.grid = dim3(static_cast<unsigned>(n_groups), static_cast<unsigned>(intervals));
     return true;
   }
 };
 
-// A thread's place in the walk.
+// A thread's position in the traversal.
 template <class V>
 struct Lane {
-  std::int32_t in_group;  // its column in the block's group
+  std::int32_t in_group;  // index of its column in the group
   std::int32_t column;
-  std::int64_t row;  // its first
+  std::int64_t row;  // its first row
   std::int64_t end;
   std::int64_t step;
   bool idle;
@@ -115,7 +115,7 @@ struct Lane {
   }
 };
 
-// Calls body(value, missing, row) for all of a thread's rows, kUnroll loads in flight at a time.
+// Calls body(value, missing, row) for all of a thread's rows, with kUnroll loads in flight.
 template <int kUnroll, class V, class Body>
 __device__ __forceinline__ void walk_rows(const DeviceColumns<V>& columns, const Lane<V>& lane,
                                           const Body& body) {
@@ -142,8 +142,8 @@ __device__ __forceinline__ void walk_rows(const DeviceColumns<V>& columns, const
   }
 }
 
-// The V before address `end` of shared memory, where end <= last; else anything. A load without a
-// branch, which the compiler would not make of an `if`.
+// The V before shared-memory address `end` if end <= last; otherwise undefined. A predicated load
+// without a branch, which the compiler does not generate from an `if`.
 template <class V>
 __device__ __forceinline__ V load_before(std::uint32_t end, std::uint32_t last) {
   SortKey<V> bits;
@@ -176,15 +176,15 @@ struct SharedGuide {
     return search_cell(value, cell, thresholds);
   }
 
-  // The places of several values, in step, so that their look-ups overlap. kKeys: whether the map
-  // may be of keys. What is missing gets `missing_place`.
+  // The bins of several values, in lockstep so that their look-ups overlap. kKeys: the map may use
+  // sort keys. Missing values get `missing_place`.
   template <bool kKeys, int kCount>
   __device__ __forceinline__ void locate(const V (&value)[kCount], const bool (&missing)[kCount],
                                          std::uint32_t missing_place,
                                          std::uint32_t (&place)[kCount]) const {
     constexpr auto kSize = static_cast<std::uint32_t>(sizeof(V));
     const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(thresholds));
-    std::uint32_t last[kCount];  // addresses: behind the cell's thresholds, and those reached
+    std::uint32_t last[kCount];  // addresses: end of the cell's thresholds, and of those reached
     std::uint32_t fullest = 0;
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -193,7 +193,8 @@ struct SharedGuide {
       last[i] = place[i] + (cell >> 16) * kSize;
       fullest |= cell >> 16;
     }
-    // Steps of falling powers of two, each taken where all thresholds up to its end are reached.
+    // Binary search with decreasing powers of two: a step is taken if all thresholds up to its end
+    // are reached.
     for (std::uint32_t step = (fullest == 0 ? 0 : kSize << (31 - __clz(fullest))); step >= kSize;
          step >>= 1) {
       V threshold[kCount];
@@ -212,9 +213,8 @@ struct SharedGuide {
   }
 };
 
-// Calls body(values, places) for all of a thread's rows, kAtOnce of them at a time and then one by
-// one; the place of what is missing is `missing_place`. kPlain: nothing is marked, and the map is
-// not of keys.
+// Calls body(values, places) for all of a thread's rows, kAtOnce at a time and then one by one;
+// missing values get `missing_place`. kPlain: no missing mask, and the map does not use sort keys.
 template <int kAtOnce, bool kPlain, class V, class Body>
 __device__ __forceinline__ void walk_places(const DeviceColumns<V>& columns, const Lane<V>& lane,
                                             const SharedGuide<V>& guide,
@@ -244,14 +244,14 @@ __device__ __forceinline__ void walk_places(const DeviceColumns<V>& columns, con
     guide.template locate<!kPlain>(value, missing, missing_place, place);
     body(value, place);
   };
-  // No table that fits a GPU has more rows a thread than 32 bits count.
+  // The rows per thread of any matrix that fits in GPU memory fit in 32 bits.
   auto left = static_cast<std::uint32_t>(
       lane.row < lane.end ? (lane.end - lane.row - 1) / lane.step + 1 : 0);
   for (; left >= kAtOnce; left -= kAtOnce) take(std::integral_constant<int, kAtOnce>());
   for (; left > 0; --left) take(std::integral_constant<int, 1>());
 }
 
-// Picks the way to walk for a whole block; its threads all come here, and meet.
+// Selects the variant for a whole block; all its threads must call it.
 template <int kAtOnce, class V, class Body>
 __device__ __forceinline__ void walk_block(const DeviceColumns<V>& columns, const Lane<V>& lane,
                                            const SharedGuide<V>& guide, std::uint32_t missing_place,
@@ -265,7 +265,7 @@ __device__ __forceinline__ void walk_block(const DeviceColumns<V>& columns, cons
   }
 }
 
-// Bytes a column's guide takes there; 8-byte thresholds come first, so that all is aligned.
+// Size of a column's guide in shared memory; 8-byte thresholds come first for alignment.
 template <class V>
 std::size_t shared_guide_bytes(const GuideView<V>& guides) {
   return (sizeof(V) * static_cast<std::size_t>(guides.pitch) +
@@ -273,7 +273,7 @@ std::size_t shared_guide_bytes(const GuideView<V>& guides) {
          8 * 8;
 }
 
-// Fills the block's guides, `stride` bytes apart, and gives each thread its column's. The caller
+// Fills the block's guides, `stride` bytes apart, and returns each thread's guide. The caller
 // synchronises.
 template <class V>
 __device__ __forceinline__ SharedGuide<V> load_guides(const GuideView<V>& guides,
@@ -302,7 +302,7 @@ __device__ __forceinline__ SharedGuide<V> load_guides(const GuideView<V>& guides
           guides.n_cells};
 }
 
-// The same guide where it lies in global memory, for tables too large for the chip.
+// The same guide in global memory, for tables that do not fit in shared memory.
 template <class V>
 __device__ __forceinline__ SharedGuide<V> global_guide(const GuideView<V>& guides,
                                                        std::int32_t column) {

@@ -1,5 +1,6 @@
-// Guides on the GPU: a sample of every column is gathered and sorted on chip, cut evenly, and the
-// cuts get their table. Bytes: a sector for every sampled value; bound by the sort's latency.
+// Guide construction on the GPU: a sample of every column is gathered and sorted in shared memory
+// and split evenly, and the look-up table of the splitters is built. Bytes: one sector per sampled
+// value; bound by the latency of the sort.
 #include "causeway/tokenizer/kernels/guide.h"
 
 #include "causeway/tokenizer/kernels/column_walk.cuh"
@@ -17,8 +18,8 @@ constexpr int kThreads = 1024;
 
 extern __shared__ __align__(16) std::byte guide_space[];
 
-// A column's samples are sorted in chunks, a block each, and every chunk finds its place among the
-// others: many short sorts side by side instead of a long one.
+// Samples of a column are sorted in chunks, one block each, and each chunk's elements are ranked
+// among the others: many short sorts in parallel instead of a long one.
 constexpr int kChunkThreads = 256;
 constexpr int kChunkPerThread = 8;
 constexpr std::int64_t kChunk = kChunkThreads * kChunkPerThread;
@@ -36,7 +37,7 @@ __global__ void __launch_bounds__(kChunkThreads)
   int valid = 0;
 #pragma unroll
   for (int i = 0; i < kChunkPerThread; ++i) {
-    keys[i] = static_cast<Key>(~Key{0});  // behind all values
+    keys[i] = static_cast<Key>(~Key{0});  // sorts after all values
     const std::int64_t at = chunk * kChunk + std::int64_t{i} * kChunkThreads + threadIdx.x;
     if (at >= n_samples) continue;
     const std::int64_t row = sample_row(at, n_samples, columns.n_rows);
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(kChunkThreads)
   if (threadIdx.x == 0) chunk_counts[column * gridDim.y + chunk] = n_valid;
 }
 
-// How many of a sorted chunk's keys are below `key`, or below or equal.
+// Number of keys in a sorted chunk that are < `key`, or <= `key`.
 template <class Key>
 __device__ __forceinline__ std::int32_t keys_before(const Key* chunk, Key key, bool or_equal) {
   std::int32_t before = 0;
@@ -73,7 +74,7 @@ __device__ __forceinline__ std::int32_t keys_before(const Key* chunk, Key key, b
   return before;
 }
 
-// Equal keys go by the number of their chunk, so that no two get one place.
+// Equal keys are ordered by chunk number, so that places are unique.
 template <class V>
 __global__ void __launch_bounds__(kChunkThreads)
     merge_kernel(const SortKey<V>* sorted, const std::int32_t* chunk_counts, std::int64_t n_samples,
@@ -104,8 +105,8 @@ __global__ void __launch_bounds__(kChunkThreads)
   if (own == 0 && threadIdx.x == 0) counts[column] = count;
 }
 
-// Each thread looks at neighbouring cuts and says which thresholds begin with them, up to two a
-// cut.
+// Each thread compares adjacent splitters and determines the thresholds they produce, up to two per
+// splitter.
 template <class V>
 __global__ void __launch_bounds__(kThreads)
     split_kernel(const V* samples, std::int64_t n_samples, const std::int32_t* counts,
@@ -147,7 +148,7 @@ __device__ bool is_finite(double value) { return value - value == 0.0; }
 __device__ bool is_finite(std::int32_t) { return true; }
 __device__ bool is_finite(std::int64_t) { return true; }
 
-// The map from the first finite threshold to the last, as the CPU draws it.
+// The map from the first finite threshold to the last, as on the CPU.
 template <class V>
 __device__ bool draw_map(const V* thresholds, std::int32_t first, std::int32_t last, bool by_key,
                          std::int32_t n_cells, GuideColumn& map) {

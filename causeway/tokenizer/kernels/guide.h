@@ -1,7 +1,7 @@
-// Guides: for every column a sorted list of thresholds and the table that makes finding a value's
-// place among them a look-up and a comparison or two (device/guide.h). How they are made: from
-// thresholds that are given, or from a sample of the data, so that the stretches between them hold
-// about equally many rows.
+// Guides: for every column a sorted list of thresholds and a look-up table, so that finding a
+// value's bin takes one look-up and one or two comparisons (guide_device.h). Guides are built from
+// given thresholds, or from a sample of the data so that the intervals contain roughly equal
+// numbers of rows.
 #pragma once
 
 #include "causeway/tokenizer/kernels/guide_device.h"
@@ -9,17 +9,17 @@
 
 namespace causeway::kernels {
 
-// A matrix (n_rows, n_columns) of f32, f64, i32 or i64 with any strides, and where given a bool
-// matrix of the same shape, true where a value is missing. NaN is missing too.
+// A matrix (n_rows, n_columns) of f32, f64, i32 or i64 with any strides, and optionally a bool
+// matrix of the same shape that marks missing values. NaN is also missing.
 struct Columns {
   Operand values;
-  Operand missing;  // without data where nothing is marked
+  Operand missing;  // without data if nothing is marked
 
   std::int64_t n_rows() const { return values.shape[0]; }
   std::int64_t n_columns() const { return values.shape[1]; }
 };
 
-// Calls body with a tag of a matrix's element type, and returns what it returns.
+// Calls body with a tag of the matrix's element type and returns its result.
 template <class Body>
 auto dispatch_column_type(DType dtype, const Body& body) {
   switch (dtype) {
@@ -30,19 +30,19 @@ auto dispatch_column_type(DType dtype, const Body& body) {
   }
 }
 
-// The guides of n columns; memory is contiguous and of the stream's device.
+// The guides of n columns; contiguous memory on the stream's device.
 struct Guides {
   Operand columns;     // n GuideColumn, as bytes
   Operand thresholds;  // (n, pitch) of the columns' type, each row ascending, its last entry unused
   Operand cells;       // (n, n_cells) i32, packed by pack_cell
 
   std::int64_t n_columns() const { return thresholds.shape[0]; }
-  // One more than a column may have thresholds, which a search may read and not heed.
+  // One more than the maximum number of thresholds; the last entry may be read but is ignored.
   std::int32_t pitch() const { return static_cast<std::int32_t>(thresholds.shape[1]); }
   std::int32_t n_cells() const { return static_cast<std::int32_t>(cells.shape[1]); }
 };
 
-// The guides of one type as plain pointers.
+// The guides of one dtype as plain pointers.
 template <class V>
 struct GuideView {
   const GuideColumn* columns;
@@ -59,19 +59,19 @@ struct GuideView {
         n_cells(guides.n_cells()) {}
 };
 
-// The most samples a column is split by.
+// Maximum samples per column.
 inline constexpr std::int64_t kMostSamples = 16384;
 
-// Takes up to kMostSamples rows of every column (sample_row says which), sorted, what is missing
-// left out: `samples` is (n_columns, n_samples) of the columns' type, `counts` (n_columns) i32.
+// Takes up to kMostSamples rows of every column (see sample_row), sorted, without missing values:
+// `samples` is (n_columns, n_samples) of the columns' dtype, `counts` (n_columns) i32.
 CAUSEWAY_KERNEL(sample_columns, const Columns& columns, const Operand& samples,
                 const Operand& counts);
 
-// Fills thresholds and n_thresholds of the guides from sorted samples, evenly spread over them. A
-// value that takes up a whole stretch by itself gets one of its own, [value, next number).
+// Sets thresholds and n_thresholds of the guides from sorted samples, evenly spaced. A value that
+// fills a whole interval gets its own, [value, next number).
 CAUSEWAY_KERNEL(split_samples, const Operand& samples, const Operand& counts, const Guides& guides);
 
-// Makes the maps and cells of guides whose thresholds and n_thresholds are set.
+// Builds the maps and cells of guides whose thresholds and n_thresholds are set.
 CAUSEWAY_KERNEL(build_guides, const Guides& guides);
 
 }  // namespace causeway::kernels

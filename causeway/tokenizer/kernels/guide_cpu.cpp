@@ -1,4 +1,5 @@
-// Guides on the CPU: a sample of every column is sorted, cut evenly, and the cuts get their table.
+// Guide construction on the CPU: a sample of every column is sorted and split evenly, and the
+// look-up table of the splitters is built.
 #include "causeway/tokenizer/kernels/guide.h"
 
 #include "causeway/tokenizer/kernels/column_tiles_cpu.h"
@@ -29,7 +30,7 @@ void sample_column(const Columns& columns, std::int64_t column, std::int64_t n_s
   count = static_cast<std::int32_t>(end - samples);
 }
 
-// Ascending thresholds, no two equal.
+// Strictly ascending thresholds.
 template <class V>
 std::int32_t split_column(const V* samples, std::int32_t count, V* thresholds, std::int32_t most) {
   const std::int64_t n_cuts = std::min(most, count);
@@ -48,7 +49,7 @@ std::int32_t split_column(const V* samples, std::int32_t count, V* thresholds, s
   return n;
 }
 
-// Where thresholds lie that a map can be drawn through: the finite ones.
+// The range of finite thresholds, which a linear map can cover.
 template <class V>
 bool finite_span(const V* thresholds, std::int32_t n, bool by_key, double& low, double& high) {
   std::int32_t first = 0, last = n - 1;
@@ -62,7 +63,7 @@ bool finite_span(const V* thresholds, std::int32_t n, bool by_key, double& low, 
   return true;
 }
 
-// The map from the first threshold to the last; false where the numbers do not allow one.
+// The map from the first threshold to the last; false if it is not representable.
 template <class V>
 bool make_map(const V* thresholds, std::int32_t n, bool by_key, std::int32_t n_cells,
               GuideColumn& map) {
@@ -93,7 +94,7 @@ void fill_cells(const V* thresholds, const GuideColumn& map, std::uint32_t* cell
   }
 }
 
-// How many comparisons a value costs on average, taking every threshold for equally many values.
+// Average comparisons per value, if every interval has the same number of values.
 double comparisons(const std::uint32_t* cells, std::int32_t n_cells) {
   double sum = 0;
   for (std::int32_t cell = 0; cell < n_cells; ++cell) {
@@ -107,7 +108,7 @@ template <class V>
 void build_column(const V* thresholds, GuideColumn& map, std::uint32_t* cells,
                   std::int32_t n_cells) {
   const std::int32_t n = map.n_thresholds;
-  GuideColumn chosen{0, 0, n, 0, 0, 0};  // everything in the first cell: a plain search
+  GuideColumn chosen{0, 0, n, 0, 0, 0};  // everything in the first cell: a binary search
   double least = std::numeric_limits<double>::infinity();
   for (const bool by_key : {false, true}) {
     GuideColumn candidate;

@@ -1,7 +1,7 @@
 // The guided search: how many thresholds of a sorted list a value has reached. A monotone map takes
-// the value to a cell, the cell names the few thresholds that could lie on either side of it, and
-// those are compared. The comparisons decide, so the map may round as it likes; it only has to be
-// the same arithmetic for thresholds and values.
+// the value to a cell, the cell lists the few candidate thresholds, and those are compared. The
+// comparisons are exact, so the map may round; it only has to use the same arithmetic for
+// thresholds and values.
 #pragma once
 
 #include "causeway/kernels/sort/sort_key_device.h"
@@ -12,22 +12,22 @@
 
 namespace causeway {
 
-// One column's map: cell = (place - low) * scale, where the place is the value itself or, for
-// columns whose values span many magnitudes, its sort key.
+// One column's map: cell = (place - low) * scale, where the place is the value or, for columns
+// whose values span many orders of magnitude, its sort key.
 struct GuideColumn {
   double low = 0;
   double scale = 0;
   std::int32_t n_thresholds = 0;
   std::int32_t by_key = 0;
-  std::int32_t n_steps = 0;  // comparisons that settle the fullest cell
+  std::int32_t n_steps = 0;  // comparisons for the fullest cell
   std::int32_t unused = 0;
 };
 
-// What the map computes in: wide types in f64, narrow ones in f32.
+// The type of the map's arithmetic: f64 for wide types, f32 for narrow ones.
 template <class V>
 using GuideReal = std::conditional_t<sizeof(V) == 8, double, float>;
 
-// A cell: the first threshold in it and how many there are, 16 bits each.
+// A cell: its first threshold and their number, 16 bits each.
 CAUSEWAY_HOST_DEVICE std::uint32_t pack_cell(std::uint32_t first, std::uint32_t count) {
   return first | (count << 16);
 }
@@ -38,14 +38,14 @@ CAUSEWAY_HOST_DEVICE GuideReal<V> guide_place(V value, bool by_key) {
   return by_key ? static_cast<GuideReal<V>>(sort_key(value)) : static_cast<GuideReal<V>>(value);
 }
 
-// The cell of a value that is not NaN; NaN comes out as cell 0.
+// The cell of a value; NaN gives cell 0.
 template <class V>
 CAUSEWAY_HOST_DEVICE std::int32_t guide_cell(V value, GuideReal<V> low, GuideReal<V> scale,
                                              bool by_key, std::int32_t n_cells) {
   using Real = GuideReal<V>;
   Real at = (guide_place(value, by_key) - low) * scale;
 #if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(Real) == 4) {  // the conversion clamps, and makes 0 of NaN
+  if constexpr (sizeof(Real) == 4) {  // the conversion saturates and maps NaN to 0
     const std::uint32_t cell = __float2uint_rz(at);
     return static_cast<std::int32_t>(min(cell, static_cast<std::uint32_t>(n_cells - 1)));
   }
@@ -55,7 +55,7 @@ CAUSEWAY_HOST_DEVICE std::int32_t guide_cell(V value, GuideReal<V> low, GuideRea
   return static_cast<std::int32_t>(at < last ? at : last);
 }
 
-// How many thresholds `value` has reached, given its cell. NaN reaches none of the cell's.
+// Number of thresholds that `value` has reached, given its cell. NaN reaches none of the cell's.
 template <class V>
 CAUSEWAY_HOST_DEVICE std::uint32_t search_cell(V value, std::uint32_t cell, const V* thresholds) {
   std::uint32_t first = cell & 0xffffu;
@@ -69,9 +69,9 @@ CAUSEWAY_HOST_DEVICE std::uint32_t search_cell(V value, std::uint32_t cell, cons
   return first;
 }
 
-// The same in a fixed number of steps and without branches, for a CPU: its cells hold none or one
-// threshold as the data will, which no branch predictor foresees. Reads thresholds[first] of empty
-// cells too, so that one more must be readable behind the last.
+// Branch-free variant with a fixed number of steps, for CPUs: whether a cell has zero or one
+// threshold is data-dependent and unpredictable. Reads thresholds[first] of empty cells too, so one
+// entry past the last must be readable.
 template <class V>
 CAUSEWAY_HOST_DEVICE std::uint32_t search_cell_in_steps(V value, std::uint32_t cell,
                                                         const V* thresholds, std::int32_t n_steps) {
@@ -93,7 +93,7 @@ CAUSEWAY_HOST_DEVICE bool is_missing(V value) {
   return false;
 }
 
-// The next number above; `value` itself where there is none.
+// The next larger number; `value` itself if there is none.
 CAUSEWAY_HOST_DEVICE float next_above(float value) {
   if (!(value < std::numeric_limits<float>::infinity())) return value;
   value += 0.0f;
@@ -121,7 +121,7 @@ CAUSEWAY_HOST_DEVICE std::int64_t next_above(std::int64_t value) {
   return value == std::numeric_limits<std::int64_t>::max() ? value : value + 1;
 }
 
-// The value of a key: the inverse of sort_key.
+// Inverse of sort_key.
 CAUSEWAY_HOST_DEVICE void value_of_key(std::uint32_t key, float& value) {
   const std::uint32_t bits = (key >> 31) != 0 ? key ^ 0x80000000u : ~key;
   memcpy(&value, &bits, sizeof(bits));
@@ -137,27 +137,26 @@ CAUSEWAY_HOST_DEVICE void value_of_key(std::uint64_t key, std::int64_t& value) {
   value = static_cast<std::int64_t>(key ^ (std::uint64_t{1} << 63));
 }
 
-// The first row of part i where n_rows are cut into n_parts, the longer ones first; that of part
-// n_parts is n_rows.
+// First row of part i if n_rows are cut into n_parts, the longer ones first; n_rows for part
+// n_parts.
 CAUSEWAY_HOST_DEVICE std::int64_t first_row_of(std::int64_t i, std::int64_t n_parts,
                                                std::int64_t n_rows) {
   const std::int64_t rest = n_rows % n_parts;
   return n_rows / n_parts * i + (i < rest ? i : rest);
 }
 
-// Sampling: the row that sample i of `n_samples` is taken from, one in each stretch of n /
-// n_samples rows at a place that looks random, so that no period of the data falls into step with
-// it.
+// The row of sample i of `n_samples`: one in each interval of n / n_samples rows, at a
+// pseudo-random position, so that periodic data does not alias.
 CAUSEWAY_HOST_DEVICE std::int64_t sample_row(std::int64_t i, std::int64_t n_samples,
                                              std::int64_t n_rows) {
   if (n_rows <= n_samples) return i;
-  const std::int64_t stretch = n_rows / n_samples;
+  const std::int64_t interval = n_rows / n_samples;
   std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
   mixed ^= mixed >> 29;
   mixed *= 0xBF58476D1CE4E5B9ull;
   mixed ^= mixed >> 32;
   return first_row_of(i, n_samples, n_rows) +
-         static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(stretch));
+         static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(interval));
 }
 
 }  // namespace causeway

@@ -7,8 +7,8 @@
 
 namespace causeway {
 
-// One output column: how far the value of `column` has come from `low`, in widths of the piece,
-// held within 0 and 1 except at a column's open ends.
+// One output column: (value of `column` - low) / width of the piece, clamped to [0, 1] except at a
+// column's unbounded ends.
 struct LinearPiece {
   double low = 0;
   double width = 1;
@@ -18,7 +18,7 @@ struct LinearPiece {
   std::int32_t unused = 0;
 };
 
-// 0 for NaN.
+// Returns 0 for NaN.
 template <class V>
 CAUSEWAY_HOST_DEVICE float linear_component(V value, const LinearPiece& piece) {
   double part = (static_cast<double>(value) - piece.low) / piece.width;

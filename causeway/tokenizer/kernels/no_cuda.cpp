@@ -1,4 +1,4 @@
-// The CUDA kernels of a build without CUDA.
+// Replaces the CUDA kernels in builds without CUDA.
 #include "causeway/kernels/absent.h"
 #include "causeway/tokenizer/kernels/binning.h"
 #include "causeway/tokenizer/kernels/guide.h"

@@ -1,5 +1,6 @@
-// Which order statistics a quantile is made of, and how: NumPy's nine definitions (Hyndman and Fan,
-// The American Statistician 50, 1996), operation by operation, so that the bits are NumPy's.
+// Order statistics and interpolation of quantiles: NumPy's nine definitions (Hyndman and Fan, The
+// American Statistician 50, 1996), operation by operation, so that results are bit-identical to
+// NumPy's.
 #pragma once
 
 #include "causeway/core/host_device.h"
@@ -25,7 +26,7 @@ enum class QuantileMethod : std::int32_t {
   normal_unbiased,
 };
 
-// The value lies `weight` of the way from the order statistic `below` to `above`, counted from 0.
+// The quantile is `weight` of the way from order statistic `below` to `above`, counted from 0.
 struct RankPair {
   std::int64_t below = 0;
   std::int64_t above = 0;
@@ -42,12 +43,12 @@ CAUSEWAY_HOST_DEVICE double round_down(double x) {
 #endif
 }
 
-// Where the quantile lies between the order statistics; a whole number is one of them.
+// The fractional index of the quantile; an integer is an order statistic.
 CAUSEWAY_HOST_DEVICE double virtual_index(double n, double level, double alpha, double beta) {
   return n * level + (alpha + level * (1.0 - alpha - beta)) - 1.0;
 }
 
-// One order statistic: `index` rounded up, but kept where it is whole and `keeps`.
+// One order statistic: `index` rounded up, unless it is an integer and `keeps`.
 CAUSEWAY_HOST_DEVICE RankPair discrete(double index, bool closest, std::int64_t n) {
   const double floor = round_down(index);
   const double half = floor * 0.5;
@@ -58,7 +59,7 @@ CAUSEWAY_HOST_DEVICE RankPair discrete(double index, bool closest, std::int64_t 
   return {rank, rank, 0.0};
 }
 
-// Two neighbours, both the same outside [0, n - 1].
+// Two neighbours; both the same outside [0, n - 1].
 CAUSEWAY_HOST_DEVICE RankPair between(double index, std::int64_t n, bool averages) {
   if (index < 0) return {0, 0, 0.0};
   if (index >= static_cast<double>(n - 1)) return {n - 1, n - 1, 0.0};
@@ -70,7 +71,7 @@ CAUSEWAY_HOST_DEVICE RankPair between(double index, std::int64_t n, bool average
 
 }  // namespace quantile
 
-// The order statistics behind quantile `level` (0 to 1) of n > 0 values.
+// The order statistics of quantile `level` (0 to 1) of n > 0 values.
 CAUSEWAY_HOST_DEVICE RankPair ranks_of(QuantileMethod method, double level, std::int64_t n) {
   const auto count = static_cast<double>(n);
   switch (method) {
@@ -105,8 +106,8 @@ CAUSEWAY_HOST_DEVICE V difference_of(V above, V below) {
   }
 }
 
-// NumPy's way between two values: the difference in the data's own type, the rest in f64. Where a
-// neighbour is infinite the nearer one is taken, since there is nothing between.
+// NumPy's interpolation: the difference in the data's type, the rest in f64. If a neighbour is
+// infinite, the nearer one is returned.
 template <class V>
 CAUSEWAY_HOST_DEVICE double interpolate(V below, V above, double weight) {
   const auto a = static_cast<double>(below);

@@ -1,5 +1,4 @@
-// Where wanted ranks lie in a column whose bins are counted: the arithmetic of plan_ranks and of a
-// fit that streams.
+// The bins of wanted ranks in a counted column; shared by plan_ranks and streaming fits.
 #pragma once
 
 #include "causeway/tokenizer/kernels/guide_device.h"
@@ -10,14 +9,14 @@
 namespace causeway {
 
 // The start of a bin that is not gathered.
-inline constexpr std::uint32_t kNowhere = 0xffffffffu;
+inline constexpr std::uint32_t kNotGathered = 0xffffffffu;
 
-// What a plan says of a column.
+// The plan of one column.
 struct PlannedColumn {
   std::int64_t n_valid = 0;
   std::int64_t n_missing = 0;
   std::int64_t n_gathered = 0;
-  std::int64_t first = 0;  // where its gathered values begin among those of all columns
+  std::int64_t first = 0;  // offset of its gathered values among those of all columns
 };
 
 // A wanted order statistic: the rank-th smallest, from 0, of gathered[begin, end).
@@ -25,18 +24,19 @@ struct RankQuery {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t rank = 0;
-  std::int32_t n_run = 0;  // of the first query of a stretch: all of its are among the next n_run
+  // Set on the first query of an interval: its others are among the next n_run.
+  std::int32_t n_run = 0;
   std::int32_t unused = 0;
 };
 
-// Rank `which` of the pair that quantile `level` is made of: 0 below, 1 above.
+// Rank of the lower (0) or upper (1) order statistic of quantile `level`.
 CAUSEWAY_HOST_DEVICE std::int64_t wanted_rank(QuantileMethod method, double level, int which,
                                               std::int64_t n) {
   const RankPair pair = ranks_of(method, level, n);
   return which == 0 ? pair.below : pair.above;
 }
 
-// The bin that holds a rank; bin b has ranks bounds[b] to bounds[b + 1].
+// The bin that contains a rank; bin b has ranks bounds[b] to bounds[b + 1] - 1.
 CAUSEWAY_HOST_DEVICE std::int32_t bin_of_rank(const std::int64_t* bounds, std::int32_t n_bins,
                                               std::int64_t rank) {
   std::int32_t first = 0, count = n_bins - 1;
@@ -49,7 +49,7 @@ CAUSEWAY_HOST_DEVICE std::int32_t bin_of_rank(const std::int64_t* bounds, std::i
   return first;
 }
 
-// The quantile at `level` of n values between its two order statistics; -0 comes as 0.
+// The quantile at `level` of n values from its two order statistics; -0 is returned as 0.
 template <class V>
 CAUSEWAY_HOST_DEVICE double blend(QuantileMethod method, double level, std::int64_t n, V below,
                                   V above) {
@@ -57,13 +57,14 @@ CAUSEWAY_HOST_DEVICE double blend(QuantileMethod method, double level, std::int6
                      ranks_of(method, level, n).weight);
 }
 
-// Whether bin b, which is [thresholds[b - 1], thresholds[b]), holds one number only.
+// Whether bin b, [thresholds[b - 1], thresholds[b]), contains exactly one number.
 template <class V>
 CAUSEWAY_HOST_DEVICE bool holds_one_value(const V* thresholds, std::int32_t n_thresholds,
                                           std::int32_t bin) {
   if (bin == 0 || bin > n_thresholds) return false;
   const V next = next_above(thresholds[bin - 1]);
-  return next == (bin == n_thresholds ? thresholds[bin - 1] : thresholds[bin]);  // none is above
+  // next_above returns its argument if there is no larger number.
+  return next == (bin == n_thresholds ? thresholds[bin - 1] : thresholds[bin]);
 }
 
 }  // namespace causeway

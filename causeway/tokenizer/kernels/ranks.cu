@@ -1,5 +1,6 @@
-// Planning, selecting and blending on the GPU. Plan: one block a column, bound by the latency of
-// its few steps. Select: one block a stretch, bytes: what was gathered once; bound by barriers.
+// Planning, selection and interpolation on the GPU. Plan: one block per column, bound by the
+// latency of its few steps. Select: one block per interval, reads the gathered values once; bound
+// by barriers.
 #include "causeway/tokenizer/kernels/ranks.h"
 
 #include "causeway/tokenizer/kernels/column_walk.cuh"
@@ -15,7 +16,7 @@ using Counter = unsigned long long;
 
 constexpr int kPlanThreads = 512;
 
-// What a plan reads and writes, as plain pointers of all columns.
+// Inputs and outputs of a plan, as plain pointers for all columns.
 template <class V>
 struct PlanView {
   QuantileMethod method;
@@ -27,7 +28,7 @@ struct PlanView {
   PlannedColumn* columns;
   Counter* taken;
   std::int64_t* bounds;
-  std::int32_t* askers;
+  std::int32_t* query_range;
   std::uint32_t* starts;
   RankQuery* queries;
   V* answers;
@@ -43,14 +44,14 @@ struct PlanView {
         columns(static_cast<PlannedColumn*>(plan.columns.data)),
         taken(static_cast<Counter*>(plan.taken.data)),
         bounds(static_cast<std::int64_t*>(plan.bounds.data)),
-        askers(static_cast<std::int32_t*>(plan.askers.data)),
+        query_range(static_cast<std::int32_t*>(plan.query_range.data)),
         starts(static_cast<std::uint32_t*>(plan.starts.data)),
         queries(static_cast<RankQuery*>(plan.queries.data)),
         answers(static_cast<V*>(plan.answers.data)) {}
 };
 
-// Exclusive sums of of(i), i from 0 to n, in steps of the block: put(i, sum) gets them, and all
-// threads the total.
+// Exclusive prefix sums of of(i), i from 0 to n, a block's width at a time: calls put(i, sum); all
+// threads get the total.
 template <class Of, class Put>
 __device__ std::int64_t block_sums(std::int32_t n, const Of& of, const Put& put) {
   using Scan = cub::BlockScan<std::int64_t, kPlanThreads>;
@@ -67,7 +68,7 @@ __device__ std::int64_t block_sums(std::int32_t n, const Of& of, const Put& put)
   return before;
 }
 
-// The steps are the CPU's (cpu/ranks.cpp), each for all bins or queries at once.
+// The same steps as on the CPU (ranks_cpu.cpp), each for all bins or queries at once.
 template <class V>
 __global__ void __launch_bounds__(kPlanThreads) plan_kernel(PlanView<V> view) {
   __shared__ std::int64_t first;
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(kPlanThreads) plan_kernel(PlanView<V> view) {
   const std::int32_t n_bins = view.guides.pitch;
   const std::int64_t* counts = view.counts + at * (n_bins + 1);
   std::int64_t* bounds = view.bounds + at * (n_bins + 1);
-  std::int32_t* askers = view.askers + at * n_bins * 2;
+  std::int32_t* query_range = view.query_range + at * n_bins * 2;
   std::uint32_t* starts = view.starts + at * (n_bins + 1);
   const V* thresholds = view.guides.thresholds + at * n_bins;
   const std::int32_t n_thresholds = view.guides.columns[at].n_thresholds;
@@ -85,8 +86,8 @@ __global__ void __launch_bounds__(kPlanThreads) plan_kernel(PlanView<V> view) {
       n_bins, [&](std::int32_t bin) { return counts[bin]; },
       [&](std::int32_t bin, std::int64_t sum) {
         bounds[bin] = sum;
-        askers[2 * bin] = std::numeric_limits<std::int32_t>::max();
-        askers[2 * bin + 1] = -1;
+        query_range[2 * bin] = std::numeric_limits<std::int32_t>::max();
+        query_range[2 * bin + 1] = -1;
       });
   if (threadIdx.x == 0) bounds[n_bins] = n_valid;
   __syncthreads();
@@ -101,8 +102,8 @@ __global__ void __launch_bounds__(kPlanThreads) plan_kernel(PlanView<V> view) {
         view.answers[i] = thresholds[bin - 1];
       } else {
         const auto number = static_cast<std::int32_t>(i - first_query);
-        atomicMin(askers + 2 * bin, number);
-        atomicMax(askers + 2 * bin + 1, number);
+        atomicMin(query_range + 2 * bin, number);
+        atomicMax(query_range + 2 * bin + 1, number);
       }
     }
     view.queries[i] = query;
@@ -110,18 +111,20 @@ __global__ void __launch_bounds__(kPlanThreads) plan_kernel(PlanView<V> view) {
   __syncthreads();
 
   const std::int64_t n_gathered = block_sums(
-      n_bins, [&](std::int32_t bin) { return askers[2 * bin + 1] >= 0 ? counts[bin] : 0; },
+      n_bins, [&](std::int32_t bin) { return query_range[2 * bin + 1] >= 0 ? counts[bin] : 0; },
       [&](std::int32_t bin, std::int64_t sum) {
-        starts[bin] = askers[2 * bin + 1] >= 0 ? static_cast<std::uint32_t>(sum) : kNowhere;
+        starts[bin] =
+            query_range[2 * bin + 1] >= 0 ? static_cast<std::uint32_t>(sum) : kNotGathered;
       });
   if (threadIdx.x == 0) {
     first = static_cast<std::int64_t>(atomicAdd(view.taken, static_cast<Counter>(n_gathered)));
     view.columns[at] = {n_valid, counts[n_bins], n_gathered, first};
-    starts[n_bins] = kNowhere;
+    starts[n_bins] = kNotGathered;
   }
   __syncthreads();
-  if (n_gathered >= std::int64_t{kNowhere} || first + n_gathered > view.room) {
-    for (std::int32_t bin = threadIdx.x; bin < n_bins; bin += kPlanThreads) starts[bin] = kNowhere;
+  if (n_gathered >= std::int64_t{kNotGathered} || first + n_gathered > view.room) {
+    for (std::int32_t bin = threadIdx.x; bin < n_bins; bin += kPlanThreads)
+      starts[bin] = kNotGathered;
     return;
   }
 
@@ -129,21 +132,21 @@ __global__ void __launch_bounds__(kPlanThreads) plan_kernel(PlanView<V> view) {
     if (n_valid == 0) break;
     RankQuery query = view.queries[i];
     const std::int32_t bin = bin_of_rank(bounds, n_bins, query.rank);
-    if (starts[bin] == kNowhere) continue;
+    if (starts[bin] == kNotGathered) continue;
     query.begin = first + starts[bin];
     query.end = query.begin + counts[bin];
     query.rank -= bounds[bin];
-    const bool leads = askers[2 * bin] == i - first_query;
-    query.n_run = leads ? askers[2 * bin + 1] - askers[2 * bin] + 1 : 0;
+    const bool leads = query_range[2 * bin] == i - first_query;
+    query.n_run = leads ? query_range[2 * bin + 1] - query_range[2 * bin] + 1 : 0;
     view.queries[i] = query;
   }
 }
 
 constexpr int kSelectThreads = 256;
-constexpr int kDigitBits = 8;  // as many digits as threads
+constexpr int kDigitBits = 8;  // one digit value per thread
 constexpr int kKeptKeys = 4096;
 
-// Radix selection in one stretch of keys, held on chip where they fit.
+// Radix selection in one interval of keys, in shared memory if they fit.
 template <class V>
 class Selection {
  public:
@@ -179,7 +182,7 @@ class Selection {
     __syncthreads();
   }
 
-  // The rank-th smallest. All threads call it, and all get the answer.
+  // The rank-th smallest. All threads must call it, and all get the result.
   __device__ V find(std::int64_t rank) {
     int left = bits_of(static_cast<Key>(space_.low ^ space_.high));
     Key prefix = left >= static_cast<int>(8 * sizeof(Key)) ? Key{0} : space_.high >> left;
@@ -199,7 +202,7 @@ class Selection {
     return value_of(prefix);
   }
 
-  // The one behind what find(), called right before, has found.
+  // The successor of the result of the preceding find().
   __device__ V find_next() {
     if (behind_ > 0) return value_of(last_);
     Key next = static_cast<Key>(~Key{0});
@@ -243,7 +246,7 @@ class Selection {
     __syncthreads();
   }
 
-  // The digit whose keys hold the rank, and the rank among them.
+  // Finds the digit that contains the rank, and the rank within it.
   __device__ void pick_digit(std::int64_t rank) {
     const std::uint32_t own = space_.histogram[threadIdx.x];
     std::uint32_t before;
@@ -258,12 +261,12 @@ class Selection {
   Space& space_;
   const V* values_;
   std::int64_t count_;
-  std::int64_t behind_ = 0;  // keys that equal the last one found and have higher ranks
+  std::int64_t behind_ = 0;  // keys equal to the last result with higher ranks
   Key last_ = 0;
   bool kept_;
 };
 
-// One block for the two queries of a level, each with the run it leads.
+// One block for the two queries of a level, each with the run that it starts.
 template <class V>
 __global__ void __launch_bounds__(kSelectThreads)
     select_kernel(const V* gathered, const RankQuery* queries, std::int64_t n_queries, V* answers) {
@@ -275,7 +278,7 @@ __global__ void __launch_bounds__(kSelectThreads)
     if (lead.n_run == 0) continue;
     Selection<V> selection(space, gathered + lead.begin, lead.end - lead.begin);
     std::int64_t last_rank = -2;
-    bool searched = false;  // by find(), the last rank
+    bool searched = false;  // by find(), at the last rank
     V answer{};
     for (std::int64_t i = at; i < at + lead.n_run; ++i) {
       const RankQuery query = queries[i];

@@ -1,5 +1,5 @@
-// Planning, selecting and blending on the CPU, a thread a column or a stretch; bound by the
-// selection in what was gathered.
+// Planning, selection and interpolation on the CPU, one thread per column or interval; bound by the
+// selection.
 #include "causeway/tokenizer/kernels/ranks.h"
 
 #include "causeway/tokenizer/kernels/column_tiles_cpu.h"
@@ -12,7 +12,7 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-// One column's part of everything a plan reads and writes.
+// One column's part of the inputs and outputs of a plan.
 template <class V>
 struct ColumnPlan {
   QuantileMethod method;
@@ -24,7 +24,7 @@ struct ColumnPlan {
   const std::int64_t* counts;
   PlannedColumn& column;
   std::int64_t* bounds;
-  std::int32_t* askers;
+  std::int32_t* query_range;
   std::uint32_t* starts;
   RankQuery* queries;  // of all columns
   V* answers;
@@ -41,7 +41,7 @@ struct ColumnPlan {
         counts(static_cast<const std::int64_t*>(all_counts.data) + at * (n_bins + 1)),
         column(static_cast<PlannedColumn*>(plan.columns.data)[at]),
         bounds(static_cast<std::int64_t*>(plan.bounds.data) + at * (n_bins + 1)),
-        askers(static_cast<std::int32_t*>(plan.askers.data) + at * n_bins * 2),
+        query_range(static_cast<std::int32_t*>(plan.query_range.data) + at * n_bins * 2),
         starts(static_cast<std::uint32_t*>(plan.starts.data) + at * (n_bins + 1)),
         queries(static_cast<RankQuery*>(plan.queries.data)),
         answers(static_cast<V*>(plan.answers.data)) {}
@@ -50,15 +50,16 @@ struct ColumnPlan {
     bounds[0] = 0;
     for (std::int32_t bin = 0; bin < n_bins; ++bin) {
       bounds[bin + 1] = bounds[bin] + counts[bin];
-      askers[2 * bin] = std::numeric_limits<std::int32_t>::max();
-      askers[2 * bin + 1] = -1;
+      query_range[2 * bin] = std::numeric_limits<std::int32_t>::max();
+      query_range[2 * bin + 1] = -1;
     }
     column.n_valid = bounds[n_bins];
     column.n_missing = counts[n_bins];
   }
 
-  // Every query notes its rank in the column, and asks its bin, unless that has one value.
-  void ask() {
+  // Stores the rank of every query and registers it with its bin, unless that contains a single
+  // value.
+  void register_queries() {
     for (std::int64_t i = first_query; i < last_query; ++i) {
       queries[i] = {-1, -1, 0, 0, 0};
       answers[i] = V{};
@@ -70,46 +71,46 @@ struct ColumnPlan {
         continue;
       }
       const auto number = static_cast<std::int32_t>(i - first_query);
-      askers[2 * bin] = std::min(askers[2 * bin], number);
-      askers[2 * bin + 1] = std::max(askers[2 * bin + 1], number);
+      query_range[2 * bin] = std::min(query_range[2 * bin], number);
+      query_range[2 * bin + 1] = std::max(query_range[2 * bin + 1], number);
     }
   }
 
-  // Gives asked bins their places. Returns whether all fit.
+  // Assigns places to the bins with queries. Returns whether all fit.
   bool place(std::int64_t room, std::int64_t& taken) {
     std::int64_t n = 0;
     for (std::int32_t bin = 0; bin < n_bins; ++bin) {
-      const bool asked = askers[2 * bin + 1] >= 0;
-      starts[bin] = asked ? static_cast<std::uint32_t>(n) : kNowhere;
-      n += asked ? counts[bin] : 0;
+      const bool has_query = query_range[2 * bin + 1] >= 0;
+      starts[bin] = has_query ? static_cast<std::uint32_t>(n) : kNotGathered;
+      n += has_query ? counts[bin] : 0;
     }
-    starts[n_bins] = kNowhere;
+    starts[n_bins] = kNotGathered;
     column.n_gathered = n;
     column.first = std::atomic_ref(taken).fetch_add(n, std::memory_order_relaxed);
-    if (n < std::int64_t{kNowhere} && column.first + n <= room) return true;
-    std::fill_n(starts, n_bins, kNowhere);
+    if (n < std::int64_t{kNotGathered} && column.first + n <= room) return true;
+    std::fill_n(starts, n_bins, kNotGathered);
     return false;
   }
 
-  // Ranks in the column become ranks in a stretch.
-  void point() {
+  // Converts ranks in the column to ranks in an interval.
+  void localise_queries() {
     for (std::int64_t i = first_query; i < last_query; ++i) {
       RankQuery& query = queries[i];
       if (column.n_valid == 0) continue;
       const std::int32_t bin = bin_of_rank(bounds, n_bins, query.rank);
-      if (starts[bin] == kNowhere) continue;
+      if (starts[bin] == kNotGathered) continue;
       query.begin = column.first + starts[bin];
       query.end = query.begin + counts[bin];
       query.rank -= bounds[bin];
-      const bool leads = askers[2 * bin] == i - first_query;
-      query.n_run = leads ? askers[2 * bin + 1] - askers[2 * bin] + 1 : 0;
+      const bool leads = query_range[2 * bin] == i - first_query;
+      query.n_run = leads ? query_range[2 * bin + 1] - query_range[2 * bin] + 1 : 0;
     }
   }
 };
 
-// Answers the queries of one stretch, of which `first` is the first.
+// Answers the queries of one interval, starting with `first`.
 template <class V>
-void select_stretch(V* gathered, const RankQuery* queries, std::int64_t first, V* answers) {
+void select_interval(V* gathered, const RankQuery* queries, std::int64_t first, V* answers) {
   const RankQuery& lead = queries[first];
   V* begin = gathered + lead.begin;
   V* end = gathered + lead.end;
@@ -132,8 +133,9 @@ void plan_ranks(StreamView, const Levels& levels, const Guides& guides, const Op
       for (std::int64_t at = begin; at < end; ++at) {
         ColumnPlan<decltype(tag)> column(levels, guides, counts, plan, at);
         column.stack_bins();
-        column.ask();
-        if (column.place(room, *static_cast<std::int64_t*>(plan.taken.data))) column.point();
+        column.register_queries();
+        if (column.place(room, *static_cast<std::int64_t*>(plan.taken.data)))
+          column.localise_queries();
       }
     });
   });
@@ -147,7 +149,7 @@ void select_ranks(StreamView, const Operand& gathered, const Operand& queries,
     parallel_for(answers.shape[0], 16, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         if (all[i].n_run == 0) continue;
-        select_stretch(static_cast<V*>(gathered.data), all, i, static_cast<V*>(answers.data));
+        select_interval(static_cast<V*>(gathered.data), all, i, static_cast<V*>(answers.data));
       }
     });
   });

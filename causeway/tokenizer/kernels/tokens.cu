@@ -1,6 +1,6 @@
-// Tokens on the GPU. Bytes: the matrix once and the tokens once, 5 for an f32 that becomes a u8;
-// the look-up is one 8-byte word of shared memory, which holds a cell and its first threshold, and
-// a second one for the few cells with more thresholds.
+// Token kernels on the GPU. Bytes: the matrix once and the tokens once, 5 per f32 that becomes a
+// u8. A look-up reads one 8-byte word of shared memory, which holds a cell and its first threshold,
+// and a second one for the few cells with more thresholds.
 #include "causeway/tokenizer/kernels/tokens.h"
 
 #include "causeway/tokenizer/kernels/column_walk.cuh"
@@ -13,7 +13,7 @@ namespace {
 
 extern __shared__ __align__(16) std::byte token_space[];
 
-// A cell with its first threshold beside it.
+// A cell together with its first threshold.
 template <class V>
 struct alignas(2 * sizeof(V)) Entry {
   V threshold;
@@ -78,7 +78,7 @@ __device__ __forceinline__ TokenGuide<V> guide_at(const GuideView<V>& guides, st
           guides.n_cells};
 }
 
-// The first to find a missing value where there must be none says so.
+// The first thread that finds an unexpected missing value reports it.
 __device__ __noinline__ void report_missing(FaultReport report, std::int32_t column,
                                             std::int64_t row) {
   if (atomicCAS(report.taken, 0, 1) != 0) return;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(1024)
   });
 }
 
-// The same with tables in global memory.
+// Variant with tables in global memory.
 template <class V, class Token>
 __global__ void __launch_bounds__(1024)
     tokens_global_kernel(DeviceColumns<V> columns, GuideView<V> guides, std::int32_t group,
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(1024)
 constexpr int kVectorThreads = 256;
 constexpr int kVectorsAtOnce = 4;
 
-// Columns whose values and tokens lie together: vectors of 16 bytes in, as many tokens out.
+// Column-major values and tokens: reads vectors of 16 bytes and writes as many tokens.
 template <class V, class Token>
 __global__ void __launch_bounds__(kVectorThreads)
     column_tokens_kernel(DeviceColumns<V> columns, GuideView<V> guides, const TokenRule* rules,
@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The column of an output is found by halving; a table of columns would be read as often.
+// Finds the column of an output by binary search; a table of columns would need as many reads.
 template <class Token, class Out>
 __global__ void __launch_bounds__(kThreads)
     one_hot_kernel(const Token* tokens, const std::int32_t* firsts, std::int32_t n_columns,

@@ -21,7 +21,7 @@ void dispatch_token_type(DType dtype, const Body& body) {
   }
 }
 
-// The first row and column, in row order, where a value is missing that must not be.
+// The first row and column, in row order, with an unexpected missing value.
 class Faults {
  public:
   void note(std::int64_t row, std::int64_t column) {

@@ -42,17 +42,17 @@ NumericGather::NumericGather(NumericSplit split, std::vector<bool> wanted, const
 
 Tensor NumericGather::values() const {
   std::size_t bytes = 0;
-  for (const auto& stretch : gathered_) bytes += stretch.size();
+  for (const auto& interval : gathered_) bytes += interval.size();
   Tensor all = Tensor::empty({static_cast<std::int64_t>(bytes / value_size())}, split_.dtype());
   std::byte* to = all.data();
   dispatch_column_type(split_.dtype(), [&](auto tag) {
     using V = decltype(tag);
-    for (const auto& stretch : gathered_) {
-      if (stretch.empty()) continue;
-      std::memcpy(to, stretch.data(), stretch.size());
+    for (const auto& interval : gathered_) {
+      if (interval.empty()) continue;
+      std::memcpy(to, interval.data(), interval.size());
       auto* first = reinterpret_cast<V*>(to);
-      std::sort(first, first + stretch.size() / sizeof(V));
-      to += stretch.size();
+      std::sort(first, first + interval.size() / sizeof(V));
+      to += interval.size();
     }
   });
   return all;
@@ -89,16 +89,16 @@ void NumericGather::collect(const Block& batch) {
   const auto* counts = counted.data_as<std::int64_t>();
   const Tensor starts = Tensor::empty({1, row}, DType::i32);
   auto* start = reinterpret_cast<std::uint32_t*>(starts.data());
-  std::fill_n(start, row, kNowhere);
+  std::fill_n(start, row, kNotGathered);
   std::int64_t total = 0;
   for (std::size_t bin = 0; bin < wanted_.size(); ++bin) {
     if (!wanted_[bin]) continue;
     start[bin] = static_cast<std::uint32_t>(total);
     total += counts[bin];
   }
-  if (total >= std::int64_t{kNowhere}) {
+  if (total >= std::int64_t{kNotGathered}) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",
-         fmt::format("a batch of {} rows holds too many wanted values; use smaller batches",
+         fmt::format("too many values to collect in a batch of {} rows; use smaller batches",
                      matrix.size(0)));
   }
   const Tensor found = Tensor::empty({total}, split_.dtype());
@@ -144,7 +144,7 @@ std::vector<double> NumericGather::quantiles(QuantileMethod method,
       if (segment < 0) continue;
       if (!wanted_[bin]) {
         fail(ErrorKind::invalid_argument, "tokenizer.fit",
-             "the rows that were collected are not those that were counted; count again");
+             "the collected rows differ from the counted ones; count again");
       }
       std::memcpy(scratch.data_as<V>() + plan.cursors()[static_cast<std::size_t>(segment)],
                   gathered_[bin].data(), gathered_[bin].size());
@@ -175,7 +175,7 @@ std::vector<std::int64_t> NumericGather::bin_counts(const Bins& bins) const {
     using V = decltype(tag);
     const auto thresholds = split_.thresholds<V>();
     const std::int64_t total = split_.n_values();
-    std::vector<std::int64_t> before{0};  // values in the stretches below
+    std::vector<std::int64_t> before{0};  // values in the intervals below
     for (const std::int64_t count : split_.values()) before.push_back(before.back() + count);
     std::vector<std::int64_t> below{0};
     for (const V edge : thresholds_of<V>(bins)) {

@@ -14,25 +14,25 @@ namespace causeway::tokenizer {
 namespace {
 
 using kernels::dispatch_column_type;
-constexpr std::size_t kMostSplits = 64;  // of a part
+constexpr std::size_t kMostSplits = 64;  // per part
 
 template <class V>
 RankBounds<V> bounds_of(const std::vector<NumericSplit>& splits) {
   RankBounds<V> bounds;
   for (const NumericSplit& split : splits) bounds.add(split.thresholds<V>(), split.values());
-  bounds.settle();
+  bounds.finalize();
   return bounds;
 }
 
 template <class V>
-bool holds_one_value(const Bracket<V>& stretch) {
-  if (!stretch.has_low) return false;
-  const V next = next_above(stretch.low);
-  return stretch.has_high ? next == stretch.high : next == stretch.low;
+bool holds_one_value(const Bracket<V>& interval) {
+  if (!interval.has_low) return false;
+  const V next = next_above(interval.low);
+  return interval.has_high ? next == interval.high : next == interval.low;
 }
 
-// Where the medians of known bins can be: their ranks follow from how many values lie below each
-// edge, which is known within bounds.
+// Intervals that may contain the medians of bins with known edges: their ranks follow from the
+// bounds on the number of values below each edge.
 template <class V>
 void add_medians(const NumericGoal& goal, const RankBounds<V>& bounds,
                  std::vector<Bracket<V>>& wanted) {
@@ -56,9 +56,9 @@ void add_medians(const NumericGoal& goal, const RankBounds<V>& bounds,
   }
 }
 
-// The stretches that hold what is wanted, by their lower ends.
+// The intervals that contain the wanted ranks, by their lower ends.
 template <class V>
-std::vector<Bracket<V>> wanted_stretches(const NumericGoal& goal, const RankBounds<V>& bounds) {
+std::vector<Bracket<V>> wanted_intervals(const NumericGoal& goal, const RankBounds<V>& bounds) {
   std::vector<Bracket<V>> wanted;
   const std::int64_t n = bounds.n_values();
   if (n == 0) return wanted;
@@ -74,11 +74,11 @@ std::vector<Bracket<V>> wanted_stretches(const NumericGoal& goal, const RankBoun
   return wanted;
 }
 
-// Stretches of more than one value, those that overlap or touch made one.
+// Merges overlapping and adjacent intervals; drops those of a single value.
 template <class V>
-std::vector<Bracket<V>> joined(const std::vector<Bracket<V>>& stretches) {
+std::vector<Bracket<V>> joined(const std::vector<Bracket<V>>& intervals) {
   std::vector<Bracket<V>> out;
-  for (const Bracket<V>& next : stretches) {
+  for (const Bracket<V>& next : intervals) {
     if (holds_one_value(next)) continue;
     if (out.empty() || (out.back().has_high && next.has_low && out.back().high < next.low)) {
       out.push_back(next);
@@ -95,48 +95,48 @@ std::vector<Bracket<V>> joined(const std::vector<Bracket<V>>& stretches) {
 }
 
 template <class V>
-void add_ends(const std::vector<Bracket<V>>& stretches, std::vector<V>& ends) {
-  for (const Bracket<V>& stretch : stretches) {
-    if (stretch.has_low) ends.push_back(stretch.low);
-    if (stretch.has_high) ends.push_back(stretch.high);
+void add_ends(const std::vector<Bracket<V>>& intervals, std::vector<V>& ends) {
+  for (const Bracket<V>& interval : intervals) {
+    if (interval.has_low) ends.push_back(interval.low);
+    if (interval.has_high) ends.push_back(interval.high);
   }
 }
 
 template <class V>
 void sort_once(std::vector<V>& values) {
-  for (V& value : values) value = static_cast<V>(value + V(0));  // -0 is 0
+  for (V& value : values) value = static_cast<V>(value + V(0));  // -0 becomes 0
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-// Each with the one after it, and what lies between.
+// Consecutive pairs, with the values between them.
 template <class V>
-std::vector<Bracket<V>> paired(const std::vector<Bracket<V>>& stretches) {
+std::vector<Bracket<V>> paired(const std::vector<Bracket<V>>& intervals) {
   std::vector<Bracket<V>> out;
-  for (std::size_t i = 0; i < stretches.size(); i += 2) {
-    const Bracket<V>& last = stretches[std::min(i + 1, stretches.size() - 1)];
-    out.push_back(stretches[i]);
+  for (std::size_t i = 0; i < intervals.size(); i += 2) {
+    const Bracket<V>& last = intervals[std::min(i + 1, intervals.size() - 1)];
+    out.push_back(intervals[i]);
     out.back().has_high = last.has_high;
     out.back().high = last.high;
     out.back().most = last.most;
   }
-  if (stretches.size() == 1) out[0] = {false, false, V{}, V{}, 0, stretches[0].most};
+  if (intervals.size() == 1) out[0] = {false, false, V{}, V{}, 0, intervals[0].most};
   return out;
 }
 
-// Whether a stretch that begins at `low`, or has no lower end, lies in one of these.
+// Whether an interval that starts at `low`, or is unbounded below, lies in one of these.
 template <class V>
-bool lies_in(const std::vector<Bracket<V>>& stretches, bool has_low, V low) {
+bool contains_start(const std::vector<Bracket<V>>& intervals, bool has_low, V low) {
   const auto after =
-      std::partition_point(stretches.begin(), stretches.end(), [&](const Bracket<V>& stretch) {
-        return !stretch.has_low || (has_low && stretch.low <= low);
+      std::partition_point(intervals.begin(), intervals.end(), [&](const Bracket<V>& interval) {
+        return !interval.has_low || (has_low && interval.low <= low);
       });
-  if (after == stretches.begin()) return false;
+  if (after == intervals.begin()) return false;
   const Bracket<V>& last = *(after - 1);
   return !last.has_high || !has_low || low < last.high;
 }
 
-// New thresholds in [low, high] of the key space, `n` of them, evenly spread.
+// `n` new thresholds in [low, high], equally spaced in key space.
 template <class V>
 void split_evenly(SortKey<V> low, SortKey<V> high, std::int64_t n, std::vector<V>& out) {
   const auto width = static_cast<double>(high - low);
@@ -221,26 +221,26 @@ void NumericPart::merge(const NumericPart& other) {
 NumericGather NumericPart::plan(const NumericGoal& goal, std::int64_t& n_values) const {
   return dispatch_column_type(dtype(), [&](auto tag) {
     using V = decltype(tag);
-    const auto wanted = wanted_stretches(goal, bounds_of<V>(splits_));
+    const auto wanted = wanted_intervals(goal, bounds_of<V>(splits_));
     std::vector<Bracket<V>> collected = joined(wanted);
     const std::vector<V> known =
         goal.bins.edges.empty() ? std::vector<V>() : thresholds_of<V>(goal.bins);
     std::vector<V> ends = known;
     add_ends(wanted, ends);
     sort_once(ends);
-    while (std::ssize(ends) >= kMostThresholds) {  // rather collect more
+    while (std::ssize(ends) >= kMostThresholds) {  // collect more instead
       ends = known;
       add_ends(collected, ends);
       sort_once(ends);
       if (std::ssize(ends) >= kMostThresholds) collected = paired(collected);
     }
     n_values = 0;
-    for (const Bracket<V>& stretch : collected) n_values += stretch.most - stretch.least;
+    for (const Bracket<V>& interval : collected) n_values += interval.most - interval.least;
     std::vector<bool> flags;
     for (std::size_t bin = 0; bin <= ends.size(); ++bin) {
       const bool one = causeway::holds_one_value(
           ends.data(), static_cast<std::int32_t>(ends.size()), static_cast<std::int32_t>(bin));
-      flags.push_back(!one && lies_in(collected, bin > 0, bin > 0 ? ends[bin - 1] : V{}));
+      flags.push_back(!one && contains_start(collected, bin > 0, bin > 0 ? ends[bin - 1] : V{}));
     }
     return NumericGather(NumericSplit::over<V>(std::move(ends)), std::move(flags));
   });
@@ -249,29 +249,29 @@ NumericGather NumericPart::plan(const NumericGoal& goal, std::int64_t& n_values)
 NumericPart NumericPart::refined(const NumericGoal& goal) const {
   return dispatch_column_type(dtype(), [&](auto tag) {
     using V = decltype(tag);
-    const auto wanted = wanted_stretches(goal, bounds_of<V>(splits_));
+    const auto wanted = wanted_intervals(goal, bounds_of<V>(splits_));
     const auto collected = joined(wanted);
     double total = 0;
-    for (const Bracket<V>& stretch : collected) {
-      total += static_cast<double>(stretch.most - stretch.least);
+    for (const Bracket<V>& interval : collected) {
+      total += static_cast<double>(interval.most - interval.least);
     }
-    // Both ends of every stretch, and as many cuts inside; a GPU keeps this many on chip.
+    // Both ends of every interval, and as many cuts inside; a GPU holds this many in shared memory.
     constexpr std::int64_t kUsual = 4095;
     const std::int64_t n_hit = std::ssize(collected);
     const std::int64_t room =
         std::min<std::int64_t>(std::max(kUsual, 4 * n_hit), kMostThresholds - 1);
     std::vector<V> finer;
-    for (const Bracket<V>& stretch : collected) {
-      // The share of the room that is this stretch's share of the values.
+    for (const Bracket<V>& interval : collected) {
+      // Distributes the thresholds by each interval's share of the values.
       const auto free = static_cast<double>(std::max<std::int64_t>(room - 3 * n_hit, 0));
-      const auto own = static_cast<double>(stretch.most - stretch.least);
-      split_evenly<V>(stretch.has_low ? sort_key(stretch.low) : lowest_key<V>(),
-                      stretch.has_high ? sort_key(stretch.high) : highest_key<V>(),
+      const auto own = static_cast<double>(interval.most - interval.least);
+      split_evenly<V>(interval.has_low ? sort_key(interval.low) : lowest_key<V>(),
+                      interval.has_high ? sort_key(interval.high) : highest_key<V>(),
                       static_cast<std::int64_t>(free * own / std::max(total, 1.0)) + 1, finer);
     }
     add_ends(collected, finer);
-    for (const Bracket<V>& stretch : wanted) {  // a value that is a stretch of its own stays one
-      if (holds_one_value(stretch)) add_ends(std::vector<Bracket<V>>{stretch}, finer);
+    for (const Bracket<V>& interval : wanted) {  // an interval of a single value stays separate
+      if (holds_one_value(interval)) add_ends(std::vector<Bracket<V>>{interval}, finer);
     }
     sort_once(finer);
     if (std::ssize(finer) >= kMostThresholds) finer.resize(kMostThresholds - 1);
@@ -301,7 +301,7 @@ std::vector<double> NumericPart::estimates(const NumericGoal& goal, double& rank
     const std::int64_t n = bounds.n_values();
     if (n == 0) return values;
     std::int64_t worst = 0;
-    // The end of the rank's stretch that is surely nearer.
+    // The end of the rank's interval with the smaller error bound.
     const auto value = [&](std::int64_t rank) -> V {
       const Bracket<V> found = bounds.bracket(rank, rank);
       if (holds_one_value(found)) return static_cast<V>(found.low + V(0));

@@ -1,5 +1,5 @@
-// The first pass over one numeric column: every part of the rows is counted between splitters of
-// its own, and what the counts say together names the stretches that hold the wanted ranks.
+// The first pass over one numeric column: every part of the rows is counted between its own
+// splitters; the combined counts determine the intervals that contain the wanted ranks.
 #pragma once
 
 #include "causeway/tokenizer/column.h"
@@ -13,18 +13,18 @@
 
 namespace causeway::tokenizer {
 
-// What is to be found in a column.
+// The statistics to compute for a column.
 struct NumericGoal {
   QuantileMethod method = QuantileMethod::linear;
   std::vector<double> levels;  // of quantiles
-  Bins bins;                   // whose edges are known before; their values' medians are wanted too
+  Bins bins;                   // with known edges; the medians of their values are needed too
   bool with_medians = false;
 };
 
 class NumericPart {
  public:
   NumericPart() = default;
-  // Of the type and split like the sample, of which nothing is counted.
+  // The dtype and splitters of the sample; nothing is counted.
   explicit NumericPart(const Block& sample) : splits_{NumericSplit(sample)} {}
   NumericPart(std::vector<NumericSplit> splits, bool adapts, double low, double high)
       : splits_(std::move(splits)), adapts_(adapts), low_(low), high_(high) {}
@@ -33,27 +33,27 @@ class NumericPart {
   const std::vector<NumericSplit>& splits() const { return splits_; }
   bool adapts() const { return adapts_; }
   std::int64_t n_values() const;
-  // The least and the greatest value, where with_range was asked for; of no values, inf and -inf.
+  // Minimum and maximum if with_range was set; inf and -inf without values.
   double low() const { return low_; }
   double high() const { return high_; }
 
-  // The same splitters, nothing counted.
+  // The same splitters with zero counts.
   NumericPart fresh() const;
-  // Adds a batch; returns how many of its values are missing. Where the splitters do not suit it
-  // and none were agreed on, it gets some of its own.
+  // Adds a batch; returns its number of missing values. A batch that the splitters do not suit gets
+  // new ones, unless they are fixed by a plan.
   std::int64_t count(const Block& batch, bool with_range);
   void merge(const NumericPart& other);
 
-  // What the second pass has to collect; n_values is how many that are, at most.
+  // Determines what the second pass collects; n_values is an upper bound of its size.
   NumericGather plan(const NumericGoal& goal, std::int64_t& n_values) const;
-  // For one more first pass: splitters that cut finer what would have to be collected.
+  // Finer splitters for another first pass, where too much would be collected.
   NumericPart refined(const NumericGoal& goal) const;
 
-  // What is left of it after a plan: how many values there are, from where to where.
+  // What is kept after planning: number of values, minimum and maximum.
   NumericPart summary() const;
 
-  // From the counts alone: one value a level, and the bound on their ranks' errors, as a share of
-  // the values.
+  // Estimates from the counts alone: one value per level, and the bound on their rank errors as a
+  // fraction of the values.
   std::vector<double> estimates(const NumericGoal& goal, double& rank_error) const;
 
  private:

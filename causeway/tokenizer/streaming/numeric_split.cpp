@@ -56,7 +56,7 @@ void NumericSplit::add(std::span<const std::int64_t> more) {
 }
 
 bool NumericSplit::is_coarse_for(std::span<const std::int64_t> counted) const {
-  constexpr std::int64_t kFew = 4096;  // one value a stretch
+  constexpr std::int64_t kFew = 4096;  // one value per interval
   const std::int64_t n = std::accumulate(counted.begin(), counted.end() - 1, std::int64_t{0});
   if (n == 0) return false;
   return kernels::dispatch_column_type(dtype(), [&](auto tag) {

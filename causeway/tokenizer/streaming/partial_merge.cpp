@@ -1,4 +1,4 @@
-// Merging parts of a fit, and telling why some do not merge.
+// Merging of partial fits, with errors that explain why some cannot be merged.
 #include "causeway/core/error.h"
 #include "causeway/tokenizer/options_json.h"
 #include "causeway/tokenizer/streaming/streaming.h"
@@ -35,13 +35,14 @@ void PartialFit::merge_counted(Part& mine, const Part& theirs, std::int64_t thei
     mine.categories.merge(theirs.categories);
     mine.times.merge(theirs.times);
   } else if (has_values(mine) && has_values(theirs)) {
-    refuse(fmt::format(
-        "column \"{}\" is {} of {} in one part and {} of {} in another; give its kind, or the same "
-        "type, in all of them",
-        mine.column.name, to_string(mine.column.kind), mine.column.dtype,
-        to_string(theirs.column.kind), theirs.column.dtype));
+    refuse(
+        fmt::format("column \"{}\" is {} of {} in one part and {} of {} in another; declare its "
+                    "kind, or use the same "
+                    "type, in all of them",
+                    mine.column.name, to_string(mine.column.kind), mine.column.dtype,
+                    to_string(theirs.column.kind), theirs.column.dtype));
   } else {
-    // A part without values says nothing of the type; of two such, one with rows counts first.
+    // A part without values has no dtype; of two such parts, one with rows takes precedence.
     const auto word = [&](const Part& part, std::int64_t n_rows) {
       return std::tuple(!has_values(part), n_rows == 0, part.column.kind, part.column.dtype);
     };
@@ -59,21 +60,21 @@ void PartialFit::merge(const PartialFit& other) {
     return all;
   };
   if (names(*this) != names(other)) {
-    refuse(fmt::format("parts have other columns: {}; and {}", names(*this), names(other)));
+    refuse(fmt::format("parts have different columns: {}; and {}", names(*this), names(other)));
   }
   const std::string differs = options_difference(options_, other.options_);
-  if (!differs.empty()) refuse(fmt::format("parts have other options: {}", differs));
+  if (!differs.empty()) refuse(fmt::format("parts have different options: {}", differs));
   const auto step = [](const PartialFit& fit) {
     return fit.planned_ ? "of the second pass"
            : fit.again_ ? "of another first pass"
                         : "of the first pass";
   };
   if (planned_ != other.planned_ || is_first() != other.is_first()) {
-    refuse(fmt::format("one part is {} and another {}; merge those of one pass", step(*this),
+    refuse(fmt::format("one part is {} and another {}; merge parts of the same pass", step(*this),
                        step(other)));
   }
   if (plan_id_ != other.plan_id_) {
-    refuse("parts follow different plans; fit all of them against one");
+    refuse("parts follow different plans; use one plan for all of them");
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& mine = parts_[i];

@@ -1,6 +1,6 @@
-// Parts of a fit as tensors and text, and back. The text is one JSON object: where the fit stands,
-// its options and columns; counts, thresholds, values and categories are tensors named after the
-// column's place: "3.counts".
+// Serialisation of partial fits as tensors and text. The text is one JSON object with the step of
+// the fit, its options and columns; counts, thresholds, values and categories are tensors named by
+// column index: "3.counts".
 #include "causeway/core/advice.h"
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
@@ -106,7 +106,7 @@ class StateWriter {
     put("values", collected.values());
   }
 
-  // By the bytes of the values, so that the same counts are the same file.
+  // Sorted by bytes, so that the same counts give the same file.
   void write_categories(const CategoryCounts& categories) {
     std::map<std::string_view, std::int64_t> sorted(categories.entries().begin(),
                                                     categories.entries().end());
@@ -128,7 +128,7 @@ class StateWriter {
   std::string prefix_;
 };
 
-// Reads what its hash says is as it was written; what is checked besides is what memory depends on.
+// Reads a state whose hash matches; additional checks are for memory safety only.
 class StateReader {
  public:
   StateReader(const PartialState& state, const std::string& name) : state_(state), name_(name) {}
@@ -140,7 +140,7 @@ class StateReader {
                                 "Tokenizer.partial(...).save(path) writes them")));
     }
     if (text("version") != std::to_string(kPartialVersion)) {
-      refuse(fmt::format("expected version {}, got {}; make all parts with one version",
+      refuse(fmt::format("expected version {}, got {}; create all parts with the same version",
                          kPartialVersion, shown(text("version"))));
     }
     if (!state_.metadata.contains("fit") || text("hash") != hash_of(state_)) damaged();
@@ -157,7 +157,9 @@ class StateReader {
     fail(ErrorKind::format, "tokenizer.load", file + message);
   }
   [[noreturn]] void damaged() const {
-    refuse("what it says does not match its hash; it is damaged: copy it again, or make it again");
+    refuse(
+        "the content does not match its hash; the file is damaged: copy it again, or create it "
+        "again");
   }
   void require(bool holds) const {
     if (!holds) damaged();
@@ -174,7 +176,7 @@ class StateReader {
             found->second.n_dims() == 1);
     return found->second;
   }
-  // Counts that can be added up.
+  // Counts whose sum does not overflow.
   std::vector<std::int64_t> counts(const std::string& name) const {
     auto found = get(name, DType::i64).to_vector<std::int64_t>();
     std::int64_t left = std::int64_t{1} << 60;

@@ -1,6 +1,6 @@
-// What counts between splitters say about ranks, where every part of the rows was counted between
-// splitters of its own: how many of all values lie below a splitter, at least and at most. Sums do
-// not mind their order, so neither do the bounds.
+// Bounds on ranks from counts, where every part of the rows was counted between its own splitters:
+// the minimum and maximum number of values below a splitter. Sums do not depend on the order of the
+// parts, so neither do the bounds.
 #pragma once
 
 #include <algorithm>
@@ -10,21 +10,21 @@
 
 namespace causeway::tokenizer {
 
-// Where some ranks must lie: from `low`, where there is one, to before `high`, where there is one.
+// An interval that contains some ranks: from `low` (if bounded) to before `high` (if bounded).
 template <class V>
 struct Bracket {
   bool has_low = false;
   bool has_high = false;
   V low{};
   V high{};
-  std::int64_t least = 0;  // values below `low`, at least
-  std::int64_t most = 0;   // values below `high`, at most
+  std::int64_t least = 0;  // lower bound of the values below `low`
+  std::int64_t most = 0;   // upper bound of the values below `high`
 };
 
 template <class V>
 class RankBounds {
  public:
-  // One part: thresholds ascending, and one more count than there are.
+  // One part: ascending thresholds, and one more count than thresholds.
   void add(std::span<const V> thresholds, std::span<const std::int64_t> counts) {
     for (std::size_t i = 0; i < thresholds.size(); ++i) {
       events_.push_back({thresholds[i], counts[i], counts[i + 1]});
@@ -33,8 +33,8 @@ class RankBounds {
     first_ += counts[0];
   }
 
-  // To be called once, after all parts are added.
-  void settle() {
+  // Must be called once, after all parts are added.
+  void finalize() {
     std::sort(events_.begin(), events_.end(),
               [](const Event& a, const Event& b) { return a.at < b.at; });
     std::int64_t least = 0, most = first_;
@@ -56,7 +56,7 @@ class RankBounds {
 
   std::int64_t n_values() const { return n_values_; }
 
-  // How many values lie below `value`.
+  // Bounds on the number of values below `value`.
   std::int64_t least_below(V value) const {
     const auto after = std::upper_bound(at_.begin(), at_.end(), value) - at_.begin();
     return after == 0 ? 0 : least_[static_cast<std::size_t>(after) - 1];
@@ -66,7 +66,7 @@ class RankBounds {
     return from == std::ssize(at_) ? n_values_ : most_[static_cast<std::size_t>(from)];
   }
 
-  // The narrowest stretch that holds the ranks from `first` to `last`.
+  // The smallest interval that contains ranks `first` to `last`.
   Bracket<V> bracket(std::int64_t first, std::int64_t last) const {
     Bracket<V> found;
     const auto low = std::upper_bound(most_.begin(), most_.end(), first) - most_.begin() - 1;
@@ -83,12 +83,12 @@ class RankBounds {
  private:
   struct Event {
     V at;
-    std::int64_t ended;  // values of the stretch that ends here
-    std::int64_t begun;  // and of the one that begins
+    std::int64_t ended;  // values of the interval that ends here
+    std::int64_t begun;  // values of the interval that starts here
   };
 
   std::vector<Event> events_;
-  std::int64_t first_ = 0;  // values of all parts' first stretches
+  std::int64_t first_ = 0;  // values of the first intervals of all parts
   std::int64_t n_values_ = 0;
   std::vector<V> at_;  // ascending
   std::vector<std::int64_t> least_;

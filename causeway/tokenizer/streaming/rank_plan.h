@@ -1,5 +1,5 @@
-// Which bins of a counted column hold the wanted ranks: what has to be gathered, and what to ask of
-// it. For a fit that streams; one of a table plans on its device (kernels/ranks.h).
+// Determines which bins of a counted column contain the wanted ranks: what to gather, and the
+// queries on it. For streaming fits; a table is planned on its device (kernels/ranks.h).
 #pragma once
 
 #include "causeway/tokenizer/kernels/rank_plan_device.h"
@@ -12,19 +12,19 @@
 
 namespace causeway::tokenizer {
 
-// Where one wanted rank's value comes from.
+// The source of the value of one wanted rank.
 struct RankSource {
-  std::int64_t query = -1;  // the query that answers it; else the value is thresholds[at - 1]
+  std::int64_t query = -1;  // the query that answers it; otherwise the value is thresholds[at - 1]
   std::int64_t bin = 0;
 };
 
-// The plan of one column after the other; segments lie one behind the other in one buffer.
+// Plans one column after the other; the segments are contiguous in one buffer.
 class RankPlan {
  public:
   explicit RankPlan(std::int64_t bins_per_column) : bins_per_column_(bins_per_column) {}
 
-  // Adds a column: `counts` of its bins, `single(b)` whether bin b can hold one value only, and the
-  // ranks, ascending. Returns a source a rank.
+  // Adds a column: `counts` of its bins, `single(b)`: bin b can contain only one value, and the
+  // ranks, ascending. Returns one source per rank.
   template <class Single>
   std::vector<RankSource> add_column(std::span<const std::int64_t> counts, const Single& single,
                                      std::span<const std::int64_t> ranks);
@@ -39,7 +39,7 @@ class RankPlan {
   std::vector<std::int32_t> segments_;
   std::vector<std::int64_t> cursors_;
   std::vector<RankQuery> queries_;
-  std::size_t lead_ = 0;  // the first query of the last stretch
+  std::size_t lead_ = 0;  // first query of the last interval
   std::int64_t n_gathered_ = 0;
 };
 
@@ -79,7 +79,7 @@ std::vector<RankSource> RankPlan::add_column(std::span<const std::int64_t> count
   return sources;
 }
 
-// Adds a column by the ranks of its quantiles: sources[2 * i] and [2 * i + 1] are those of pair i.
+// Adds a column by the ranks of its quantiles: sources[2 * i] and [2 * i + 1] belong to pair i.
 template <class Single>
 std::vector<RankSource> plan_ranks(RankPlan& plan, std::span<const std::int64_t> counts,
                                    const Single& single, std::span<const RankPair> pairs) {
@@ -90,7 +90,7 @@ std::vector<RankSource> plan_ranks(RankPlan& plan, std::span<const std::int64_t>
     ranks.push_back(pair.above);
   }
   if (std::is_sorted(ranks.begin(), ranks.end())) return plan.add_column(counts, single, ranks);
-  // Few values: below and above of neighbouring levels cross.
+  // With few values, the pairs of adjacent levels interleave.
   std::vector<std::size_t> order(ranks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),

@@ -22,10 +22,10 @@ Block block_of(const Table& table, std::int64_t place) {
   return blocks_of(table, places, "tokenizer.fit").front();
 }
 
-// The batch's column of that name.
+// The index of the batch's column of that name.
 std::int64_t place_of(const Table& batch, const Column& column) {
   const std::int64_t place = batch.find(column.name);
-  if (place < 0) refuse(fmt::format("a batch lacks column \"{}\"", column.name));
+  if (place < 0) refuse(fmt::format("column \"{}\" is missing from a batch", column.name));
   return place;
 }
 
@@ -34,7 +34,7 @@ bool has_given_edges(const Options& options, const std::string& name) {
   return own != options.columns.end() && !own->second.edges.empty();
 }
 
-// Whether a column that is not of the type it should be has no values, so that it does not matter.
+// Whether a column of an unexpected type has no values, so that the type does not matter.
 bool is_all_missing(const TableColumn& column, std::int64_t n_rows) {
   if (n_rows == 0) return true;
   if (column.missing.numel() > 0) {
@@ -56,10 +56,10 @@ void require_streamable(const Options& options, const std::string& name) {
       strategy == Strategy::uniform) {
     return;
   }
-  refuse(fmt::format(
-      "column \"{}\": strategy \"{}\" needs the whole column at once; use \"quantile\" or "
-      "\"uniform\", or fit one table",
-      name, to_string(strategy)));
+  refuse(
+      fmt::format("column \"{}\": strategy \"{}\" requires the whole column; use \"quantile\" or "
+                  "\"uniform\", or fit one table",
+                  name, to_string(strategy)));
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ PartialFit PartialFit::begin(const Table& given, const Options& options) {
   Table room;
   const Table& sample = tables::categories_as_text(given, room);
   check(options);
-  if (sample.n_columns() == 0) refuse("a table without columns has nothing to fit");
+  if (sample.n_columns() == 0) refuse("cannot fit a table without columns");
   check_columns(sample, options);
   PartialFit fit;
   fit.options_ = options;
@@ -123,7 +123,7 @@ PartialFit PartialFit::fresh() const {
       if (planned_) part.collected = part.collected.fresh();
       if (!planned_) part.counted = part.counted.fresh();
     }
-    if (!is_first()) continue;  // what the first pass found goes with the plan
+    if (!is_first()) continue;  // results of the first pass are part of the plan
     part.categories = {};
     part.times = {};
     part.column.n_missing = 0;
@@ -134,7 +134,7 @@ PartialFit PartialFit::fresh() const {
 void PartialFit::count(const Table& given) {
   Table room;
   const Table& batch = tables::categories_as_text(given, room);
-  if (planned_) refuse("the counting is over; collect now");
+  if (planned_) refuse("counting is finished; call collect()");
   for (Part& part : parts_) {
     const bool numeric = part.column.kind == ColumnKind::numeric;
     if (!numeric && !is_first()) continue;
@@ -149,7 +149,7 @@ void PartialFit::count(const Table& given) {
     } else if (part.column.kind == ColumnKind::datetime) {
       part.times.add(from, batch.n_rows(), part.column);
     } else if (part.column.kind == ColumnKind::boolean) {
-      count_truths(from, batch.n_rows(), part.categories, part.column);
+      count_booleans(from, batch.n_rows(), part.categories, part.column);
     } else {
       count_categories(from, batch.n_rows(), part.categories, part.column);
     }
@@ -159,7 +159,7 @@ void PartialFit::count(const Table& given) {
 }
 
 void PartialFit::plan(std::int64_t memory) {
-  if (planned_) refuse("there is a plan already");
+  if (planned_) refuse("the fit is already planned");
   require_all_rows();
   std::int64_t bytes = 0;
   for (Part& part : parts_) {
@@ -170,7 +170,7 @@ void PartialFit::plan(std::int64_t memory) {
   }
   if (bytes > memory && again_ && bytes >= planned_bytes_) {
     refuse(
-        fmt::format("the stretches that hold the quantiles take {} bytes and cannot be cut finer; "
+        fmt::format("the values around the quantiles take {} bytes and cannot be narrowed further; "
                     "allow more memory than {}",
                     bytes, memory));
   }
@@ -190,7 +190,7 @@ void PartialFit::plan(std::int64_t memory) {
 void PartialFit::collect(const Table& given) {
   Table room;
   const Table& batch = tables::categories_as_text(given, room);
-  if (!planned_) refuse("there is no plan yet; count all batches, then plan");
+  if (!planned_) refuse("there is no plan yet; count all batches, then call plan()");
   for (Part& part : parts_) {
     if (part.column.kind != ColumnKind::numeric) continue;
     const std::int64_t place = place_of(batch, part.column);
@@ -204,14 +204,13 @@ void PartialFit::collect(const Table& given) {
 void PartialFit::require_all_rows() const {
   if (is_first() || n_seen_ == n_rows_) return;
   const char* word = planned_ ? "collect" : "count";
-  refuse(
-      n_seen_ < n_rows_
-          ? fmt::format("the plan is of {} rows and {} were {}ed; {} every batch, and merge every "
-                        "part",
-                        n_rows_, n_seen_, word, word)
-          : fmt::format("the plan is of {} rows and {} were {}ed; take the same rows, and merge "
-                        "every part once",
-                        n_rows_, n_seen_, word));
+  refuse(n_seen_ < n_rows_
+             ? fmt::format("the plan has {} rows but {} were {}ed; {} every batch, and merge every "
+                           "part",
+                           n_rows_, n_seen_, word, word)
+             : fmt::format("the plan has {} rows but {} were {}ed; use the same rows, and merge "
+                           "every part once",
+                           n_rows_, n_seen_, word));
 }
 
 Column PartialFit::finish_numeric(const Part& part, bool exact) const {
@@ -260,13 +259,13 @@ Tokenizer PartialFit::finish() const {
 }
 
 Tokenizer PartialFit::estimate() const {
-  if (planned_) refuse("estimates come from what was counted, before there is a plan");
+  if (planned_) refuse("estimates are only available before plan()");
   require_all_rows();
   return assemble(false);
 }
 
 std::vector<double> PartialFit::rank_errors() const {
-  if (planned_) refuse("estimates come from what was counted, before there is a plan");
+  if (planned_) refuse("estimates are only available before plan()");
   std::vector<double> errors;
   for (const Part& part : parts_) {
     double error = 0;

@@ -16,10 +16,10 @@ inline constexpr std::int64_t kGrain = 32768;  // elements per thread, at least
 // Calls row(count, offsets) for runs of the innermost dimension; offsets[k] is the start of operand
 // k's run, in elements.
 template <int kOperands, class Row>
-void for_each_row(const Loop<kOperands>& loop, const Row& row) {
+void for_each_row(const Loop<kOperands>& loop, const Row& row, std::int64_t grain = kGrain) {
   using Offsets = std::array<std::int64_t, kOperands>;
   const std::int64_t inner = loop.size[0];
-  parallel_for(loop.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(loop.count(), grain, [&](std::int64_t begin, std::int64_t end) {
     std::array<std::int64_t, kMaxDims> index{};
     Offsets offsets{};
     std::int64_t rest = begin;

@@ -3,37 +3,71 @@
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/elementwise/visit_elementwise.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 
 namespace causeway::kernels::cpu {
 
 namespace {
 
-// One run of the innermost dimension, with its element types erased: the loop nest is compiled once
-// and not for each operation and type.
-using Row = void (*)(std::int64_t count, const void* a, std::int64_t a_stride, const void* b,
-                     std::int64_t b_stride, void* out, std::int64_t out_stride);
+// The elements of an operand in `n_rows` runs of `count`; strides are in elements.
+struct Elements {
+  void* data;
+  std::int64_t stride;
+  std::int64_t row_stride;
+};
+
+// Computes n_rows runs of the innermost dimension. Element types are erased, so that the loop nest
+// is compiled once and not for each operation and type.
+using Rows = void (*)(std::int64_t n_rows, std::int64_t count, Elements a, Elements b,
+                      Elements out);
 
 template <class T, class Out, class Function>
-void compute_row(std::int64_t count, const void* a, std::int64_t a_stride, const void* b,
-                 std::int64_t b_stride, void* out, std::int64_t out_stride) {
-  map_row(
-      count, static_cast<const T*>(a), a_stride, static_cast<const T*>(b), b_stride,
-      static_cast<Out*>(out), out_stride, [](T x, T y) CAUSEWAY_INLINE {
-        return static_cast<Out>(Function()(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y)));
-      });
+void compute_rows(std::int64_t n_rows, std::int64_t count, Elements a, Elements b, Elements out) {
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    map_row(count, static_cast<const T*>(a.data) + row * a.row_stride, a.stride,
+            static_cast<const T*>(b.data) + row * b.row_stride, b.stride,
+            static_cast<Out*>(out.data) + row * out.row_stride, out.stride,
+            [](T x, T y) CAUSEWAY_INLINE {
+              return static_cast<Out>(
+                  Function()(static_cast<Compute<T>>(x), static_cast<Compute<T>>(y)));
+            });
+  }
 }
 
-void map(Row row, const Operand& a, const Operand& b, const Operand& out) {
+// The loop over the rows of a nest of at least two dimensions.
+Loop<3> row_loop(const Loop<3>& loop) {
+  Loop<3> rows;
+  rows.n_dims = loop.n_dims - 1;
+  std::copy(loop.size.begin() + 1, loop.size.end(), rows.size.begin());
+  for (std::size_t k = 0; k < 3; ++k) {
+    std::copy(loop.stride[k].begin() + 1, loop.stride[k].end(), rows.stride[k].begin());
+  }
+  return rows;
+}
+
+void map(Rows compute, const Operand& a, const Operand& b, const Operand& out) {
+  constexpr std::int64_t kLong = 4096;  // elements: such a run is worth a call
   const auto loop = make_loop<3>({&out, &a, &b});
-  const auto at = [](const Operand& operand, std::int64_t offset) {
-    return static_cast<std::byte*>(operand.data) +
-           offset * static_cast<std::int64_t>(size_of(operand.dtype));
+  const std::array<const Operand*, 3> operands = {&out, &a, &b};
+  const auto run = [&](std::int64_t n_rows, std::int64_t count,
+                       const std::array<std::int64_t, 3>& offset) {
+    const auto elements = [&](std::size_t k) -> Elements {
+      auto* data = static_cast<std::byte*>(operands[k]->data) +
+                   offset[k] * static_cast<std::int64_t>(size_of(operands[k]->dtype));
+      return {data, loop.stride[k][0], loop.stride[k][1]};
+    };
+    compute(n_rows, count, elements(1), elements(2), elements(0));
   };
-  for_each_row(loop, [&](std::int64_t count, const std::array<std::int64_t, 3>& offset) {
-    row(count, at(a, offset[1]), loop.stride[1][0], at(b, offset[2]), loop.stride[2][0],
-        at(out, offset[0]), loop.stride[0][0]);
-  });
+  if (loop.n_dims == 1 || loop.size[0] >= kLong) {
+    return for_each_row(loop,
+                        [&](std::int64_t count, const auto& offset) { run(1, count, offset); });
+  }
+  for_each_row(
+      row_loop(loop),
+      [&](std::int64_t n_rows, const auto& offset) { run(n_rows, loop.size[0], offset); },
+      kGrain / std::max<std::int64_t>(loop.size[0], 1));
 }
 
 }  // namespace
@@ -41,14 +75,14 @@ void map(Row row, const Operand& a, const Operand& b, const Operand& out) {
 void binary(StreamView, BinaryOp op, const Operand& a, const Operand& b, const Operand& out) {
   dispatch_all(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit(op, [&](auto function) { map(compute_row<T, T, decltype(function)>, a, b, out); });
+    visit(op, [&](auto function) { map(compute_rows<T, T, decltype(function)>, a, b, out); });
   });
 }
 
 void compare(StreamView, CompareOp op, const Operand& a, const Operand& b, const Operand& out) {
   dispatch_all(a.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    visit(op, [&](auto function) { map(compute_row<T, bool, decltype(function)>, a, b, out); });
+    visit(op, [&](auto function) { map(compute_rows<T, bool, decltype(function)>, a, b, out); });
   });
 }
 

@@ -128,7 +128,7 @@ class Mistakes(Folder):
         self.mistake([2], "a number", *base, "--missing", "a:b")
         self.mistake([2, 3], "features 0", *base, "--features", 0)
         self.mistake([2, 3], "rows 10:5", *base, "--rows", "10:5")
-        self.mistake([2, 3], "more than the 5 rows", *base, "--rows", 5, "--classes", "2:10")
+        self.mistake([2, 3], "exceeds the 5 rows", *base, "--rows", 5, "--classes", "2:10")
         self.mistake([2, 3], "missing", *base, "--missing", "0:2")
 
     def test_places(self):
@@ -159,7 +159,7 @@ class Mistakes(Folder):
             self.assertFalse((self.folder / name).exists())
 
     def test_no_dataset_passes(self):
-        self.mistake([3], "none of", "generate", "--prior", "graph", "--rows", 4, "--features", 1,
+        self.mistake([3], "attempts were rejected", "generate", "--prior", "graph", "--rows", 4, "--features", 1,
                      "--classes", 4, "--count", 1, "--hash")  # fmt: skip
 
 

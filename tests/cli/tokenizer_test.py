@@ -138,7 +138,7 @@ class Parts(unittest.TestCase):
         self.bad_input(["fit", tables[0], "--partial", out, "--weights", "v"], "whole table")
         others = self.folder / "other.cwp"
         self.run_well("fit", less, "--partial", others)
-        self.bad_input(["merge", first[0], others, "--out", plan], "other columns", "other.cwp")
+        self.bad_input(["merge", first[0], others, "--out", plan], "different columns", "other.cwp")
         self.run_well("fit", tables[1], "--partial", others, "--bins", "9")
         self.bad_input(["merge", first[0], others, "--out", plan], "bins is 256", "9")
         words = self.write("words.csv", [line.replace(",3.5,", ",x,") for line in lines])

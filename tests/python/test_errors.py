@@ -79,7 +79,7 @@ CASES = {
     "too many bytes": (lambda: cw.empty(2**60), cw.OutOfMemory, "memory.allocate", "cpu",
                        "smaller batch"),
     "full": (lambda: cw.full(2, 256, "u8"), cw.InvalidArgument, "full", "256", "0 to 255"),
-    "arange": (lambda: cw.arange(0, 1, 0), cw.InvalidArgument, "arange", "step is 0"),
+    "arange": (lambda: cw.arange(0, 1, 0), cw.InvalidArgument, "arange", "step must not be 0"),
     "linspace": (lambda: cw.linspace(0, 1, -1), cw.InvalidArgument, "linspace", "-1"),
     "uniform": (lambda: GENERATOR.uniform(2, 1, 1), cw.InvalidArgument, "uniform", "[1, 1)",
                 "empty"),

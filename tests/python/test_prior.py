@@ -565,7 +565,7 @@ def test_bad_calls():
 
 def test_a_request_that_no_dataset_meets():
     prior = cw.Prior("simple", rows=2, features=1, classes=2, train_share=0.5, seed=1)
-    with pytest.raises(cw.InvalidArgument, match="none of 1000 attempts.*classes of the split"):
+    with pytest.raises(cw.InvalidArgument, match="all 1000 attempts were rejected.*classes of the split"):
         prior.batch(1).facts  # noqa: B018
 
 

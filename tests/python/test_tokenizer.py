@@ -316,7 +316,7 @@ def test_mistakes(rng):
         cw.Tokenizer(output="words").fit(x)
     with pytest.raises(cw.InvalidArgument, match="edges must be in ascending order"):
         cw.Tokenizer(columns={"0": {"edges": [2, 1]}}).fit(x)
-    with pytest.raises(cw.InvalidArgument, match="not in the table"):
+    with pytest.raises(cw.InvalidArgument, match="missing from the table"):
         pandas = pytest.importorskip("pandas")
         frame = pandas.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
         cw.Tokenizer(4).fit(frame)._fitted().encode(

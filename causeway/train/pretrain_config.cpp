@@ -121,8 +121,7 @@ ConfigDescription<PretrainConfig> make_description() {
       .defaults_to("bf16 on a GPU, else f32");
   add_optimizer(d);
   d.add("detect_anomaly", &Config::detect_anomaly,
-        "Stop at the first value that is not finite and name it; slow")
-      .option_only();
+        "Stop at the first value that is not finite and name it; slow");
   d.on_older([](int, Json& json) {
     if (const auto decay = json.find("decay"); decay != json.end() && decay->is_number_integer()) {
       const auto at = decay->get<std::int64_t>();

@@ -35,7 +35,7 @@ struct PretrainConfig {
   std::int64_t average = 10;  // snapshots of the weights that are averaged
   std::int64_t average_steps = 50;
   // Checks every result and gradient of every step, and throws at the first that is not finite.
-  // Slow. Not a part of the JSON.
+  // Slow.
   bool detect_anomaly = false;
 
   // Defaults for a device: bf16 and long windows on a GPU.

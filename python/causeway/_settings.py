@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,21 @@ def plain(value: Any) -> Any:
 
 def to_json(settings: Mapping[str, Any]) -> str:
     return json.dumps(plain(settings))
+
+
+def check_names(function: str, settings: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raises TypeError for a keyword argument that is not among the names."""
+    known = list(names)
+    for name in settings:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            advice = f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(known)}"
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{advice}")
+
+
+def names_of(fields: str) -> list[str]:
+    """The names in a configuration's table of fields."""
+    return [field["name"] for field in json.loads(fields)]
 
 
 def document(function: Any, fields: str, first: list[inspect.Parameter]) -> None:

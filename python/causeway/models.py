@@ -15,7 +15,7 @@ from typing import Any
 
 from . import cuda, nn
 from ._core import Generator
-from ._settings import to_json
+from ._settings import check_names, to_json
 from ._core._models import TableContext, _read_tabular, _save_tabular, _TabularTransformer
 
 __all__ = ["TableContext", "TabularTransformer", "load_tabular", "save_tabular"]
@@ -40,6 +40,7 @@ class TabularTransformer(_TabularTransformer):
         **changes: Any,
     ) -> None:
         settings = json.loads(self._preset(config)) if isinstance(config, str) else dict(config)
+        check_names("TabularTransformer", changes, json.loads(self._preset("default")))
         super().__init__(to_json(settings | changes), dtype, device, generator)
 
     @property

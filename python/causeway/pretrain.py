@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ._core import InvalidArgument, _pretrain
-from ._settings import document, to_json
+from ._core import InvalidArgument, _pretrain, _prior
+from ._settings import check_names, document, names_of, to_json
 from .models import TabularTransformer
 from .prior import Prior
 
@@ -68,8 +68,12 @@ def pretrain(
         >>> [line["step"] for line in done.log], lines == done.log, done.model.config["classes"]
         ([2, 4], True, 2)
     """
+    check_names("pretrain", settings, _NAMES)
     given = _read_config(config)
     if isinstance(prior, Prior):
+        for name in settings:
+            if name in _PRIOR_NAMES:
+                raise TypeError(f"{name!r} is a setting of the prior, which is given")
         given |= {"prior": prior.config, "prior_seed": prior.seed}
     elif not (resume and prior == "mix"):
         given["family"] = prior
@@ -101,6 +105,8 @@ def _read_config(config: Any) -> dict[str, Any]:
     return json.loads(_pretrain.read_config(os.fspath(config)))
 
 
+_NAMES = names_of(_pretrain.fields())
+_PRIOR_NAMES = set(names_of(_prior.fields())) - {"seed"}
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 document(pretrain, _pretrain.fields(), [
     inspect.Parameter("prior", inspect.Parameter.POSITIONAL_OR_KEYWORD, default="mix"),

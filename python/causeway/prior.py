@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._core import InvalidArgument, Tensor, _prior
-from ._settings import document, to_json
+from ._settings import check_names, document, names_of, to_json
 
 __all__ = ["FAMILIES", "Batch", "DatasetFacts", "Prior", "TorchDataset", "Worlds"]
 
 FAMILIES = tuple(_prior.family_names())
+_NAMES = names_of(_prior.fields())
 _REASONS = tuple(_prior.rejection_reasons())
 
 
@@ -174,6 +175,7 @@ class Prior:
     """
 
     def __init__(self, family: str = "graph", *, device: str = "cpu", **settings: Any) -> None:
+        check_names("Prior", settings, _NAMES)
         given = {name: value for name, value in settings.items() if value is not None}
         self._start(_prior._Config.from_settings(to_json({"family": family, **given})), device, 0)
 

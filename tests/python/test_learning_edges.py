@@ -21,7 +21,7 @@ def test_a_hook_gives_a_gradient_that_suits(device):
     for other in (lambda g: cw.ones((300,), device=device), lambda g: g.to("f64")):
         w = leaf([0, 0, 0, 0], device)
         w.register_hook(other)
-        with pytest.raises(cw.Error, match="a gradient .* for a tensor"):
+        with pytest.raises(cw.Error, match="gradient .* does not match the tensor"):
             (w * 1.0).sum().backward()
     w = leaf([1, 2], device)
     w.register_hook(lambda g: 3)

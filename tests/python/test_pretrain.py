@@ -55,13 +55,13 @@ def test_a_prior_of_ones_own():
     left = {name: value for name, value in SMALL.items() if name not in options}
     done = cw.pretrain(prior, steps=6, seed=5, **left)
     assert losses(done) == losses(train())
-    with pytest.raises(TypeError, match="'rows' is the prior's"):
+    with pytest.raises(TypeError, match="'rows' is a setting of the prior"):
         cw.pretrain(prior, rows=3)
 
 
 def test_goes_on(tmp_path):
     train(out=tmp_path, steps=3)
-    with pytest.raises(cw.Error, match="holds a run already"):
+    with pytest.raises(cw.Error, match="already holds a run"):
         train(out=tmp_path)
     done = train(out=tmp_path, resume=True)
     assert losses(done) == losses(train())[3:]
@@ -77,9 +77,9 @@ def test_stages_and_regression():
 def test_rates_fall():
     constant, linear = losses(train(warmup=0)), losses(train(warmup=0, decay="linear"))
     assert constant[0] == linear[0] and constant[1:] != linear[1:]
-    with pytest.raises(cw.InvalidArgument, match="expected constant, linear or cosine"):
+    with pytest.raises(cw.InvalidArgument, match="decay: expected constant, linear, cosine"):
         train(decay="steep")
-    with pytest.raises(cw.InvalidArgument, match="goes by steps; give them too"):
+    with pytest.raises(cw.InvalidArgument, match="ends at the last step; set steps too"):
         train(steps=None, seconds=1, decay="cosine")
 
 
@@ -100,12 +100,12 @@ def test_progress_that_raises():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"steps": 0}, "steps 0: expected 1 or more"),
-        ({"log_steps": 0}, "log_steps 0: expected 1 or more"),
-        ({"batch": 0}, "batch 0"),
+        ({"steps": 0}, "run.steps: expected 1 or more, got 0"),
+        ({"log_steps": 0}, "run.log_steps: expected 1 or more, got 0"),
+        ({"batch": 0}, "batch: expected 1 or more, got 0"),
         ({"width": 20}, "multiple of 8"),
-        ({"preset": "large"}, 'no preset "large"'),
-        ({"stages": [(4, 20), (2, 30)]}, "the stage of step 2"),
+        ({"preset": "large"}, "preset: expected default, nanotabpfn, speedrun"),
+        ({"stages": [(4, 20), (2, 30)]}, "stages: expected step:rows,step:rows with ascending steps"),
         ({"learning_rate": 1e30, "warmup": 0}, "the mean loss of steps"),
         ({"learning_rate": 1e30, "warmup": 0, "detect_anomaly": True}, r"detect_anomaly\] step"),
         ({"out": "/dev/null/run"}, "Not a directory"),

@@ -549,7 +549,7 @@ def test_bad_requests(options, message):
 
 
 def test_unknown_options():
-    with pytest.raises(cw.InvalidArgument, match='no setting "row"; did you mean rows?'):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'row'; did you mean 'rows'"):
         cw.Prior(row=3)
 
 

@@ -102,7 +102,7 @@ def test_page_of_a_run_alone(folder, tmp_path):
     done = report(folder / "run", "--out", tmp_path / "page.html")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text()
-    assert 'id="loss"' in page and 'id="scores"' not in page and "<iframe" not in page
+    assert 'id="scores"' not in page and "<iframe" not in page
     assert "model.width" in section(page, "reproduce")
 
 

@@ -215,7 +215,7 @@ class Tokenizer(unittest.TestCase):
         self.assertEqual(causeway("tokenizer", "fit", number, "--missing", "forty", "--out", tok)[0], 0)
         less = self.path("less.csv", "a\n1\n")
         self.bad_input(["encode", tok, less, "--out", out],
-                       'column 1 "b" is missing from the table, which has "a"')
+                       'column 1 "b" is not in the table, which has "a"')
         with open(tok, encoding="utf-8") as file:
             text = file.read()
         for name, changed, words in (

@@ -167,7 +167,7 @@ def test_optimizers_refuse_bad_options(device, options, words):
 
 def test_a_parameter_is_stepped_once(device):
     w = leaf([1], device)
-    with pytest.raises(cw.InvalidArgument, match="given twice"):
+    with pytest.raises(cw.InvalidArgument, match="added twice"):
         cw.optim.SGD([w, w], lr=0.1)
     with pytest.raises(cw.InvalidArgument, match="nesterov"):
         cw.optim.SGD([w], lr=0.1, nesterov=True)
@@ -234,7 +234,7 @@ def test_statistics_follow_the_type(device):
     norm(cw.ones((3, 2, 2, 2), dtype="f64", device=device))
     norm.to("f16")
     assert norm(cw.ones((3, 2, 2, 2), dtype="f16", device=device)).dtype == cw.f16
-    with pytest.raises(cw.InvalidArgument, match="0 groups"):
+    with pytest.raises(cw.InvalidArgument, match="groups 0"):
         nn.Conv2d(3, 4, 3, groups=0)
 
 

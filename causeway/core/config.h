@@ -14,7 +14,7 @@
 
 #include "causeway/core/dtype.h"
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -21,7 +21,7 @@ def test_a_hook_gives_a_gradient_that_suits(device):
     for other in (lambda g: cw.ones((300,), device=device), lambda g: g.to("f64")):
         w = leaf([0, 0, 0, 0], device)
         w.register_hook(other)
-        with pytest.raises(cw.Error, match="a gradient .* for a tensor"):
+        with pytest.raises(cw.Error, match="gradient .* does not match the tensor"):
             (w * 1.0).sum().backward()
     w = leaf([1, 2], device)
     w.register_hook(lambda g: 3)
@@ -167,7 +167,7 @@ def test_optimizers_refuse_bad_options(device, options, words):
 
 def test_a_parameter_is_stepped_once(device):
     w = leaf([1], device)
-    with pytest.raises(cw.InvalidArgument, match="given twice"):
+    with pytest.raises(cw.InvalidArgument, match="added twice"):
         cw.optim.SGD([w, w], lr=0.1)
     with pytest.raises(cw.InvalidArgument, match="nesterov"):
         cw.optim.SGD([w], lr=0.1, nesterov=True)
@@ -234,7 +234,7 @@ def test_statistics_follow_the_type(device):
     norm(cw.ones((3, 2, 2, 2), dtype="f64", device=device))
     norm.to("f16")
     assert norm(cw.ones((3, 2, 2, 2), dtype="f16", device=device)).dtype == cw.f16
-    with pytest.raises(cw.InvalidArgument, match="0 groups"):
+    with pytest.raises(cw.InvalidArgument, match="multiples of groups 0"):
         nn.Conv2d(3, 4, 3, groups=0)
 
 

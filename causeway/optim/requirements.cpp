@@ -57,7 +57,7 @@ void require_scale(double scale) {
 void require_parameter(const Tensor& parameter, const Tensor& control, bool first) {
   if (parameter.record() == nullptr || !autograd::is_leaf(parameter)) {
     fail(ErrorKind::invalid_argument, "optimizer",
-         "parameters must be leaves that require gradients; call requires_grad_() on it");
+         "every parameter must be a leaf that requires a gradient; call requires_grad_() on it");
   }
   if (!parameter.is_contiguous()) {
     fail(ErrorKind::invalid_argument, "optimizer",

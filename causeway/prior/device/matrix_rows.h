@@ -4,6 +4,7 @@
 
 #include "causeway/prior/device/bulk.h"
 #include "causeway/prior/device/columns.h"
+#include "causeway/prior/device/sampler.h"
 
 namespace causeway::prior {
 

@@ -314,7 +314,7 @@ def test_averages_go_on(device, tmp_path):
 def test_mistakes(device):
     with pytest.raises(ValueError, match="empty"):
         cw.optim.SGD([], lr=0.1)
-    with pytest.raises(cw.InvalidArgument, match="leaves"):
+    with pytest.raises(cw.InvalidArgument, match="leaf"):
         cw.optim.SGD([cw.ones((2,), device=device)], lr=0.1)
     with pytest.raises(TypeError, match="speed"):
         cw.optim.SGD([cw.ones((2,), device=device).requires_grad_()], lr=0.1, speed=3)

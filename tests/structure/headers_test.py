@@ -1,4 +1,4 @@
-"""Compiles every header of causeway/ and cli/ alone: each includes what it needs, and guards itself.
+"""Compiles every header of causeway/ and cli/ on its own.
 
 Usage: headers_test.py [c++-compiler [nvcc [include-folder...]]]. CUDA headers need nvcc, others the
 header of a library in one of the folders; they are skipped with a count where it is not there.

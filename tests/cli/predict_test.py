@@ -287,7 +287,7 @@ class PackagedWeights(unittest.TestCase):
                                       CAUSEWAY_WEIGHTS=str(none))
             self.assertEqual((code, out), (3, ""))
             self.assertEqual(len(err.splitlines()), 1, err)
-            self.assertIn(f'there is no model: no {name}.safetensors in "{none}"; pass --model', err)
+            self.assertIn(f'no weights found: no {name}.safetensors in "{none}"; pass --model', err)
         code, _, err = causeway("evaluate", self.path / "data.csv", "--target", "word", "--task", "classification",
                                 "--model", self.weights / "tabular.safetensors")
         self.assertEqual(code, 2, err)

@@ -114,8 +114,7 @@ TEST(Config, ValuesAreChecked) {
   EXPECT_EQ(error_of(R"({"batch": 1.5})"), "[test] batch: expected an integer, got 1.5");
   EXPECT_EQ(error_of(R"({"batch": "4"})"), "[test] batch: expected an integer, got \"4\"");
   EXPECT_EQ(error_of(R"({"rate": 0})"), "[test] rate: expected a number above 0, got 0");
-  EXPECT_EQ(error_of(R"({"seed": -1})"),
-            "[test] seed: expected an integer of 0 or more, got -1");
+  EXPECT_EQ(error_of(R"({"seed": -1})"), "[test] seed: expected an integer of 0 or more, got -1");
   EXPECT_EQ(error_of(R"({"shape": "sqare"})"),
             "[test] shape: expected round, square (did you mean square?), got \"sqare\"");
   EXPECT_EQ(error_of(R"({"shape": 1})"), "[test] shape: expected round, square, got 1");

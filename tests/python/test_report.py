@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
                                 "PYTHONPATH": str(Path(cw.__file__).parents[1])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith(f"the report: {folder / 'report.html'}\n")
+    assert done.stdout.endswith(f"report: {folder / 'report.html'}\n")
     return folder
 
 

@@ -1,4 +1,4 @@
-// The program: collects the subcommands and runs the one that was asked for.
+// The program: registers the subcommands and runs the one given.
 #include "cli/completion.h"
 #include "cli/info.h"
 #include "cli/predict.h"
@@ -9,10 +9,11 @@
 #include "cli/tokenizer.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Makes training data for foundation models on the GPU, and trains on it there.",
+  CLI::App app("Generates training data for foundation models on the GPU and trains on it there.",
                "causeway");
   app.set_version_flag("--version", causeway::cli::version_line, "Print the version and exit");
   app.set_help_flag("--help,-h", "Print this help and exit");
+  app.formatter(causeway::cli::help_formatter());
   app.require_subcommand(1);
   causeway::cli::add_info(app);
   causeway::cli::add_prior(app);

@@ -1,4 +1,4 @@
-"""Tables of other libraries, where those are installed: polars, Arrow device arrays, CuPy."""
+"""Tables of other libraries, if installed: polars, Arrow device arrays, CuPy."""
 
 import datetime
 import importlib.util

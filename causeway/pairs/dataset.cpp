@@ -45,6 +45,12 @@ void parse_shard(const std::string& text, int& shard, int& shards) {
     fail_argument("shard: expected I/N with 0 <= I < N, such as 0/4, got \"" + text + "\"");
 }
 
+void write_text(const std::filesystem::path& path, std::string_view text) {
+  FileWriter file(kOperation, path);
+  file.write(text);
+  file.commit();
+}
+
 // Where the writer stands: enough to go back to it.
 struct Progress {
   std::uint64_t position = 0;  // the next candidate
@@ -107,12 +113,12 @@ class Writer {
               {"rejections", progress.result.rejections},
               {"splits", progress.result.splits},
               {"categories", progress.result.categories}};
-    write_file_atomically(kOperation, state_file(), std::as_bytes(std::span(json.dump(1) + "\n")));
+    write_text(state_file(), json.dump(1) + "\n");
   }
 
   void finish() const {
     const std::string card = dataset_card(config_, progress.result);
-    write_file_atomically(kOperation, folder_ / "README.md", std::as_bytes(std::span(card)));
+    write_text(folder_ / "README.md", card);
   }
 
   Progress progress;

@@ -3,6 +3,7 @@
 #include "cli/info.h"
 #include "cli/predict.h"
 #include "cli/pretrain.h"
+#include "cli/pairs.h"
 #include "cli/prior.h"
 #include "cli/report.h"
 #include "cli/run.h"
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   causeway::cli::add_info(app);
   causeway::cli::add_prior(app);
+  causeway::cli::add_pairs(app);
   causeway::cli::add_tokenizer(app);
   causeway::cli::add_pretrain(app);
   causeway::cli::add_predict(app);

@@ -38,6 +38,7 @@ NB_MODULE(_core, module) {
   bind_models(module);
   bind_optim(module);
   bind_prior(module);
+  bind_pairs(module);
   bind_pretrain(module);
   bind_tokenizer(module);
   bind_partial_fit(module);

@@ -72,6 +72,16 @@ void bind_pairs(nb::module_& module) {
   pairs.def("verify", [](const std::string& record) {
     return without_gil([&] { return pairs::verify_record(record).problem; });
   });
+  pairs.def("run", [](const std::string& record, int set) {
+    const auto outputs = without_gil([&] { return pairs::run_record(record, set); });
+    nb::list result;
+    for (const pairs::OutputArray& output : outputs) {
+      result.append(nb::make_tuple(
+          output.name, output.scalar, nb::cast(output.shape),
+          nb::bytes(reinterpret_cast<const char*>(output.bytes.data()), output.bytes.size())));
+    }
+    return result;
+  });
   pairs.def("read", [](const std::filesystem::path& path) {
     return without_gil([&] { return read(path); });
   });

@@ -227,4 +227,39 @@ RecordCheck verify_record(std::string_view json) {
   return result;
 }
 
+std::vector<OutputArray> run_record(std::string_view json, int set) {
+  try {
+    const Json record = Json::parse(json);
+    const Json& sets = list_of(record, "inputs");
+    if (set < 0 || set >= static_cast<int>(sets.size()))
+      throw Problem{fmt::format("there is no input set {}", set)};
+    InputSet inputs;
+    const Program program = launch_of(sets[static_cast<std::size_t>(set)], record, inputs);
+    const Compiled compiled = compile_program(program);
+    if (compiled.kernel < 0)
+      throw Problem{fmt::format("the Python text has no kernel {}", program.kernel)};
+    check_parameters(program, compiled);
+    Memory memory = make_memory(program, inputs, compiled.module, compiled.function());
+    lang::Interpreter(compiled.module, compiled.kernel)
+        .launch(launch_dims(program, inputs),
+                memory.arguments(compiled.module, compiled.function()));
+    std::vector<OutputArray> outputs;
+    for (std::size_t i = 0; i < program.parameters.size(); ++i) {
+      const Parameter& parameter = program.parameters[i];
+      if (!parameter.written) continue;
+      OutputArray output{parameter.name, std::string(lang::name_of(parameter.type.scalar)),
+                         memory.shapes[i], memory.bytes[i]};
+      if (!parameter.type.is_scalar()) output.shape.push_back(parameter.type.rows);
+      if (parameter.type.shape == ValueType::Shape::matrix)
+        output.shape.push_back(parameter.type.cols);
+      outputs.push_back(std::move(output));
+    }
+    return outputs;
+  } catch (const Problem& problem) {
+    throw Error(ErrorKind::invalid_argument, "[pairs] " + problem.text);
+  } catch (const Json::exception&) {
+    throw Error(ErrorKind::invalid_argument, "[pairs] the record is not valid JSON");
+  }
+}
+
 }  // namespace causeway::pairs

@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ._core import _pairs
 from ._progress import ProgressBar
 from ._settings import check_names, document, names_of, to_json
 
-__all__ = ["generate", "read", "sample", "to_parquet", "verify", "write"]
+__all__ = ["generate", "read", "run", "sample", "to_parquet", "verify", "write"]
 
 _NAMES = names_of(_pairs.fields())
 _SAMPLE = Path(__file__).parent / "data" / "pairs.jsonl.zst"
@@ -52,6 +55,14 @@ def verify(record: dict[str, Any]) -> str:
     The Python text is compiled again; every derived text, the results and the gradients are compared.
     """
     return _pairs.verify(json.dumps(record))
+
+
+def run(record: dict[str, Any], input_set: int = 0) -> dict[str, np.ndarray]:
+    """The arrays that the kernel writes for one of the record's input sets, by the interpreter."""
+    outputs = _pairs.run(json.dumps(record), input_set)
+    return {
+        name: np.frombuffer(data, scalar, math.prod(shape)).reshape(shape) for name, scalar, shape, data in outputs
+    }
 
 
 def sample() -> list[dict[str, Any]]:

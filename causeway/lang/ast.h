@@ -47,7 +47,8 @@ struct Range {
 
 struct Expr {
   ExprKind kind = ExprKind::none;
-  bool overflow = false;  // of an integer that needs more than 64 bits
+  bool overflow = false;     // of an integer that needs more than 64 bits
+  std::uint16_t height = 0;  // of the tree below
   Span span;
   std::string_view text;
   std::int64_t integer = 0;

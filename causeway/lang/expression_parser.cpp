@@ -3,6 +3,7 @@
 #include "causeway/core/shown.h"
 #include "causeway/lang/parser.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -22,7 +23,24 @@ struct DepthGuard {
   ExpressionParser& owner;
 };
 
+// The tree of a long chain such as a + b + c + … is as deep as it is long, and later stages visit
+// it recursively.
 ExprId ExpressionParser::add(Expr expr) {
+  const auto below = [&](ExprId child) {
+    if (child == kAbsent) return;
+    const int height = tree_.exprs[child].height + 1;
+    if (height > kMaxExpressionHeight) {
+      tokens_.fail(expr.span,
+                   {"expression is nested too deeply", "",
+                    "at most " + std::to_string(kMaxExpressionHeight) + " operators in a row"});
+    }
+    expr.height = std::max(expr.height, static_cast<std::uint16_t>(height));
+  };
+  below(expr.a);
+  below(expr.b);
+  below(expr.c);
+  for (std::uint32_t i = 0; i < expr.items.count; ++i)
+    below(tree_.items[expr.items.first + i].value);
   tree_.exprs.push_back(expr);
   return static_cast<ExprId>(tree_.exprs.size() - 1);
 }

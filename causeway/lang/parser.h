@@ -6,7 +6,8 @@
 
 namespace causeway::lang {
 
-inline constexpr int kMaxExpressionDepth = 100;
+inline constexpr int kMaxExpressionDepth = 100;   // of parentheses, calls and signs
+inline constexpr int kMaxExpressionHeight = 300;  // of the tree, which chains of operators add to
 
 // Throws CompileError. `plain_functions` also takes functions without a decorator.
 Tree parse(const Source& source, bool plain_functions = false);

@@ -180,8 +180,13 @@ TEST(LangErrors, DeepNestingIsRefused) {
   EXPECT_EQ(first_line(blocks + std::string(200, ' ') + "pass\n"), "blocks are nested too deeply");
   std::string sum = "n";
   for (int i = 0; i < 20000; ++i) sum += " + n";
-  EXPECT_NE(first_line(kernel("y = " + sum)),
-            "");  // a long chain is refused or compiled, not a crash
+  EXPECT_EQ(first_line(kernel("y = " + sum)), "expression is nested too deeply");
+  std::string chains = "n";  // chains inside parentheses add up
+  for (int i = 0; i < 50; ++i) chains = "(" + chains + " + n - n + n - n + n - n + n - n)";
+  EXPECT_EQ(first_line(kernel("y = " + chains)), "expression is nested too deeply");
+  std::string longest = "n";
+  for (int i = 0; i < 250; ++i) longest += " + n";
+  EXPECT_EQ(message_of("k.py", kernel("y = " + longest)), "accepted");
 }
 
 TEST(LangErrors, IrReaderNamesThePlace) {

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 LONG_PREDICTION = """
-import sys, time
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import causeway as cw
 import numpy as np
 

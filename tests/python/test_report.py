@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
     done = cw.pretrain("simple", rows=16, features=3, classes=(2, 10), steps=2, batch=2, **small)
     (folder / "weights").mkdir()
     cw.models.save_tabular(done.model, folder / "weights" / "tabular.safetensors")
-    command = [sys.executable, DEMO / "demo.py", "--program", PROGRAM, "--out", folder, "--seconds", "2",
+    command = [sys.executable, DEMO / "demo.py", "--program", PROGRAM, "--out", folder, "--seconds", "5",
                "--device", "cpu", "--max-rows", "60", "--splits", "1"]  # fmt: skip
     environment = os.environ | {"CAUSEWAY_WEIGHTS": str(folder / "weights"),
                                 "PYTHONPATH": str(Path(cw.__file__).parents[1])}
@@ -82,7 +82,7 @@ def test_in_a_browser(folder, width):
     assert shown[:4] == [round(of["roc_auc"], 3) for of in scores["iris"].values()]
     assert section(dom, "loss").count('class="tick-y"') >= 3
     assert section(dom, "calibration").count("<figure>") == 4
-    assert "--seconds 2" in section(dom, "reproduce")
+    assert "--seconds 5" in section(dom, "reproduce")
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")

@@ -155,9 +155,9 @@ TEST(Tensor, ReductionsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Tensor, MatmulDoesNotCopyTransposedViews) {
-  Generator generator(5);
-  const Tensor a = generator.normal({33, 17});
-  const Tensor b = generator.normal({17, 9});
+  // Integers: BLAS may sum in another order where an operand is transposed.
+  const Tensor a = counting({33, 17});
+  const Tensor b = counting({17, 9});
   const Tensor want = matmul(a, b);
   EXPECT_EQ(values(matmul(b.transpose(), a.transpose()).transpose()), values(want));
   const std::size_t before = pool_of(Device::cpu()).stats().allocations;

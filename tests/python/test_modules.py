@@ -59,7 +59,7 @@ def test_weights_may_be_assigned(device):
     for layer in (head, Derived(3, 5, bias=False, device=device)):
         with pytest.raises(AttributeError, match="cannot register parameter 'bias' on"):
             layer.bias = nn.Parameter(cw.ones(5, device=device))
-        with pytest.raises(AttributeError, match="cannot register buffer 'weight' on Linear"):
+        with pytest.raises(AttributeError, match="cannot register buffer 'weight' on"):
             layer.register_buffer("weight", cw.ones((5, 3), device=device))
         layer.weight = nn.Parameter(cw.full((5, 3), 2.0, device=device))
         with pytest.raises(AttributeError):  # it computes with that

@@ -74,7 +74,7 @@ def test_weights_may_be_assigned(device):
         head.width  # noqa: B018
     with pytest.raises(TypeError, match="is a parameter"):
         head.weight = cw.ones((5, 3), device=device)
-    with pytest.raises(TypeError, match="'qkv' of Attention is its own"):
+    with pytest.raises(TypeError, match="'qkv' of Attention cannot be replaced"):
         nn.Attention(4, 2, device=device).register_module("qkv", nn.Linear(4, 12, device=device))
 
 

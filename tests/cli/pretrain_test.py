@@ -294,7 +294,7 @@ class Mistakes(Folder):
             self.refused(3, words + told, out=folder, resume=True, **{name: value})
         code, _, err = pretrain(out=folder, resume=True, steps=3, batch=8)
         self.assertEqual(code, 0)
-        self.assertIn("resumes with other settings: batch 8 instead of 4", err)
+        self.assertIn("resuming with changed settings: batch 8 instead of 4", err)
 
     def test_damaged_checkpoints(self):
         folder = self.train("run", steps=4, save_steps=2)

@@ -112,7 +112,7 @@ class Parts(unittest.TestCase):
         edges = json.loads(tok.read_text(encoding="utf-8"))["columns"][0]["edges"]
         for i, edge in enumerate(edges):  # the ids are their own ranks
             self.assertLessEqual(abs(edge - 19999 * i / 256), bound * 20000 + 1)
-        self.assertIn("off by at most", self.run_well("merge", *parts, "--out", tok, "--estimate"))
+        self.assertIn("rank error of the edges: at most", self.run_well("merge", *parts, "--out", tok, "--estimate"))
 
     def test_mistakes(self):
         lines = list(rows(200))

@@ -270,7 +270,7 @@ def test_schedules():
     with pytest.raises(cw.InvalidArgument, match="decay"):
         cw.optim.Schedule(1.0, decay="square")
     for total in (0, 5):
-        with pytest.raises(cw.InvalidArgument, match="cosine decay ends at step `total`"):
+        with pytest.raises(cw.InvalidArgument, match="cosine decay must end after the warm-up"):
             cw.optim.Schedule(1.0, total=total, warmup=5, decay="cosine")
 
 

@@ -47,6 +47,9 @@ class Interpreter {
   // Runs dims[0] x … threads; one argument for each parameter of the kernel. Throws Error with the
   // place in the source where a check fails. May be called again with other arguments.
   void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments);
+  // Runs threads [first, last) of that launch only, the last coordinate changing fastest.
+  void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments,
+              std::int64_t first, std::int64_t last);
 
  private:
   struct State;

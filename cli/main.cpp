@@ -1,6 +1,7 @@
 // The program: collects the subcommands and runs the one that was asked for.
 #include "cli/completion.h"
 #include "cli/info.h"
+#include "cli/kernel.h"
 #include "cli/predict.h"
 #include "cli/pretrain.h"
 #include "cli/prior.h"
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   causeway::cli::add_info(app);
   causeway::cli::add_prior(app);
   causeway::cli::add_tokenizer(app);
+  causeway::cli::add_kernel(app);
   causeway::cli::add_pretrain(app);
   causeway::cli::add_predict(app);
   causeway::cli::add_evaluate(app);

@@ -38,7 +38,7 @@ build: bootstrap  ## program, package for .venv/bin/python, tests and benchmarks
 test: build  ## every test that needs no GPU, format check and fuzzing
 	$(phase) "tests" $(CTEST) build
 	$(phase) "Python tests" $(PYTHON) -m pytest -q tests/python tests/parity  # the latter with PyTorch
-	$(phase) "examples" bash -ec 'for example in examples/*.py; do $(PYTHON) $$example; done'
+	$(phase) "examples" bash -ec 'for example in examples/*.py examples/kernels/*.py; do $(PYTHON) $$example; done'
 	$(phase) "format check" scripts/format --check
 	$(phase) "fuzz" tests/fuzz/run 30
 	@printf '\n== %s\n' "all tests passed"

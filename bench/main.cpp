@@ -103,6 +103,7 @@ constexpr Suite kSuites[] = {
     {"learning", "Norms, losses, attention, layers and optimizers", bench::run_learning},
     {"tokenizer", "Exact quantile edges and tokens", bench::run_tokenizer},
     {"prior", "Synthetic datasets of every family", bench::run_prior},
+    {"kernels", "Compiling and launching kernels of the language", bench::run_jit},
     {"pretrain", "Steps of a tabular transformer, datasets made live", bench::run_pretrain},
 };
 

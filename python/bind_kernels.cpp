@@ -111,12 +111,14 @@ std::vector<Argument> read_arguments(const Kernel& kernel, const nb::sequence& g
 }
 
 void launch(const Kernel& kernel, const Dims& dims, const nb::sequence& given,
-            const Maybe<Device>& device, nb::handle stream, int block_dim, bool checked) {
+            const Maybe<Device>& device, nb::handle stream, int block_dim, bool tune,
+            bool checked) {
   const std::vector<Argument> arguments = read_arguments(kernel, given);
   jit::LaunchOptions options;
   options.device = device.value;
   options.stream = read_stream(stream);
   options.block_size = block_dim;
+  options.tune = tune;
   options.checked = checked;
   const bool on_gpu = std::any_of(arguments.begin(), arguments.end(), [](const Argument& argument) {
     return argument.tensor && argument.tensor->device().is_cuda();
@@ -242,7 +244,7 @@ void bind_kernels(nb::module_& module) {
       .def_prop_ro("parameters", parameters)
       .def_prop_ro("dims", [](const Kernel& kernel) { return kernel.function().dims; })
       .def("launch", launch, "dim"_a, "args"_a, "device"_a = nb::none(), "stream"_a = nb::none(),
-           "block_dim"_a = 0, "checked"_a = false)
+           "block_dim"_a = 0, "tune"_a = false, "checked"_a = false)
       .def_prop_ro("cuda", [](const Kernel& kernel) { return kernel.emitted().text; })
       .def_prop_ro("cpp",
                    [](const Kernel& kernel) { return kernel.emitted({lang::Dialect::cpp}).text; })

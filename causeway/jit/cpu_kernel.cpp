@@ -8,6 +8,8 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <limits>
+#include <utility>
 
 namespace causeway::jit {
 
@@ -15,8 +17,10 @@ namespace {
 
 // Compiling takes about this long.
 constexpr double kCompileSeconds = 0.5;
-// Threads between looks at the clock, and the fewest for a processor thread.
+// Threads between looks at the clock, and the fewest for a processor thread, when interpreted and
+// when compiled.
 constexpr std::int64_t kInterpretedPiece = 4096;
+constexpr std::int64_t kSmallestPiece = 256;
 constexpr std::int64_t kNativePiece = 16384;
 
 double now() {
@@ -66,13 +70,16 @@ bool CpuKernel::in_any_order(const BoundArguments& arguments) const {
   return traits_.independent && !arguments.overlapping;
 }
 
-CpuKernel::Native& CpuKernel::native(const BoundArguments& arguments, bool compile) {
+CpuKernel::Ready CpuKernel::native(const BoundArguments& arguments, bool compile) {
   const std::lock_guard lock(mutex_);
   Native& form = natives_[(arguments.strided ? 2 : 0) + (arguments.overlapping ? 1 : 0)];
-  if (form.call != nullptr || (form.tried && !compile)) return form;
-  const bool first = !form.tried;
-  form.tried = true;
-  if (traits_.uses_blocks || system_compiler().empty()) return form;
+  if (form.call == nullptr) make_native(form, arguments, compile);
+  return {&form.emitted, form.call};
+}
+
+void CpuKernel::make_native(Native& form, const BoundArguments& arguments, bool compile) {
+  const bool first = !std::exchange(form.tried, true);
+  if (traits_.uses_blocks || system_compiler().empty()) return;
   try {
     if (first) {
       lang::EmitOptions options{lang::Dialect::cpp};
@@ -81,13 +88,13 @@ CpuKernel::Native& CpuKernel::native(const BoundArguments& arguments, bool compi
       options.ranges = true;
       form.emitted = lang::emit(module_, kernel_, options);
     }
-    if (form.emitted.text.empty()) return form;
-    if (compile || is_native_cached(form.emitted)) form.call = compile_native(form.emitted);
+    if (form.emitted.text.empty()) return;
+    const bool found = first && is_native_cached(form.emitted);
+    if (compile || found) form.call = compile_native(form.emitted);
   } catch (const Error& error) {
     logger::warn(std::string(error.what()) + "; the kernel is interpreted");
     form.emitted = {};
   }
-  return form;
 }
 
 std::unique_ptr<lang::Interpreter> CpuKernel::take_interpreter() {
@@ -107,7 +114,7 @@ std::unique_ptr<lang::Interpreter> CpuKernel::take_interpreter() {
 void CpuKernel::interpret(std::span<const std::int64_t> dims, const BoundArguments& arguments,
                           std::int64_t begin, std::int64_t end) {
   const std::int64_t inner = product(dims.subspan(1));
-  const std::int64_t grain = std::max<std::int64_t>(1, kInterpretedPiece / 4 / inner);
+  const std::int64_t grain = std::max<std::int64_t>(1, kSmallestPiece / inner);
   for_pieces(begin, end, grain, in_any_order(arguments), [&](std::int64_t from, std::int64_t to) {
     auto interpreter = take_interpreter();
     interpreter->launch(dims, arguments.list, from * inner, to * inner);
@@ -116,17 +123,17 @@ void CpuKernel::interpret(std::span<const std::int64_t> dims, const BoundArgumen
   });
 }
 
-bool CpuKernel::run_native(const Native& native, std::span<const std::int64_t> dims,
+bool CpuKernel::run_native(const Ready& native, std::span<const std::int64_t> dims,
                            const BoundArguments& arguments, std::int64_t begin) {
   const std::int64_t inner = product(dims.subspan(1));
   const std::int64_t grain = std::max<std::int64_t>(1, kNativePiece / inner);
-  const int capacity = traits_.uses_tape ? tape_capacity_ : 0;
+  const int capacity = traits_.uses_tape ? tape_capacity_.load() : 0;
   std::atomic<int> needed = 0;
   for_pieces(
       begin, dims[0], grain, in_any_order(arguments), [&](std::int64_t from, std::int64_t to) {
         std::vector<unsigned> words(static_cast<std::size_t>(capacity));
         int wanted = 0;
-        PackedArguments packed(module_, function(), native.emitted, arguments, dims,
+        PackedArguments packed(module_, function(), *native.emitted, arguments, dims,
                                {words.data(), capacity, &wanted});
         packed.set_range(from, to);
         native.call(packed.addresses());
@@ -134,8 +141,7 @@ bool CpuKernel::run_native(const Native& native, std::span<const std::int64_t> d
         }
       });
   if (needed <= capacity) return true;
-  const std::lock_guard lock(mutex_);
-  tape_capacity_ = std::max(tape_capacity_, needed.load());
+  tape_capacity_ = std::max(capacity, needed.load());
   return false;
 }
 
@@ -146,14 +152,19 @@ bool CpuKernel::launch(std::span<const std::int64_t> dims, const BoundArguments&
     lang::Interpreter(module_, kernel_).launch(dims, arguments.list);
     return true;
   }
-  if (Native& ready = native(arguments, false); ready.call != nullptr) {
+  if (const Ready ready = native(arguments, false); ready.call != nullptr) {
     return run_native(ready, dims, arguments, 0);
   }
   const int n_threads = in_any_order(arguments) ? thread_count() : 1;
-  const std::int64_t step = std::max<std::int64_t>(1, n_threads * kInterpretedPiece / inner);
+  // Pieces start small: how long a thread takes is not known.
+  const auto rows = [&](std::int64_t threads) {
+    return std::max<std::int64_t>(1, n_threads * threads / inner);
+  };
+  std::int64_t step = rows(lang::kLanes);
   const double start = now();
-  for (std::int64_t row = 0; row < dims[0]; row += step) {
-    const std::int64_t end = std::min(row + step, dims[0]);
+  for (std::int64_t row = 0, end = 0; row < dims[0]; row = end) {
+    end = std::min(row + step, dims[0]);
+    step = std::min(2 * step, rows(kInterpretedPiece));
     interpret(dims, arguments, row, end);
     check_interrupt();
     // An adjoint with a tape starts with fresh gradients, so it does not change sides halfway.
@@ -163,7 +174,7 @@ bool CpuKernel::launch(std::span<const std::int64_t> dims, const BoundArguments&
     if (interpreted_seconds_ + spent + left < 2 * kCompileSeconds || left < kCompileSeconds) {
       continue;
     }
-    if (Native& made = native(arguments, true); made.call != nullptr) {
+    if (const Ready made = native(arguments, true); made.call != nullptr) {
       return run_native(made, dims, arguments, end);
     }
   }

@@ -5,6 +5,7 @@
 #include "causeway/jit/arguments.h"
 #include "causeway/jit/native.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -30,14 +31,21 @@ class CpuKernel {
     lang::Emitted emitted;
     NativeFunction call = nullptr;  // null until it is compiled
   };
+  // A compiled one, which does not change any more; no function if there is none yet.
+  struct Ready {
+    const lang::Emitted* emitted = nullptr;
+    NativeFunction call = nullptr;
+  };
 
   const lang::Function& function() const;
   bool in_any_order(const BoundArguments& arguments) const;
-  Native& native(const BoundArguments& arguments, bool compile);
+  // Looks for the compiled kernel in memory and on disk; makes it if `compile`.
+  Ready native(const BoundArguments& arguments, bool compile);
+  void make_native(Native& form, const BoundArguments& arguments, bool compile);
   // Runs threads whose first coordinate is in [begin, end).
   void interpret(std::span<const std::int64_t> dims, const BoundArguments& arguments,
                  std::int64_t begin, std::int64_t end);
-  bool run_native(const Native& native, std::span<const std::int64_t> dims,
+  bool run_native(const Ready& native, std::span<const std::int64_t> dims,
                   const BoundArguments& arguments, std::int64_t begin);
   std::unique_ptr<lang::Interpreter> take_interpreter();
 
@@ -47,8 +55,8 @@ class CpuKernel {
   std::mutex mutex_;
   std::vector<std::unique_ptr<lang::Interpreter>> idle_;  // not in use at the moment
   Native natives_[4];                                     // by strided and overlapping
-  double interpreted_seconds_ = 0;
-  int tape_capacity_ = 256;
+  std::atomic<double> interpreted_seconds_ = 0;
+  std::atomic<int> tape_capacity_ = 256;
 };
 
 }  // namespace causeway::jit

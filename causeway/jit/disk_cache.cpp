@@ -26,13 +26,16 @@ struct Header {
   std::uint32_t unused = 0;
 };
 
+// Empty if the user has no folder. One that others can write to would not do: its code is run.
 fs::path default_folder() {
   if (const auto given = environment("CAUSEWAY_CACHE")) return *given;
   if (const auto xdg = environment("XDG_CACHE_HOME")) return fs::path(*xdg) / "causeway/kernels";
-  return fs::path(environment("HOME").value_or("/tmp")) / ".cache/causeway/kernels";
+  if (const auto home = environment("HOME")) return fs::path(*home) / ".cache/causeway/kernels";
+  return {};
 }
 
 std::uint64_t default_limit() {
+  if (default_folder().empty()) return 0;
   return parse_bytes("CAUSEWAY_CACHE_LIMIT",
                      environment("CAUSEWAY_CACHE_LIMIT").value_or("512MiB"));
 }

@@ -1,6 +1,7 @@
 #include "causeway/jit/gpu_kernel.h"
 
 #include "causeway/core/error.h"
+#include "causeway/jit/autotune.h"
 #include "causeway/jit/line_map.h"
 #include "causeway/runtime/driver.h"
 #include "causeway/runtime/graph.h"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace causeway::jit {
@@ -128,9 +130,42 @@ bool GpuKernel::launch_with_tape(Form& form, std::span<const std::int64_t> dims,
   int wanted = 0;
   transfer(&wanted, Device::cpu(), needed.data(), device, sizeof(int), stream);
   if (wanted <= capacity) return true;
-  const std::lock_guard lock(mutex_);
-  tape_capacity_ = std::max(tape_capacity_, wanted);
+  tape_capacity_ = wanted;
   return false;
+}
+
+int GpuKernel::tuned_block_size(std::span<const std::int64_t> dims, StreamView stream,
+                                const std::function<BoundArguments()>& scratch) {
+  if (traits_.uses_blocks || traits_.uses_tape) return 0;
+  const Device device = stream.device();
+  const int magnitude = std::bit_width(static_cast<std::uint64_t>(product(dims)));
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = tuned_.find({device.index, magnitude}); known != tuned_.end()) {
+      return known->second;
+    }
+  }
+  const BoundArguments arguments = scratch();
+  const Form& chosen = form(device, arguments.strided, arguments.overlapping);
+  const int limit = chosen.kernel.resources(device).max_threads;
+  std::vector<int> candidates;
+  for (const int size : {64, 128, 256, 512, 1024}) {
+    if (size <= limit) candidates.push_back(size);
+  }
+  const std::string key = DiskCache::key(
+      {"block size", chosen.emitted.text, info_of(device).name, std::to_string(magnitude)});
+  const int best = fastest_of(DiskCache::shared(), key, candidates, [&](int size) {
+    constexpr int kLaunches = 5;
+    launch(dims, arguments, stream, size);  // warms up
+    Event start(device, true);
+    Event end(device, true);
+    start.record(stream);
+    for (int i = 0; i < kLaunches; ++i) launch(dims, arguments, stream, size);
+    end.record(stream);
+    return Event::milliseconds(start, end);
+  });
+  const std::lock_guard lock(mutex_);
+  return tuned_[{device.index, magnitude}] = best;
 }
 
 KernelResources GpuKernel::resources(Device device) {

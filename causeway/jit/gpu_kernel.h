@@ -5,11 +5,14 @@
 #include "causeway/jit/nvrtc.h"
 #include "causeway/runtime/device_code.h"
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <tuple>
+#include <utility>
 
 namespace causeway::jit {
 
@@ -29,6 +32,11 @@ class GpuKernel {
   // the device.
   bool launch(std::span<const std::int64_t> dims, const BoundArguments& arguments,
               StreamView stream, int block_size);
+
+  // The fastest block size for launches of about this size. Measured at the first of them on the
+  // arguments that `scratch` makes, which are overwritten, and remembered on disk.
+  int tuned_block_size(std::span<const std::int64_t> dims, StreamView stream,
+                       const std::function<BoundArguments()>& scratch);
 
   // Registers, local and shared memory on a device.
   KernelResources resources(Device device);
@@ -52,7 +60,8 @@ class GpuKernel {
   const KernelTraits& traits_;
   std::mutex mutex_;
   std::map<std::tuple<int, bool, bool>, Form> forms_;
-  int tape_capacity_ = 256;
+  std::map<std::pair<int, int>, int> tuned_;  // by device and logarithm of the launch's size
+  std::atomic<int> tape_capacity_ = 256;
 };
 
 }  // namespace causeway::jit

@@ -5,6 +5,7 @@
 #include "causeway/jit/cpu_kernel.h"
 #include "causeway/jit/gpu_kernel.h"
 #include "causeway/lang/adjoint/adjoint.h"
+#include "causeway/runtime/graph.h"
 #include "causeway/runtime/profiler.h"
 
 #include <fmt/format.h>
@@ -95,10 +96,27 @@ bool Kernel::launch(std::span<const std::int64_t> dims, std::span<const Argument
     arguments[i].tensor->storage()->buffer.used_on(stream);
     if (traits.arrays[i].written()) ++arguments[i].tensor->storage()->n_writes;
   }
-  if (bound.device.is_cuda()) return state_->gpu.launch(dims, bound, stream, options.block_size);
+  if (bound.device.is_cuda()) {
+    const int block_size = options.tune && options.block_size == 0 && !capturing()
+                               ? tuned_block_size(dims, arguments, stream)
+                               : options.block_size;
+    return state_->gpu.launch(dims, bound, stream, block_size);
+  }
   std::optional<profiler::Scope> timed;
   if (profiler::enabled()) timed.emplace(name(), profiler::Kind::kernel, stream, 0.0);
   return state_->cpu.launch(dims, bound, options.checked);
+}
+
+int Kernel::tuned_block_size(std::span<const std::int64_t> dims,
+                             std::span<const Argument> arguments, StreamView stream) const {
+  std::vector<Argument> copies(arguments.begin(), arguments.end());
+  return state_->gpu.tuned_block_size(dims, stream, [&] {
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      if (state_->traits.arrays[i].written()) copies[i].tensor = copies[i].tensor->clone();
+    }
+    return bind_arguments(state_->module, state_->function(), state_->traits, copies,
+                          stream.device(), true);
+  });
 }
 
 const Kernel& Kernel::adjoint() const {

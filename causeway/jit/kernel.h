@@ -21,6 +21,9 @@ struct LaunchOptions {
   std::optional<Device> device = {};      // that of the arrays, else the CPU
   std::optional<StreamView> stream = {};  // the device's current stream
   int block_size = 0;                     // threads of a block on a GPU; 0: chosen by occupancy
+  // Chooses the block size by measurement, at the first launch of about this size; the choice is
+  // remembered on disk. Not inside a graph capture.
+  bool tune = false;
   // Stops at indices out of range, integer divisions by zero, failed asserts and endless loops with
   // the place in the source. On the CPU only, and slow.
   bool checked = false;
@@ -57,6 +60,9 @@ class Kernel {
   KernelResources resources(Device device) const;
 
  private:
+  int tuned_block_size(std::span<const std::int64_t> dims, std::span<const Argument> arguments,
+                       StreamView stream) const;
+
   struct State;
   std::shared_ptr<State> state_;
 };

@@ -52,19 +52,20 @@ class Piece:
 
     def free_names(self) -> list[str]:
         """Names that are read and not assigned, decorators left out."""
-        local = {arg.arg for arg in getattr(self.tree, "args", ast.arguments([], [])).args} if (
-            isinstance(self.tree, ast.FunctionDef)) else set()  # fmt: skip
+        local: set[str] = set()
+        if isinstance(self.tree, ast.FunctionDef):
+            local = {argument.arg for argument in self.tree.args.args}
         seen: dict[str, None] = {}
-        body = [*ast.iter_child_nodes(self.tree)]
-        body = [node for node in body if node not in self.tree.decorator_list]
-        for part in body:
+        for part in ast.iter_child_nodes(self.tree):
+            if part in self.tree.decorator_list:
+                continue
             for node in ast.walk(part):
-                if isinstance(node, ast.Name):
-                    if isinstance(node.ctx, ast.Store):
-                        local.add(node.id)
-                    else:
-                        seen.setdefault(node.id)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    local.add(node.id)
+                elif isinstance(node, ast.Name):
+                    seen.setdefault(node.id)
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    # An annotation may be a string.
                     seen.update(dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*\b", node.value)))
         return [name for name in seen if name not in local]
 
@@ -149,8 +150,7 @@ def _language_name(value: Any) -> str | None:
     for name, scalar in kernel_types.SCALARS.items():
         if value is scalar:
             return name
-    if value in (kernel_types.array, kernel_types.array1d, kernel_types.array2d,
-                 kernel_types.array3d, kernel_types.array4d) if callable(value) else False:  # fmt: skip
+    if any(value is annotation for annotation in kernel_types.ARRAYS):
         return value.__name__
     return getattr(value, "_builtin_name", None)
 

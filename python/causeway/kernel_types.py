@@ -153,6 +153,9 @@ def array4d(dtype: Any = float) -> Array:
     return Array(dtype, 4)
 
 
+ARRAYS = (array, array1d, array2d, array3d, array4d)
+
+
 def constant(value: Any) -> Any:
     """The value itself, which kernels may refer to by its name."""
     return value

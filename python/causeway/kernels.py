@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -55,19 +56,21 @@ class Kernel:
         device: str | None = None,
         stream: _core.Stream | None = None,
         block_dim: int = 0,
+        tune: bool = False,
         checked: bool = False,
     ) -> None:
         """Runs dim threads, one argument per parameter: inputs first, then outputs. Arrays are
         tensors, NumPy, CuPy or PyTorch arrays, which are shared, not copied; values are numbers,
         tuples or structs. Runs on the arrays' device. block_dim is the number of threads of a CUDA
-        block, by default chosen for occupancy. With checked, an index out of range, an integer
+        block, by default chosen for occupancy, with tune by measurement: the first launch of about this
+        size tries block sizes on copies, and the choice is remembered on disk. With checked, an index out of range, an integer
         division by zero, a failed assert or an endless loop raises an error that names the line; on
         the CPU only, and slow.
         """
         arguments = [*inputs, *outputs]
         if self._paths is not None:
             arguments = self._flattened(arguments)
-        self._compiled.launch(dim, arguments, device, stream, block_dim, checked)
+        self._compiled.launch(dim, arguments, device, stream, block_dim, tune, checked)
 
     def _flattened(self, arguments: list[Any]) -> list[Any]:
         """One argument per parameter: structs that hold arrays are passed member by member."""
@@ -158,7 +161,10 @@ def struct(cls: type) -> type:
     """Makes a class of annotated fields a struct of kernels. Instances take the fields as keywords;
     numbers that are not given are 0.
     """
-    fields = cls.__dict__.get("__annotations__", {})
+    try:
+        fields = inspect.get_annotations(cls, eval_str=True)
+    except NameError:  # a string that names something defined later
+        fields = inspect.get_annotations(cls)
 
     def __init__(self: Any, **values: Any) -> None:
         unknown = values.keys() - fields.keys()
@@ -187,11 +193,12 @@ def launch(
     device: str | None = None,
     stream: _core.Stream | None = None,
     block_dim: int = 0,
+    tune: bool = False,
     checked: bool = False,
 ) -> None:
     """kernel.launch(dim, inputs, outputs, …), in Warp's order."""
     kernel.launch(dim, inputs, outputs, device=device, stream=stream, block_dim=block_dim,
-                  checked=checked)  # fmt: skip
+                  tune=tune, checked=checked)  # fmt: skip
 
 
 class RawKernel:

@@ -1,53 +1,14 @@
-// Launches on the CPU: arguments, order of threads, interpreted and compiled forms, gradients.
-// Suites called Gpu* repeat them on a CUDA device.
-#include "causeway/jit/kernel.h"
-
-#include "causeway/autograd/elementwise.h"
-#include "causeway/autograd/reduce.h"
-#include "causeway/autograd/tape.h"
+// Launches on the CPU: arguments, order of threads, interpreted and compiled forms.
 #include "causeway/jit/cpu_kernel.h"
-#include "causeway/jit/differentiable.h"
 #include "causeway/jit/raw_kernel.h"
-#include "causeway/runtime/graph.h"
-#include "causeway/runtime/profiler.h"
-#include "causeway/tensor/create.h"
+#include "tests/jit/small_kernels.h"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <cmath>
+#include <array>
 
 namespace {
 
 using namespace causeway;
-using jit::Argument;
-using jit::Kernel;
-
-Kernel kernel(const std::string& parameters, const std::string& body) {
-  std::string lines;
-  for (std::size_t at = 0; at < body.size();) {
-    const std::size_t end = std::min(body.find('\n', at), body.size());
-    lines += "    " + body.substr(at, end - at) + "\n";
-    at = end + 1;
-  }
-  return jit::make_kernel("k.py", "@wp.kernel\ndef k(" + parameters + "):\n" + lines, "k");
-}
-
-const char* const kTwoArrays = "x: wp.array(dtype=float), y: wp.array(dtype=float)";
-
-std::string refusal(const Kernel& k, std::vector<std::int64_t> dims,
-                    const std::vector<Argument>& arguments, jit::LaunchOptions options = {}) {
-  try {
-    k.launch(dims, arguments, options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-Tensor numbers(std::int64_t n, Device device = Device::cpu()) {
-  return Generator(7).normal({n}, 0, 1, DType::f32, device);
-}
+using namespace causeway::test;
 
 TEST(JitTraits, FindsUsesOfArrays) {
   const Kernel k = kernel(
@@ -228,92 +189,6 @@ TEST(JitKernel, BlockReductionsNeedWholeBlocks) {
       "[kernel k] reduces over blocks of 64 threads; the launch has 100, which is no multiple");
 }
 
-Tensor leaf(const Tensor& values) {
-  Tensor x = values.clone();
-  autograd::set_requires_grad(x, true);
-  return x;
-}
-
-// The tracked handle of the only written array.
-Tensor tracked(const Kernel& k, std::int64_t n, const std::vector<Argument>& arguments) {
-  const auto written = jit::launch_differentiable(k, std::array{n}, arguments);
-  EXPECT_EQ(written.size(), 1U);
-  return written.at(0).tensor;
-}
-
-void check_gradients(Device device) {
-  const std::int64_t n = 33;
-  const Kernel square = kernel(kTwoArrays, "i = wp.tid()\ny[i] = x[i] * x[i]");
-  Tensor x = leaf(numbers(n, device));
-  Tensor y = tracked(square, n, {x, zeros({n}, DType::f32, device)});
-  autograd::backward(autograd::sum(y));
-  const auto in = x.to_vector<float>();
-  const auto gradient = autograd::gradient_of(x)->to_vector<float>();
-  for (std::size_t i = 0; i < in.size(); ++i) ASSERT_FLOAT_EQ(gradient[i], 2 * in[i]);
-
-  // In place, twice: y <- y * x <- (y * x) * x.
-  const Kernel scale = kernel(kTwoArrays, "i = wp.tid()\ny[i] = y[i] * x[i]");
-  Tensor a = leaf(numbers(n, device));
-  y = tracked(scale, n, {a, ones({n}, DType::f32, device)});
-  y = tracked(scale, n, {a, y});
-  autograd::backward(autograd::sum(y));
-  const auto twice = autograd::gradient_of(a)->to_vector<float>();
-  const auto of = a.to_vector<float>();
-  for (std::size_t i = 0; i < of.size(); ++i) ASSERT_FLOAT_EQ(twice[i], 2 * of[i]);
-
-  // Sums by atomics keep the gradient of what was there before.
-  const Kernel total = kernel(kTwoArrays, "i = wp.tid()\nwp.atomic_add(y, 0, x[i] * 3.0)");
-  Tensor b = leaf(numbers(n, device));
-  const Tensor start = autograd::multiply(leaf(ones({1}, DType::f32, device)), Scalar(2.0));
-  Tensor sum = tracked(total, n, {b, start});
-  autograd::backward(autograd::sum(sum));
-  EXPECT_FLOAT_EQ(autograd::gradient_of(b)->to_vector<float>()[5], 3);
-}
-
-TEST(JitGradient, FollowsLaunches) { check_gradients(Device::cpu()); }
-
-// A loop whose values cannot be computed again: the tape grows and the launch is repeated.
-void check_tape(Device device) {
-  const Kernel k = kernel("n: int, " + std::string(kTwoArrays),
-                          "i = wp.tid()\nv = float(1.0)\nfor j in range(n):\n"
-                          "    v = wp.sin(v * x[i]) + 1.0\ny[i] = v");
-  const int trips = 3000;
-  Tensor x = leaf(full({2}, Scalar(0.3), DType::f32, device));
-  const Tensor y = tracked(k, 2, {trips, x, zeros({2}, DType::f32, device)});
-  autograd::backward(autograd::sum(y));
-  double v = 1;
-  double slope = 0;
-  for (int j = 0; j < trips; ++j) {
-    slope = std::cos(v * 0.3) * (slope * 0.3 + v);
-    v = std::sin(v * 0.3) + 1;
-  }
-  EXPECT_NEAR(autograd::gradient_of(x)->to_vector<float>()[1], slope, 1e-4);
-}
-
-TEST(JitGradient, GrowsTheTape) { check_tape(Device::cpu()); }
-
-TEST(JitGradient, RefusesWritesToLeaves) {
-  const Kernel k = kernel(kTwoArrays, "i = wp.tid()\ny[i] = x[i]");
-  const Tensor y = leaf(zeros({3}));
-  try {
-    jit::launch_differentiable(k, std::array<std::int64_t, 1>{3},
-                               std::vector<Argument>{ones({3}), y});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "[kernel k] argument \"y\" is a leaf that requires a gradient, and the kernel writes "
-              "it; pass a copy, or launch inside no_grad()");
-  }
-}
-
-TEST(JitGradient, ChangedInputsAreAnError) {
-  const Kernel k = kernel(kTwoArrays, "i = wp.tid()\ny[i] = x[i] * x[i]");
-  Tensor x = leaf(ones({3}));
-  const Tensor y = tracked(k, 3, {x, zeros({3})});
-  x.copy_from(zeros({3}));
-  EXPECT_THROW(autograd::backward(autograd::sum(y)), Error);
-}
-
 TEST(JitRawKernel, NeedsCuda) {
   const jit::RawKernel k("extern \"C\" __global__ void k(float* x) { x[0] = 1; }", "k");
   try {
@@ -323,97 +198,6 @@ TEST(JitRawKernel, NeedsCuda) {
     EXPECT_EQ(error.kind(), ErrorKind::device);
     EXPECT_EQ(std::string(error.what()), "[kernel k] CUDA text runs on a CUDA device only");
   }
-}
-
-#define REQUIRE_GPU() \
-  if (cuda_device_count() == 0) GTEST_SKIP() << cuda_absence()
-
-// Arithmetic whose bits the language promises on every device.
-TEST(GpuJitKernel, GivesTheBitsOfTheCpu) {
-  REQUIRE_GPU();
-  const Kernel k = kernel("a: float, x: wp.array(dtype=float), y: wp.array(dtype=float)",
-                          "i = wp.tid()\nv = x[i] * a + y[i]\nfor j in range(5):\n"
-                          "    v = v / (1.0 + wp.abs(v)) + wp.sqrt(wp.abs(x[i]))\ny[i] = v");
-  for (const std::int64_t n : {1, 31, 33, 100003}) {
-    const Tensor x = numbers(n);
-    const Tensor host = ones({n});
-    const Tensor device = ones({n}, DType::f32, Device::cuda());
-    k.launch({n}, {1.25, x, host});
-    k.launch({n}, {1.25, x.to(Device::cuda()), device});
-    EXPECT_EQ(host.to_vector<float>(), device.to(Device::cpu()).to_vector<float>());
-  }
-}
-
-TEST(GpuJitKernel, StridesOverlapsAndBlocks) {
-  REQUIRE_GPU();
-  const Kernel k = kernel("x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)",
-                          "i, j = wp.tid()\ny[i, j] = x[i, j] * 2.0");
-  const Tensor x = numbers(35, Device::cuda()).reshape({5, 7});
-  const Tensor y = zeros({7, 5}, DType::f32, Device::cuda()).transpose();
-  k.launch({5, 7}, {x, y});
-  k.launch({5, 7}, {y, y});  // in place: x and y share memory
-  const auto in = x.to(Device::cpu()).to_vector<float>();
-  const auto out = y.to(Device::cpu()).contiguous().to_vector<float>();
-  for (std::size_t i = 0; i < in.size(); ++i) ASSERT_EQ(out[i], 4 * in[i]);
-  const Kernel sums = kernel(kTwoArrays, "i = wp.tid()\ny[i] = wp.block_sum(x[i])");
-  const Tensor z = zeros({128}, DType::f32, Device::cuda());
-  sums.launch({128}, {ones({128}, DType::f32, Device::cuda()), z});
-  EXPECT_EQ(z.to(Device::cpu()).to_vector<float>()[100], 64.0F);
-}
-
-TEST(GpuJitKernel, RefusesArraysOnTwoDevices) {
-  REQUIRE_GPU();
-  const Kernel k = kernel(kTwoArrays, "i = wp.tid()\ny[i] = x[i]");
-  EXPECT_EQ(refusal(k, {3}, {ones({3}), ones({3}, DType::f32, Device::cuda())}),
-            "[kernel k] argument \"y\": is on cuda:0, but \"x\" is on cpu");
-}
-
-TEST(GpuJitKernel, RunsInsideAGraphAndInProfiles) {
-  REQUIRE_GPU();
-  const Kernel k = kernel(kTwoArrays, "i = wp.tid()\ny[i] = y[i] + x[i]");
-  const Tensor x = ones({1000}, DType::f32, Device::cuda());
-  const Tensor y = zeros({1000}, DType::f32, Device::cuda());
-  Stream stream(Device::cuda());
-  const Graph graph = Graph::capture(stream, [&] { k.launch({1000}, {x, y}); });
-  for (int i = 0; i < 3; ++i) graph.replay(stream);
-  stream.view().synchronize();
-  EXPECT_EQ(y.to(Device::cpu()).to_vector<float>()[999], 3.0F);
-  profiler::start();
-  k.launch({1000}, {x, y});
-  profiler::stop();
-  bool found = false;
-  for (const auto& entry : profiler::report()) found = found || entry.name == "k";
-  EXPECT_TRUE(found);
-}
-
-TEST(GpuJitKernel, Gradients) {
-  REQUIRE_GPU();
-  check_gradients(Device::cuda());
-  check_tape(Device::cuda());
-}
-
-TEST(GpuJitRawKernel, LaunchesCudaText) {
-  REQUIRE_GPU();
-  const jit::RawKernel k(R"(
-extern "C" __global__ void k(const float* x, float* y, float a, int n) {
-  extern __shared__ float row[];
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  row[threadIdx.x] = i < n ? x[i] : 0;
-  __syncthreads();
-  if (i < n) y[i] = a * row[threadIdx.x];
-})",
-                         "k");
-  const Tensor x = ones({100}, DType::f32, Device::cuda());
-  const Tensor y = zeros({100}, DType::f32, Device::cuda());
-  GridSize size;
-  size.grid[0] = 4;
-  size.block[0] = 32;
-  size.shared_bytes = 32 * sizeof(float);
-  k.launch(current_stream(Device::cuda()), size, std::vector<jit::RawArgument>{x, y, 2.5F, 100});
-  EXPECT_EQ(y.to(Device::cpu()).to_vector<float>()[99], 2.5F);
-  EXPECT_THROW(jit::RawKernel("extern \"C\" __global__ void k() {}", "other")
-                   .launch(current_stream(Device::cuda()), size, {}),
-               Error);
 }
 
 }  // namespace

@@ -167,7 +167,8 @@ bool CpuKernel::launch(std::span<const std::int64_t> dims, const BoundArguments&
     step = std::min(2 * step, rows(kInterpretedPiece));
     interpret(dims, arguments, row, end);
     check_interrupt();
-    // An adjoint with a tape starts with fresh gradients, so it does not change sides halfway.
+    // The compiled form of an adjoint may run out of tape, which needs fresh gradients: it does not
+    // take over a launch halfway.
     const double spent = now() - start;
     const double left = spent / static_cast<double>(end) * static_cast<double>(dims[0] - end);
     if (end == dims[0] || traits_.uses_tape) continue;

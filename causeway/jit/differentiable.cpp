@@ -103,6 +103,18 @@ void Recorded::run(autograd::Backward& pass) const {
   }
 }
 
+// Whether the launch writes memory of the array, as this argument or as another.
+bool is_overwritten(const KernelTraits& traits, std::span<const Argument> arguments,
+                    std::size_t array) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].tensor && traits.arrays[i].written() &&
+        arguments[i].tensor->storage() == arguments[array].tensor->storage()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void refuse_written_leaves(const Kernel& kernel, std::span<const Argument> arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].tensor || !kernel.traits().arrays[i].written()) continue;
@@ -164,7 +176,7 @@ std::vector<WrittenArray> launch_differentiable(const Kernel& kernel,
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].tensor) continue;
     const bool before = adjoint.params[i].content != ArrayContent::after;
-    const bool copied = before && traits.arrays[i].written() && traits.arrays[i].read;
+    const bool copied = before && traits.arrays[i].read && is_overwritten(traits, arguments, i);
     const Tensor plain = autograd::detach(*arguments[i].tensor);
     recorded->arguments[i].tensor = copied ? plain.clone() : plain;
   }

@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What stands before the content of an entry.
+// The first bytes of an entry.
 struct Header {
   char magic[8] = {'c', 'w', 'c', 'a', 'c', 'h', 'e', '1'};
   std::uint64_t size = 0;
   std::uint32_t checksum = 0;
-  std::uint32_t unused = 0;
+  std::uint32_t padding = 0;
 };
 
 // Empty if the user has no folder. One that others can write to would not do: its code is run.

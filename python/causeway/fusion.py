@@ -204,16 +204,16 @@ class Fused:
 
     def _trace(self, args: tuple[Any, ...], extents: list[str]) -> tuple[Kernel, list[Traced], bool, bool]:
         remaining = iter(extents)
-        stand_ins = [Traced("input", (), scalar_name(arg.dtype), next(remaining))
+        placeholders = [Traced("input", (), scalar_name(arg.dtype), next(remaining))
                      if isinstance(arg, Tensor) else arg for arg in args]  # fmt: skip
         with traceable(sys.modules[__package__]):
-            given = self._function(*stand_ins)
+            given = self._function(*placeholders)
         single = not isinstance(given, (tuple, list))
         results = [given] if single else list(given)
         for result in results:
             if not isinstance(result, Traced):
                 raise TypeError(f"[fuse] the function returned a {type(result).__name__}")
-        inputs = [value for value in stand_ins if isinstance(value, Traced)]
+        inputs = [value for value in placeholders if isinstance(value, Traced)]
         # Every element of a result is stored by the thread it belongs to.
         results = [node if node.extent in (FULL, COLUMN, DROPPED) else Traced("cast", (node,), node.scalar, FULL)
                    for node in results]  # fmt: skip

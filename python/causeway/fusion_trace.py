@@ -1,4 +1,4 @@
-"""Tracing a function of tensors: what it does with stand-ins that record each operation."""
+"""Tracing a function of tensors: placeholders record each operation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def wider(a: str, b: str) -> str:
 
 
 class Traced:
-    """The result of one operation on stand-ins: `op` with its operands, its scalar type and extent."""
+    """The result of one operation on placeholders: `op` with its operands, its scalar type and extent."""
 
     __array_priority__ = 1001
 
@@ -150,7 +150,7 @@ _COMPARISONS = {
     "not_equal": "!=",
 }  # fmt: skip
 
-# What functions of the package do with stand-ins.
+# What functions of the package do with placeholders.
 FUNCTIONS: dict[str, Callable[..., Traced]] = {
     **{name: functools.partial(elementwise, name, floating=True) for name in _UNARY},
     **{name: functools.partial(elementwise, op, result="bool") for name, op in _COMPARISONS.items()},
@@ -201,15 +201,15 @@ _lock = threading.RLock()
 
 @contextlib.contextmanager
 def traceable(package: Any) -> Iterator[None]:
-    """Inside, functions of the package take stand-ins too; other arguments go to the functions
+    """Inside, functions of the package take placeholders too; other arguments go to the functions
     themselves, also in other threads.
     """
 
     def dispatching(original: Callable, traced: Callable) -> Callable:
         def call(*args: Any, **kwargs: Any) -> Any:
             values = [*args, *kwargs.values()]
-            stand_in = any(isinstance(value, Traced) for value in values)
-            return (traced if stand_in else original)(*args, **kwargs)
+            is_traced = any(isinstance(value, Traced) for value in values)
+            return (traced if is_traced else original)(*args, **kwargs)
 
         return call
 

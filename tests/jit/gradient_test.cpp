@@ -47,6 +47,15 @@ void check_gradients(Device device) {
   const auto of = a.to_vector<float>();
   for (std::size_t i = 0; i < of.size(); ++i) ASSERT_FLOAT_EQ(twice[i], 2 * of[i]);
 
+  // The same, with the input and the output in one memory.
+  Tensor c = leaf(numbers(n, device));
+  const Tensor shared = autograd::multiply(c, Scalar(1.0));
+  y = tracked(square, n, {shared, shared});
+  autograd::backward(autograd::sum(y));
+  const auto both = autograd::gradient_of(c)->to_vector<float>();
+  const auto old = c.to_vector<float>();
+  for (std::size_t i = 0; i < old.size(); ++i) ASSERT_FLOAT_EQ(both[i], 2 * old[i]);
+
   // Sums by atomics keep the gradient of what was there before.
   const Kernel total = kernel(kTwoArrays, "i = wp.tid()\nwp.atomic_add(y, 0, x[i] * 3.0)");
   Tensor b = leaf(numbers(n, device));

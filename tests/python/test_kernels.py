@@ -198,7 +198,7 @@ def test_builtins_are_names():
 
 
 def test_compiled_and_interpreted_launches_agree(rng):
-    """Enough launches that the kernel is compiled by the system's compiler on the way."""
+    """Enough launches that the kernel is compiled by the system's compiler after some of them."""
 
     @cw.kernel
     def k(x: cw.array(dtype=cw.float16), y: cw.array(dtype=cw.float16)):

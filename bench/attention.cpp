@@ -1,5 +1,5 @@
-// Attention, forward and backward, by the path the library chooses: bf16 on a GPU, f32 on the CPU.
-// A causal mask halves the operations that count.
+// Attention, forward and backward, with the kernel that the library selects: bf16 on a GPU, f32 on
+// the CPU. A causal mask halves the counted operations.
 #include "bench/harness.h"
 #include "causeway/kernels/attention/attention.h"
 #include "causeway/tensor/create.h"
@@ -62,8 +62,7 @@ void run_row(const Row& row, Device device, const Report& report) {
                     }},
                    device));
   };
-  // As the peers run it, whose bits differ from call to call in long sequences; and as we do unless
-  // told otherwise.
+  // Nondeterministic for long sequences, as the peers run it, and with our deterministic default.
   backward(" backward", false);
   if (row.length > 512) backward(" backward, same bits", true);
 }

@@ -10,10 +10,10 @@ namespace causeway::bench {
 
 namespace {
 
-constexpr int kLeast = 11;
-constexpr int kMost = 200;
+constexpr int kMinRuns = 11;
+constexpr int kMaxRuns = 200;
 constexpr double kEnoughMs = 400;
-constexpr double kSlowMs = 3000;  // what takes so long is timed three times, and warmed up once
+constexpr double kSlowMs = 3000;  // slower cases are timed three times after one warm-up run
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -57,8 +57,8 @@ Result measure(const Case& work, Device device) {
   Event start(device, true);
   Event end(device, true);
   for (double total = 0;
-       static_cast<int>(times.size()) < kMost &&
-       (static_cast<int>(times.size()) < (total < kSlowMs ? kLeast : 3) || total < kEnoughMs);) {
+       static_cast<int>(times.size()) < kMaxRuns &&
+       (static_cast<int>(times.size()) < (total < kSlowMs ? kMinRuns : 3) || total < kEnoughMs);) {
     start.record(stream);
     work.run();
     end.record(stream);

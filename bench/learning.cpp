@@ -1,6 +1,6 @@
-// What networks are made of and trained with: norms and losses (norms.cpp), attention
-// (attention.cpp), and here linear layers, convolution, pooling and the optimizer. A GPU takes a
-// model's sizes, the CPU small ones.
+// Building blocks of training: norms and losses (norms.cpp), attention (attention.cpp), and here
+// linear layers, convolution, pooling and the optimizer. Sizes are those of real models on a GPU,
+// small on the CPU.
 #include "bench/harness.h"
 #include "causeway/autograd/convolution.h"
 #include "causeway/autograd/matmul.h"
@@ -24,7 +24,7 @@ struct Bench {
   }
 };
 
-// The tensors of GPT-2 124M, or of a net of a fiftieth of that on the CPU.
+// Parameters of GPT-2 124M; on the CPU a fiftieth of that.
 std::vector<Tensor> parameters(Device device) {
   const std::int64_t width = device.is_cuda() ? 768 : 128;
   const std::int64_t entries = device.is_cuda() ? 50304 : 5030;

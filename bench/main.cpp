@@ -1,4 +1,4 @@
-// causeway-bench: measures this machine, one suite at a time.
+// causeway-bench: runs the benchmarks, one suite at a time.
 #include "bench/harness.h"
 #include "cli/options.h"
 #include "cli/run.h"
@@ -35,6 +35,14 @@ std::string time_text(double ms) {
   return fmt::format("{:.3f} ms", ms);
 }
 
+// 4.13e12 to "4.13 TB/s": three digits and the unit that fits.
+std::string rate_text(double rate, const char* unit) {
+  const char* prefix = rate >= 1e12 ? "T" : rate >= 1e9 ? "G" : "M";
+  const double scaled = rate / (rate >= 1e12 ? 1e12 : rate >= 1e9 ? 1e9 : 1e6);
+  const int digits = scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2;
+  return fmt::format("{:.{}f} {}{}", scaled, digits, prefix, unit);
+}
+
 void print_table(Device device, const std::vector<bench::Result>& results) {
   using Align = Table::Align;
   const bool has_memory = std::any_of(results.begin(), results.end(),
@@ -42,19 +50,20 @@ void print_table(Device device, const std::vector<bench::Result>& results) {
   std::vector<Table::Column> columns = {
       {fmt::format("on {} ({})", to_string(device), describe(device).name)},
       {"median", Align::right},
-      {"GB/s", Align::right},
+      {"bandwidth", Align::right},
       {"of peak", Align::right},
-      {"GFLOP/s", Align::right}};
-  if (has_memory) columns.push_back({"peak GiB", Align::right});
+      {"compute", Align::right}};
+  if (has_memory) columns.push_back({"peak memory", Align::right});
   Table table(columns);
   for (const bench::Result& result : results) {
     const auto cell = [](bool known, std::string text) { return known ? std::move(text) : ""; };
     std::vector<std::string> row = {
         result.name, time_text(result.ms),
-        cell(result.bandwidth > 0, fmt::format("{:.0f}", result.bandwidth / 1e9)),
+        cell(result.bandwidth > 0, rate_text(result.bandwidth, "B/s")),
         cell(result.share_of_peak > 0, fmt::format("{:.0f}%", result.share_of_peak * 100)),
-        cell(result.flops > 0, fmt::format("{:.0f}", result.flops / 1e9))};
-    if (has_memory) row.push_back(fmt::format("{:.2f}", result.peak_gib));
+        cell(result.flops > 0, rate_text(result.flops, "FLOP/s"))};
+    if (has_memory)
+      row.push_back(cell(result.peak_gib > 0, fmt::format("{:.2f} GiB", result.peak_gib)));
     table.add_row(row);
   }
   fmt::print("{}", table.to_string());
@@ -99,23 +108,25 @@ struct Suite {
 };
 
 constexpr Suite kSuites[] = {
-    {"ops", "Tensor operations, products and allocation", bench::run_ops},
+    {"ops", "Tensor operations, matrix products and allocation", bench::run_ops},
     {"learning", "Norms, losses, attention, layers and optimizers", bench::run_learning},
-    {"tokenizer", "Exact quantile edges and tokens", bench::run_tokenizer},
-    {"prior", "Synthetic datasets of every family", bench::run_prior},
+    {"tokenizer", "Fit and encode of the quantile tokenizer", bench::run_tokenizer},
+    {"prior", "Generation of synthetic datasets, by prior family", bench::run_prior},
     {"kernels", "Compiling and launching kernels of the language", bench::run_jit},
-    {"pretrain", "Steps of a tabular transformer, datasets made live", bench::run_pretrain},
+    {"pretrain", "Pre-training steps, including the generation of datasets, and prediction",
+     bench::run_pretrain},
 };
 
 void add_suite(CLI::App& app, const Suite& suite) {
   CLI::App* command = app.add_subcommand(suite.name, suite.about);
   const auto options = std::make_shared<BenchOptions>();
   options->suite = suite.run;
-  add_device(*command, options->device, "Device to measure [auto]")
-      ->each([options](const std::string&) { options->device_given = true; });
+  add_device(*command, options->device, "Device to measure")->each([options](const std::string&) {
+    options->device_given = true;
+  });
   add_json(*command, options->json);
   add_quiet(*command, options->quiet);
-  command->add_option("--threads", options->threads, "CPU threads to use")
+  command->add_option("--threads", options->threads, "CPU threads [all cores]")
       ->type_name("N")
       ->check(at_least_one());
   command->callback([options] { run(*options); });
@@ -126,10 +137,11 @@ void add_suite(CLI::App& app, const Suite& suite) {
 }  // namespace causeway::cli
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures this machine, one suite at a time.", "causeway-bench");
+  CLI::App app("Runs the benchmarks, one suite at a time.", "causeway-bench");
   app.set_version_flag("--version", std::string("causeway-bench ") + causeway::kVersion,
                        "Print the version and exit");
   app.set_help_flag("--help,-h", "Print this help and exit");
+  app.formatter(causeway::cli::help_formatter());
   app.require_subcommand(1);
   for (const auto& suite : causeway::cli::kSuites) causeway::cli::add_suite(app, suite);
   return causeway::cli::run_program(app, argc, argv);

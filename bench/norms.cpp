@@ -1,5 +1,5 @@
-// The kernels between the products of a network: softmax, norms, losses, dropout and embeddings, by
-// the bytes they must move. A GPU takes bf16 and a model's sizes; the CPU takes f32 and small ones.
+// Memory-bound kernels of networks: softmax, norms, losses, dropout and embeddings. bf16 and sizes
+// of real models on a GPU, f32 and small sizes on the CPU.
 #include "bench/harness.h"
 #include "causeway/kernels/cross_entropy/cross_entropy.h"
 #include "causeway/kernels/dropout/dropout.h"
@@ -19,7 +19,7 @@ using kernels::NormOp;
 using kernels::Operand;
 using kernels::SoftmaxOp;
 
-// Where a case runs and whom it tells.
+// The device of the cases, and the report.
 struct Bench {
   Device device;
   const Report& report;
@@ -109,7 +109,7 @@ void run_batch_norm(const Bench& bench, kernels::Cube cube, DType dtype) {
   });
 }
 
-// Forward and backward, the gradient in place of the logits.
+// Forward and backward; the gradient overwrites the logits.
 void run_cross_entropy(const Bench& bench, std::int64_t rows, std::int64_t columns, DType dtype) {
   Generator generator(4);
   const Tensor logits = generator.normal({rows, columns}, 0, 1, dtype, bench.device);

@@ -1,5 +1,5 @@
-// The tensor operations: memory-bound ones by their bytes, products by their operations, and the
-// cached allocation. Sizes are the peers'; the CPU takes a tenth of them.
+// Tensor operations: memory-bound ones by bytes, matrix products by FLOPs, and cached allocation.
+// The CPU uses a tenth of the GPU's sizes.
 #include "bench/harness.h"
 #include "causeway/runtime/pool.h"
 #include "causeway/tensor/create.h"

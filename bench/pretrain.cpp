@@ -1,6 +1,5 @@
-// Steps of pre-training, from the making of datasets to the update of weights: datasets a second
-// are the batch by the time. Bound by launches for small tables, by memory and tensor cores for
-// large.
+// Pre-training steps, from generating datasets to updating weights, and predictions. Bound by
+// launches for small tables, by memory and tensor cores for large ones.
 #include "bench/harness.h"
 #include "causeway/models/predictor.h"
 #include "causeway/runtime/pool.h"
@@ -20,10 +19,10 @@ struct PretrainCase {
   const char* family;
   int batch, rows, features;
   int width, layers;
-  int steps;  // of one run on a GPU, all of whose datasets are made in it
+  int steps;  // of one run on a GPU, including the generation of their datasets
 };
 
-// The time of one run: a second one would not be the same.
+// The time of one run, since repeated runs would differ.
 Result once(const std::string& name, const std::function<void()>& run) {
   const auto start = std::chrono::steady_clock::now();
   run();
@@ -65,24 +64,24 @@ void time(const PretrainCase& of, Device device, const Report& report) {
       for (int i = 0; i < count; ++i) trainer.advance();
     };
   };
-  // The next steps' datasets are there: what these take less is the prior's share.
+  // The datasets of these steps are already generated: the difference is the cost of generation.
   if (device.is_cuda()) {
     const int rest = steps - 3;
     const auto run = [&] {
       advance(rest)();
       synchronize(device);
     };
-    report(once(fmt::format("{}, {} datasets made before", name, of.batch * rest), run));
+    report(once(fmt::format("{}, {} pregenerated datasets", name, of.batch * rest), run));
   }
   Result result = measure(
       {fmt::format("{}, {} datasets", name, of.batch * steps), 0, 0, advance(steps)}, device);
-  // All that was taken of the device, what is kept for later steps included.
+  // All device memory, including cached blocks.
   const MemoryStats held = pool.stats();
   result.peak_gib = static_cast<double>(held.current + held.cached) / (1 << 30);
   report(result);
 }
 
-// Predictions for a thousand query rows, as by cw.TabularClassifier, host work included.
+// Predictions for a thousand query rows, including host work, as cw.TabularClassifier does.
 void time_prediction(std::int64_t context, std::int64_t features, Device device,
                      const Report& report) {
   Generator generator(1);
@@ -99,7 +98,7 @@ void time_prediction(std::int64_t context, std::int64_t features, Device device,
     predictor.fit(x, classes, 2);
     predictor.predict_proba(query);
   };
-  if (device.is_cuda()) both();  // what is made once
+  if (device.is_cuda()) both();  // warm-up
   const std::string name = fmt::format("predict 1000 from {} x {}", context, features);
   report(once("fit and " + name, both));
   report(once(name, [&] { predictor.predict_proba(query); }));

@@ -1,5 +1,5 @@
-// Datasets of the priors, all filters on: how long a batch takes. Bytes are what is written; only
-// the simple family comes near to being bound by them.
+// The time to generate a batch of each prior, with all filters. Bytes are those written; only the
+// simple family is close to memory-bound.
 #include "bench/harness.h"
 #include "causeway/prior/prior.h"
 

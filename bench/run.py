@@ -1,5 +1,5 @@
-"""Runs the suites of causeway-bench and the peers on one machine, one after the other, and prints them side
-by side; with --out, writes the figures with the date, the commit and the machine as JSON.
+"""Runs the suites of causeway-bench and of the peers on one machine, one after the other, and prints a
+comparison; with --out, writes the results with date, commit and machine as JSON.
 
     python3 bench/run.py --device cuda --out bench/results/NVIDIA-H200.json
 """
@@ -15,7 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CPU_PEERS = {"ops": "numpy", "learning": "torch-cpu", "tokenizer": "scikit-learn",
              "prior": "numpy", "pretrain": "torch-cpu"}
-# On a GPU: PyTorch, and for some suites others that may be there.
+# On a GPU: PyTorch, and for some suites other libraries if they are installed.
 CUDA_PEERS = {"tokenizer": ["torch-cuda", "cupy", "numba"],
               "prior": ["torch-cuda", "torch-compile", "numba"],
               "pretrain": ["torch-cuda", "torch-compile"]}
@@ -30,7 +30,7 @@ def run_json(command, env=None):
 
 
 def commit():
-    """The commit of the sources, with a + where files differ from it; git may not be there."""
+    """The commit of the sources, with a + if files are modified; "unknown" without git."""
     if os.environ.get("CAUSEWAY_COMMIT"):
         return os.environ["CAUSEWAY_COMMIT"]
     head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, text=True,
@@ -43,7 +43,7 @@ def commit():
 
 
 def has_module(python, name):
-    """Whether that interpreter can import it; nothing to import is there."""
+    """Whether the interpreter can import the module; True for None."""
     return name is None or subprocess.run([python, "-c", f"import {name}"],
                                           capture_output=True).returncode == 0
 
@@ -57,7 +57,7 @@ def peer_cases(suite, peer, python, threads, env):
 
 
 def join(ours, peers):
-    """Our cases with each peer's figures and the ratio of times: above 1, we are faster."""
+    """Our cases with each peer's results and the ratio of times; above 1, causeway is faster."""
     rows = []
     for case in ours["cases"]:
         row = dict(case)
@@ -72,7 +72,7 @@ def join(ours, peers):
 
 def show(title, rows, peers):
     print(f"\n{title}")
-    head = f"{'case':34} {'ours ms':>10} {'GB/s':>7} {'GFLOP/s':>9}"
+    head = f"{'case':34} {'ms':>10} {'GB/s':>7} {'GFLOP/s':>9}"
     print(head + "".join(f" {peer + ' ms':>22} {'ratio':>6}" for peer in peers))
     for row in rows:
         bandwidth = f"{row['bytes_per_second'] / 1e9:.0f}" if row["bytes_per_second"] else ""
@@ -95,9 +95,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=ROOT / "build" / "causeway-bench")
-    parser.add_argument("--python", default=sys.executable, help="the interpreter with the peers")
+    parser.add_argument("--python", default=sys.executable, help="Python interpreter that has the peers")
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--threads", type=int, help="CPU threads, ours and the peers'")
+    parser.add_argument("--threads", type=int, help="CPU threads, for causeway and the peers")
     parser.add_argument("--suites", nargs="+", default=list(CPU_PEERS), choices=list(CPU_PEERS))
     parser.add_argument("--peers", nargs="*", help="torch-cuda, torch-cpu, numpy")
     parser.add_argument("--out", type=pathlib.Path)
@@ -107,7 +107,7 @@ def main():
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             env[name] = str(arguments.threads)
     record = {}
-    if arguments.out and arguments.out.exists():  # suites that are not run now stay
+    if arguments.out and arguments.out.exists():  # keep the suites that are not run
         record = json.loads(arguments.out.read_text())
     for suite in arguments.suites:
         command = [arguments.program, suite, "--device", arguments.device, "--json",
@@ -129,7 +129,7 @@ def main():
         record |= {"machine": ours["name"], "device": ours["device"], "threads": ours["threads"]}
         record[suite] = {"date": datetime.date.today().isoformat(), "commit": commit(),
                          "cases": rows}
-        write(record, arguments.out)  # what a later suite meets does not lose it
+        write(record, arguments.out)  # after each suite, so that a failure loses nothing
     if arguments.device == "cuda" and "ops" in arguments.suites:
         _, cases = peer_cases("ops", "handoff", arguments.python, None, env)
         handoff = {name: case["ms"] for name, case in cases.items()}

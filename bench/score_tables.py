@@ -1,6 +1,6 @@
-"""Scores a model on a folder of CSV tables with an index, as the index's baselines were scored: five
-stratified halvings by scikit-learn (random_state 0), ROC AUC of the other half, one against one where
-there are more than two classes, the mean over the halvings and then over the tables.
+"""Scores a model on a folder of CSV tables with an index, in the same way as the index's baselines: mean
+ROC AUC (one-vs-one for more than two classes) over five stratified splits into halves by scikit-learn
+(random_state 0), then over the tables.
 
     python3 bench/score_tables.py FOLDER --model model.safetensors [--estimators 4] [--device auto] [--json]
 
@@ -26,12 +26,13 @@ def read(path):
 
 
 def score(classifier, x, y):
-    halvings = StratifiedShuffleSplit(n_splits=5, test_size=0.5, random_state=0)
+    splits = StratifiedShuffleSplit(n_splits=5, test_size=0.5, random_state=0)
     values = []
-    for known, asked in halvings.split(x, y):
-        said = classifier.fit(x[known], y[known]).predict_proba(x[asked])
-        binary = said.shape[1] == 2
-        values.append(roc_auc_score(y[asked], said[:, 1] if binary else said, multi_class="ovo"))
+    for context, query in splits.split(x, y):
+        probabilities = classifier.fit(x[context], y[context]).predict_proba(x[query])
+        binary = probabilities.shape[1] == 2
+        values.append(roc_auc_score(y[query], probabilities[:, 1] if binary else probabilities,
+                                    multi_class="ovo"))
     return float(numpy.mean(values))
 
 
@@ -52,14 +53,14 @@ def main():
         x, y = read(given.folder / f"{table['name']}.csv")
         scores[table["name"]] = score(classifier, x, y)
         if not given.json:
-            beside = "  ".join(f"{name} {value:.4f}" for name, value in table["auc_ovo"].items())
-            print(f"{table['name']:34s} {scores[table['name']]:.4f}   {beside}", flush=True)
+            baselines = "  ".join(f"{name} {value:.4f}" for name, value in table["auc_ovo"].items())
+            print(f"{table['name']:34s} {scores[table['name']]:.4f}   {baselines}", flush=True)
     mean = float(numpy.mean(list(scores.values())))
     if given.json:
         print(json.dumps({"mean": mean, "tables": scores}))
     else:
-        beside = "  ".join(f"{name} {value:.4f}" for name, value in index["mean_auc_ovo"].items())
-        print(f"{'mean':34s} {mean:.4f}   {beside}   ({time.perf_counter() - start:.1f} s)")
+        baselines = "  ".join(f"{name} {value:.4f}" for name, value in index["mean_auc_ovo"].items())
+        print(f"{'mean':34s} {mean:.4f}   {baselines}   ({time.perf_counter() - start:.1f} s)")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// Quantile tokens: exact edges of all rows, tokens, and both, for layouts and kinds of column that
-// have their difficulties. 10M rows x 20 columns on a GPU, 1M x 20 on the CPU, 256 bins.
+// Quantile tokenizer: fit, encode, and both, for several layouts and distributions. 10M rows x 20
+// columns on a GPU, 1M x 20 on the CPU, 256 bins.
 #include "bench/harness.h"
 #include "causeway/runtime/pool.h"
 #include "causeway/tensor/create.h"

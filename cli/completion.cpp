@@ -15,20 +15,20 @@ struct Word {
   std::string description;
 };
 
-// An option that takes a value; no choices where any value will do.
+// An option that takes a value; `choices` is empty if any value is allowed.
 struct Value {
   std::string option;
   std::vector<std::string> choices;
 };
 
-// What can follow "causeway info": subcommands, options and the choices of a positional.
+// The words that can follow a command: subcommands, options and the choices of a positional.
 struct Command {
   std::string path;
   std::vector<Word> words;
   std::vector<Value> values;
 };
 
-// "auto|cpu|cuda[:i]" to auto, cpu, cuda: type names spell the choices out, for help and for us.
+// Type names list the choices: "auto|cpu|cuda[:i]" becomes auto, cpu, cuda.
 std::vector<std::string> choices(const CLI::Option& option) {
   std::vector<std::string> all;
   if (option.get_type_name().find('|') == std::string::npos) return all;
@@ -38,7 +38,7 @@ std::vector<std::string> choices(const CLI::Option& option) {
   return all;
 }
 
-// The command, then those below it.
+// The command and its subcommands, recursively.
 void collect(const CLI::App& app, const std::string& path, std::vector<Command>& all) {
   Command command{path, {}, {}};
   const auto subcommands = app.get_subcommands([](const CLI::App*) { return true; });
@@ -62,7 +62,7 @@ void collect(const CLI::App& app, const std::string& path, std::vector<Command>&
   }
 }
 
-// Text between single quotes, with `apostrophe` for those inside it.
+// Text in single quotes; `apostrophe` replaces those inside it.
 std::string quoted(const std::string& text, const char* apostrophe) {
   return "'" + CLI::detail::find_and_replace(text, "'", apostrophe) + "'";
 }
@@ -184,13 +184,13 @@ std::string fish(const std::vector<Command>& commands) {
 }  // namespace
 
 void add_completion(CLI::App& app) {
-  CLI::App* completion = app.add_subcommand("completion", "Print a completion script for a shell");
+  CLI::App* completion = app.add_subcommand("completion", "Print a shell completion script");
   const auto shell = std::make_shared<std::string>();
-  completion->add_option("shell", *shell, "The shell the script is for")
+  completion->add_option("shell", *shell, "Shell")
       ->required()
       ->type_name("bash|zsh|fish")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
-  completion->footer("For this session of bash:  source <(causeway completion bash)");
+  completion->footer("In the current bash session:  source <(causeway completion bash)");
   completion->callback([shell, &app] {
     std::vector<Command> commands;
     collect(app, app.get_name(), commands);

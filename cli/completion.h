@@ -1,4 +1,4 @@
-// `causeway completion bash|zsh|fish`: a completion script, written from the commands themselves.
+// `causeway completion bash|zsh|fish`: prints a completion script generated from the commands.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -18,7 +18,7 @@ std::string reason(const Error& error) {
   return colon == std::string::npos ? text : text.substr(colon + 2);
 }
 
-// A value as the shell takes it.
+// A value with shell quoting.
 std::string shell_text(const ConfigField& field, const Json& value) {
   std::string text;
   if (value.is_array()) {
@@ -96,7 +96,7 @@ Json ConfigOptions::given() const {
       continue;
     }
     const std::string name = path.substr(dot + 1);
-    json.erase(name);  // the file may have it flat
+    json.erase(name);  // the file may have it without a section
     json[path.substr(0, dot)][name] = value;
   }
   return json;

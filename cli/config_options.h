@@ -1,5 +1,5 @@
-// Options of a command made from the description of a configuration: one for each field, --config
-// for a file of settings, and --print-config.
+// Command-line options generated from a configuration description: one per field, --config for a
+// settings file, and --print-config.
 #pragma once
 
 #include "causeway/core/config.h"
@@ -13,14 +13,13 @@ namespace causeway::cli {
 
 class ConfigOptions {
  public:
-  // The description must outlive the command. `defaults` is what --help shows, else the
-  // description's own.
+  // The description must outlive the command. --help shows `defaults`, or else the description's.
   void add_to(CLI::App& command, const ConfigFields& fields, const void* defaults = nullptr);
 
-  // The settings of the file, then those of the command line: JSON for ConfigFields::read. Throws
-  // where the file cannot be read.
+  // The settings of the file, overridden by the command line, as JSON for ConfigFields::read.
+  // Throws if the file cannot be read.
   Json given() const;
-  // Whether --print-config was given: the command prints its configuration and does nothing else.
+  // Whether --print-config was given: the command then only prints its configuration.
   bool prints() const { return prints_; }
 
  private:
@@ -30,10 +29,10 @@ class ConfigOptions {
   const ConfigFields* fields_ = nullptr;
   std::string file_;
   bool prints_ = false;
-  std::shared_ptr<Json> values_;  // of the command line, by "section.name"
+  std::shared_ptr<Json> values_;  // from the command line, by "section.name"
 };
 
-// The options that make this configuration from the defaults: "--rows 24 --classes 2".
+// The options that differ from the defaults: "--rows 24 --classes 2".
 std::string option_text(const ConfigFields& fields, const void* config);
 
 }  // namespace causeway::cli

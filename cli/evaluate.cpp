@@ -1,9 +1,8 @@
-// `causeway evaluate`: scores a model on halves of a table.
+// `causeway evaluate`: scores a model on random halves of a table.
 #include "cli/predict.h"
 #include "cli/predict_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
-#include "cli/table_scores.h"
 
 #include "causeway/models/evaluation.h"
 
@@ -24,7 +23,7 @@ struct Options : PredictOptions {
 
 struct Score {
   std::string name;
-  std::vector<double> values = {};  // one a split
+  std::vector<double> values = {};  // one per split
 };
 
 double mean(const std::vector<double>& values) {
@@ -48,7 +47,7 @@ void print(const Options& given, const tables::LabelledTable& table,
     fmt::print("{}\n", json.dump());
     return;
   }
-  Table text({{"score"}, {"mean", Table::Align::right}, {"deviation", Table::Align::right}});
+  Table text({{"score"}, {"mean", Table::Align::right}, {"std", Table::Align::right}});
   for (const Score& score : scores) {
     text.add_row({score.name, fmt::format("{:.4f}", mean(score.values)),
                   fmt::format("{:.4f}", deviation(score.values))});
@@ -62,7 +61,7 @@ void run(const Options& given) {
   const bool regression = model->config().is_regression();
   const tables::LabelledTable table(read, given.target, regression);
   given.warn(table.warnings);
-  require_two(given.data, table, regression);
+  models::require_splittable(given.data, table);
   std::vector<Score> scores;
   for (const std::string& name : models::score_names(regression)) scores.push_back({name});
   models::TabularPredictor predictor(model, given.predictor);
@@ -84,9 +83,10 @@ void run(const Options& given) {
 
 void add_evaluate(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("evaluate", "Score a model on random halves of a CSV file");
-  command->add_option("data", options->data, "CSV file of rows that have the target")
+  CLI::App* command = app.add_subcommand(
+      "evaluate",
+      "Score a model on a CSV file: one random half is context, the other is predicted");
+  command->add_option("data", options->data, "CSV file with the target column")
       ->required()
       ->type_name("FILE");
   command->add_option("--splits", options->splits, "Number of random splits [5]")

@@ -37,7 +37,6 @@ using Fields = std::vector<std::pair<const char*, std::string>>;
 
 std::string or_dash(bool known, std::string text) { return known ? std::move(text) : "-"; }
 
-// What there is to say about a device, by name.
 Fields fields(Device device) {
   const DeviceInfo info = describe(device);
   const MemoryStats pool = pool_of(device).stats();
@@ -60,7 +59,7 @@ Fields fields(Device device) {
           {"pool allocations", fmt::format("{}", pool.allocations)}};
 }
 
-// A column a device, a row a field.
+// One column per device, one row per field.
 std::string device_table(const std::vector<Device>& devices) {
   std::vector<Table::Column> columns{{"device"}};
   std::vector<Fields> all;
@@ -90,8 +89,8 @@ struct NamedLibrary {
   LibraryStatus (*status)();
 };
 
-// Libraries that are opened at first use. Those of a GPU are not looked for where there is none:
-// opening them takes a while.
+// Libraries opened at first use. GPU libraries are skipped without a GPU, since opening them is
+// slow.
 std::vector<NamedLibrary> libraries() {
   std::vector<NamedLibrary> all{{"HDF5", "hdf5", data::hdf5_status},
                                 {"MPI", "mpi", dist::mpi_status},
@@ -121,7 +120,7 @@ void print_text(const std::vector<Device>& devices) {
 
 using Json = nlohmann::ordered_json;
 
-// A number, or null where the system did not tell it.
+// A number, or null if unknown.
 template <class Number>
 Json known(Number value) {
   return value == Number() ? Json() : Json(value);
@@ -187,7 +186,7 @@ void add_info(CLI::App& app) {
   CLI::App* info = app.add_subcommand("info", "Show devices, backends, versions and memory");
   const auto options = std::make_shared<InfoOptions>();
   const CLI::Option* device =
-      add_device(*info, options->device, "Show this device only; all of them if not given");
+      add_device(*info, options->device, "")->description("Show only this device [all]");
   add_json(*info, options->json);
   info->callback([options, device] {
     const auto chosen = device->count() > 0 ? std::vector{options->device} : devices();

@@ -1,4 +1,4 @@
-// `causeway info`: the version, what it was built with, and the devices of this machine.
+// `causeway info`: versions, libraries and devices.
 #pragma once
 
 #include <CLI/CLI.hpp>

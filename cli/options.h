@@ -1,4 +1,4 @@
-// The flags that mean the same in every subcommand; each takes those it has a use for.
+// Options shared by the subcommands.
 #pragma once
 
 #include "causeway/core/error.h"
@@ -11,7 +11,7 @@
 
 namespace causeway::cli {
 
-// Reads the device at once: a word that names none is bad usage, a device that is not there throws.
+// Parses the device immediately: an unknown name is a usage error, an absent device throws.
 inline CLI::Option* add_device(CLI::App& command, Device& device, const std::string& description) {
   const auto read = [&device](const std::string& text) {
     try {
@@ -40,18 +40,16 @@ inline CLI::Option* add_quiet(CLI::App& command, bool& quiet) {
 // Thrown by a command that was interrupted after it saved its state; the exit code is 130.
 struct Interrupted {};
 
-// A check for counts.
 inline CLI::Validator at_least_one() {
   return CLI::Validator(
       [](const std::string& text) {
         double value = 0;
         const bool is_one = CLI::detail::lexical_cast(text, value) && value >= 1;
-        return is_one ? std::string() : "expected a whole number from 1 up, got \"" + text + "\"";
+        return is_one ? std::string() : "expected an integer of 1 or more, got \"" + text + "\"";
       },
       "");
 }
 
-// One for numbers above 0, and one for counts that may be 0.
 inline CLI::Validator above_zero() {
   return CLI::Validator(
       [](const std::string& text) {
@@ -66,7 +64,7 @@ inline CLI::Validator at_least_zero() {
       [](const std::string& text) {
         double value = 0;
         const bool is_one = CLI::detail::lexical_cast(text, value) && value >= 0;
-        return is_one ? std::string() : "expected a whole number from 0 up, got \"" + text + "\"";
+        return is_one ? std::string() : "expected an integer of 0 or more, got \"" + text + "\"";
       },
       "");
 }

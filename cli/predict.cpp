@@ -1,4 +1,4 @@
-// `causeway predict`: predicts a column of one CSV file from labelled rows in another.
+// `causeway predict`: predicts a column of a CSV file from the labelled rows of another.
 #include "cli/predict.h"
 
 #include "cli/predict_options.h"
@@ -31,7 +31,7 @@ struct Options : PredictOptions {
   }
 };
 
-// A CSV field, quoted where it must be.
+// A CSV field, quoted if necessary.
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -45,11 +45,11 @@ std::string lines_of(const Tensor& probabilities, const std::string& target,
   std::string text = field(target);
   for (const std::string& name : classes) text += "," + field("p_" + name);
   text += "\n";
-  const auto* shares = probabilities.data_as<double>();
-  for (std::int64_t row = 0; row < probabilities.size(0); ++row, shares += classes.size()) {
-    const auto best = std::max_element(shares, shares + classes.size()) - shares;
+  const auto* of_row = probabilities.data_as<double>();
+  for (std::int64_t row = 0; row < probabilities.size(0); ++row, of_row += classes.size()) {
+    const auto best = std::max_element(of_row, of_row + classes.size()) - of_row;
     text += field(classes[static_cast<std::size_t>(best)]);
-    for (std::size_t c = 0; c < classes.size(); ++c) text += fmt::format(",{}", shares[c]);
+    for (std::size_t c = 0; c < classes.size(); ++c) text += fmt::format(",{}", of_row[c]);
     text += "\n";
   }
   return text;
@@ -87,10 +87,10 @@ std::string predictions(const Options& given) {
         given.target);
   }
   models::TabularClassifier classifier(model, given.estimator());
-  const Tensor shares = fit_and_predict(classifier, given, train, [&](const tables::Table& test) {
-    return classifier.predict_proba(test);
-  });
-  return lines_of(shares, given.target, classifier.classes());
+  const Tensor probabilities =
+      fit_and_predict(classifier, given, train,
+                      [&](const tables::Table& test) { return classifier.predict_proba(test); });
+  return lines_of(probabilities, given.target, classifier.classes());
 }
 
 void run(const Options& given) {
@@ -109,15 +109,14 @@ void run(const Options& given) {
 void add_predict(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "predict", "Predict a column of one CSV file from labelled rows in another");
-  command->add_option("train", options->train, "CSV file of context rows, which have the target")
+      "predict", "Predict a column of a CSV file from the labelled rows of another");
+  command->add_option("train", options->train, "CSV file of context rows, with the target column")
       ->required()
       ->type_name("FILE");
   command->add_option("test", options->test, "CSV file of query rows")
       ->required()
       ->type_name("FILE");
-  command->add_option("--out", options->out, "CSV file for the predictions [stdout]")
-      ->type_name("FILE");
+  command->add_option("--out", options->out, "Output CSV file [stdout]")->type_name("FILE");
   options->add_to(*command);
   command->callback([options] { run(*options); });
 }

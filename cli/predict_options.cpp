@@ -20,24 +20,24 @@ void PredictOptions::add_to(CLI::App& command) {
   command
       .add_option(
           "--task", task,
-          "Which packaged weights to use [classes for text or up to ten whole numbers, else "
-          "numbers]")
-      ->type_name("classes|numbers")
-      ->check(CLI::IsMember({"classes", "numbers"}).description(""))
+          "Which packaged weights to use [classification for a target of text or of at most ten "
+          "distinct integers, else regression]")
+      ->type_name("classification|regression")
+      ->check(CLI::IsMember({"classification", "regression"}).description(""))
       ->excludes("--model");
   command.add_option("--estimators", predictor.n_estimators, "Ensemble size [4]")
       ->check(at_least_one())
       ->type_name("N");
   command
       .add_option("--max-rows", predictor.max_rows,
-                  "Context rows to use; a sample of larger tables [10000]")
+                  "Maximum number of context rows; larger tables are sampled [10000]")
       ->check(at_least_one())
       ->type_name("N");
-  command.add_option("--max-features", predictor.max_features, "Most features to accept [100]")
+  command.add_option("--max-features", predictor.max_features, "Maximum number of features [100]")
       ->check(at_least_one())
       ->type_name("N");
   add_seed(command, predictor.seed);
-  add_device(command, device, "Device the model runs on [auto]")->each([this](const std::string&) {
+  add_device(command, device, "Device to run the model on")->each([this](const std::string&) {
     device_given = true;
   });
   add_quiet(command, quiet);
@@ -50,18 +50,18 @@ tables::Table PredictOptions::read(const std::string& path) const {
 std::shared_ptr<models::TabularTransformer> PredictOptions::load(const tables::Table& table) const {
   const auto packaged = [&] {
     const bool regression =
-        task.empty() ? tables::is_regression_target(table, target) : task == "numbers";
+        task.empty() ? tables::is_regression_target(table, target) : task == "regression";
     return tables::packaged_weights(
         regression, "pass --model, such as the model.safetensors of a `causeway pretrain` run");
   };
   const std::filesystem::path path = model.empty() ? packaged() : std::filesystem::path(model);
   const Device where = device_given ? device : parse_device("auto");
-  return models::load_tabular(path, models::placement_for_use(where));
+  return models::load_tabular(path, models::inference_placement(where));
 }
 
 void PredictOptions::warn(const std::vector<std::string>& warnings) const {
-  for (const std::string& sentence : warnings) {
-    if (!quiet) fmt::print(stderr, "causeway: {}\n", sentence);
+  for (const std::string& warning : warnings) {
+    if (!quiet) fmt::print(stderr, "causeway: {}\n", warning);
   }
 }
 

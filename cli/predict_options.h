@@ -1,4 +1,4 @@
-// The flags that `causeway predict` and `causeway evaluate` share.
+// Options shared by `causeway predict` and `causeway evaluate`.
 #pragma once
 
 #include "cli/options.h"
@@ -24,15 +24,15 @@ struct PredictOptions {
   bool quiet = false;
 
   void add_to(CLI::App& command);
-  // The CSV file, which has the target among its columns.
+  // Reads a CSV file that has the target column.
   tables::Table read(const std::string& path) const;
-  // The model of --model, or the packaged one that suits the target of the table.
+  // The model of --model, or the packaged one for the table's target.
   std::shared_ptr<models::TabularTransformer> load(const tables::Table& table) const;
-  // Prints sentences about the data to stderr.
+  // Prints warnings to stderr.
   void warn(const std::vector<std::string>& warnings) const;
 };
 
-// Shows the fraction done as a bar with the time left, for work longer than two seconds.
+// A progress bar with the time left, for work longer than two seconds.
 models::ProgressHook bar_of(Progress& progress);
 
 }  // namespace causeway::cli

@@ -3,9 +3,9 @@
 #include "cli/config_options.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/table_scores.h"
 
 #include "causeway/core/log.h"
+#include "causeway/models/evaluation.h"
 #include "causeway/runtime/threads.h"
 #include "causeway/train/pretrain_run.h"
 
@@ -32,16 +32,17 @@ struct PretrainOptions {
 
 using Scorer = std::function<double(models::TabularTransformer&)>;
 
-// Scores a model on the tables of a run; empty where there are none.
+// Scores a model on the tables of --evaluate; empty without tables.
 Scorer scorer_of(const train::PretrainSettings& settings) {
   if (settings.run.evaluate.empty()) return {};
   const bool regression = settings.config.model.is_regression();
-  const auto tables = std::make_shared<std::vector<TableReader>>();
+  const auto scored = std::make_shared<std::vector<tables::LabelledTable>>();
   for (const std::string& path : settings.run.evaluate) {
-    tables->emplace_back(path, settings.run.target, regression);
-    require_two(path, tables->back(), regression);
+    scored->emplace_back(path, settings.run.target, regression);
+    models::require_splittable(path, scored->back());
   }
-  return [tables](models::TabularTransformer& model) { return mean_score(model, *tables, 0); };
+  return
+      [scored](models::TabularTransformer& model) { return models::mean_score(model, *scored, 0); };
 }
 
 // 12345678 to "12.3 M".
@@ -59,15 +60,15 @@ std::string describe(const train::RunLine& line, bool regression) {
                   line.datasets_per_second < 10 ? fmt::format("{:.1f}", line.datasets_per_second)
                                                 : fmt::format("{:.0f}", line.datasets_per_second),
                   scaled(line.tokens_per_second));
-  if (line.limit_share > 0) text += fmt::format(" ({:.0f}% of peak)", 100 * line.limit_share);
+  if (line.mfu > 0) text += fmt::format(" ({:.0f}% of peak)", 100 * line.mfu);
   text += fmt::format("  prior {:.0f}% of step time", 100 * line.prior_share);
   if (line.score.has_value()) {
-    text += fmt::format("  mean {} {:.4f}", regression ? "R2" : "ROC AUC", *line.score);
+    text += fmt::format("  mean {} {:.4f}", regression ? "R²" : "ROC AUC", *line.score);
   }
   return text;
 }
 
-// How much of the run is done, by steps or by time, whichever ends it first.
+// The fraction of the run that is done, by the limit that is reached first.
 double fraction_done(const train::RunLine& line, const train::RunConfig& run) {
   double fraction = run.seconds > 0 ? line.seconds / run.seconds : 0;
   if (run.steps > 0) {
@@ -114,7 +115,7 @@ void print_result(const PretrainOptions& options, const train::RunResult& result
   }
 }
 
-// Whether the run was interrupted.
+// Returns whether the run was interrupted.
 bool pretrain(const PretrainOptions& options) {
   dist::Group group = dist::Group::from_environment();
   if (options.threads > 0) set_thread_count(options.threads);
@@ -161,9 +162,10 @@ void add_pretrain(CLI::App& app) {
   command
       ->add_option("--out", options->folder, "Folder of the run: model, log, checkpoints, config")
       ->type_name("FOLDER");
-  command->add_flag("--resume", options->resume,
-                    "Resume the run in --out from its newest checkpoint, with its own settings; "
-                    "options given change them");
+  command->add_flag(
+      "--resume", options->resume,
+      "Resume the run in --out from its newest checkpoint, with its settings; options "
+      "override them");
   static const auto defaults = train::resolve_settings("{}", "{}", Device::cpu());
   options->settings.add_to(*command, train::describe_settings(), &defaults);
   add_device(*command, options->device, "Device to train on")->each([options](const std::string&) {

@@ -1,4 +1,5 @@
-// `causeway pretrain`: a tabular transformer, from datasets that a prior makes meanwhile.
+// `causeway pretrain`: trains a tabular transformer on datasets that a prior generates
+// concurrently.
 #pragma once
 
 #include <CLI/CLI.hpp>

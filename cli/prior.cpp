@@ -4,7 +4,7 @@ namespace causeway::cli {
 
 void add_prior(CLI::App& app) {
   CLI::App* prior =
-      app.add_subcommand("prior", "Make synthetic tables from structural causal models");
+      app.add_subcommand("prior", "Generate synthetic datasets from structural causal models");
   prior->require_subcommand(1);
   add_prior_generate(*prior);
   add_prior_gallery(*prior);

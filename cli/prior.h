@@ -7,7 +7,6 @@ namespace causeway::cli {
 
 void add_prior(CLI::App& app);
 
-// One file each.
 void add_prior_generate(CLI::App& prior);
 void add_prior_gallery(CLI::App& prior);
 void add_prior_stats(CLI::App& prior);

@@ -1,4 +1,4 @@
-// `causeway prior describe`: the model behind one dataset.
+// `causeway prior describe`: the structural causal model of one dataset.
 #include "cli/prior.h"
 #include "cli/prior_options.h"
 #include "cli/table.h"
@@ -23,10 +23,10 @@ std::string facts_table(const prior::DatasetFacts& facts, std::uint64_t seed) {
   Table table({{""}, {""}});
   table.add_row({"dataset", fmt::format("{} of seed {}", facts.index, seed)});
   table.add_row({"family", facts.family});
-  table.add_row({"rows", fmt::format("{}, {} before the split", facts.n_rows, facts.n_train)});
+  table.add_row({"rows", fmt::format("{}, {} of them context", facts.n_rows, facts.n_train)});
   table.add_row({"features", fmt::format("{}", facts.n_features)});
   table.add_row({"target", facts.n_classes > 0 ? fmt::format("{} classes", facts.n_classes)
-                                               : std::string("a number")});
+                                               : std::string("numeric")});
   if (facts.bayes_error > 0) {
     table.add_row({"Bayes error", fmt::format("{:.3f}", facts.bayes_error)});
   }
@@ -59,9 +59,10 @@ std::string columns_table(const prior::Description& description) {
 }  // namespace
 
 void add_prior_describe(CLI::App& prior) {
-  CLI::App* command = prior.add_subcommand("describe", "Show the model behind one dataset");
+  CLI::App* command =
+      prior.add_subcommand("describe", "Show the structural causal model of one dataset");
   const auto options = std::make_shared<DescribeOptions>();
-  command->add_option("--index", options->index, "The dataset's number [0]")->type_name("N");
+  command->add_option("--index", options->index, "Index of the dataset [0]")->type_name("N");
   options->prior.add_to(*command);
   command->callback([options] {
     if (options->prior.printed()) return;

@@ -1,4 +1,4 @@
-// `causeway prior gallery`: a page of datasets to look at.
+// `causeway prior gallery`: an HTML page of datasets.
 #include "cli/prior.h"
 #include "cli/prior_options.h"
 #include "cli/progress.h"
@@ -41,7 +41,7 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 
 Facts facts_of(const prior::DatasetFacts& facts, std::uint64_t hash) {
   Facts all = {{"rows", fmt::format("{}", facts.n_rows)},
-               {"before the split", fmt::format("{}", facts.n_train)},
+               {"context rows", fmt::format("{}", facts.n_train)},
                {"features", fmt::format("{}", facts.n_features)}};
   if (facts.n_classes > 0) all.emplace_back("classes", fmt::format("{}", facts.n_classes));
   if (facts.bayes_error > 0) {
@@ -78,14 +78,14 @@ report::GalleryDataset dataset_of(const prior::Prior& prior, const train::HostBa
 }
 
 void run(const GalleryOptions& options) {
-  // A place that cannot be written is told before the work, not after it.
+  // Opened first, so that an unwritable path fails before the work.
   FileWriter writer("prior.gallery", options.out);
   const prior::Prior prior = options.prior.make();
   const train::Sample sample(prior, options.first, options.count);
   report::GalleryPage page;
   page.title = fmt::format("Datasets of the {} prior", prior.config().family);
   page.about =
-      fmt::format("Datasets {} to {} of seed {}, each from a structural causal model of its own.",
+      fmt::format("Datasets {} to {} of seed {}, each drawn from its own structural causal model.",
                   options.first, options.first + static_cast<std::uint64_t>(options.count) - 1,
                   prior.config().seed);
   page.command = fmt::format("causeway prior gallery {} --first {} --count {} --out {}",
@@ -93,9 +93,9 @@ void run(const GalleryOptions& options) {
                              options.count, options.out);
   {
     Progress progress("datasets", options.prior.quiet);
-    const std::int64_t step = std::min<std::int64_t>(sample.good_batch(), 16);
+    const std::int64_t step = std::min<std::int64_t>(sample.default_batch(), 16);
     for (std::int64_t j = 0; j < sample.size(); j += step) {
-      const train::HostBatch batch = sample.make(j, std::min(step, sample.size() - j));
+      const train::HostBatch batch = sample.generate(j, std::min(step, sample.size() - j));
       for (std::size_t k = 0; k < batch.facts.size(); ++k) {
         page.datasets.push_back(dataset_of(prior, batch, static_cast<std::int64_t>(k)));
         progress.update(static_cast<std::int64_t>(page.datasets.size()), sample.size());
@@ -115,14 +115,14 @@ void run(const GalleryOptions& options) {
 }  // namespace
 
 void add_prior_gallery(CLI::App& prior) {
-  CLI::App* command = prior.add_subcommand("gallery", "Write an HTML page of datasets to look at");
+  CLI::App* command = prior.add_subcommand(
+      "gallery", "Write an HTML page of datasets with plots and causal graphs");
   const auto options = std::make_shared<GalleryOptions>();
-  command->add_option("--out", options->out, "The page, name.html")->type_name("PATH")->required();
-  command->add_option("--count", options->count, "How many datasets")
+  command->add_option("--out", options->out, "Output, an HTML file")->type_name("PATH")->required();
+  command->add_option("--count", options->count, "Number of datasets [24]")
       ->type_name("N")
-      ->capture_default_str()
       ->check(CLI::Range(1, 1000).description(""));
-  command->add_option("--first", options->first, "The number of the first [0]")->type_name("N");
+  command->add_option("--first", options->first, "Index of the first dataset [0]")->type_name("N");
   options->prior.add_to(*command);
   command->callback([options] {
     if (!options->prior.printed()) run(*options);

@@ -1,4 +1,4 @@
-// `causeway prior generate`: datasets to a file, or their hashes, or both.
+// `causeway prior generate`: writes datasets to a file, prints their hash, or both.
 #include "cli/options.h"
 #include "cli/prior.h"
 #include "cli/config_options.h"
@@ -25,7 +25,6 @@ namespace causeway::cli {
 
 namespace {
 
-// What is written, and from which prior.
 struct GenerateSettings {
   prior::PriorConfig prior;
   train::DumpOptions dump;
@@ -55,12 +54,12 @@ struct GenerateOptions {
 
 struct Outcome {
   train::DumpResult dump;
-  std::vector<std::uint64_t> hashes;  // of the datasets in order, where they are wanted
+  std::vector<std::uint64_t> hashes;  // of the datasets in order, with --hash
   std::int64_t n_bytes = 0;
   double seconds = 0.0;
 };
 
-// A dump can be resumed at any point, so an interrupt needs no clean-up.
+// A dump can be resumed at any point, so that an interrupt needs no clean-up.
 void report_interrupt() {
   std::signal(SIGINT, [](int) {
     constexpr std::string_view kWords =
@@ -98,10 +97,10 @@ Outcome generate(const GenerateOptions& options, const prior::Prior& prior) {
     outcome.n_bytes = bytes_at(options.dump.out);
   } else {
     const train::Sample sample(prior, options.dump.first, options.dump.count, options.dump.shard);
-    const std::int64_t step = options.dump.batch > 0 ? options.dump.batch : sample.good_batch();
+    const std::int64_t step = options.dump.batch > 0 ? options.dump.batch : sample.default_batch();
     for (std::int64_t j = 0; j < sample.size(); j += step) {
       const std::int64_t n = std::min(step, sample.size() - j);
-      note(j + n, sample.size(), sample.make(j, n).hashes);
+      note(j + n, sample.size(), sample.generate(j, n).hashes);
     }
     outcome.dump.n_datasets = sample.size();
   }

@@ -1,4 +1,4 @@
-// The options every subcommand of `causeway prior` takes: which prior, and where it runs.
+// Options shared by the subcommands of `causeway prior`: the prior and the device.
 #pragma once
 
 #include "cli/config_options.h"
@@ -20,11 +20,11 @@ struct PriorOptions {
   bool quiet = false;
 
   void add_to(CLI::App& command);
-  // The configuration from --config and the options; checked.
+  // The checked configuration from --config and the options.
   prior::PriorConfig config() const;
-  // Sets the number of threads and makes the prior.
+  // Sets the number of threads and creates the prior.
   prior::Prior make() const;
-  // With --print-config, prints the configuration; the command then ends.
+  // Prints the configuration if --print-config is given; the command then ends.
   bool printed() const;
 };
 

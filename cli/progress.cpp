@@ -20,9 +20,9 @@ constexpr Seconds kLineEvery{5.0};
 constexpr Seconds kWindow{20.0};
 constexpr int kBarWidth = 30;
 
-std::string bar(double share) {
+std::string bar(double fraction) {
   std::string text;
-  const int filled = static_cast<int>(std::lround(share * kBarWidth));
+  const int filled = static_cast<int>(std::lround(fraction * kBarWidth));
   for (int i = 0; i < kBarWidth; ++i) text += i < filled ? "━" : "─";
   return text;
 }
@@ -43,7 +43,7 @@ Progress::Progress(std::string what, bool quiet)
   recent_.emplace_back(start_, 0);
 }
 
-// Over the last while: datasets that were there already come at once, and say nothing of the rest.
+// Over a recent window, since datasets kept from an earlier run are fast.
 double Progress::rate(Clock::time_point now, std::int64_t done) {
   recent_.emplace_back(now, done);
   while (recent_.size() > 2 && now - recent_[1].first > kWindow) recent_.pop_front();
@@ -58,21 +58,21 @@ void Progress::update(std::int64_t done, std::int64_t total) {
   const double per_second = rate(now, done);
   if (now - start_ < kQuietStart) return;
   last_ = now;
-  const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 1.0;
+  const double fraction = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 1.0;
   const std::string left =
       per_second > 0 ? format_seconds(static_cast<double>(total - done) / per_second) : "?";
   const std::string text =
       fmt::format("{} of {} {}, {:.3g}/s, {} left", done, total, what_, per_second, left);
   if (is_terminal_) {
-    show(share, text);
+    show(fraction, text);
   } else {
     fmt::print(stderr, "causeway: {}\n", text);
   }
 }
 
-void Progress::show(double share, const std::string& text) {
+void Progress::show(double fraction, const std::string& text) {
   if (quiet_ || !is_terminal_) return;
-  fmt::print(stderr, "\r\033[K{} {:3.0f}%  {}", bar(share), share * 100, text);
+  fmt::print(stderr, "\r\033[K{} {:3.0f}%  {}", bar(fraction), fraction * 100, text);
   std::fflush(stderr);
   shown_ = true;
 }

@@ -1,5 +1,5 @@
-// The one progress bar: for work longer than two seconds, a bar with rate and time left where
-// stderr is a terminal, a line every few seconds where it is not.
+// Progress of work longer than two seconds: a bar with rate and time left if stderr is a terminal,
+// else a line every few seconds.
 #pragma once
 
 #include <chrono>
@@ -12,16 +12,16 @@ namespace causeway::cli {
 
 class Progress {
  public:
-  // `what` is being made, such as "datasets".
+  // `what` is the unit, such as "datasets".
   Progress(std::string what, bool quiet);
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void update(std::int64_t done, std::int64_t total);
-  // The bar with words of the caller's, where stderr is a terminal; nothing where it is not.
-  void show(double share, const std::string& text);
-  // Takes the bar away, so that something else can be printed.
+  // Shows the bar with the given text, if stderr is a terminal.
+  void show(double fraction, const std::string& text);
+  // Removes the bar, so that other text can be printed.
   void clear();
 
  private:
@@ -33,7 +33,7 @@ class Progress {
   bool shown_ = false;
   Clock::time_point start_;
   Clock::time_point last_;
-  std::deque<std::pair<Clock::time_point, std::int64_t>> recent_;  // what the rate is taken from
+  std::deque<std::pair<Clock::time_point, std::int64_t>> recent_;  // for the rate
 
   double rate(Clock::time_point now, std::int64_t done);
 };

@@ -38,7 +38,7 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
-// JSON of a file or of one of its lines; format errors name the file.
+// Parses a file or a line of it; format errors name the file.
 Json parse(const fs::path& path, std::string_view text) {
   try {
     return Json::parse(text);
@@ -48,7 +48,8 @@ Json parse(const fs::path& path, std::string_view text) {
   }
 }
 
-// Calls `read`; what it does not find in the JSON is a format error that names the file.
+// Calls `read` with the file's JSON; a missing key or a wrong type is a format error that names the
+// file.
 template <class Read>
 void read_json(const fs::path& path, const Read& read) {
   try {
@@ -58,7 +59,7 @@ void read_json(const fs::path& path, const Read& read) {
   }
 }
 
-// The lines of a log, the last of which may have been cut off.
+// The lines of a log; ignores an incomplete last line.
 std::vector<Json> read_log(const fs::path& path) {
   std::vector<Json> lines;
   const std::string text = read_text(path);
@@ -103,9 +104,9 @@ void read_run(const ReportOptions& options, report::RunPage& page) {
     page.facts.emplace_back("parameters", grouped(n_parameters));
   }
   if (!options.device.empty()) page.facts.emplace_back("device", options.device);
-  page.title = !options.title.empty() ? options.title
-                                      : fmt::format("A tabular model, trained in {:.0f} seconds",
-                                                    number(last, "seconds"));
+  page.title = !options.title.empty()
+                   ? options.title
+                   : fmt::format("Tabular model trained in {:.0f} s", number(last, "seconds"));
   page.lead =
       "Trained on synthetic datasets only, each used for one step. It predicts the classes of "
       "query "
@@ -153,10 +154,9 @@ void read_scores(const std::string& path, report::RunPage& page) {
       scores.tables.push_back(std::move(row));
     }
     scores.lead = fmt::format(
-        "Mean over {} random halves of the rows, the same for all methods; large tables are "
-        "sampled. "
-        "Higher ROC AUC (one-vs-one) and accuracy are better, lower log loss; the best value of a "
-        "line is marked.",
+        "Mean over {} random splits into halves, the same for all methods; large tables are "
+        "sampled. Higher is better for ROC AUC (one-vs-one) and accuracy, lower for log loss. The "
+        "best value of each line is marked.",
         json.at("splits").get<int>());
   });
 }
@@ -181,16 +181,20 @@ void add_report(CLI::App& app) {
   CLI::App* command = app.add_subcommand("report", "Write an HTML page about a training run");
   const auto options = std::make_shared<ReportOptions>();
   command->add_option("run", options->folder, "Folder of the run")->required()->type_name("FOLDER");
-  command->add_option("--out", options->out, "Output [FOLDER/report.html]")->type_name("FILE");
-  command->add_option("--scores", options->scores, "Scores on tables, as JSON")->type_name("FILE");
-  command->add_option("--gallery", options->gallery, "Page of `causeway prior gallery` to include")
+  command->add_option("--out", options->out, "Output, an HTML file [FOLDER/report.html]")
       ->type_name("FILE");
-  command->add_option("--title", options->title, "Title of the page")->type_name("TEXT");
-  command->add_option("--hardware", options->device, "Name of the device, for the page")
+  command->add_option("--scores", options->scores, "JSON file of scores on tables, to include")
+      ->type_name("FILE");
+  command
+      ->add_option("--gallery", options->gallery,
+                   "Page written by `causeway prior gallery`, to include")
+      ->type_name("FILE");
+  command->add_option("--title", options->title, "Page title")->type_name("TEXT");
+  command->add_option("--hardware", options->device, "Device name shown on the page")
       ->type_name("TEXT");
   command
       ->add_option("--command", options->commands,
-                   "Commands that reproduce the run, shown on the page; repeatable")
+                   "Command that reproduces the run, shown on the page; repeatable")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   command->callback([options] { run(*options); });

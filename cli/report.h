@@ -1,4 +1,4 @@
-// `causeway report`: the page of a training run.
+// `causeway report`: the HTML page of a training run.
 #pragma once
 
 #include <CLI/CLI.hpp>

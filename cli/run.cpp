@@ -56,7 +56,7 @@ int report(const std::string& name, const Error& error) {
   return code;
 }
 
-// What is wrong with the command line, in one line.
+// The usage error in one line.
 std::string describe(const CLI::App& command, const CLI::ParseError& error) {
   const bool has_subcommands = command.get_require_subcommand_min() > 0;
   const auto unknown = command.remaining();
@@ -66,9 +66,9 @@ std::string describe(const CLI::App& command, const CLI::ParseError& error) {
          command.get_subcommands([](const CLI::App*) { return true; })) {
       names += (names.empty() ? "" : ", ") + subcommand->get_name();
     }
-    return unknown.empty()
-               ? fmt::format("expected a subcommand: {}", names)
-               : fmt::format("\"{}\" is not a subcommand; there are: {}", unknown.front(), names);
+    return unknown.empty() ? fmt::format("expected a subcommand: {}", names)
+                           : fmt::format("unknown subcommand \"{}\"; expected one of: {}",
+                                         unknown.front(), names);
   }
   if (!unknown.empty()) return fmt::format("unexpected argument \"{}\"", unknown.front());
   return error.what();
@@ -86,6 +86,14 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
   return kUsage;
 }
 
+// Switches as "--muon,--no-muon", without CLI11's "{false}".
+struct HelpFormatter : CLI::Formatter {
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    return CLI::detail::find_and_replace(CLI::Formatter::make_option_name(option, is_positional),
+                                         "{false}", "");
+  }
+};
+
 int parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
@@ -96,6 +104,8 @@ int parse(CLI::App& app, int argc, char** argv) {
 }
 
 }  // namespace
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpFormatter>(); }
 
 int run_program(CLI::App& app, int argc, char** argv) {
   std::signal(SIGINT, [](int) { _exit(kInterrupted); });
@@ -110,7 +120,7 @@ int run_program(CLI::App& app, int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "{}: out of host memory\n", name);
     code = kFailed;
-  } catch (const std::system_error& error) {  // what fmt throws where it cannot write
+  } catch (const std::system_error& error) {  // thrown by fmt when writing fails
     fmt::print(stderr, "{}: {}\n", name, error.what());
     code = kFailed;
   } catch (const std::exception& error) {

@@ -6,7 +6,7 @@ namespace causeway::cli {
 
 namespace {
 
-// Characters, not bytes, of UTF-8 text.
+// The number of characters of UTF-8 text.
 std::size_t width(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));

@@ -1,4 +1,4 @@
-// The one table printer: columns as wide as their widest cell, two spaces apart.
+// Prints tables: columns as wide as their widest cell, two spaces apart.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class Table {
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // One cell a column; missing cells at the end are blank.
+  // One cell per column; missing cells at the end are blank.
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
   // The titles (unless all are blank), then the rows, each line ending in a newline.

@@ -30,29 +30,22 @@ struct UseOptions {
   bool json = false;
 };
 
-// Throws where a file lacks a column that the tokenizer knows; of what is not asked for, it may
-// have more.
-void require_columns(const InputOptions& given, const std::vector<std::string>& names) {
+// Throws if the CSV file lacks a column of the tokenizer; it may have more.
+void require_columns_of_file(const InputOptions& given, const Tokenizer& tok,
+                             const char* operation) {
   if (!is_csv(given.path)) return;
   CsvOptions plain;
   plain.header = !given.no_header;
   plain.delimiter = delimiter_of(given);
   const CsvReader reader(std::filesystem::path(given.path), plain);
-  const auto& all = reader.names();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (std::find(all.begin(), all.end(), names[i]) != all.end()) continue;
-    fail(ErrorKind::invalid_argument, "tokenizer",
-         fmt::format("column {} \"{}\" is not in the table, which has \"{}\"; add it, or fit "
-                     "without it",
-                     i, names[i], fmt::join(all, "\", \"")));
-  }
+  require_columns(tok, reader.names(), operation);
 }
 
 void run_encode(const UseOptions& given) {
   const Tokenizer tok = Tokenizer::load(given.tokenizer);
   InputOptions input = given.input;
   const std::vector<std::string> names = declare_columns(tok.columns(), input);
-  require_columns(given.input, names);
+  require_columns_of_file(given.input, tok, "tokenizer.encode");
   const Device device = given.device_given ? given.device : parse_device("auto");
   EncodeOptions options;
   options.column_major = false;
@@ -63,7 +56,7 @@ void run_encode(const UseOptions& given) {
     std::int64_t n_rows = 0;
     for_each_batch(input, "encoding", names, [&](const Table& batch) {
       parts.push_back(with_context(
-          fmt::format("encoding rows {} and on of \"{}\"", n_rows, input.path),
+          fmt::format("encoding rows of \"{1}\" from row {0} on", n_rows, input.path),
           [&] { return tok.encode(on_device(batch, device), options).to(Device::cpu()); }));
       n_rows += batch.n_rows();
     });
@@ -113,7 +106,7 @@ void run_inspect(const UseOptions& given) {
   if (!given.input.path.empty()) {
     InputOptions input = given.input;
     const std::vector<std::string> names = declare_columns(tok.columns(), input);
-    require_columns(given.input, names);
+    require_columns_of_file(given.input, tok, "tokenizer.inspect");
     comparison = compare(tok, read_table(input, Device::cpu(), names));
   }
   if (!given.html.empty()) write_page(given.html, tok, comparison);
@@ -124,34 +117,36 @@ void add_use(CLI::App& parent, const char* name, const char* about,
              void (*run)(const UseOptions&)) {
   CLI::App* command = parent.add_subcommand(name, about);
   const auto options = std::make_shared<UseOptions>();
-  command->add_option("tokenizer", options->tokenizer, "The file that fit wrote")
+  command->add_option("tokenizer", options->tokenizer, "Tokenizer file written by `fit`")
       ->type_name("FILE")
       ->required();
   const std::string what = name;
   if (what == "decode") {
-    command->add_option("tokens", options->input.path, "The .npy file that encode wrote")
+    command->add_option("tokens", options->input.path, "Tokens, a .npy file written by `encode`")
         ->type_name("FILE")
         ->required();
-    command->add_option("--as", options->how, "What a bin becomes")
-        ->type_name("centre|median|range")
-        ->capture_default_str();
+    command->add_option("--as", options->how, "Value decoded from a bin [centre]")
+        ->type_name("centre|median|range");
   } else {
     add_input(*command, options->input, what == "encode");
   }
   if (what != "inspect") {
-    command->add_option("--out", options->out, what == "encode" ? "A .npy file" : "A .csv file")
+    command
+        ->add_option("--out", options->out,
+                     what == "encode" ? "Output, a .npy file" : "Output, a .csv file")
         ->type_name("FILE")
         ->required();
   }
   if (what == "encode") {
-    command->add_option("--dtype", options->dtype, "Of the tokens; the smallest that holds them")
+    command->add_option("--dtype", options->dtype, "Dtype of the tokens [the smallest that fits]")
         ->type_name("u8|u16|i32");
-    add_device(*command, options->device, "Where to work; auto at first")
+    add_device(*command, options->device, "Device to encode on")
         ->each([options](const std::string&) { options->device_given = true; });
   }
   if (what == "inspect") {
-    command->add_option("--html", options->html, "Write a page to look at")->type_name("FILE");
-    command->add_option("--export", options->format, "Print it in another library's words")
+    command->add_option("--html", options->html, "Also write an HTML page with histograms")
+        ->type_name("FILE");
+    command->add_option("--export", options->format, "Print it in the format of another library")
         ->type_name("hugging-face|lightgbm|xgboost|scikit-learn");
   }
   add_json(*command, options->json);
@@ -166,10 +161,9 @@ void add_tokenizer(CLI::App& app) {
   command->require_subcommand(1);
   add_fit(*command);
   add_merge(*command);
-  add_use(*command, "encode", "Write a table's tokens", run_encode);
-  add_use(*command, "decode", "Write the table that tokens stand for", run_decode);
-  add_use(*command, "inspect", "Show a tokenizer, and how data differs from what it was fitted on",
-          run_inspect);
+  add_use(*command, "encode", "Encode a table as tokens", run_encode);
+  add_use(*command, "decode", "Decode tokens to a table", run_decode);
+  add_use(*command, "inspect", "Show a tokenizer, and the drift of new data", run_inspect);
 }
 
 }  // namespace causeway::cli

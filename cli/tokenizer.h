@@ -1,4 +1,4 @@
-// causeway tokenizer: tables to tokens and back.
+// `causeway tokenizer fit|merge|encode|decode|inspect`: turns tables into tokens and back.
 #pragma once
 
 #include <CLI/CLI.hpp>

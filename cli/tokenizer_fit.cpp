@@ -40,8 +40,8 @@ Options options_of(const FitOptions& given) {
 
 namespace {
 
-// A column that is not to be tokenized.
-const TableColumn& beside(const Table& table, const std::string& name, const char* what) {
+// The target or weights column.
+const TableColumn& find_column(const Table& table, const std::string& name, const char* what) {
   const std::int64_t place = table.find(name);
   if (place < 0) {
     fail(ErrorKind::invalid_argument, "tokenizer.fit",
@@ -50,8 +50,8 @@ const TableColumn& beside(const Table& table, const std::string& name, const cha
   return table.column(place);
 }
 
-// Classes given as text are numbered as they come.
-Tensor numbered(const TableColumn& column, std::int64_t n_rows) {
+// Codes of text labels, in order of appearance; other columns unchanged.
+Tensor label_codes(const TableColumn& column, std::int64_t n_rows) {
   if (column.type != ValueType::text) return column.numbers;
   std::map<std::string_view, std::int64_t> numbers;
   Tensor classes = Tensor::empty({n_rows}, DType::i64);
@@ -62,7 +62,7 @@ Tensor numbered(const TableColumn& column, std::int64_t n_rows) {
   return classes;
 }
 
-// Whole numbers in an f64 column are classes.
+// A floating column of integers holds classes.
 Tensor as_target(const Tensor& values) {
   if (!is_floating(values.dtype())) return values;
   for (const double value : values.to(Device::cpu()).to(DType::f64).to_vector<double>()) {
@@ -78,14 +78,15 @@ Tokenizer fit_whole(const FitOptions& given, const Options& options) {
   Table table = read_table(input, device);
   if (!given.target.empty() || !given.weights.empty()) {
     if (!given.target.empty()) {
-      data.target = as_target(numbered(beside(table, given.target, "target"), table.n_rows()));
+      data.target =
+          as_target(label_codes(find_column(table, given.target, "target"), table.n_rows()));
       input.drop.push_back(given.target);
     }
     if (!given.weights.empty()) {
-      const TableColumn& weights = beside(table, given.weights, "weights");
+      const TableColumn& weights = find_column(table, given.weights, "weights");
       if (weights.type != ValueType::number) {
         fail(ErrorKind::invalid_argument, "tokenizer.fit",
-             fmt::format("the weights column \"{}\" does not hold numbers", given.weights));
+             fmt::format("the weights column \"{}\" is not numeric", given.weights));
       }
       data.weights = weights.numbers;
       input.drop.push_back(given.weights);
@@ -164,23 +165,22 @@ void add_fit(CLI::App& parent) {
                    "With --partial: the plan written by `merge`, for the second pass")
       ->type_name("FILE");
   options->settings.add_to(*command, describe_options());
-  command->add_option("--column-bins", options->column_bins, "Bins of single columns")
+  command->add_option("--column-bins", options->column_bins, "Number of bins of single columns")
       ->type_name("NAME=N,...")
       ->delimiter(',')
       ->allow_extra_args(false);
   names("--categorical", options->input.categorical, "Categorical columns");
   names("--numeric", options->input.numeric, "Numeric columns");
   names("--boolean", options->input.boolean, "Boolean columns");
-  names("--datetime", options->input.datetime, "Date columns");
+  names("--datetime", options->input.datetime, "Datetime columns");
   names("--drop", options->input.drop, "Columns to drop");
   command->add_option("--target", options->target, "Target column for tree bins")
       ->type_name("NAME");
   command->add_option("--weights", options->weights, "Column of sample weights")->type_name("NAME");
   command
       ->add_option("--memory", options->memory,
-                   "Files larger than this are read twice instead of held in memory")
-      ->type_name("SIZE")
-      ->capture_default_str();
+                   "Memory limit; larger files are read twice instead of held in memory [4GiB]")
+      ->type_name("SIZE");
   add_device(*command, options->device, "Device to fit on")->each([options](const std::string&) {
     options->device_given = true;
   });

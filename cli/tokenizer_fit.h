@@ -1,4 +1,4 @@
-// The options of `tokenizer fit`, for fits of whole tables and of parts.
+// Options of `tokenizer fit`, for whole tables and partial fits.
 #pragma once
 
 #include "cli/config_options.h"
@@ -25,11 +25,11 @@ struct FitOptions {
   bool json = false;
 };
 
-// The options of the fit. Throws usage errors.
+// The tokenizer's options. Throws usage errors.
 tokenizer::Options options_of(const FitOptions& given);
 
 void add_fit(CLI::App& parent);
-// `fit --partial`: counts, or collects what a plan says, and writes the part.
+// `fit --partial`: runs one pass over this machine's rows and writes the part.
 void run_partial(const FitOptions& given);
 void add_merge(CLI::App& parent);
 

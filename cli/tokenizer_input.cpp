@@ -47,9 +47,9 @@ void require_dropped(const InputOptions& options, const std::vector<std::string>
   }
 }
 
-// Without the columns that are dropped or not selected.
-Table chosen(const CsvBatch& batch, const InputOptions& options,
-             const std::vector<std::string>& select) {
+// The selected columns, without those of --drop.
+Table select_columns(const CsvBatch& batch, const InputOptions& options,
+                     const std::vector<std::string>& select) {
   std::vector<std::string> names;
   for (const CsvColumn& column : batch.columns) names.push_back(column.name);
   require_dropped(options, names);
@@ -62,7 +62,7 @@ Table chosen(const CsvBatch& batch, const InputOptions& options,
   return tables::table_of(kept);
 }
 
-// A matrix without the columns that are dropped, by number.
+// A matrix without the columns of --drop, which are numbers.
 Table without_dropped(const Tensor& matrix, const InputOptions& options) {
   if (options.drop.empty() || matrix.n_dims() != 2) return Table(matrix);
   std::vector<std::string> names;
@@ -77,7 +77,7 @@ Table without_dropped(const Tensor& matrix, const InputOptions& options) {
   require_dropped(options, names);
   if (kept.empty()) {
     fail(ErrorKind::invalid_argument, "--drop",
-         fmt::format("no column of {} is left", shown(options.path)));
+         fmt::format("all columns of {} are dropped", shown(options.path)));
   }
   return Table(stack(kept, 1), kept_names);
 }
@@ -93,16 +93,16 @@ char delimiter_of(const InputOptions& options) {
 }
 
 void add_input(CLI::App& command, InputOptions& options, bool required) {
-  CLI::Option* data = command.add_option("data", options.path, "A .csv, .tsv or .npy file");
+  CLI::Option* data = command.add_option("data", options.path, "Input, a .csv, .tsv or .npy file");
   data->type_name("FILE");
   if (required) data->required();
-  command.add_option("--delimiter", options.delimiter, "Field separator [, or a tab for .tsv]")
+  command.add_option("--delimiter", options.delimiter, "Field separator [comma, or tab for .tsv]")
       ->type_name("CHAR");
   command.add_flag("--no-header", options.no_header,
-                   "The first line holds values, not names; columns are 0, 1, ...");
+                   "The first line has values, not names; columns are named 0, 1, ...");
   command
       .add_option("--missing", options.missing,
-                  "Another marker of missing values, besides pandas' defaults")
+                  "Another marker of missing values, in addition to those of pandas; repeatable")
       ->type_name("TEXT")
       ->allow_extra_args(false);
 }
@@ -154,7 +154,7 @@ void for_each_batch(const InputOptions& options, const std::string& label,
   CsvReader reader(options.path, csv_options(options));
   Progress progress("bytes (" + label + ")", options.quiet);
   for (CsvBatch batch; reader.next(batch);) {
-    body(chosen(batch, options, select));
+    body(select_columns(batch, options, select));
     progress.update(static_cast<std::int64_t>(reader.position()),
                     static_cast<std::int64_t>(reader.n_bytes()));
   }
@@ -167,7 +167,7 @@ Table read_table(const InputOptions& options, Device device,
     return without_dropped(matrix.n_dims() == 1 ? matrix.unsqueeze(1) : matrix, options);
   }
   CsvReader reader(options.path, csv_options(options));
-  return on_device(chosen(reader.rest(), options, select), device);
+  return on_device(select_columns(reader.rest(), options, select), device);
 }
 
 }  // namespace causeway::cli

@@ -1,4 +1,4 @@
-// Tables that the tokenizer's commands read: CSV files and .npy matrices, whole or in batches.
+// Input of the tokenizer commands: CSV files and .npy matrices, whole or in batches.
 #pragma once
 
 #include "causeway/data/csv.h"
@@ -30,22 +30,22 @@ char delimiter_of(const InputOptions& options);
 // Adds the data file and the options for reading it.
 void add_input(CLI::App& command, InputOptions& options, bool required);
 
-// The whole table; `select` keeps some columns where it is given, by name.
+// The whole table, or only the columns of `select` if it is not empty.
 tables::Table read_table(const InputOptions& options, Device device,
                          const std::vector<std::string>& select = {});
 
-// Declares the types of columns as the tokenizer has them. Returns their names.
+// Declares the column types of the tokenizer in `input`. Returns the columns' names.
 std::vector<std::string> declare_columns(const std::vector<tokenizer::Column>& columns,
                                          InputOptions& input);
 
-// The table with its numbers on `device`; one with text stays on the CPU.
+// Moves a table to `device`; a table with text stays on the CPU.
 tables::Table on_device(const tables::Table& table, Device device);
 
 bool is_csv(const std::string& path);
-// Bytes of the file.
+// In bytes.
 std::size_t file_size(const InputOptions& options);
 
-// Calls `body` with one batch after the other.
+// Calls `body` with each batch in turn.
 void for_each_batch(const InputOptions& options, const std::string& label,
                     const std::vector<std::string>& select,
                     const std::function<void(const tables::Table&)>& body);

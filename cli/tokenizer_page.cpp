@@ -18,7 +18,7 @@ namespace {
 
 std::string drift_of(const Comparison& comparison, std::size_t s) {
   const SlotDrift& drift = comparison.drifts[s];
-  std::string text = fmt::format("new data: {:.2f}% missing, {:.2f}% unknown",
+  std::string text = fmt::format("new data: {:.2f}% missing, {:.2f}% unseen categories",
                                  100 * drift.missing_rate, 100 * drift.unknown_rate);
   if (!std::isnan(drift.stability_index)) {
     text += fmt::format(", population stability index {:.4f}", drift.stability_index);
@@ -39,9 +39,9 @@ void write_page(const std::string& path, const Tokenizer& tok,
     const Column& column = tok.columns()[static_cast<std::size_t>(slot.column)];
     report::TokenColumn shown;
     shown.name = slot.name;
-    shown.about =
-        fmt::format("{}, {} tokens from {}; {} of {} rows missing at fit", to_string(column.kind),
-                    slot.n_tokens(), slot.offset, column.n_missing, column.n_rows);
+    shown.about = fmt::format("{}, {} tokens, first token {}; {} of {} rows missing at fit",
+                              to_string(column.kind), slot.n_tokens(), slot.offset,
+                              column.n_missing, column.n_rows);
     if (column.kind == ColumnKind::numeric) {
       shown.edges = column.bins.edges;
       shown.bin_counts = column.bins.counts;
@@ -53,7 +53,7 @@ void write_page(const std::string& path, const Tokenizer& tok,
     }
     columns.push_back(std::move(shown));
   }
-  const std::string lead = fmt::format("{} columns, {} token columns, tokens below {}{}",
+  const std::string lead = fmt::format("{} columns, {} token columns, token ids below {}{}",
                                        tok.columns().size(), tok.slots().size(), tok.n_tokens(),
                                        tok.source.empty() ? "" : ", fitted on " + tok.source);
   const std::string page = report::tokenizer_html("Tokenizer", lead, columns);

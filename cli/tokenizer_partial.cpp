@@ -1,4 +1,4 @@
-// Fits in parts: `fit --partial` for the rows of one machine, `merge` for what they found.
+// Distributed fits: `fit --partial` for the rows of one machine, `merge` for all parts.
 #include "cli/options.h"
 #include "cli/tokenizer_fit.h"
 #include "cli/tokenizer_report.h"
@@ -40,17 +40,17 @@ const char* step_of(const PartialFit& part) {
   return part.has_plan() ? "collect" : part.needs_another_pass() ? "count again" : "count";
 }
 
-// The plan's options; those of the command line may be left out, or are the same.
+// Options of the command line must be absent or equal to the plan's.
 PartialFit load_plan(const FitOptions& given) {
   PartialFit plan = load_part(given.against);
   if ((!plan.has_plan() && !plan.needs_another_pass()) || plan.n_seen() > 0) {
-    refuse("tokenizer.fit", fmt::format("\"{}\" is a part, not a plan; `tokenizer merge` makes one "
-                                        "of all parts",
+    refuse("tokenizer.fit", fmt::format("\"{}\" is a part, not a plan; `tokenizer merge` writes "
+                                        "a plan",
                                         given.against));
   }
-  const Options said = options_of(given);
-  if (options_difference(said, Options()).empty()) return plan;
-  const std::string differs = options_difference(plan.options(), said);
+  const Options options = options_of(given);
+  if (options_difference(options, Options()).empty()) return plan;
+  const std::string differs = options_difference(plan.options(), options);
   if (!differs.empty()) {
     refuse("tokenizer.fit", fmt::format("the plan \"{}\" has other options: {}; leave them out",
                                         given.against, differs));
@@ -69,7 +69,7 @@ PartialFit first_pass(const FitOptions& given) {
     part.count(batch);
   };
   for_each_batch(given.input, "counting", {}, add);
-  if (!begun) add(read_table(given.input, Device::cpu()));  // no rows, but columns
+  if (!begun) add(read_table(given.input, Device::cpu()));  // a table without rows
   return part;
 }
 
@@ -115,8 +115,9 @@ PartialFit merged(const std::vector<std::string>& paths) {
 void write_plan(const MergeOptions& given, PartialFit all) {
   if (given.out.ends_with(".json")) {
     refuse("tokenizer.merge",
-           "parts of the first pass make a plan, not a tokenizer; write it to another name than "
-           "\".json\", and fit every part --against it, or pass --estimate");
+           "merging parts of the first pass gives a plan, not a tokenizer; choose a name that does "
+           "not "
+           "end in .json and run fit --against it for every part, or pass --estimate");
   }
   all.plan(static_cast<std::int64_t>(parse_bytes("--memory", given.memory)) / 2);
   save_part(given.out, all);
@@ -128,9 +129,11 @@ void write_plan(const MergeOptions& given, PartialFit all) {
                            .dump(2));
     return;
   }
-  fmt::print("plan of {} parts and {} rows in {}{}\n", given.parts.size(), all.n_rows(), given.out,
-             all.needs_another_pass() ? ", to count once more within --memory" : "");
-  fmt::print("next, for every part: causeway tokenizer fit DATA --against {} --partial FILE\n",
+  fmt::print(
+      "plan for {} parts and {} rows written to {}{}\n", given.parts.size(), all.n_rows(),
+      given.out,
+      all.needs_another_pass() ? "; it needs another counting pass to stay within --memory" : "");
+  fmt::print("next, for each part: causeway tokenizer fit DATA --against {} --partial FILE\n",
              given.out);
 }
 
@@ -151,7 +154,7 @@ void print_estimate(const MergeOptions& given, const PartialFit& all, const Toke
     return;
   }
   print_summary(tok);
-  fmt::print("edges are off by at most {:.3g}% of the ranks\n", 100 * worst);
+  fmt::print("rank error of the edges: at most {:.3g}% of the rows\n", 100 * worst);
 }
 
 void run_merge(const MergeOptions& given) {
@@ -179,36 +182,37 @@ void run_partial(const FitOptions& given) {
                    .dump(2));
     return;
   }
-  fmt::print("{} {} rows in {}\nnext, with all parts: causeway tokenizer merge PARTS --out {}\n",
-             part.has_plan() ? "collected" : "counted", part.n_seen(), given.partial,
-             part.has_plan() ? "tok.json" : "plan.cwp");
+  fmt::print(
+      "{} {} rows; part written to {}\nnext, with all parts: causeway tokenizer merge PARTS --out "
+      "{}\n",
+      part.has_plan() ? "collected" : "counted", part.n_seen(), given.partial,
+      part.has_plan() ? "tok.json" : "plan.cwp");
 }
 
 void add_merge(CLI::App& parent) {
   CLI::App* command = parent.add_subcommand(
-      "merge", "Make one fit of parts that `fit --partial` wrote, on whatever machines");
+      "merge", "Merge the parts of a distributed fit, written by `fit --partial`");
   command->footer(
-      "Twice over the data, and the tokenizer is that of one fit of everything:\n"
+      "Two passes over the data give the same tokenizer as one fit of all rows:\n"
       "  fit A.csv --partial a.cwp                    on each machine\n"
       "  merge a.cwp b.cwp --out plan.cwp\n"
       "  fit A.csv --against plan.cwp --partial a.cwp on each machine\n"
       "  merge a.cwp b.cwp --out tok.json\n"
-      "Once, and every edge is within a number of ranks that is printed:\n"
+      "One pass gives approximate edges, with a bound on their rank error:\n"
       "  merge a.cwp b.cwp --estimate --out tok.json");
   const auto options = std::make_shared<MergeOptions>();
-  command->add_option("parts", options->parts, "The parts, in any order")
+  command->add_option("parts", options->parts, "Parts, in any order")
       ->type_name("FILE")
       ->required();
-  command->add_option("--out", options->out, "Where the plan goes, or the tokenizer, a JSON file")
+  command->add_option("--out", options->out, "Output: the plan, or the tokenizer (JSON)")
       ->type_name("FILE")
       ->required();
   command->add_flag("--estimate", options->estimate,
-                    "A tokenizer from the first pass, its edges within a bound");
+                    "Write an approximate tokenizer after the first pass");
   command
       ->add_option("--memory", options->memory,
-                   "What merging may hold; where it is little, a plan asks for one more pass")
-      ->type_name("SIZE")
-      ->capture_default_str();
+                   "Memory limit of the merge; a low limit can require one more pass [4GiB]")
+      ->type_name("SIZE");
   add_json(*command, options->json);
   command->callback([options] { run_merge(*options); });
 }

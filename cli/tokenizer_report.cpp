@@ -21,7 +21,7 @@ const Column& column_of(const Tokenizer& tok, const Slot& slot) {
   return tok.columns()[static_cast<std::size_t>(slot.column)];
 }
 
-std::string percent(double share) { return fmt::format("{:.2f}%", 100 * share); }
+std::string percent(double fraction) { return fmt::format("{:.2f}%", 100 * fraction); }
 
 // "-3.2 to 4.1", "Rome, Paris, ...", "1970 to 2026".
 std::string range_of(const Column& column) {
@@ -101,8 +101,8 @@ void print_inspection(const Tokenizer& tok, const std::optional<Comparison>& com
                                          {"missing", Align::right},
                                          {"values"}};
   if (comparison) {
-    titles.push_back({"now missing", Align::right});
-    titles.push_back({"unknown", Align::right});
+    titles.push_back({"new missing", Align::right});
+    titles.push_back({"unseen", Align::right});
     titles.push_back({"PSI", Align::right});
     titles.push_back({"error", Align::right});
   }
@@ -129,9 +129,9 @@ void print_inspection(const Tokenizer& tok, const std::optional<Comparison>& com
     table.add_row(std::move(cells));
   }
   fmt::print("{}", table.to_string());
-  fmt::print("{} columns, {} token columns, tokens below {} ({}), {} vocabulary{}\n",
-             tok.columns().size(), tok.slots().size(), tok.n_tokens(), to_string(tok.token_dtype()),
-             tok.options().global ? "one" : "each column its own",
+  fmt::print("{} columns, {} token columns, token ids below {} ({}), {}{}\n", tok.columns().size(),
+             tok.slots().size(), tok.n_tokens(), to_string(tok.token_dtype()),
+             tok.options().global ? "global vocabulary" : "one vocabulary per column",
              tok.source.empty() ? "" : ", fitted on " + tok.source);
 }
 

@@ -1,4 +1,4 @@
-// What the tokenizer's commands show: tables, JSON, a page, and decoded CSV files.
+// Output of the tokenizer commands: tables, JSON, the HTML page, decoded CSV files.
 #pragma once
 
 #include "causeway/tokenizer/artefact/drift.h"
@@ -10,12 +10,12 @@
 
 namespace causeway::cli {
 
-// Data held against a tokenizer.
+// New data compared with the data of the fit.
 struct Comparison {
   std::int64_t n_rows = 0;
   std::vector<tokenizer::SlotDrift> drifts;  // by slot
-  // By slot: the root of the mean squared distance between values and their bins' centres, as a
-  // share of the values' standard deviation; NaN for what is not numeric.
+  // By slot: RMSE of decoding to bin centres, divided by the standard deviation of the values; NaN
+  // for columns that are not numeric.
   std::vector<double> errors;
 };
 

@@ -1,10 +1,10 @@
-# How everything is compiled. Contraction is off everywhere on the CPU, so that the same source gives
-# the same bits; where a fused multiply-add is wanted, the source says so.
+# Compiler options. Contraction is off on the CPU, so that the same source gives the same bits; fused
+# multiply-adds are explicit.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-# CMake 3.25 does not know that nvcc speaks C++20.
+# CMake 3.25 does not know nvcc's flag for C++20.
 set(CMAKE_CUDA_STANDARD 20)
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
@@ -21,7 +21,7 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
 
-# Ours alone: users of the library get none of these.
+# Private options: users of the library do not get them.
 add_library(causeway_options INTERFACE)
 target_include_directories(causeway_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(causeway_options INTERFACE

@@ -1,5 +1,5 @@
 # Decides whether this build has CUDA, and for which architectures.
-# CAUSEWAY_HAS_CUDA is the answer; CMAKE_CUDA_ARCHITECTURES may be given.
+# Sets CAUSEWAY_HAS_CUDA; respects CMAKE_CUDA_ARCHITECTURES.
 
 set(CAUSEWAY_HAS_CUDA OFF)
 if(NOT CAUSEWAY_CUDA STREQUAL "OFF")
@@ -10,7 +10,7 @@ if(NOT CAUSEWAY_CUDA STREQUAL "OFF")
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT CMAKE_CUDA_ARCHITECTURES)
-      # The GPUs of this machine; Hopper where it has none.
+      # The GPUs of this machine, else Hopper.
       execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE failed)
       if(failed EQUAL 0 AND gpus MATCHES "GPU 0")
         set(CMAKE_CUDA_ARCHITECTURES native)

@@ -1,8 +1,7 @@
-# Looks for the header of cuDNN, which convolution on a GPU needs, and its header-only front end, which
-# attention over long sequences uses; both are optional, and the library is opened at run time.
-# CAUSEWAY_HAS_CUDNN and CAUSEWAY_HAS_CUDNN_FRONTEND are the answers. The front end is looked for in
-# CAUSEWAY_CUDNN_FRONTEND, in third_party/cudnn-frontend/include (not kept in the repository), and where
-# pip puts it.
+# Finds the header of cuDNN, for convolution on a GPU, and its header-only frontend, for attention over
+# long sequences. Both are optional; the library is opened at run time. Sets CAUSEWAY_HAS_CUDNN and
+# CAUSEWAY_HAS_CUDNN_FRONTEND. The frontend is searched in CAUSEWAY_CUDNN_FRONTEND, in
+# third_party/cudnn-frontend/include (not in the repository), and in the Python packages.
 
 set(CAUSEWAY_CUDNN_FRONTEND "" CACHE PATH "The folder of cudnn_frontend.h")
 set(CAUSEWAY_HAS_CUDNN OFF)
@@ -18,7 +17,7 @@ if(CAUSEWAY_HAS_CUDA)
     ${front_ends} NO_DEFAULT_PATH)
   find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${wheels}
     PATH_SUFFIXES include)
-  find_file(NVRTC_HEADER nvrtc.h HINTS ${CUDAToolkit_INCLUDE_DIRS})  # the front end includes it
+  find_file(NVRTC_HEADER nvrtc.h HINTS ${CUDAToolkit_INCLUDE_DIRS})  # included by the frontend
   if(CUDNN_INCLUDE_DIR)
     set(CAUSEWAY_HAS_CUDNN ON)
     if(CUDNN_FRONTEND_INCLUDE_DIR AND NVRTC_HEADER)

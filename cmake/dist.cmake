@@ -1,5 +1,5 @@
-# Looks for the headers of what connects ranks: MPI (its C library) for the CPU, NCCL for GPUs; both
-# are optional, and opened at run time. CAUSEWAY_HAS_MPI and CAUSEWAY_HAS_NCCL are the answers.
+# Finds the headers of MPI (C library) and NCCL. Both are optional and opened at run time. Sets
+# CAUSEWAY_HAS_MPI and CAUSEWAY_HAS_NCCL.
 
 option(CAUSEWAY_MPI "Use MPI where it is found" ON)
 set(CAUSEWAY_HAS_MPI OFF)

@@ -1,5 +1,5 @@
-# Looks for the header of HDF5 (1.10 or newer, the C library), in which dumps of datasets are written;
-# it is optional. The library itself is opened at run time. CAUSEWAY_HAS_HDF5 is the answer.
+# Finds the header of HDF5 (C library, 1.10 or newer), for dumps of datasets. It is optional; the library
+# is opened at run time. Sets CAUSEWAY_HAS_HDF5.
 
 set(CAUSEWAY_HAS_HDF5 OFF)
 find_path(HDF5_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial)

@@ -1,6 +1,6 @@
-"""A tour of tensors: devices, matrix products, creation, views, random numbers, other libraries.
+"""A tour of tensors: devices, matrix products, creation, views, random numbers, DLPack.
 
-Run it with .venv/bin/python examples/tour.py after `make build`, or with `make demo`.
+Run it with .venv/bin/python examples/tour.py after `make build`.
 """
 
 import time
@@ -15,7 +15,7 @@ def chapter(title):
 
 
 def show(code):
-    """Prints an expression and what it gives."""
+    """Prints an expression and its value."""
     value = str(eval(code, globals()))
     if "\n" in value:
         print(f">>> {code}\n{value}")
@@ -24,7 +24,7 @@ def show(code):
 
 
 def matmul_rate(device, n):
-    """Multiply-adds a second of an (n, n) f32 product, in GFLOP/s: the best of five."""
+    """GFLOP/s of an (n, n) f32 matrix product, the best of five."""
     numbers = cw.Generator(7)
     a = numbers.normal((n, n), device=device)
     b = numbers.normal((n, n), device=device)
@@ -74,10 +74,10 @@ for info in cw.devices():
     drawn = cw.Generator(seed=42).normal((1000, 1000), device=info["device"]).numpy()
     print(f"{info['device']:8} first {drawn[0, :3]}, sum of all bits {drawn.view('u4').sum():x}")
 
-chapter("other libraries, without a copy")
+chapter("exchange with other libraries, without a copy")
 tensor = cw.ones((2, 3))
-seen_by_numpy = np.from_dlpack(tensor)
-seen_by_numpy[0, 0] = 5
+view = np.from_dlpack(tensor)
+view[0, 0] = 5
 show("tensor")
 show("cw.from_dlpack(np.arange(3)) + 1")
 try:
@@ -87,7 +87,7 @@ try:
 except ImportError:
     pass
 
-chapter("mistakes are named")
+chapter("error messages")
 try:
     cw.matmul(cw.zeros((2, 3)), cw.zeros((4, 5)))
 except cw.Error as error:

@@ -28,7 +28,7 @@ DType parse_type(const char* operation, const std::string& wanted) {
     if (wanted == name) return type;
   }
   fail(ErrorKind::invalid_argument, operation,
-       "no element type here is \"" + wanted +
+       "unsupported element type \"" + wanted +
            "\"; convert it first, as with .astype(\"int64\") or .astype(\"float32\")");
 }
 

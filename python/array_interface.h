@@ -1,5 +1,4 @@
-// The dictionaries of __array_interface__ and __cuda_array_interface__, which describe memory
-// alike.
+// Reads and writes the dictionaries of __array_interface__ and __cuda_array_interface__.
 #pragma once
 
 #include "python/bind.h"
@@ -8,7 +7,7 @@
 
 namespace causeway::python {
 
-// What such a dictionary says.
+// The content of such a dictionary.
 struct Memory {
   void* data = nullptr;
   Shape shape;
@@ -17,12 +16,12 @@ struct Memory {
   bool read_only = false;
 };
 
-// Describes `x` as elements of type `shown`, which is of the same size. bf16 cannot be shown: it
-// raises AttributeError.
+// Describes `x` with elements of type `shown`, which has the same size. Raises AttributeError for
+// bf16.
 nb::dict write_interface(const Tensor& x, DType shown);
 
-// Nothing where an address or a stride is no whole number of elements; throws, naming `operation`,
-// for a type that tensors do not have.
+// nullopt if the address or a stride is not a multiple of the element size; throws, naming
+// `operation`, for unsupported types.
 std::optional<Memory> read_interface(const char* operation, nb::handle interface);
 
 }  // namespace causeway::python

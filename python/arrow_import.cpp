@@ -20,7 +20,7 @@ template <class T>
 T* open_once(nb::handle capsule, const char* name) {
   T* pointer = open<T>(capsule, name);
   if (pointer->release == nullptr) {
-    fail(ErrorKind::invalid_argument, "arrow", "the Arrow data was taken already");
+    fail(ErrorKind::invalid_argument, "arrow", "the Arrow capsule was already consumed");
   }
   return pointer;
 }

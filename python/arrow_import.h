@@ -7,7 +7,7 @@
 
 namespace causeway::python {
 
-// Throws for an object with none of the three methods, and for types that tables do not have.
+// Throws for an object without these methods, and for unsupported types.
 tables::Table table_from_arrow(nb::handle source);
 
 }  // namespace causeway::python

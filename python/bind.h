@@ -1,5 +1,5 @@
-// What the files of the Python module share. Each bind_x.cpp adds one room to the module; methods
-// of Tensor are added to its class by the room they come from.
+// Shared declarations of the Python module. Each bind_x.cpp binds one room, including the methods
+// of Tensor that come from it.
 #pragma once
 
 #include "causeway/core/error.h"
@@ -41,12 +41,13 @@ void bind_tables(nb::module_& module);
 void bind_estimators(nb::module_& module);
 void bind_optim(nb::module_& module);
 void bind_prior(nb::module_& module);
+void bind_pairs(nb::module_& module);
 void bind_pretrain(nb::module_& module);
 void bind_tokenizer(nb::module_& module);
 void bind_partial_fit(nb::module_& module);
 
-// While one lives, Ctrl-C also requests an interrupt of the library's computations. It does nothing
-// in threads that do not get the signal, and where Python ignores it.
+// During its lifetime Ctrl-C also interrupts the library's computations. No effect in threads that
+// do not receive the signal, or if Python ignores it.
 class CatchSignal {
  public:
   CatchSignal();
@@ -58,14 +59,14 @@ class CatchSignal {
   bool caught_ = false;
 };
 
-// Runs `body`, which touches no Python object, while other Python threads run.
+// Runs `body`, which must not use Python objects, without the GIL.
 template <class Body>
 auto without_gil(Body&& body) {
   const nb::gil_scoped_release released;
   return std::forward<Body>(body)();
 }
 
-// The same for work of seconds: Ctrl-C stops it, and raises KeyboardInterrupt.
+// The same for long work: Ctrl-C interrupts it and raises KeyboardInterrupt.
 template <class Body>
 auto interruptible(Body&& body) {
   const CatchSignal caught;
@@ -81,25 +82,25 @@ auto interruptible(Body&& body) {
   }
 }
 
-// Throws where an operation in place would change what the tape still needs.
+// Throws if an in-place operation would overwrite a tracked tensor.
 void require_untracked(const char* operation, const Tensor& x);
-// Throws where it would write a tracked tensor into memory that the tape does not know.
+// Throws if an in-place operation would write a tracked value into an untracked tensor.
 void require_untracked_source(const char* operation, const Tensor& source);
 
 // Throws InvalidIndex, which is an IndexError.
 [[noreturn]] void throw_index_error(const char* message);
 
-// A tensor that shares a NumPy array's memory; copies it where that cannot be.
+// A tensor that shares a NumPy array's memory if possible, else a copy.
 Tensor from_array(nb::handle array);
 // A tensor that shares the memory of an object with __dlpack__, or of a DLPack capsule.
 Tensor from_dlpack(nb::handle source);
 // A tensor that shares the memory of an object with __cuda_array_interface__.
 Tensor from_cuda_array(nb::handle source);
-// Any of these, or a copy of nested lists and numbers: with f32 for Python's floats, unless they
-// are to be converted.
+// Any of these, or a copy of nested lists and numbers. Python floats become f32, unless `converted`
+// to another dtype later.
 Tensor as_tensor(nb::handle source, bool converted = false);
 
-// Keeps a Python object alive; may be dropped by a thread that does not hold the GIL.
+// Keeps a Python object alive; can be dropped without the GIL.
 std::shared_ptr<void> keep_alive(nb::object object);
 
 }  // namespace causeway::python

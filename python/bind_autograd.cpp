@@ -1,4 +1,4 @@
-// The tape: gradients of tensors, hooks, functions of one's own, checkpoints, gradcheck.
+// Autograd: gradients of tensors, hooks, custom functions, activation checkpointing, gradcheck.
 #include "causeway/autograd/checkpoint.h"
 #include "causeway/autograd/dropout.h"
 #include "causeway/autograd/gradcheck.h"
@@ -18,13 +18,13 @@ namespace causeway::python {
 
 namespace {
 
-// A Python function that C++ may hold, call and drop in any thread.
+// A Python function that C++ can hold, call and drop from any thread.
 class Callable {
  public:
   explicit Callable(nb::callable function)
       : function_(function.ptr()), alive_(keep_alive(std::move(function))) {}
 
-  // Calls it with the GIL held and gives the result to `read`.
+  // Calls the function with the GIL held and passes the result to `read`.
   template <class Read, class... Args>
   auto operator()(const Read& read, const Args&... args) const {
     const nb::gil_scoped_acquire held;
@@ -36,12 +36,12 @@ class Callable {
   std::shared_ptr<void> alive_;
 };
 
-// What a Python function returned.
+// Checks the result of a Python function.
 Tensor read_tensor(nb::handle result) {
   if (nb::isinstance<Tensor>(result)) return nb::cast<Tensor>(result);
   throw nb::type_error(("the function returned a " +
                         nb::cast<std::string>(result.type().attr("__name__")) +
-                        " where a tensor is wanted")
+                        "; expected a tensor")
                            .c_str());
 }
 
@@ -58,8 +58,8 @@ std::optional<Tensor> read_optional(const nb::object& result) {
   return read_tensor(result);
 }
 
-// Notes an operation whose way back is the Python function `rule`: gradients of the results in,
-// gradients (or None) of the inputs out.
+// Records an operation whose gradient rule is the Python function `rule`: it takes the gradients of
+// the results and returns gradients (or None) of the inputs.
 std::vector<Tensor> record_function(const std::string& name, const std::vector<Tensor>& results,
                                     const std::vector<Tensor>& inputs,
                                     const std::vector<Tensor>& saved, nb::callable function) {
@@ -67,7 +67,7 @@ std::vector<Tensor> record_function(const std::string& name, const std::vector<T
   for (const Tensor& input : inputs) from.push_back(&input);
   std::vector<Tensor> plain;
   for (const Tensor& result : results) plain.push_back(autograd::detach(result));
-  // Names on the tape are not owned by it; a class of functions has one for good.
+  // The tape does not own names, so each is kept for the life of the process.
   static auto* names = new std::map<std::string, std::string>();
   const char* kept = names->emplace(name, name).first->second.c_str();
   const int n_results = static_cast<int>(results.size());
@@ -91,15 +91,15 @@ std::vector<Tensor> record_function(const std::string& name, const std::vector<T
         gradients);
     if (given.size() != n_inputs) {
       fail(ErrorKind::invalid_argument, kept,
-           "backward gave " + std::to_string(given.size()) + " gradients for " +
-               std::to_string(n_inputs) + " inputs; give None where there is none");
+           "backward returned " + std::to_string(given.size()) + " gradients for " +
+               std::to_string(n_inputs) + " inputs; return None for inputs without a gradient");
     }
     for (std::size_t i = 0; i < given.size(); ++i) {
       if (!given[i].has_value()) continue;
       if (given[i]->shape() != shapes[i]) {
         fail(ErrorKind::shape_mismatch, kept,
-             "backward gave a gradient " + to_string(given[i]->shape()) + " for input " +
-                 std::to_string(i) + " of shape " + to_string(shapes[i]));
+             "backward returned a gradient of shape " + to_string(given[i]->shape()) +
+                 " for input " + std::to_string(i) + " of shape " + to_string(shapes[i]));
       }
       pass.accumulate(static_cast<int>(i), *given[i]);
     }
@@ -128,16 +128,18 @@ void check_gradients(nb::callable function, const std::vector<Tensor>& inputs, d
 void bind_leaves(TensorClass& tensor) {
   tensor
       .def_prop_rw("requires_grad", &autograd::requires_grad, &autograd::set_requires_grad,
-                   "Whether the tape tracks the tensor; may be set on leaves.")
+                   "Whether gradients are computed for the tensor; can be set on leaves.")
       .def(
           "requires_grad_",
           [](nb::handle_t<Tensor> self, bool wanted) {
             autograd::set_requires_grad(nb::cast<Tensor&>(self), wanted);
             return nb::borrow(self);
           },
-          "wanted"_a = true, nb::sig("def requires_grad_(self, wanted: bool = True) -> Tensor"),
-          "Makes the tensor a leaf whose gradient is wanted, and returns it.")
-      .def_prop_ro("is_leaf", &autograd::is_leaf, "Whether no tracked operation made the tensor.")
+          "requires_grad"_a = true,
+          nb::sig("def requires_grad_(self, requires_grad: bool = True) -> Tensor"),
+          "Sets whether the tensor, a leaf, requires a gradient, and returns it.")
+      .def_prop_ro("is_leaf", &autograd::is_leaf,
+                   "Whether the tensor is not the result of a tracked operation.")
       .def_prop_rw(
           "grad", &autograd::gradient_of,
           [](Tensor& x, std::optional<Tensor> gradient) {
@@ -151,8 +153,9 @@ void bind_leaves(TensorClass& tensor) {
             without_gil([&] { autograd::backward(x, gradient, retain); });
           },
           "gradient"_a = nb::none(), "retain_graph"_a = false,
-          "Adds to the gradient of every leaf this tensor was made from.")
-      .def("detach", &autograd::detach, "The same memory, not tracked.")
+          "Computes the gradients of all leaves this tensor depends on and adds them to their "
+          "grad.")
+      .def("detach", &autograd::detach, "A tensor that shares the memory and is not tracked.")
       .def(
           "_add_hook",
           [](const Tensor& x, nb::callable function) {
@@ -164,8 +167,8 @@ void bind_leaves(TensorClass& tensor) {
       .def("_remove_hook", &autograd::remove_hook, "id"_a);
 }
 
-// The step graph with a Python body, which is held during calls only: the body's owner may own the
-// graph, too, and Python must see that to collect both.
+// A step graph with a Python body. The body is held during calls only: its owner may own the graph
+// too, and Python must see that cycle to collect both.
 class PyStepGraph {
  public:
   explicit PyStepGraph(Device device)
@@ -194,7 +197,7 @@ class PyStepGraph {
 
  private:
   autograd::StepGraph graph_;
-  std::recursive_mutex mutex_;  // taken without the GIL, which the body wants
+  std::recursive_mutex mutex_;  // locked without the GIL, which the body needs
   const Callable* body_ = nullptr;
 };
 
@@ -203,15 +206,15 @@ class PyStepGraph {
 void require_untracked(const char* operation, const Tensor& x) {
   if (!autograd::recording() || !autograd::requires_grad(x)) return;
   fail(ErrorKind::invalid_argument, operation,
-       "the tensor is tracked, and writing over it would break its gradient; do so inside "
-       "no_grad(), or write x = x … instead");
+       "in-place write to a tensor that requires a gradient; use no_grad(), or write x = x … "
+       "instead");
 }
 
 void require_untracked_source(const char* operation, const Tensor& source) {
   if (!autograd::recording() || !autograd::requires_grad(source)) return;
   fail(ErrorKind::invalid_argument, operation,
-       "what is written is tracked, and its gradient would be lost on the way; write x = x … "
-       "instead, or detach() it");
+       "in-place write of a value that requires a gradient, which would be lost; write x = x … "
+       "instead, or detach() the value");
 }
 
 void bind_autograd(nb::module_& module, TensorClass& tensor) {
@@ -223,22 +226,23 @@ void bind_autograd(nb::module_& module, TensorClass& tensor) {
   module.def("_record", record_function, "name"_a, "results"_a, "inputs"_a, "saved"_a, "rule"_a);
   module.def("_checkpoint", run_checkpoint, "block"_a, "inputs"_a);
   module.def("_live_nodes", &autograd::live_nodes);
-  module.def("gradcheck", check_gradients, "function"_a, "inputs"_a, "eps"_a = 1e-6,
-             "atol"_a = 1e-5, "rtol"_a = 1e-3,
-             "Compares the gradients of function(inputs) with differences, in f64; raises with the "
-             "element and both numbers where they disagree.");
+  module.def(
+      "gradcheck", check_gradients, "function"_a, "inputs"_a, "eps"_a = 1e-6, "atol"_a = 1e-5,
+      "rtol"_a = 1e-3,
+      "Compares the gradients of function(inputs) with finite differences in f64; raises and "
+      "names the element and both values if they disagree.");
   module.def(
       "manual_seed",
       [](std::uint64_t seed) {
         autograd::manual_seed(seed);
         nn::default_generator() = Generator(seed);
       },
-      "seed"_a, "Restarts the randomness of dropout and of the layers' first values at a seed.");
+      "seed"_a, "Sets the seed of dropout and of parameter initialisation.");
   module.def(
       "begin_step", [](Device device) { without_gil([&] { autograd::begin_step(device); }); },
       "device"_a,
-      "The next step of dropout's randomness: its calls count from 0 again. Between a forward pass "
-      "and its backward() it would change what was dropped, and backward() raises.");
+      "Advances the random state of dropout to the next step. Between a forward pass and its "
+      "backward() it would change the dropout masks, and backward() raises.");
   nb::class_<PyStepGraph>(module, "_StepGraph")
       .def(nb::init<Device>(), "device"_a)
       .def("__call__", &PyStepGraph::run, "body"_a, "inputs"_a)

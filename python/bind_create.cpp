@@ -1,4 +1,4 @@
-// Making tensors: constants, ranges, random numbers.
+// Creation of tensors: constants, ranges, random numbers.
 #include "causeway/tensor/create.h"
 
 #include "causeway/core/error.h"
@@ -16,7 +16,7 @@ Tensor filled(const Shape& shape, Scalar value, DType dtype, Device device) {
   return without_gil([&] { return full(shape, value, dtype, device); });
 }
 
-// The dtype a Python number has where nothing else gives one.
+// The default dtype of a Python number.
 DType dtype_of_number(Scalar value) { return value.is_integer ? DType::i64 : DType::f32; }
 
 Tensor make_arange(Number start, Maybe<Number> stop, Number step, Maybe<DTypeArg> dtype,
@@ -31,13 +31,14 @@ Tensor make_arange(Number start, Maybe<Number> stop, Number step, Maybe<DTypeArg
 Tensor linspace(double start, double stop, std::int64_t num, bool endpoint, DTypeArg dtype,
                 Device device) {
   if (num < 0) {
-    fail(ErrorKind::invalid_argument, "linspace", std::to_string(num) + " values are too few");
+    fail(ErrorKind::invalid_argument, "linspace",
+         "num " + std::to_string(num) + ": expected 0 or more");
   }
   return without_gil([&] {
     const auto gaps = static_cast<double>(std::max<std::int64_t>(endpoint ? num - 1 : num, 1));
     const Tensor steps = arange(0, Scalar(num), 1, DType::f64);
     const Tensor values = steps * Scalar((stop - start) / gaps) + Scalar(start);
-    // Rounding must not miss the end.
+    // Rounding must not change the endpoint.
     if (endpoint && num > 1) values.slice(0, num - 1).copy_from(full({1}, stop, DType::f64));
     return values.to(dtype.value).to(device);
   });
@@ -52,7 +53,7 @@ void bind_constants(nb::module_& module) {
       [](const Shape& sizes, DTypeArg type, Device where) {
         return without_gil([&] { return Tensor::empty(sizes, type.value, where); });
       },
-      shape, dtype, device, "A tensor whose elements are not set.");
+      shape, dtype, device, "An uninitialised tensor.");
   module.def(
       "zeros",
       [](const Shape& sizes, DTypeArg type, Device where) {
@@ -71,7 +72,7 @@ void bind_constants(nb::module_& module) {
         return filled(sizes, value.value, type.value_or(dtype_of_number(value.value)), where);
       },
       shape, "value"_a, "dtype"_a = nb::none(), device,
-      "A tensor of one value; f32, or i64 for an integer, unless a dtype is given.");
+      "A tensor filled with a value; by default f32, or i64 for an integer.");
   module.def(
       "eye",
       [](std::int64_t n, DTypeArg type, Device where) {
@@ -88,7 +89,7 @@ void bind_like(nb::module_& module) {
         return without_gil(
             [&] { return Tensor::empty(x.shape(), type.value_or(x.dtype()), x.device()); });
       },
-      "x"_a, dtype, "A tensor of x's shape, dtype and device whose elements are not set.");
+      "x"_a, dtype, "An uninitialised tensor of x's shape, dtype and device.");
   module.def(
       "zeros_like",
       [](const Tensor& x, Maybe<DTypeArg> type) {
@@ -106,30 +107,32 @@ void bind_like(nb::module_& module) {
       [](const Tensor& x, Number value, Maybe<DTypeArg> type) {
         return filled(x.shape(), value.value, type.value_or(x.dtype()), x.device());
       },
-      "x"_a, "value"_a, dtype, "One value in x's shape, dtype and device.");
+      "x"_a, "value"_a, dtype, "A tensor of x's shape, dtype and device, filled with a value.");
 }
 
 void bind_ranges(nb::module_& module) {
-  module.def("arange", make_arange, "start"_a, "stop"_a = nb::none(), "step"_a.sig("1") = 1,
-             "dtype"_a = nb::none(), "device"_a = Device::cpu(),
-             "start, start + step, … before stop, shape (n,); from 0 where one bound is given. i64 "
-             "for integers, else f32.");
+  module.def(
+      "arange", make_arange, "start"_a, "stop"_a = nb::none(), "step"_a.sig("1") = 1,
+      "dtype"_a = nb::none(), "device"_a = Device::cpu(),
+      "start, start + step, … before stop, shape (n,); start is 0 if one bound is given. i64 "
+      "for integers, else f32.");
   module.def("linspace", linspace, "start"_a, "stop"_a, "num"_a = 50, "endpoint"_a = true,
              "dtype"_a.sig("f32") = DTypeArg{}, "device"_a = Device::cpu(),
              "num evenly spaced values from start to stop, shape (num,).");
 }
 
-// The calls hold the GIL: each takes the generator's next stream of numbers, and two threads must
-// not take the same.
+// The calls hold the GIL, so that two threads never use the same call number of a generator.
 void bind_generator(nb::module_& module) {
   const auto f32 = "dtype"_a.sig("f32") = DTypeArg{};
   const auto device = "device"_a = Device::cpu();
-  nb::class_<Generator>(module, "Generator",
-                        "A source of random tensors. The k-th call gives the same numbers on every "
-                        "device, whatever the calls before it drew.")
+  nb::class_<Generator>(
+      module, "Generator",
+      "A generator of random tensors. The k-th call gives the same numbers on every "
+      "device and does not depend on earlier calls.")
       .def(nb::init<std::uint64_t>(), "seed"_a = 0)
-      .def_prop_ro("seed", &Generator::seed, "The seed all numbers come from.")
-      .def_prop_rw("next", &Generator::next, &Generator::seek, "Which call comes next; may be set.")
+      .def_prop_ro("seed", &Generator::seed, "The seed.")
+      .def_prop_rw("next", &Generator::next, &Generator::seek,
+                   "Number of the next call; can be set.")
       .def(
           "uniform",
           [](Generator& self, const Shape& shape, double low, double high, DTypeArg type,

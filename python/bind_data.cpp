@@ -22,12 +22,12 @@ void bind_npy(nb::module_& module) {
       [](const Path& path, Device device) {
         return without_gil([&] { return load_npy(path, device); });
       },
-      "path"_a, "device"_a = Device::cpu(), "The tensor of a .npy file.");
+      "path"_a, "device"_a = Device::cpu(), "Reads a .npy file.");
   module.def(
       "save_npy",
       [](const Path& path, const Tensor& tensor) { without_gil([&] { save_npy(path, tensor); }); },
       "path"_a, "tensor"_a,
-      "Writes a .npy file as numpy.save would; a killed run leaves the old file or the new.");
+      "Writes a .npy file, as numpy.save does. The file is replaced atomically.");
 }
 
 void bind_safetensors(nb::module_& module) {
@@ -36,7 +36,7 @@ void bind_safetensors(nb::module_& module) {
       [](const Path& path, Device device) {
         return without_gil([&] { return load_safetensors(path, device).tensors; });
       },
-      "path"_a, "device"_a = Device::cpu(), "The tensors of a .safetensors file, by name.");
+      "path"_a, "device"_a = Device::cpu(), "Reads the tensors of a .safetensors file, by name.");
   module.def(
       "load_safetensors_with_metadata",
       [](const Path& path, Device device) {
@@ -46,15 +46,14 @@ void bind_safetensors(nb::module_& module) {
         });
       },
       "path"_a, "device"_a = Device::cpu(),
-      "The tensors of a .safetensors file, and its metadata.");
+      "Reads the tensors and the metadata of a .safetensors file.");
   module.def(
       "save_safetensors",
       [](const Path& path, const Tensors& tensors, const Metadata& metadata) {
         without_gil([&] { save_safetensors(path, tensors, metadata); });
       },
       "path"_a, "tensors"_a, "metadata"_a = Metadata(),
-      "Writes named tensors, and text about them, to a .safetensors file; a killed run leaves the "
-      "old file or the new.");
+      "Writes named tensors and metadata to a .safetensors file. The file is replaced atomically.");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// DLPack and the CUDA array interface: tensors handed to other libraries and taken from them,
-// without a copy. The side that gives makes the taker's stream wait for its own.
+// DLPack and the CUDA array interface: exchanging tensors with other libraries without a copy. The
+// producer makes the consumer's stream wait for its own.
 #include "causeway/tensor/dlpack.h"
 
 #include "causeway/core/error.h"
@@ -22,7 +22,7 @@ namespace {
 using dlpack::DLManagedTensor;
 using dlpack::DLManagedTensorVersioned;
 
-// A managed tensor travels in a capsule of one name, and whoever takes it out changes the name.
+// A managed tensor is in a capsule whose name the consumer changes.
 template <class Managed>
 constexpr const char* kFresh = "dltensor";
 template <>
@@ -35,7 +35,7 @@ constexpr const char* kUsed<DLManagedTensorVersioned> = "used_dltensor_versioned
 template <class Managed>
 nb::object make_capsule(Managed* managed) {
   PyObject* capsule = PyCapsule_New(managed, kFresh<Managed>, [](PyObject* self) {
-    if (PyCapsule_IsValid(self, kFresh<Managed>) == 0) return;  // taken: its consumer frees it
+    if (PyCapsule_IsValid(self, kFresh<Managed>) == 0) return;  // consumed; the consumer frees it
     auto* held = static_cast<Managed*>(PyCapsule_GetPointer(self, kFresh<Managed>));
     held->deleter(held);
   });
@@ -61,7 +61,7 @@ Tensor from_capsule(nb::handle capsule) {
     return dlpack::import_tensor(open_capsule<DLManagedTensor>(capsule));
   }
   fail(ErrorKind::invalid_argument, "from_dlpack",
-       "expected a fresh DLPack capsule; each can be taken once");
+       "expected an unused DLPack capsule; each can be consumed once");
 }
 
 StreamView external_stream(Device device, std::int64_t handle) {
@@ -70,9 +70,9 @@ StreamView external_stream(Device device, std::int64_t handle) {
 
 constexpr std::int64_t kLegacyStream = 1;  // CUDA's own handle for the default stream
 
-// Foreign CUDA memory goes back when the last tensor that shares it is dropped, perhaps with work
-// of ours on it still queued: what its owner queues from then on, on the stream it worked on when
-// it gave the memory (the default one, where that is not known), waits for that.
+// Foreign CUDA memory is released when the last tensor that shares it is dropped, possibly with our
+// work on it still queued. The stream on which the owner exported it (the default stream if
+// unknown) then waits for that work.
 Tensor returned_in_order(const Tensor& foreign, std::int64_t owner_stream = kLegacyStream) {
   const Device device = foreign.device();
   if (device.is_cpu()) return foreign;
@@ -80,7 +80,7 @@ Tensor returned_in_order(const Tensor& foreign, std::int64_t owner_stream = kLeg
     try {
       if (!capturing()) external_stream(device, owner_stream).wait(current_stream(device));
     } catch (const Error&) {
-      // The driver is gone or the device has failed: no work is left to wait for.
+      // The driver is unloaded or the device failed: there is no work to wait for.
     }
     delete held;
   });
@@ -88,8 +88,8 @@ Tensor returned_in_order(const Tensor& foreign, std::int64_t owner_stream = kLeg
                       owner, foreign.storage()->read_only);
 }
 
-// The consumer's stream as DLPack numbers them: None and 1 the legacy default stream, 2 the
-// per-thread one (CUDA's own handles for both), -1 no wish for order.
+// The consumer's stream in DLPack's numbering: None and 1 are the legacy default stream, 2 is the
+// per-thread default stream, -1 requests no synchronisation.
 void order_for_consumer(const Tensor& x, nb::handle stream) {
   if (x.device().is_cpu()) {
     if (stream.is_none()) return;
@@ -107,8 +107,8 @@ void order_for_consumer(const Tensor& x, nb::handle stream) {
   x.storage()->buffer.used_on(consumer);
 }
 
-// Where the consumer wants the tensor: there already, or copied.
-Tensor placed(const Tensor& x, nb::handle dl_device, nb::handle copy) {
+// The tensor on the consumer's device, copied if necessary.
+Tensor on_requested_device(const Tensor& x, nb::handle dl_device, nb::handle copy) {
   const bool never = !copy.is_none() && !nb::cast<bool>(copy);
   const bool always = !copy.is_none() && nb::cast<bool>(copy);
   Device target = x.device();
@@ -120,7 +120,7 @@ Tensor placed(const Tensor& x, nb::handle dl_device, nb::handle copy) {
     target = kind == 1 ? Device::cpu() : Device::cuda(index);
   }
   if (target != x.device()) {
-    if (never) throw nb::buffer_error("another device needs a copy, and copy=False forbids it");
+    if (never) throw nb::buffer_error("copy=False, but another device needs a copy");
     return without_gil([&] { return x.to(target); });
   }
   return always ? without_gil([&] { return x.clone(); }) : x;
@@ -129,12 +129,12 @@ Tensor placed(const Tensor& x, nb::handle dl_device, nb::handle copy) {
 nb::object to_dlpack(const Tensor& x, nb::handle stream, nb::handle max_version,
                      nb::handle dl_device, nb::handle copy) {
   const bool as_is = dl_device.is_none() && copy.is_none();
-  const Tensor& tensor = as_is ? x : placed(x, dl_device, copy);
+  const Tensor& tensor = as_is ? x : on_requested_device(x, dl_device, copy);
   order_for_consumer(tensor, stream);
   const bool versioned = !max_version.is_none() && nb::cast<int>(nb::object(max_version[0])) >= 1;
   if (versioned) return make_capsule(dlpack::export_versioned(tensor));
   if (tensor.storage()->read_only) {
-    throw nb::buffer_error("a read-only tensor needs a consumer of DLPack 1.0 or later");
+    throw nb::buffer_error("a read-only tensor needs a consumer with DLPack 1.0 or later");
   }
   return make_capsule(dlpack::export_tensor(tensor));
 }
@@ -144,14 +144,14 @@ nb::tuple dlpack_device(const Tensor& x) {
   return nb::make_tuple(device.device_type, device.device_id);
 }
 
-// Types whose __dlpack__ is older than DLPack 1.0 and takes no max_version: finding out costs an
-// exception, so they are remembered, and held, for the life of the process.
+// Types whose __dlpack__ predates DLPack 1.0 and takes no max_version. Detecting that costs an
+// exception, so the types are cached for the life of the process.
 std::vector<PyObject*>& old_producers() {
   static auto* types = new std::vector<PyObject*>();
   return *types;
 }
 
-// Calls method(stream=stream, max_version=(1, 0)), without what is None or not understood.
+// Calls method(stream=stream, max_version=(1, 0)), without arguments that are None or unsupported.
 nb::object call_versioned(nb::handle method, nb::handle type, nb::handle stream) {
   static const nb::handle version = nb::make_tuple(1, 0).release();
   std::vector<PyObject*>& old = old_producers();
@@ -167,19 +167,19 @@ nb::object call_versioned(nb::handle method, nb::handle type, nb::handle stream)
   return stream.is_none() ? method() : method("stream"_a = stream);
 }
 
-// The stream that a producer of CUDA memory is to make wait; None for memory of the host. It is the
-// legacy default stream: most producers work on it, and then have nothing to do; ours waits for it
-// by itself, which costs less than a producer's way of making ours wait.
+// The stream to pass to a producer of CUDA memory; None for host memory. It is the legacy default
+// stream: most producers work on it and then have nothing to do. Our stream waits for it, which is
+// cheaper than the producer's synchronisation.
 nb::object stream_for(nb::handle source) {
   constexpr long kCuda = 2;
   static const bool has_cuda = cuda_device_count() > 0;
-  if (!has_cuda) return nb::none();  // asking costs some producers microseconds
+  if (!has_cuda) return nb::none();  // the query takes some producers microseconds
   const nb::object device = source.attr("__dlpack_device__")();
   if (PyLong_AsLong(nb::object(device[0]).ptr()) != kCuda) return nb::none();
   return nb::int_(kLegacyStream);
 }
 
-// The C functions of a type that has them, else nullptr; types are remembered, and held.
+// The DLPack C exchange API of a type, or nullptr; cached per type.
 const dlpack::ExchangeApi* exchange_api(nb::handle type) {
   static auto* known = new std::vector<std::pair<PyObject*, const dlpack::ExchangeApi*>>();
   for (const auto& [seen, api] : *known) {
@@ -196,7 +196,7 @@ const dlpack::ExchangeApi* exchange_api(nb::handle type) {
   return api;
 }
 
-// The stream that a library's own work on the device goes to at the moment.
+// The library's current stream on the device.
 StreamView work_stream(const dlpack::ExchangeApi& api, Device device) {
   constexpr std::int32_t kCuda = 2;
   void* stream = nullptr;
@@ -205,7 +205,7 @@ StreamView work_stream(const dlpack::ExchangeApi& api, Device device) {
   return external_stream(device, handle);
 }
 
-// Takes a tensor by its library's C functions, with no Python in between.
+// Imports a tensor through the library's C exchange API, without Python calls.
 Tensor exchange(const dlpack::ExchangeApi& api, nb::handle source) {
   DLManagedTensorVersioned* managed = nullptr;
   if (api.from_object(source.ptr(), &managed) != 0) nb::raise_python_error();
@@ -216,8 +216,9 @@ Tensor exchange(const dlpack::ExchangeApi& api, nb::handle source) {
   return returned_in_order(taken, reinterpret_cast<std::intptr_t>(theirs.handle()));
 }
 
-// A torch.Tensor of the same memory: by PyTorch's C functions where it has them, else by DLPack's
-// Python ones, whose look-up of the current stream alone takes microseconds.
+// A torch.Tensor that shares the memory: through PyTorch's C exchange API if available, else
+// through
+// __dlpack__, which takes microseconds to look up the current stream.
 nb::object to_torch(nb::handle_t<Tensor> self) {
   static const nb::handle torch = nb::module_::import_("torch").release();
   static const nb::handle type = nb::object(torch.attr("Tensor")).release();
@@ -243,8 +244,8 @@ nb::dict cuda_array_interface(const Tensor& x) {
   return entries;
 }
 
-// The interface does not name the device: it is the first one, or that which the object's own
-// `device` attribute tells.
+// The interface does not name the device: it is that of the object's `device` attribute, else the
+// first one.
 Device device_of(nb::handle source) {
   const nb::object place = nb::getattr(source, "device", nb::none());
   const int index = nb::hasattr(place, "id") ? nb::cast<int>(place.attr("id")) : 0;
@@ -272,7 +273,7 @@ Tensor from_cuda_array(nb::handle source) {
   const std::optional<Memory> memory = read_interface("asarray", interface);
   if (!memory.has_value()) {
     fail(ErrorKind::invalid_argument, "asarray",
-         "the address or a stride is no whole number of elements; copy the array first");
+         "the address or a stride is not a multiple of the element size; copy the array first");
   }
   const Device device = device_of(source);
   const nb::object stream = interface.attr("get")("stream");
@@ -286,17 +287,17 @@ Tensor from_cuda_array(nb::handle source) {
 void bind_dlpack(nb::module_& module, TensorClass& tensor) {
   tensor
       .def("torch", to_torch, nb::sig("def torch(self) -> typing.Any"),
-           "A torch.Tensor of the same memory, ready on PyTorch's current stream; no copy.")
+           "A torch.Tensor that shares the memory, synchronised with PyTorch's current stream.")
       .def(
           "__dlpack__", to_dlpack, nb::kw_only(), "stream"_a = nb::none(),
           "max_version"_a = nb::none(), "dl_device"_a = nb::none(), "copy"_a = nb::none(),
           nb::sig("def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] "
                   "| None = None, dl_device: tuple[int, int] | None = None, copy: bool | None = "
                   "None) -> object"),
-          "A DLPack capsule of the tensor's memory, ready on the consumer's stream.")
+          "A DLPack capsule of the tensor, synchronised with the consumer's stream.")
       .def("__dlpack_device__", dlpack_device,
            nb::sig("def __dlpack_device__(self) -> tuple[int, int]"),
-           "DLPack's numbers of the device: its type (1 CPU, 2 CUDA) and index.")
+           "The DLPack device: its type (1 CPU, 2 CUDA) and index.")
       .def_prop_ro("__cuda_array_interface__", cuda_array_interface,
                    "Version 3 of the interface; CUDA tensors only.");
   module.def(

@@ -1,5 +1,5 @@
-// causeway::Error as Python exceptions: one class a kind, each also of the builtin class that
-// Python code expects to catch.
+// Translates causeway::Error to Python exceptions: one class per kind, which also derives from the
+// matching builtin class.
 #include "causeway/core/error.h"
 #include "python/bind.h"
 
@@ -18,21 +18,20 @@ struct ErrorClass {
 };
 
 const ErrorClass kClasses[] = {
-    {ErrorKind::invalid_argument, "InvalidArgument", &PyExc_ValueError,
-     "An argument is not one the operation takes."},
-    {ErrorKind::shape_mismatch, "ShapeMismatch", &PyExc_ValueError,
-     "Shapes that the operation does not bring together."},
+    {ErrorKind::invalid_argument, "InvalidArgument", &PyExc_ValueError, "An argument is invalid."},
+    {ErrorKind::shape_mismatch, "ShapeMismatch", &PyExc_ValueError, "Shapes do not match."},
     {ErrorKind::out_of_memory, "OutOfMemory", &PyExc_MemoryError,
-     "A device's memory, or its limit, is used up."},
+     "A device is out of memory, or its memory limit is reached."},
     {ErrorKind::device, "DeviceError", nullptr,
-     "A device is absent, failed, or is not the one the tensors are on."},
+     "A device is absent or failed, or tensors are on different devices."},
     {ErrorKind::io, "FileError", &PyExc_OSError, "A file could not be read or written."},
     {ErrorKind::format, "FormatError", &PyExc_ValueError,
-     "A file does not hold what its format says."},
+     "A file is damaged or has another format."},
     {ErrorKind::compile, "CompileError", nullptr, "A kernel did not compile."},
-    {ErrorKind::distributed, "DistributedError", nullptr, "Ranks lost each other."},
-    {ErrorKind::interrupted, "Interrupted", &PyExc_KeyboardInterrupt, "Ctrl-C was pressed."},
-    {ErrorKind::internal, "InternalError", nullptr, "The library broke a promise to itself."},
+    {ErrorKind::distributed, "DistributedError", nullptr, "Communication between ranks failed."},
+    {ErrorKind::interrupted, "Interrupted", &PyExc_KeyboardInterrupt,
+     "The computation was interrupted by Ctrl-C."},
+    {ErrorKind::internal, "InternalError", nullptr, "A bug in the library."},
 };
 
 constexpr int kKinds = static_cast<int>(ErrorKind::internal) + 1;
@@ -63,8 +62,9 @@ void throw_index_error(const char* message) {
 }
 
 void bind_errors(nb::module_& module) {
-  const nb::object base = nb::borrow(make_class(
-      module, "Error", "The base of every error of this library.", nb::borrow(PyExc_RuntimeError)));
+  const nb::object base =
+      nb::borrow(make_class(module, "Error", "Base class of all errors of this library.",
+                            nb::borrow(PyExc_RuntimeError)));
   for (const ErrorClass& entry : kClasses) {
     const nb::object bases =
         entry.builtin == nullptr ? base : nb::make_tuple(base, nb::handle(*entry.builtin));

@@ -1,4 +1,4 @@
-// Estimators for typed tables, which causeway.TabularClassifier and TabularRegressor stand on.
+// Estimators for typed tables, which causeway.TabularClassifier and TabularRegressor wrap.
 #include "causeway/models/estimator.h"
 #include "causeway/tables/target.h"
 #include "python/bind.h"
@@ -19,7 +19,7 @@ using models::TabularTransformer;
 using tables::Table;
 using Progress = std::optional<models::ProgressHook>;
 
-// One class for both tasks: labels are Python's.
+// One class for both tasks; class labels are handled in Python.
 class Estimator : public TabularEstimator {
  public:
   Estimator(std::shared_ptr<TabularTransformer> model, EstimatorOptions options, bool regression)
@@ -28,8 +28,8 @@ class Estimator : public TabularEstimator {
   using TabularEstimator::encode;
   using TabularEstimator::predictor;
 
-  // The GIL is held while the table is encoded, so that several threads can predict; the model runs
-  // without it, and Ctrl-C interrupts it.
+  // Encodes the table with the GIL, so that several threads can predict. Runs the model without the
+  // GIL; Ctrl-C interrupts it.
   template <class Method>
   nb::tuple predict(const Table& table, const Progress& progress, Method method) {
     const Tensor x = encode(table);
@@ -79,7 +79,7 @@ void bind_estimators(nb::module_& module) {
           },
           "table"_a, "y"_a, "n_classes"_a, "Returns warnings. A fit that throws changes nothing.")
       .def("fit_target", fit_target, "table"_a, "target"_a, "regression"_a,
-           "The same with a column of the table as target: (labels, warnings).")
+           "Fits with a column of the table as the target; returns (labels, warnings).")
       .def(
           "predict_proba",
           [](Estimator& self, const Table& table, const Progress& progress) {
@@ -92,7 +92,7 @@ void bind_estimators(nb::module_& module) {
             return self.predict(table, progress, &TabularPredictor::predict_mean);
           },
           "table"_a, "progress"_a.none() = nb::none(), "((rows,) f64, warnings).")
-      .def("encode", &Estimator::encode, "table"_a, "(rows, features) f64, NaN where missing.")
+      .def("encode", &Estimator::encode, "table"_a, "(rows, features) f64, NaN for missing values.")
       .def("state",
            [](const Estimator& self) {
              const TabularEstimator::State state = self.state();
@@ -104,7 +104,7 @@ void bind_estimators(nb::module_& module) {
              std::int64_t n_classes) {
             without_gil([&] { self.restore({encoder, x, y, n_classes}); });
           },
-          "encoder"_a, "x"_a, "y"_a, "n_classes"_a, "What state() gave.");
+          "encoder"_a, "x"_a, "y"_a, "n_classes"_a, "Restores the result of state().");
 }
 
 }  // namespace causeway::python

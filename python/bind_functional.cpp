@@ -1,4 +1,4 @@
-// Operations of networks as functions: causeway.nn.functional. Names and arguments are PyTorch's.
+// Neural-network functions: causeway.nn.functional. Names and arguments are those of PyTorch.
 #include "causeway/autograd/attention.h"
 #include "causeway/autograd/convolution.h"
 #include "causeway/autograd/dropout.h"
@@ -26,7 +26,7 @@ Reduction read_reduction(const std::string& name) {
   if (name == "sum") return Reduction::sum;
   if (name == "none") return Reduction::none;
   fail(ErrorKind::invalid_argument, "loss",
-       "the reduction is \"mean\", \"sum\" or \"none\", not \"" + name + "\"");
+       "reduction \"" + name + "\": expected \"mean\", \"sum\" or \"none\"");
 }
 
 autograd::AttentionPath read_path(const std::string& name) {
@@ -36,7 +36,7 @@ autograd::AttentionPath read_path(const std::string& name) {
     if (kernels::to_string(path) == name) return path;
   }
   fail(ErrorKind::invalid_argument, "attention",
-       "the path is \"automatic\", \"flash\", \"cudnn\" or \"small\", not \"" + name + "\"");
+       "path \"" + name + "\": expected \"automatic\", \"flash\", \"cudnn\" or \"small\"");
 }
 
 template <class... Extra>
@@ -68,9 +68,10 @@ void define_activation(nb::module_& module, const char* name, autograd::Activati
 
 void bind_activations(nb::module_& module) {
   using Op = autograd::ActivationOp;
-  define_activation(module, "leaky_relu", Op::leaky_relu, "x, or negative_slope * x below 0.",
+  define_activation(module, "leaky_relu", Op::leaky_relu, "x for x > 0, else negative_slope * x.",
                     "negative_slope"_a = 0.01);
-  define_activation(module, "elu", Op::elu, "x, or alpha * (exp(x) - 1) below 0.", "alpha"_a = 1.0);
+  define_activation(module, "elu", Op::elu, "x for x > 0, else alpha * (exp(x) - 1).",
+                    "alpha"_a = 1.0);
   module.def(
       "selu",
       [](const Tensor& x) {
@@ -78,13 +79,13 @@ void bind_activations(nb::module_& module) {
           return autograd::activation({Op::elu, 1.6732632423543772, 1.0507009873554805}, x);
         });
       },
-      "x"_a, "elu that keeps mean 0 and variance 1.");
+      "x"_a, "Scaled ELU, which preserves mean 0 and variance 1.");
   define_activation(module, "softplus", Op::softplus,
-                    "log(1 + exp(beta * x)) / beta; x where beta * x is above the threshold.",
+                    "log(1 + exp(beta * x)) / beta; x if beta * x exceeds the threshold.",
                     "beta"_a = 1.0, "threshold"_a = 20.0);
-  define_activation(module, "hardsigmoid", Op::hard_sigmoid, "x / 6 + 1/2 within [0, 1].");
+  define_activation(module, "hardsigmoid", Op::hard_sigmoid, "x / 6 + 1/2, clipped to [0, 1].");
   define_activation(module, "hardswish", Op::hard_swish, "x * hardsigmoid(x).");
-  define_activation(module, "hardtanh", Op::hard_tanh, "x within [min_val, max_val].",
+  define_activation(module, "hardtanh", Op::hard_tanh, "x clipped to [min_val, max_val].",
                     "min_val"_a = -1.0, "max_val"_a = 1.0);
 }
 
@@ -109,13 +110,13 @@ void bind_norms(nb::module_& module) {
       [](const Tensor& x, std::optional<Tensor> w, std::optional<Tensor> b, double e) {
         return without_gil([&] { return autograd::layer_norm(x, w, b, e); });
       },
-      "x"_a, weight, bias, eps, "Normalises the last axis.");
+      "x"_a, weight, bias, eps, "Layer normalisation over the last axis.");
   module.def(
       "rms_norm",
       [](const Tensor& x, std::optional<Tensor> w, double e) {
         return without_gil([&] { return autograd::rms_norm(x, w, e); });
       },
-      "x"_a, weight, eps, "Divides the last axis by its root mean square.");
+      "x"_a, weight, eps, "RMS normalisation over the last axis.");
   module.def(
       "add_layer_norm",
       [](const Tensor& x, const Tensor& residual, std::optional<Tensor> w, std::optional<Tensor> b,
@@ -146,15 +147,17 @@ void bind_norms(nb::module_& module) {
       },
       "x"_a, "running_mean"_a = nb::none(), "running_var"_a = nb::none(), weight, bias,
       "training"_a = false, "momentum"_a = 0.1, eps,
-      "Normalises each channel of (images, channels, ...), by the batch's statistics when "
-      "training, else by the running ones.");
+      "Batch normalisation of (images, channels, ...), with batch statistics in training, else "
+      "with "
+      "running statistics.");
   module.def(
       "dropout",
       [](const Tensor& x, double p, bool training) {
         return without_gil([&] { return autograd::dropout(x, p, training); });
       },
       "x"_a, "p"_a = 0.5, "training"_a = true,
-      "Each element is 0 with probability p, else divided by 1 - p; x itself when not training.");
+      "Sets elements to 0 with probability p and divides the others by 1 - p; returns x if not "
+      "training.");
 }
 
 void bind_losses(nb::module_& module) {
@@ -168,9 +171,8 @@ void bind_losses(nb::module_& module) {
       },
       "logits"_a, "targets"_a, "ignore_index"_a = -100, "reduction"_a = "mean",
       "label_smoothing"_a = 0.0, "overwrite_logits"_a = false,
-      "Of logits (..., classes) and integer classes (...), or probabilities of the logits' shape. "
-      "The "
-      "mean is over the targets that are not ignored, and 0 where there are none.");
+      "Cross entropy of logits (..., classes) and integer classes (...), or probabilities of the "
+      "logits' shape. The mean is over targets that are not ignored, and 0 if there are none.");
   struct Name {
     const char* name;
     autograd::LossOp op;
@@ -180,9 +182,8 @@ void bind_losses(nb::module_& module) {
   };
   constexpr Name kLosses[] = {
       {"huber_loss", autograd::LossOp::huber, "delta", 1.0,
-       "Half the squared difference within delta, linear beyond."},
-      {"pinball_loss", autograd::LossOp::pinball, "quantile", 0.5,
-       "The loss whose least mean is at a quantile of the target."},
+       "Huber loss: squared within delta, linear outside."},
+      {"pinball_loss", autograd::LossOp::pinball, "quantile", 0.5, "Quantile (pinball) loss."},
   };
   for (const auto& [name, op, parameter, value, doc] : kLosses) {
     module.def(
@@ -194,8 +195,8 @@ void bind_losses(nb::module_& module) {
         "x"_a, "target"_a, nb::arg(parameter) = value, "reduction"_a = "mean", doc);
   }
   constexpr Name kPlain[] = {
-      {"mse_loss", autograd::LossOp::squared, "", 0, "The squared difference."},
-      {"l1_loss", autograd::LossOp::absolute, "", 0, "The absolute difference."},
+      {"mse_loss", autograd::LossOp::squared, "", 0, "Squared error."},
+      {"l1_loss", autograd::LossOp::absolute, "", 0, "Absolute error."},
   };
   for (const auto& [name, op, parameter, value, doc] : kPlain) {
     module.def(
@@ -215,7 +216,7 @@ void bind_products(nb::module_& module) {
         return without_gil([&] { return autograd::linear(x, weight, bias); });
       },
       "x"_a, "weight"_a, "bias"_a = nb::none(),
-      "x (..., in) times weight (out, in), transposed, plus bias (out,).");
+      "x (..., in) times the transpose of weight (out, in), plus bias (out,).");
   module.def(
       "mlp",
       [](const Tensor& x, const Tensor& w_in, const Tensor& b_in, const Tensor& w_out,
@@ -229,7 +230,7 @@ void bind_products(nb::module_& module) {
       [](const Tensor& index, const Tensor& weight) {
         return without_gil([&] { return autograd::embedding(weight, index); });
       },
-      "index"_a, "weight"_a, "Rows of weight (entries, width) by integers (...): (..., width).");
+      "index"_a, "weight"_a, "Rows of weight (entries, width) for integers (...): (..., width).");
   module.def(
       "scaled_dot_product_attention",
       [](const Tensor& q, const Tensor& k, const Tensor& v, bool is_causal,
@@ -242,8 +243,8 @@ void bind_products(nb::module_& module) {
       "q"_a, "k"_a, "v"_a, "is_causal"_a = false, "scale"_a = nb::none(), "context"_a = nb::none(),
       "path"_a = "automatic", "deterministic"_a = true,
       "softmax(q k^T * scale) v for (batch, heads, length, size). With is_causal the last query "
-      "sees "
-      "all keys, each before it one less. With a context (batch,), entry b sees its first "
+      "attends to all keys, each earlier one to one less. With a context (batch,), entry b attends "
+      "to its first "
       "context[b] "
       "keys only.");
   module.def(
@@ -280,8 +281,8 @@ void bind_images(nb::module_& module) {
     const char* doc;
   };
   constexpr Name kPools[] = {
-      {"max_pool2d", autograd::PoolOp::max, "The greatest element of each window."},
-      {"avg_pool2d", autograd::PoolOp::average, "The mean of each window, padding counted as 0."},
+      {"max_pool2d", autograd::PoolOp::max, "Max pooling."},
+      {"avg_pool2d", autograd::PoolOp::average, "Average pooling; padding counts as 0."},
   };
   for (const auto& [name, op, doc] : kPools) {
     module.def(
@@ -298,7 +299,7 @@ void bind_images(nb::module_& module) {
 }  // namespace
 
 void bind_functional(nb::module_& parent) {
-  nb::module_ module = parent.def_submodule("_functional", "Operations of networks.");
+  nb::module_ module = parent.def_submodule("_functional", "Neural-network functions.");
   bind_activations(module);
   bind_norms(module);
   bind_losses(module);

@@ -1,4 +1,4 @@
-// Taking tensors apart and putting them together.
+// Concatenation, splitting, padding, gather and scatter.
 #include "causeway/autograd/indexing.h"
 #include "causeway/tensor/indexing.h"
 
@@ -43,21 +43,20 @@ void bind_joining(nb::module_& module, TensorClass& tensor) {
       [](const std::vector<Tensor>& tensors, int axis) {
         return without_gil([&] { return autograd::concatenate(tensors, axis); });
       },
-      "tensors"_a, "axis"_a = 0,
-      "The tensors one after the other along an axis; types are promoted.");
+      "tensors"_a, "axis"_a = 0, "Concatenates tensors along an axis; dtypes are promoted.");
   module.def(
       "stack",
       [](const std::vector<Tensor>& tensors, int axis) {
         return without_gil([&] { return autograd::stack(tensors, axis); });
       },
-      "tensors"_a, "axis"_a = 0, "Tensors of one shape beside each other along a new axis.");
+      "tensors"_a, "axis"_a = 0, "Stacks tensors of one shape along a new axis.");
   constexpr const char* kSplit =
-      "Views along an axis: of `size` entries each, the last perhaps shorter, or of the listed "
+      "Views along an axis: of `size` entries each, the last possibly shorter, or of the listed "
       "sizes.";
   module.def("split", split_axis, "x"_a, "size"_a, "axis"_a = 0, kSplit);
   tensor.def("split", split_axis, "size"_a, "axis"_a = 0, kSplit);
   constexpr const char* kPad =
-      "x with entries of `value` before and behind each axis: one width for all, or a pair an "
+      "Pads x with `value` before and after each axis: one width for all, or a pair per "
       "axis.";
   module.def("pad", pad_axes, "x"_a, "widths"_a, "value"_a.sig("0") = 0, kPad);
   tensor.def("pad", pad_axes, "widths"_a, "value"_a.sig("0") = 0, kPad);
@@ -73,9 +72,9 @@ struct GatherName {
 };
 
 constexpr const char* kSelect =
-    "The entries of an axis that a 1-D index names; indices run from 0 to size - 1.";
+    "Selects entries of an axis by a 1-D index of integers from 0 to size - 1.";
 constexpr const char* kGather =
-    "out[..., k, ...] = x[..., index[..., k, ...], ...]; the index has x's shape but along the "
+    "out[..., k, ...] = x[..., index[..., k, ...], ...]; the index has x's shape except along the "
     "axis.";
 
 constexpr GatherName kGathers[] = {
@@ -94,9 +93,8 @@ struct ScatterName {
 constexpr ScatterName kScatters[] = {
     {"scatter", autograd::scatter,
      "A copy of x with out[..., index[..., k, ...], ...] = source[..., k, ...]; of several writes "
-     "to "
-     "one place the last stands."},
-    {"scatter_add", autograd::scatter_add, "As scatter, adding to what is there, in order."},
+     "to one element the last is kept."},
+    {"scatter_add", autograd::scatter_add, "Like scatter, but adds to the elements, in order."},
 };
 
 }  // namespace

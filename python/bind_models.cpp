@@ -24,7 +24,7 @@ Tensor as_table(nb::handle values, DType dtype, Device device) {
   return autograd::detach(as_tensor(values)).to(device).to(dtype).contiguous();
 }
 
-// `sizes` (tables, 3), or the number of context rows of every table where no table is padded.
+// `sizes` is (tables, 3), or the number of context rows if no table is padded.
 Tables as_tables(const TabularTransformer& model, nb::handle x, nb::handle y, nb::handle sizes) {
   const Device device = device_of(model);
   Tables tables{as_table(x, DType::f32, device), as_table(y, DType::f32, device), {}};
@@ -43,7 +43,8 @@ Tables as_tables(const TabularTransformer& model, nb::handle x, nb::handle y, nb
 }
 
 void bind_context(nb::module_& module) {
-  nb::class_<TableContext>(module, "TableContext", "Keys and values of context rows.")
+  nb::class_<TableContext>(module, "TableContext",
+                           "Keys and values of context rows, for predict_logits.")
       .def_ro("sizes", &TableContext::sizes, "(tables, 3): rows, features, context rows.")
       .def_prop_ro(
           "nbytes",
@@ -52,7 +53,7 @@ void bind_context(nb::module_& module) {
             for (const Tensor& layer : self.layers) bytes += layer.n_bytes();
             return bytes;
           },
-          "The memory it takes.");
+          "Size in bytes.");
 }
 
 void bind_tabular(nb::module_& module) {
@@ -72,7 +73,7 @@ void bind_tabular(nb::module_& module) {
                    [](const TabularTransformer& self) { return self.config().to_json(); })
       .def_prop_ro(
           "device", [](const TabularTransformer& self) { return device_of(self); },
-          "Where the parameters are.")
+          "Device of the parameters.")
       .def(
           "logits",
           [](TabularTransformer& self, nb::handle x, nb::handle y, nb::handle sizes) {
@@ -80,9 +81,10 @@ void bind_tabular(nb::module_& module) {
             return without_gil([&] { return self.logits(tables); });
           },
           "x"_a, "y"_a, "sizes"_a,
-          "Logits (tables, rows, outputs) of x (tables, rows, features), NaN where missing, and y "
+          "Logits (tables, rows, outputs) of x (tables, rows, features), NaN for missing values, "
+          "and y "
           "(tables, rows); context rows come first. sizes is (tables, 3), each table's rows, "
-          "features and context rows, or the number of context rows where no table is padded.")
+          "features and context rows, or the number of context rows if no table is padded.")
       .def(
           "loss",
           [](TabularTransformer& self, nb::handle x, nb::handle y, nb::handle sizes) {
@@ -103,7 +105,8 @@ void bind_tabular(nb::module_& module) {
             return without_gil([&] { return self.encode_context(tables); });
           },
           "x"_a, "y"_a, "sizes"_a.none() = nb::none(),
-          "The context of tables for predict_logits; without sizes, of all rows.")
+          "Encodes the context rows of tables for predict_logits; without sizes, all rows are "
+          "context.")
       .def(
           "predict_logits",
           [](TabularTransformer& self, const TableContext& context, nb::handle x) {
@@ -116,10 +119,9 @@ void bind_tabular(nb::module_& module) {
           [](const TabularTransformer& self) -> nb::object {
             return self.borders() == nullptr ? nb::none() : nb::cast(*self.borders());
           },
-          "The borders of the bins of a numeric target, standardised by the context rows.")
-      .def("centres", &TabularTransformer::centres, "The bins' means.")
-      .def("matrices", &TabularTransformer::matrices,
-           "The matrices of the layers, which Muon is for.")
+          "Borders of the bins of the standardised target (regression), else None.")
+      .def("centres", &TabularTransformer::centres, "Means of the bins.")
+      .def("matrices", &TabularTransformer::matrices, "The matrices of the layers, for Muon.")
       .def("others", &TabularTransformer::others, "All other parameters.");
 }
 
@@ -136,7 +138,7 @@ void bind_files(nb::module_& module) {
         const auto model = without_gil([&] { return models::load_tabular(path); });
         return nb::make_tuple(model->config().to_json(), model->state());
       },
-      "path"_a, "The configuration and the state.");
+      "path"_a, "Reads (configuration, state).");
 }
 
 }  // namespace

@@ -35,12 +35,12 @@ Tensor call(Layer& self, const Tensor& x) {
   return without_gil([&] { return self.forward(x); });
 }
 
-// Has calls run the forward() of whatever class derives from a layer.
+// __call__: runs forward() of the most derived class.
 nb::object call_forward(nb::handle self, nb::args args, nb::kwargs kwargs) {
   return self.attr("forward")(*args, **kwargs);
 }
 
-// A layer's forward, also by calling it; its parameters by attribute.
+// Binds a layer: forward(), __call__ and parameters as attributes.
 template <class Layer>
 nb::class_<Layer, Module> layer(nb::module_& module, const char* name, const char* doc) {
   nb::class_<Layer, Module> bound(module, name, doc);
@@ -64,7 +64,7 @@ void parameter(Class& bound, const char* name, const char* doc) {
       doc);
 }
 
-// A pair among an image layer's options.
+// An option of an image layer that is a pair.
 template <class Class, class Get>
 void pair_property(Class& bound, const char* name, const Get& get) {
   bound.def_prop_ro(name, [get](const typename Class::Type& self) { return Pair{get(self)}; });
@@ -83,18 +83,20 @@ nb::list own_tensors(const Module& self) {
 }
 
 void bind_module(nb::module_& module) {
-  nb::class_<Module, PyModule>(module, "_Module", "A part of a network.")
+  nb::class_<Module, PyModule>(module, "_Module", "Base class of modules.")
       .def(nb::init<>())
       .def("forward", &call<Module>, "x"_a)
       .def("named_parameters", &Module::named_parameters,
-           "Pairs of name and tensor, in order, each tensor once; names are \"layers.0.weight\".")
-      .def("named_buffers", &Module::named_buffers, "As named_parameters, for what is not trained.")
-      .def("parameters", &Module::parameters, "All parameters, in order.")
-      .def("named_children", &Module::children, "Pairs of name and module, one level down.")
-      .def_prop_ro("n_parameters", &Module::n_parameters, "How many numbers are trained.")
+           "Pairs of name (such as \"layers.0.weight\") and tensor, each tensor once.")
+      .def("named_buffers", &Module::named_buffers, "Pairs of name and buffer.")
+      .def("parameters", &Module::parameters, "All parameters.")
+      .def("named_children", &Module::children, "Pairs of name and direct submodule.")
+      .def_prop_ro("n_parameters", &Module::n_parameters, "Number of trainable values.")
       .def("state_dict", &Module::state, "Parameters and buffers by name, sharing memory.")
-      .def("load_state_dict", &Module::load_state, "state"_a,
-           "Copies values in; raises where a name is missing or unknown, or a shape differs.")
+      .def(
+          "load_state_dict", &Module::load_state, "state"_a,
+          "Copies values into parameters and buffers; raises if a name is missing or unknown, or a "
+          "shape differs.")
       .def(
           "train",
           [](nb::handle_t<Module> self, bool mode) {
@@ -102,14 +104,14 @@ void bind_module(nb::module_& module) {
             return nb::borrow(self);
           },
           "mode"_a = true, nb::sig("def train(self, mode: bool = True) -> _Module"),
-          "For training, where dropout drops and batch norm takes the batch's statistics.")
+          "Sets training mode, in which dropout is active and batch norm uses batch statistics.")
       .def(
           "eval",
           [](nb::handle_t<Module> self) {
             nb::cast<Module&>(self).eval();
             return nb::borrow(self);
           },
-          nb::sig("def eval(self) -> _Module"), "For use.")
+          nb::sig("def eval(self) -> _Module"), "Sets evaluation mode.")
       .def_prop_ro("training", &Module::training)
       .def(
           "to",
@@ -128,9 +130,9 @@ void bind_module(nb::module_& module) {
             return nb::borrow(self);
           },
           nb::sig("def to(self, *targets: str | DType | type) -> _Module"),
-          "Moves parameters and buffers, before an optimizer is made. In a half, floating buffers "
-          "are f32.")
-      .def("zero_grad", &Module::zero_grad, "Lets go of all gradients.")
+          "Moves or converts parameters and buffers; call it before creating an optimizer. With a "
+          "16-bit dtype floating buffers stay f32.")
+      .def("zero_grad", &Module::zero_grad, "Releases all gradients.")
       .def("__repr__",
            [](nb::handle_t<Module> self) {
              std::string text = nb::cast<std::string>(self.type().attr("__name__")) + "(";
@@ -146,15 +148,14 @@ void bind_module(nb::module_& module) {
           [](Module& self, const std::string& name, const Tensor& values) {
             return self.add_parameter(name, values);
           },
-          "name"_a, "values"_a, "Makes a tensor a parameter of this module, and returns it.")
+          "name"_a, "values"_a, "Registers a parameter and returns it.")
       .def(
           "register_buffer",
           [](Module& self, const std::string& name, const Tensor& values) {
             return self.add_buffer(name, values);
           },
-          "name"_a, "values"_a, "Keeps a tensor that is saved but not trained.")
-      .def("register_module", &Module::add_module, "name"_a, "module"_a,
-           "Makes a module a part of this one.")
+          "name"_a, "values"_a, "Registers a buffer, which is saved but not trained.")
+      .def("register_module", &Module::add_module, "name"_a, "module"_a, "Registers a submodule.")
       .def("_find", &Module::find, "name"_a)
       .def("_own_tensors", own_tensors)
       .def("_remove", &Module::remove, "name"_a);
@@ -189,7 +190,8 @@ void bind_layers(nb::module_& module) {
       .def_prop_ro("embedding_dim", [](const nn::Embedding& self) { return self.weight.size(1); });
   parameter(embedding, "weight", "(entries, width).");
 
-  auto layer_norm = layer<nn::LayerNorm>(module, "LayerNorm", "Normalises the last axis.");
+  auto layer_norm =
+      layer<nn::LayerNorm>(module, "LayerNorm", "Layer normalisation over the last axis.");
   layer_norm.def(
       "__init__",
       [](nn::LayerNorm* self, std::int64_t width, double eps, DTypeArg type, Device where) {
@@ -200,8 +202,7 @@ void bind_layers(nb::module_& module) {
   parameter(layer_norm, "weight", "(width,).");
   parameter(layer_norm, "bias", "(width,).");
 
-  auto rms_norm =
-      layer<nn::RmsNorm>(module, "RMSNorm", "Divides the last axis by its root mean square.");
+  auto rms_norm = layer<nn::RmsNorm>(module, "RMSNorm", "RMS normalisation over the last axis.");
   rms_norm.def(
       "__init__",
       [](nn::RmsNorm* self, std::int64_t width, double eps, DTypeArg type, Device where) {
@@ -212,7 +213,7 @@ void bind_layers(nb::module_& module) {
   parameter(rms_norm, "weight", "(width,).");
 
   auto batch_norm = layer<nn::BatchNorm>(module, "BatchNorm2d",
-                                         "Normalises each channel of (images, channels, ...).");
+                                         "Batch normalisation of (images, channels, ...).");
   batch_norm.def(
       "__init__",
       [](nn::BatchNorm* self, std::int64_t channels, double eps, double momentum, DTypeArg type,
@@ -225,10 +226,10 @@ void bind_layers(nb::module_& module) {
     parameter(batch_norm, name, "(channels,).");
   }
 
-  layer<nn::Dropout>(module, "Dropout", "Drops each element with probability p when training.")
+  layer<nn::Dropout>(module, "Dropout", "Dropout with probability p, in training mode.")
       .def(nb::init<double>(), "p"_a = 0.5)
       .def_ro("p", &nn::Dropout::probability);
-  layer<nn::Flatten>(module, "Flatten", "(n, ...) to (n, all the rest).").def(nb::init<>());
+  layer<nn::Flatten>(module, "Flatten", "(n, ...) to (n, features).").def(nb::init<>());
 
   auto mlp = layer<nn::Mlp>(module, "MLP", "Two linear layers with gelu_tanh between, fused.");
   mlp.def(
@@ -301,7 +302,7 @@ void bind_image_layers(nb::module_& module) {
 }
 
 void bind_init(nb::module_& parent) {
-  nb::module_ module = parent.def_submodule("_init", "First values of parameters.");
+  nb::module_ module = parent.def_submodule("_init", "Parameter initialisation.");
   const auto pick = [](Generator* generator) -> Generator& {
     return generator != nullptr ? *generator : nn::default_generator();
   };
@@ -349,9 +350,9 @@ void bind_init(nb::module_& parent) {
 }  // namespace
 
 void bind_nn(nb::module_& parent) {
-  nb::module_ module = parent.def_submodule("_nn", "Layers of networks.");
+  nb::module_ module = parent.def_submodule("_nn", "Layers.");
   bind_module(module);
-  nb::class_<nn::Sequential, Module>(module, "_Sequential", "Modules one after the other.")
+  nb::class_<nn::Sequential, Module>(module, "_Sequential", "Applies modules in sequence.")
       .def(nb::init<const std::vector<std::shared_ptr<Module>>&>(), "modules"_a)
       .def("forward", &call<nn::Sequential>, "x"_a)
       .def("__call__", call_forward);

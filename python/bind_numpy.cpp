@@ -1,4 +1,4 @@
-// Tensors from NumPy arrays and back, by the array interface: without a copy on the CPU.
+// Conversion between tensors and NumPy arrays by the array interface, without a copy on the CPU.
 #include "causeway/autograd/tape.h"
 #include "causeway/core/error.h"
 #include "python/array_interface.h"
@@ -13,7 +13,7 @@ namespace {
 
 nb::object numpy() { return nb::module_::import_("numpy"); }
 
-// ml_dtypes registers it with NumPy as a type of kind "V"; NumPy is slow to tell a type's name.
+// ml_dtypes registers bfloat16 with kind "V"; the kind is checked first, since names are slow.
 bool is_bfloat16(nb::handle array) {
   const nb::object dtype = nb::getattr(array, "dtype", nb::none());
   return nb::getattr(dtype, "kind", nb::none()).equal(nb::str("V")) &&
@@ -25,24 +25,23 @@ nb::object ml_dtypes_bfloat16() {
     return nb::module_::import_("ml_dtypes").attr("bfloat16");
   } catch (nb::python_error&) {
     fail(ErrorKind::invalid_argument, "numpy",
-         "NumPy has no bf16 of its own; install ml_dtypes, or convert with .to(\"f32\") first");
+         "NumPy has no bf16; install ml_dtypes, or convert with .to(\"f32\") first");
   }
 }
 
-// The type NumPy sees an element as; bf16 goes as u16.
+// The dtype in the array interface; bf16 is exported as u16.
 DType shown(const Tensor& x) { return x.dtype() == DType::bf16 ? DType::u16 : x.dtype(); }
 
-// What NumPy takes an array's memory from, and holds on to. Tensor itself does not serve: bf16
-// would go as u16.
+// The owner of a NumPy array's memory. Tensor itself cannot be: its bf16 would be u16.
 struct ArrayView {
   Tensor tensor;
 };
 
 nb::object to_numpy(const Tensor& x) {
-  // The array keeps the memory, not what it was computed from.
+  // Detached, so that the array does not keep the tape alive.
   const Tensor host = without_gil([&] { return autograd::detach(x).to(Device::cpu()); });
   nb::object array;
-  if (host.numel() == 0) {  // NumPy takes no null address
+  if (host.numel() == 0) {  // NumPy rejects null addresses
     const nb::dict described = write_interface(host, shown(host));
     array = numpy().attr("empty")(host.shape(), nb::object(described["typestr"]));
   } else {
@@ -56,7 +55,7 @@ nb::object array_method(const Tensor& x, nb::handle dtype, nb::handle copy) {
   const bool converts = !dtype.is_none() && !array.attr("dtype").equal(dtype);
   const bool never_copies = !copy.is_none() && !nb::cast<bool>(copy);
   if (never_copies && (converts || x.device().is_cuda())) {
-    throw nb::value_error("a copy is needed to make this NumPy array, and copy=False forbids it");
+    throw nb::value_error("copy=False, but this NumPy array needs a copy");
   }
   if (converts) return array.attr("astype")(dtype);
   return !copy.is_none() && nb::cast<bool>(copy) ? array.attr("copy")() : array;
@@ -67,8 +66,8 @@ nb::object to_list(const Tensor& x) {
   return to_numpy(wide).attr("tolist")();
 }
 
-// Nested lists and numbers; Python's floats become f32, as everywhere here, unless they are on
-// their way to another type.
+// From nested lists and numbers. Python floats become f32, unless `converted` to another dtype
+// later.
 Tensor from_values(nb::handle source, bool converted) {
   const nb::object array = numpy().attr("asarray")(source);
   Tensor tensor = from_array(array);
@@ -103,7 +102,7 @@ std::shared_ptr<void> keep_alive(nb::object object) {
 }
 
 Tensor from_array(nb::handle source) {
-  // A scalar shows the memory of an array that is gone by then.
+  // A NumPy scalar's interface refers to a temporary array.
   if (nb::isinstance(source, numpy().attr("generic"))) {
     return from_array(numpy().attr("array")(source));
   }
@@ -111,7 +110,7 @@ Tensor from_array(nb::handle source) {
   const nb::object array = is_bf16 ? source.attr("view")("uint16") : nb::borrow(source);
   const std::optional<Memory> memory =
       read_interface("array", nb::object(array.attr("__array_interface__")));
-  // Fields of records and odd addresses need a copy.
+  // Record fields and unaligned addresses need a copy.
   if (!memory.has_value()) return from_array(numpy().attr("array")(source));
   return Tensor::wrap(memory->data, memory->shape, memory->strides,
                       is_bf16 ? DType::bf16 : memory->dtype, Device::cpu(), keep_alive(array),
@@ -127,15 +126,16 @@ Tensor as_tensor(nb::handle source, bool converted) {
 }
 
 void bind_numpy(nb::module_& module, TensorClass& tensor) {
-  nb::class_<ArrayView>(module, "_ArrayView", "The memory behind a NumPy array made of a tensor.")
+  nb::class_<ArrayView>(module, "_ArrayView",
+                        "Owner of the memory of a NumPy array made from a tensor.")
       .def_prop_ro("__array_interface__", [](const ArrayView& view) {
         return write_interface(view.tensor, shown(view.tensor));
       });
-  tensor.attr("__array_priority__") = 1000;  // so that ndarray + Tensor asks the tensor
+  tensor.attr("__array_priority__") = 1000;  // so that ndarray + Tensor calls Tensor.__radd__
   tensor
       .def("numpy", to_numpy, nb::sig("def numpy(self) -> numpy.ndarray[]"),
-           "The tensor as a NumPy array: without a copy on the CPU, where both share memory. bf16 "
-           "becomes ml_dtypes.bfloat16.")
+           "The tensor as a NumPy array, which shares memory on the CPU. bf16 becomes "
+           "ml_dtypes.bfloat16.")
       .def("__array__", array_method, "dtype"_a = nb::none(), "copy"_a = nb::none(),
            nb::sig("def __array__(self, dtype: object = None, copy: bool | None = None) -> "
                    "numpy.ndarray[]"))
@@ -151,7 +151,7 @@ void bind_numpy(nb::module_& module, TensorClass& tensor) {
       "asarray", asarray, "obj"_a, "dtype"_a = nb::none(), "device"_a = nb::none(),
       nb::sig("def asarray(obj: object, dtype: DType | str | type | None = None, device: str "
               "| None = None) -> Tensor"),
-      "The same, sharing memory with obj wherever that is possible.");
+      "Like array(), but shares memory with obj if possible.");
   module.def("from_numpy", from_array, "array"_a,
              nb::sig("def from_numpy(array: numpy.ndarray[]) -> Tensor"),
              "A CPU tensor that shares the array's memory.");

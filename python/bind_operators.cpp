@@ -11,10 +11,10 @@ namespace causeway::python {
 namespace {
 
 [[noreturn]] void refuse_numbers() {
-  throw nb::type_error("expected a tensor on at least one side; make one with array()");
+  throw nb::type_error("expected a tensor as at least one operand; convert with array()");
 }
 
-// What a comparison becomes with its sides swapped.
+// The comparison with swapped operands.
 CompareOp swapped(CompareOp op) {
   switch (op) {
     case CompareOp::less: return CompareOp::greater;
@@ -83,7 +83,7 @@ Tensor with(CompareOp op, const Tensor& a, const Operand& b) {
       [&] { return b.is_tensor() ? compare(op, a, b.tensor()) : compare(op, a, b.number()); });
 }
 
-// Writes the result over `self`, whose dtype and shape stay.
+// Writes the result into `self`, which keeps its dtype and shape.
 nb::object in_place(BinaryOp op, nb::handle_t<Tensor> self, const Operand& b) {
   const Tensor& a = nb::cast<const Tensor&>(self);
   require_untracked(kernels::to_string(op).data(), a);
@@ -108,8 +108,8 @@ template <class Op>
 void require_bool(Op op, const Tensor& x) {
   if (x.dtype() == DType::boolean) return;
   fail(ErrorKind::invalid_argument, kernels::to_string(op),
-       "& | ^ ~ are for bool tensors, and this one is " + std::string(to_string(x.dtype())) +
-           "; compare it first, as in x != 0");
+       "& | ^ ~ need bool tensors, got " + std::string(to_string(x.dtype())) +
+           "; compare first, as in x != 0");
 }
 
 Tensor logical(CompareOp op, const Tensor& a, const Operand& b) {

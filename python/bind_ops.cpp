@@ -1,4 +1,4 @@
-// Arithmetic as functions, and as methods where one tensor leads: names are NumPy's.
+// Arithmetic as functions and as methods, with NumPy's names.
 #include "causeway/autograd/matmul.h"
 #include "causeway/autograd/elementwise.h"
 #include "causeway/tensor/create.h"
@@ -26,14 +26,14 @@ constexpr UnaryName kUnary[] = {
     {"abs", UnaryOp::absolute, "|x|."},
     {"sign", UnaryOp::sign, "-1, 0 or 1; NaN stays."},
     {"square", UnaryOp::square, "x * x."},
-    {"relu", UnaryOp::relu, "x where it is positive, else 0."},
+    {"relu", UnaryOp::relu, "max(x, 0)."},
     {"sqrt", UnaryOp::square_root, "The square root."},
     {"rsqrt", UnaryOp::reciprocal_root, "1 / sqrt(x)."},
     {"reciprocal", UnaryOp::reciprocal, "1 / x."},
-    {"exp", UnaryOp::exp, "e to the power of x."},
-    {"expm1", UnaryOp::expm1, "exp(x) - 1, exact near 0."},
+    {"exp", UnaryOp::exp, "The exponential function."},
+    {"expm1", UnaryOp::expm1, "exp(x) - 1, accurate near 0."},
     {"log", UnaryOp::log, "The natural logarithm."},
-    {"log1p", UnaryOp::log1p, "log(1 + x), exact near 0."},
+    {"log1p", UnaryOp::log1p, "log(1 + x), accurate near 0."},
     {"log2", UnaryOp::log2, "The logarithm to base 2."},
     {"sin", UnaryOp::sin, "The sine of x in radians."},
     {"cos", UnaryOp::cos, "The cosine of x in radians."},
@@ -42,12 +42,12 @@ constexpr UnaryName kUnary[] = {
     {"erf", UnaryOp::erf, "The error function."},
     {"sigmoid", UnaryOp::sigmoid, "1 / (1 + exp(-x))."},
     {"silu", UnaryOp::silu, "x * sigmoid(x)."},
-    {"gelu", UnaryOp::gelu, "x times the normal distribution's probability of less than x."},
-    {"gelu_tanh", UnaryOp::gelu_tanh, "gelu by its tanh approximation, as in GPT-2."},
-    {"floor", UnaryOp::floor, "The largest integer not above x."},
-    {"ceil", UnaryOp::ceil, "The smallest integer not below x."},
-    {"round", UnaryOp::round, "The nearest integer, the even one of two."},
-    {"trunc", UnaryOp::trunc, "The integer towards 0."},
+    {"gelu", UnaryOp::gelu, "x times the standard normal CDF of x."},
+    {"gelu_tanh", UnaryOp::gelu_tanh, "The tanh approximation of gelu, as in GPT-2."},
+    {"floor", UnaryOp::floor, "Rounds down."},
+    {"ceil", UnaryOp::ceil, "Rounds up."},
+    {"round", UnaryOp::round, "Rounds to the nearest integer, ties to even."},
+    {"trunc", UnaryOp::trunc, "Rounds towards 0."},
 };
 
 struct BinaryName {
@@ -60,11 +60,11 @@ constexpr BinaryName kBinary[] = {
     {"add", BinaryOp::add, "a + b."},
     {"subtract", BinaryOp::subtract, "a - b."},
     {"multiply", BinaryOp::multiply, "a * b."},
-    {"divide", BinaryOp::divide, "a / b; of integers, in f32."},
+    {"divide", BinaryOp::divide, "a / b; f32 for integers."},
     {"power", BinaryOp::power, "a to the power of b."},
     {"remainder", BinaryOp::remainder, "a modulo b, with the sign of b."},
-    {"minimum", BinaryOp::minimum, "The smaller of a and b; NaN where one is NaN."},
-    {"maximum", BinaryOp::maximum, "The larger of a and b; NaN where one is NaN."},
+    {"minimum", BinaryOp::minimum, "The elementwise minimum; propagates NaN."},
+    {"maximum", BinaryOp::maximum, "The elementwise maximum; propagates NaN."},
 };
 
 struct CompareName {
@@ -80,9 +80,9 @@ constexpr CompareName kCompare[] = {
     {"less_equal", CompareOp::less_equal, "a <= b, bool."},
     {"greater", CompareOp::greater, "a > b, bool."},
     {"greater_equal", CompareOp::greater_equal, "a >= b, bool."},
-    {"logical_and", CompareOp::logical_and, "Whether neither is 0, bool."},
-    {"logical_or", CompareOp::logical_or, "Whether one is not 0, bool."},
-    {"logical_xor", CompareOp::logical_xor, "Whether exactly one is not 0, bool."},
+    {"logical_and", CompareOp::logical_and, "Whether both are nonzero, bool."},
+    {"logical_or", CompareOp::logical_or, "Whether at least one is nonzero, bool."},
+    {"logical_xor", CompareOp::logical_xor, "Whether exactly one is nonzero, bool."},
 };
 
 struct PredicateName {
@@ -98,7 +98,7 @@ constexpr PredicateName kPredicate[] = {
     {"logical_not", PredicateOp::logical_not, "Whether each element is 0, bool."},
 };
 
-// The least and the greatest number of a dtype, for a bound that was not given.
+// The smallest and largest value of a dtype, for an absent bound.
 Scalar least(DType dtype) {
   if (is_floating(dtype)) return -std::numeric_limits<double>::infinity();
   if (!is_signed(dtype)) return 0;
@@ -117,8 +117,8 @@ Tensor clip(const Tensor& x, Maybe<Number> low, Maybe<Number> high) {
   return without_gil([&] { return autograd::clamp(x, from, to); });
 }
 
-// The number as a tensor of no dimensions that leaves `other`'s dtype as it is where it can.
-Tensor beside(const Operand& operand, const Operand& other, Device device) {
+// A number as a 0-d tensor of a dtype that does not promote `other` if possible.
+Tensor as_tensor_like(const Operand& operand, const Operand& other, Device device) {
   if (operand.is_tensor()) return operand.tensor();
   const Scalar number = operand.number();
   DType dtype = number.is_integer ? DType::i64 : DType::f32;
@@ -130,8 +130,8 @@ Tensor beside(const Operand& operand, const Operand& other, Device device) {
 }
 
 Tensor choose(const Tensor& condition, const Operand& a, const Operand& b) {
-  const Tensor chosen = beside(a, b, condition.device());
-  const Tensor otherwise = beside(b, a, condition.device());
+  const Tensor chosen = as_tensor_like(a, b, condition.device());
+  const Tensor otherwise = as_tensor_like(b, a, condition.device());
   return without_gil([&] { return autograd::where(condition, chosen, otherwise); });
 }
 
@@ -167,12 +167,12 @@ void bind_elementwise(nb::module_& module, TensorClass& tensor) {
 void bind_ops(nb::module_& module, TensorClass& tensor) {
   bind_elementwise(module, tensor);
   for (const char* name : {"clip", "clamp"}) {
-    constexpr const char* kDoc = "x with what lies outside [min, max] set to the bound; NaN stays.";
+    constexpr const char* kDoc = "Clips x to [min, max]; NaN stays.";
     module.def(name, clip, "x"_a, "min"_a = nb::none(), "max"_a = nb::none(), kDoc);
     tensor.def(name, clip, "min"_a = nb::none(), "max"_a = nb::none(), kDoc);
   }
   module.def("where", choose, "condition"_a, "a"_a, "b"_a,
-             "a where the condition holds, else b; all three broadcast.");
+             "a where the condition is true, else b; all three broadcast.");
   const auto multiply = [](const Tensor& a, const Tensor& b) {
     return without_gil([&] { return autograd::matmul(a, b); });
   };
@@ -183,8 +183,8 @@ void bind_ops(nb::module_& module, TensorClass& tensor) {
   tensor.def("matmul", multiply, "b"_a, kMatmul);
   tensor.def("__matmul__", multiply, "b"_a, nb::is_operator());
   module.def("set_allow_tf32", &set_allow_tf32, "allow"_a,
-             "Whether f32 products on a GPU may round their operands to TF32; off at first.");
-  module.def("allow_tf32", &allow_tf32, "Whether f32 products on a GPU may use TF32.");
+             "Sets whether f32 matrix products on a GPU may use TF32 [False].");
+  module.def("allow_tf32", &allow_tf32, "Whether f32 matrix products on a GPU may use TF32.");
 }
 
 }  // namespace causeway::python

@@ -1,4 +1,4 @@
-// Optimizers, schedules and averages: causeway.optim.
+// Optimizers, schedules and weight averages: causeway.optim.
 #include "causeway/optim/average.h"
 #include "causeway/optim/optimizer.h"
 #include "causeway/optim/schedule.h"
@@ -22,11 +22,11 @@ Algorithm read_algorithm(const std::string& name) {
                               Algorithm::adagrad, Algorithm::schedule_free, Algorithm::muon}) {
     if (optim::to_string(algorithm) == name) return algorithm;
   }
-  fail(ErrorKind::invalid_argument, "optimizer", "there is no algorithm \"" + name + "\"");
+  fail(ErrorKind::invalid_argument, "optimizer", "unknown algorithm \"" + name + "\"");
 }
 
 void bind_optimizer(nb::module_& module) {
-  nb::class_<Optimizer>(module, "_Optimizer", "Groups of parameters that are stepped together.")
+  nb::class_<Optimizer>(module, "_Optimizer", "An optimizer of parameter groups.")
       .def(
           "__init__",
           [](Optimizer* self, double lr, double max_norm, double loss_scale,
@@ -46,22 +46,24 @@ void bind_optimizer(nb::module_& module) {
           "weight_decay"_a, "rate_factor"_a, "nesterov"_a, "iterations"_a)
       .def(
           "step", [](Optimizer& self) { without_gil([&] { self.step(); }); },
-          "One step for every parameter that has a gradient; never waits for the device.")
-      .def("zero_grad", &Optimizer::zero_grad, "Lets go of all gradients.")
+          "Updates every parameter that has a gradient; does not synchronise.")
+      .def("zero_grad", &Optimizer::zero_grad, "Releases all gradients.")
       .def_prop_rw("lr", &Optimizer::learning_rate, &Optimizer::set_learning_rate,
                    "The learning rate.")
       .def_prop_rw("max_norm", &Optimizer::max_norm, &Optimizer::set_max_norm,
-                   "Gradients are scaled down to this norm; 0: never.")
+                   "Gradients are clipped to this norm; 0: no clipping.")
       .def_prop_ro("norm", &Optimizer::norm,
-                   "The last step's gradient norm before clipping, on the device.")
-      .def_prop_ro("loss_scale", &Optimizer::loss_scale,
-                   "What to multiply the loss by, on the device.")
-      .def_prop_ro("steps", &Optimizer::steps, "Steps taken; waits for the device.")
-      .def("train", &Optimizer::train, "Schedule-free parameters go to where gradients are taken.")
-      .def("eval", &Optimizer::eval, "Schedule-free parameters go to their average.")
-      .def("state_dict", &Optimizer::state, "States by name, sharing memory.")
+                   "Gradient norm of the last step before clipping, a tensor on the device.")
+      .def_prop_ro("loss_scale", &Optimizer::loss_scale, "The loss scale, a tensor on the device.")
+      .def_prop_ro("steps", &Optimizer::steps, "Number of steps taken; waits for the device.")
+      .def(
+          "train", &Optimizer::train,
+          "Training mode: schedule-free parameters hold the point at which gradients are computed.")
+      .def("eval", &Optimizer::eval,
+           "Evaluation mode: schedule-free parameters hold their average.")
+      .def("state_dict", &Optimizer::state, "State tensors by name, sharing memory.")
       .def("load_state_dict", &Optimizer::load_state, "state"_a,
-           "Copies values in; wants the same groups.");
+           "Loads a state of the same groups.");
 }
 
 void bind_averages(nb::module_& module) {
@@ -71,31 +73,33 @@ void bind_averages(nb::module_& module) {
       .def(nb::init<const std::vector<Tensor>&, double>(), "weights"_a, "decay"_a = 0.999)
       .def(
           "update", [](MovingAverage& self) { without_gil([&] { self.update(); }); },
-          "Moves the average towards the weights.")
+          "Updates the average.")
       .def_prop_ro("values", &MovingAverage::values, "The averages.")
-      .def("copy_to_weights", &MovingAverage::copy_to_weights, "Writes them over the weights.")
+      .def("copy_to_weights", &MovingAverage::copy_to_weights,
+           "Copies the averages into the weights.")
       .def("state_dict", &MovingAverage::state, "The averages by name, sharing memory.")
       .def("load_state_dict", &MovingAverage::load_state, "state"_a,
-           "Copies values in; wants the same weights.");
+           "Loads a state of the same weights.");
   nb::class_<LastAverage>(module, "LastAverage", "The mean of the last k snapshots of weights.")
       .def(nb::init<const std::vector<Tensor>&, std::size_t>(), "weights"_a, "k"_a)
       .def(
           "update", [](LastAverage& self) { without_gil([&] { self.update(); }); },
           "Takes a snapshot.")
-      .def_prop_ro("values", &LastAverage::values, "The means.")
-      .def("copy_to_weights", &LastAverage::copy_to_weights, "Writes them over the weights.")
+      .def_prop_ro("values", &LastAverage::values, "The averages.")
+      .def("copy_to_weights", &LastAverage::copy_to_weights,
+           "Copies the averages into the weights.")
       .def("state_dict", &LastAverage::state, "The snapshots by name, sharing memory.")
       .def("load_state_dict", &LastAverage::load_state, "state"_a,
-           "Copies values in; wants the same weights.");
+           "Loads a state of the same weights.");
 }
 
 void bind_schedule(nb::module_& module) {
   using optim::Decay;
   using optim::Schedule;
-  nb::class_<Schedule>(
-      module, "Schedule",
-      "Learning rates over time: a linear rise over `warmup` steps to `peak`, then "
-      "\"constant\", \"linear\" or \"cosine\" until step `total`.")
+  nb::class_<Schedule>(module, "Schedule",
+                       "A learning-rate schedule: linear warm-up to `peak` over `warmup` steps, "
+                       "then \"constant\", or "
+                       "\"linear\" or \"cosine\" decay until step `total`.")
       .def(
           "__init__",
           [](Schedule* self, double peak, std::int64_t total, std::int64_t warmup,
@@ -107,17 +111,17 @@ void bind_schedule(nb::module_& module) {
               how = Decay::cosine;
             } else if (decay != "constant") {
               fail(ErrorKind::invalid_argument, "schedule",
-                   "decay is \"constant\", \"linear\" or \"cosine\", not \"" + decay + "\"");
+                   "decay \"" + decay + "\": expected \"constant\", \"linear\" or \"cosine\"");
             }
             if (how != Decay::constant && total <= warmup) {
               fail(ErrorKind::invalid_argument, "schedule",
-                   "a " + decay + " decay ends at step `total`, which is " + std::to_string(total) +
-                       ", not after the warm-up of " + std::to_string(warmup) + " steps");
+                   "total " + std::to_string(total) + ": the " + decay +
+                       " decay must end after the warm-up of " + std::to_string(warmup) + " steps");
             }
             new (self) Schedule{peak, warmup, total, how, floor};
           },
           "peak"_a, "total"_a = 0, "warmup"_a = 0, "decay"_a = "constant", "floor"_a = 0.0)
-      .def("__call__", &Schedule::at, "step"_a, "The rate of step 0, 1, ….");
+      .def("__call__", &Schedule::at, "step"_a, "The learning rate of a step, from 0.");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Fits in parts, which causeway.PartialFit stands on, and their files.
+// Partial fits and their files, which causeway.PartialFit wraps.
 #include "causeway/data/safetensors.h"
 #include "causeway/tokenizer/streaming/streaming.h"
 #include "causeway/tokenizer/options_json.h"
@@ -12,7 +12,7 @@ namespace causeway::python {
 using namespace causeway::tokenizer;
 
 void bind_partial_fit(nb::module_& module) {
-  nb::class_<PartialFit>(module, "_PartialFit", "A fit in parts.")
+  nb::class_<PartialFit>(module, "_PartialFit", "One part of a distributed fit.")
       .def(nb::init<>())
       .def_static(
           "begin",

@@ -29,7 +29,7 @@ nb::dict to_dict(const RunLine& line) {
   dict["gradient_norm"] = line.norm;
   dict["datasets_per_second"] = line.datasets_per_second;
   dict["tokens_per_second"] = line.tokens_per_second;
-  dict["limit_share"] = line.limit_share;
+  dict["mfu"] = line.mfu;
   dict["prior_share"] = line.prior_share;
   return dict;
 }

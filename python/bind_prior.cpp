@@ -1,4 +1,4 @@
-// Priors over tables: causeway.prior. The package's Prior and Batch wrap these.
+// Priors: causeway.prior, whose Prior and Batch wrap these.
 #include "causeway/core/config.h"
 #include "causeway/prior/prior.h"
 #include "python/bind.h"
@@ -46,11 +46,11 @@ nb::tuple to_tuple(const DatasetFacts& facts) {
 }
 
 void require_place(const Batch& batch, std::int64_t k) {
-  if (k < 0 || k >= batch.count) throw_index_error("no such dataset in the batch");
+  if (k < 0 || k >= batch.count) throw_index_error("dataset index out of range of the batch");
 }
 
 void bind_batch(nb::module_& module) {
-  nb::class_<Batch>(module, "_Batch", "Datasets in one piece of memory.")
+  nb::class_<Batch>(module, "_Batch", "A batch of datasets.")
       .def_ro("first", &Batch::first)
       .def_ro("count", &Batch::count)
       .def_ro("x", &Batch::x)
@@ -99,7 +99,7 @@ nb::tuple to_tuple(Worlds worlds) {
 }
 
 void bind_generator(nb::module_& module) {
-  nb::class_<Prior>(module, "_Prior", "Makes datasets.")
+  nb::class_<Prior>(module, "_Prior", "Generates datasets.")
       .def(nb::init<const PriorConfig&, Device>(), "config"_a, "device"_a)
       .def_prop_ro("config", &Prior::config)
       .def_prop_ro("device", &Prior::device)
@@ -138,7 +138,7 @@ void bind_generator(nb::module_& module) {
 }  // namespace
 
 void bind_prior(nb::module_& parent) {
-  nb::module_ module = parent.def_submodule("_prior", "Priors over tables.");
+  nb::module_ module = parent.def_submodule("_prior", "Priors.");
   bind_config(module);
   bind_batch(module);
   bind_generator(module);

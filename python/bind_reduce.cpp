@@ -1,4 +1,4 @@
-// Reductions, running sums and sorting, as functions and as methods of Tensor.
+// Reductions, cumulative sums and sorting, as functions and as methods of Tensor.
 #include "causeway/autograd/views.h"
 #include "causeway/autograd/reduce.h"
 #include "causeway/autograd/elementwise.h"
@@ -34,9 +34,8 @@ constexpr ReduceName kReductions[] = {
     {"sum", ReduceOp::sum, "The sum over the axes, or over all; i64 for integers and bool."},
     {"mean", ReduceOp::mean, "The mean over the axes, or over all; f32 for integers and bool."},
     {"prod", ReduceOp::prod, "The product over the axes, or over all; i64 for integers and bool."},
-    {"min", ReduceOp::min, "The least element over the axes, or over all; NaN where one is NaN."},
-    {"max", ReduceOp::max,
-     "The greatest element over the axes, or over all; NaN where one is NaN."},
+    {"min", ReduceOp::min, "The minimum over the axes, or over all; propagates NaN."},
+    {"max", ReduceOp::max, "The maximum over the axes, or over all; propagates NaN."},
 };
 
 Tensor deviation(const Tensor& x, const Axes& axis, double correction, bool keepdims) {
@@ -64,7 +63,7 @@ void bind_sums(nb::module_& module, TensorClass& tensor) {
   };
   const auto correction = "correction"_a = 0.0;
   define(module, tensor, "var", var,
-         "The mean squared distance from the mean, divided by count - correction.", axis,
+         "The variance: squared deviations from the mean, divided by count - correction.", axis,
          correction, keepdims);
   define(module, tensor, "std", deviation, "The square root of var.", axis, correction, keepdims);
   const auto any_of = [](const Tensor& x, const Axes& axes, bool keep) {
@@ -73,10 +72,10 @@ void bind_sums(nb::module_& module, TensorClass& tensor) {
   const auto all_of = [](const Tensor& x, const Axes& axes, bool keep) {
     return without_gil([&] { return all(x, axes.list, keep); });
   };
-  define(module, tensor, "any", any_of, "Whether an element is not 0, bool.", axis, keepdims);
-  define(module, tensor, "all", all_of, "Whether no element is 0, bool.", axis, keepdims);
+  define(module, tensor, "any", any_of, "Whether any element is nonzero, bool.", axis, keepdims);
+  define(module, tensor, "all", all_of, "Whether all elements are nonzero, bool.", axis, keepdims);
   define(module, tensor, "cumsum", running_sum,
-         "The running sum along an axis, or of the flattened tensor; i64 for integers and bool.",
+         "The cumulative sum along an axis, or of the flattened tensor; i64 for integers and bool.",
          axis);
 }
 
@@ -90,10 +89,10 @@ void bind_positions(nb::module_& module, TensorClass& tensor) {
     return without_gil([&] { return argmax(x, along, keep); });
   };
   define(module, tensor, "argmin", first_least,
-         "Where the least element stands, i64: the first of equals, NaN before all.", axis,
+         "Index of the minimum, i64: the first of equals; NaN counts as the minimum.", axis,
          keepdims);
   define(module, tensor, "argmax", first_greatest,
-         "Where the greatest element stands, i64: the first of equals, NaN before all.", axis,
+         "Index of the maximum, i64: the first of equals; NaN counts as the maximum.", axis,
          keepdims);
 }
 
@@ -113,13 +112,12 @@ void bind_sorting(nb::module_& module, TensorClass& tensor) {
     });
   };
   define(module, tensor, "sort", sorted,
-         "A copy sorted along an axis, stably; NaN counts as larger than everything.", axis,
+         "A stably sorted copy along an axis; NaN counts as the largest value.", axis, descending);
+  define(module, tensor, "argsort", order, "Indices that sort the tensor along an axis, i64.", axis,
          descending);
-  define(module, tensor, "argsort", order,
-         "Where each element of the sorted tensor stood along the axis, i64.", axis, descending);
   define(module, tensor, "topk", best,
-         "The k largest (or smallest) along an axis in order, and where they stood, i64.", "k"_a,
-         axis, "largest"_a = true);
+         "The k largest (or smallest) values along an axis in order, and their indices, i64.",
+         "k"_a, axis, "largest"_a = true);
 }
 
 }  // namespace

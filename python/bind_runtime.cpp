@@ -98,29 +98,30 @@ nb::list profile_report() {
 
 void bind_memory(nb::module_& module) {
   const auto device = "device"_a = Device::cpu();
-  module.def("memory_stats", memory_stats, device,
-             nb::sig("def memory_stats(device: str = 'cpu') -> dict[str, typing.Any]"),
-             "What the device's pool holds and has done, in bytes and counts; by_name tells it for "
-             "each memory_scope.");
+  module.def(
+      "memory_stats", memory_stats, device,
+      nb::sig("def memory_stats(device: str = 'cpu') -> dict[str, typing.Any]"),
+      "Statistics of the device's memory pool, in bytes and counts; by_name has those of each "
+      "memory_scope.");
   module.def(
       "reset_peak_memory", [](Device where) { pool_of(where).reset_peak(); }, device,
-      "Starts the statistics' peak from what is live now.");
+      "Resets the peak of memory_stats to the current value.");
   module.def(
       "release_cached_memory",
       [](Device where) { without_gil([&] { pool_of(where).release_cached(); }); }, device,
-      "Gives memory kept for reuse back to the system.");
+      "Releases cached memory to the system.");
   module.def("set_memory_limit", set_memory_limit, "limit"_a, device,
-             "Limits the device's pool, in bytes or as \"2GiB\"; 0 takes the limit away.");
+             "Limits the device's memory pool, in bytes or as \"2GiB\"; 0 removes the limit.");
   module.def(
       "_fail_nth_allocation", [](std::uint64_t n, Device where) { pool_of(where).fail_nth(n); },
       "n"_a, device,
-      "Makes the n-th allocation from now (1 is the next) throw OutOfMemory, once; 0 takes "
-      "that back.");
+      "Makes the n-th allocation from now (1 is the next) throw OutOfMemory, once; 0 "
+      "cancels.");
   module.def(
       "_set_guarded_memory",
       [](bool guarded, Device where) { pool_of(where).set_guarded(guarded); }, "guarded"_a, device,
-      "Whether fresh memory is filled with NaN and guarded at both ends; \"corrupted\" in "
-      "memory_stats counts what was overwritten.");
+      "Sets whether new memory is filled with NaN and guarded at both ends; \"corrupted\" in "
+      "memory_stats counts overwritten guards.");
   nb::class_<NamedScope>(module, "memory_scope",
                          "Names the allocations made inside a with block, for memory_stats.")
       .def(
@@ -143,13 +144,13 @@ void bind_memory(nb::module_& module) {
 }
 
 void bind_profiler(nb::module_& module) {
-  module.def("_profiler_start", &profiler::start, "Forgets what was recorded and starts.");
+  module.def("_profiler_start", &profiler::start, "Clears the records and starts.");
   module.def(
       "_profiler_stop", [] { without_gil([] { profiler::stop(); }); },
       "Waits for the devices and stops.");
   module.def("_profiler_report", profile_report,
              nb::sig("def _profiler_report() -> list[dict[str, typing.Any]]"),
-             "One entry a kernel or transfer and device, longest total first.");
+             "One entry per name and device, longest total first.");
   module.def("_profiler_json", &profiler::report_json, "The report as JSON.");
   module.def("_profiler_trace", &profiler::trace_json, "The records as Chrome trace events, JSON.");
 }
@@ -159,19 +160,18 @@ void bind_profiler(nb::module_& module) {
 void bind_runtime(nb::module_& module) {
   module.def("devices", list_devices, nb::sig("def devices() -> list[dict[str, typing.Any]]"),
              "The CPU, then every CUDA device, each with its name, memory, clocks and bandwidth.");
-  module.def("_cuda_device_count", &cuda_device_count, "How many CUDA devices there are.");
-  module.def("_cuda_absence", &cuda_absence,
-             "Why there is no CUDA device; empty where there is one.");
+  module.def("_cuda_device_count", &cuda_device_count, "Number of CUDA devices.");
+  module.def("_cuda_absence", &cuda_absence, "Why there is no CUDA device; empty if there is one.");
   module.def("_cuda_runtime_version", &driver::runtime_version,
              "The CUDA runtime's version, such as \"13.0\"; empty without CUDA.");
   module.def("_cuda_driver_version", &driver::driver_version,
              "The CUDA version the driver supports; empty without CUDA.");
   module.def(
       "_add_wheel_folder", [](const std::string& folder) { add_wheel_folder(folder); }, "folder"_a,
-      "Looks for libraries in a folder of NVIDIA's Python packages too.");
-  module.def("threads", &thread_count, "How many threads work on the CPU uses.");
+      "Adds a folder of NVIDIA's wheels to the library search path.");
+  module.def("threads", &thread_count, "Number of CPU threads.");
   module.def("set_threads", &set_thread_count, "count"_a,
-             "Sets how many threads work on the CPU uses, 1 and up.");
+             "Sets the number of CPU threads, 1 or more.");
   bind_memory(module);
   bind_profiler(module);
 }

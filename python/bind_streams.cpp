@@ -1,4 +1,4 @@
-// Streams, and graphs of recorded work.
+// Streams and CUDA graphs.
 #include "causeway/runtime/stream.h"
 
 #include "causeway/core/error.h"
@@ -14,7 +14,7 @@ namespace causeway::python {
 
 namespace {
 
-// A stream of ours, or one that something else owns.
+// An owned stream, or a view of an external one.
 struct AnyStream {
   StreamView view;
   std::shared_ptr<Stream> owner;
@@ -42,7 +42,7 @@ void wait_for(const AnyStream& self, const AnyStream& other) {
 }
 
 void bind_stream_class(nb::module_& module) {
-  nb::class_<AnyStream>(module, "Stream", "An ordered queue of work on one device.")
+  nb::class_<AnyStream>(module, "Stream", "A stream: an ordered queue of work on one device.")
       .def(
           "__init__",
           [](AnyStream* self, Device device) {
@@ -50,23 +50,21 @@ void bind_stream_class(nb::module_& module) {
             new (self) AnyStream{owner->view(), owner};
           },
           "device"_a)
-      .def_static(
-          "external", external, "handle"_a, "device"_a = "cuda:0",
-          "A stream that something else owns, by its CUDA handle; it must outlive what uses "
-          "it.")
+      .def_static("external", external, "handle"_a, "device"_a = "cuda:0",
+                  "An external stream, by its CUDA handle; it must outlive all objects that use "
+                  "it.")
       .def_prop_ro(
-          "device", [](const AnyStream& self) { return self.view.device(); },
-          "The device whose work it orders.")
+          "device", [](const AnyStream& self) { return self.view.device(); }, "The device.")
       .def_prop_ro("handle", &AnyStream::handle, "The CUDA handle; 0 on the CPU.")
       .def_prop_ro(
           "done", [](const AnyStream& self) { return self.view.done(); },
-          "Whether all work queued so far is done.")
+          "Whether all queued work is done.")
       .def(
           "synchronize",
           [](const AnyStream& self) { without_gil([&] { self.view.synchronize(); }); },
-          "Waits for all work queued so far, and raises what that work reported.")
+          "Waits for all queued work and raises its errors.")
       .def("wait", wait_for, "other"_a,
-           "Makes work queued from now on wait for what the other stream holds now.")
+           "Makes later work on this stream wait for the work queued on the other stream.")
       .def(
           "__eq__", [](const AnyStream& a, const AnyStream& b) { return a.view == b.view; },
           "other"_a, nb::is_operator(), nb::sig("def __eq__(self, other: object) -> bool"))
@@ -79,12 +77,11 @@ void bind_current(nb::module_& module) {
       [](Device device) {
         return AnyStream{current_stream(device), nullptr};
       },
-      "device"_a, "The stream that this thread's work on the device goes to.");
+      "device"_a, "This thread's current stream on the device.");
   module.def(
       "synchronize", [](Device device) { without_gil([&] { synchronize(device); }); },
-      "device"_a = "auto",
-      "Waits for everything on the device, and raises what its work reported.");
-  nb::class_<StreamScope>(module, "stream", "Makes a stream the current one inside a with block.")
+      "device"_a = "auto", "Waits for all work on the device and raises its errors.");
+  nb::class_<StreamScope>(module, "stream", "Context manager that makes a stream the current one.")
       .def(
           "__init__",
           [](StreamScope* self, const AnyStream& chosen) {
@@ -102,10 +99,10 @@ void bind_current(nb::module_& module) {
 }
 
 void bind_graph(nb::module_& module) {
-  nb::class_<Graph>(module, "_RecordedGraph", "Work recorded on a CUDA stream.")
+  nb::class_<Graph>(module, "_RecordedGraph", "A CUDA graph.")
       .def(
           "replay", [](const Graph& self, const AnyStream& stream) { self.replay(stream.view); },
-          "stream"_a, "Queues the recorded work.");
+          "stream"_a, "Queues the captured work.");
   module.def(
       "_record_graph",
       [](const AnyStream& stream, nb::handle body) {
@@ -114,7 +111,7 @@ void bind_graph(nb::module_& module) {
       "stream"_a, "body"_a,
       nb::sig("def _record_graph(stream: Stream, body: collections.abc.Callable[[], object]) "
               "-> _RecordedGraph"),
-      "Runs body once, recording what it queues on the stream instead of running it.");
+      "Runs body and captures the work it queues on the stream.");
 }
 
 }  // namespace

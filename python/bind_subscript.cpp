@@ -1,6 +1,6 @@
-// x[...] and x[...] = value, by NumPy's rules: integers, slices, Ellipsis and None make views; one
-// index array among them makes a copy. Boolean masks are refused: their result's shape depends on
-// the data, which a device does not tell without waiting.
+// x[...] and x[...] = value with NumPy's rules: integers, slices, Ellipsis and None give views; one
+// index array gives a copy. Boolean masks are not supported: the shape of the result would depend
+// on the data and need synchronisation.
 #include "causeway/autograd/views.h"
 #include "causeway/autograd/indexing.h"
 #include "causeway/core/error.h"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kName = "index";
 
-// One entry of a key, with an index array already a tensor.
+// One entry of a key; an index array is converted to a tensor.
 struct Entry {
   nb::handle source;
   std::optional<Tensor> array;
@@ -28,7 +28,7 @@ struct Entry {
   bool is_none() const { return source.is_none(); }
   bool is_ellipsis() const { return source.is(nb::handle(Py_Ellipsis)); }
   bool takes_axis() const { return !is_none() && !is_ellipsis(); }
-  // NumPy counts an integer beside an index array as one too.
+  // With an index array, NumPy treats integers as advanced indices too.
   bool is_advanced() const { return is_integer || array.has_value(); }
 };
 
@@ -52,8 +52,8 @@ Entry read_entry(nb::handle source) {
   if (!is_list && !is_array) {
     if (PyIndex_Check(source.ptr()) == 0) {
       throw nb::type_error(
-          "an index is an integer, a slice, Ellipsis, None, or integers in a list "
-          "or tensor");
+          "expected an integer, a slice, Ellipsis, None, or a list or tensor of "
+          "integers");
     }
     entry.is_integer = true;
     return entry;
@@ -86,7 +86,8 @@ std::vector<Entry> read_key(const Tensor& x, nb::handle key) {
                        " dimensions")
                           .c_str());
   }
-  if (ellipses > 1) fail(ErrorKind::invalid_argument, kName, "an index has at most one Ellipsis");
+  if (ellipses > 1)
+    fail(ErrorKind::invalid_argument, kName, "an index can have at most one Ellipsis");
   if (arrays > 1) {
     fail(ErrorKind::invalid_argument, kName,
          "at most one index array is supported; use gather, or index twice");
@@ -112,12 +113,12 @@ Tensor take_slice(const Tensor& x, int axis, nb::handle source) {
   Py_ssize_t step = 0;
   if (PySlice_Unpack(source.ptr(), &start, &stop, &step) < 0) nb::raise_python_error();
   PySlice_AdjustIndices(x.shape()[axis], &start, &stop, step);
-  // What lies before the first entry has no index of its own in Tensor::slice.
+  // Tensor::slice cannot express a start before the first entry.
   if (start < 0) return autograd::slice(x, axis, 0, 0, 1);
   return autograd::slice(x, axis, start, stop < 0 ? Tensor::kEnd : stop, step);
 }
 
-// The entries of `axis` that `index` names, as one axis; negative ones count from the end.
+// Selects entries of `axis` by a flat index; negative ones count from the end.
 Tensor take_array(const Tensor& x, int axis, const Tensor& index) {
   return without_gil([&] {
     Tensor places = index.to(x.device()).flatten();
@@ -133,7 +134,7 @@ Tensor take_array(const Tensor& x, int axis, const Tensor& index) {
   });
 }
 
-// Gives axis `axis`, along which an index array lies flat, the array's own shape.
+// Reshapes `axis`, which an index array selected, to the array's shape.
 Tensor unflatten(const Tensor& x, int axis, const Shape& inner) {
   if (inner.size() == 1) return x;
   Shape shape;
@@ -147,8 +148,7 @@ Tensor unflatten(const Tensor& x, int axis, const Shape& inner) {
   return autograd::reshape(x, shape);
 }
 
-// Where integers and an index array have other entries between them, NumPy puts the array's
-// dimensions first.
+// If other entries separate integers and the index array, NumPy puts the array's dimensions first.
 bool goes_first(const std::vector<Entry>& entries) {
   int first = -1;
   int last = -1;
@@ -194,7 +194,7 @@ Tensor get(const Tensor& x, nb::handle key) {
     }
   }
   if (with_array == nullptr) return result;
-  // Last, so that only what the other entries leave is copied.
+  // Last, so that only the elements selected by the other entries are copied.
   result = take_array(result, array_axis, *with_array->array);
   if (goes_first(entries)) {
     result = move_to_front(result, array_axis);
@@ -227,14 +227,15 @@ void set(const Tensor& x, nb::handle key, const Operand& value) {
 
 void bind_subscript(TensorClass& tensor) {
   tensor
-      .def("__getitem__", get, "key"_a.none(),
-           nb::sig("def __getitem__(self, key: object, /) -> Tensor"),
-           "A view by integers, slices, Ellipsis and None; a copy where one of the indices is a "
-           "list or tensor of integers.")
+      .def(
+          "__getitem__", get, "key"_a.none(),
+          nb::sig("def __getitem__(self, key: object, /) -> Tensor"),
+          "A view for integers, slices, Ellipsis and None; a copy if one index is a list or tensor "
+          "of integers.")
       .def("__setitem__", set, "key"_a.none(), "value"_a,
            nb::sig("def __setitem__(self, key: object, value: Tensor | float | numpy.ndarray[], /) "
                    "-> None"),
-           "Overwrites the elements a view by integers, slices, Ellipsis and None shows.");
+           "Overwrites the elements selected by integers, slices, Ellipsis and None.");
 }
 
 }  // namespace causeway::python

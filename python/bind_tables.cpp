@@ -1,5 +1,4 @@
-// Tables on their way into a tokenizer or an estimator: from matrices, columns, Arrow and CSV
-// files.
+// Tables for tokenizers and estimators: from matrices, columns, Arrow and CSV files.
 #include "causeway/core/error.h"
 #include "causeway/tables/cells.h"
 #include "causeway/tables/csv_table.h"
@@ -51,8 +50,8 @@ TableColumn text_column(const std::string& name, nb::handle list) {
   return column;
 }
 
-// (name, values, mask or None, units per second or 0) of a column, whose values are a tensor or a
-// list of str and None; for categories (name, codes, None, 0, names, ordered).
+// A column is (name, values, mask or None, units per second or 0), with values as a tensor or a
+// list of str and None; a categorical one is (name, codes, None, 0, names, ordered).
 TableColumn column_of(nb::handle entry) {
   const auto name = nb::cast<std::string>(nb::object(entry[0]));
   const nb::object values = entry[1], mask = entry[2];
@@ -96,7 +95,7 @@ Table renamed(const Table& table, std::vector<std::string> names) {
 
 std::string type_of(const Table& table, const std::string& name) {
   const std::int64_t at = table.find(name);
-  if (at < 0) fail(ErrorKind::invalid_argument, "table", "there is no column \"" + name + "\"");
+  if (at < 0) fail(ErrorKind::invalid_argument, "table", "no column \"" + name + "\"");
   const TableColumn& column = table.column(at);
   switch (column.type) {
     case ValueType::number: return column.numbers.dtype() == DType::boolean ? "boolean" : "number";
@@ -107,7 +106,7 @@ std::string type_of(const Table& table, const std::string& name) {
   return "text";
 }
 
-// By position in `names`, which are distinct, the place of each in sorted order.
+// The rank of each name; names are distinct.
 std::vector<std::int64_t> ranks_of(const std::vector<std::string>& names) {
   std::vector<std::string> sorted = names;
   tables::sort_names(sorted);
@@ -149,18 +148,17 @@ void bind_tables(nb::module_& module) {
       [](const std::filesystem::path& path) {
         return without_gil([&] { return tables::table_of(CsvReader(path).rest()); });
       },
-      "path"_a, "The table of a CSV file, with the types of its first rows.");
+      "path"_a, "Reads a CSV file; types are inferred from the first rows.");
   module.def(
       "_read_csv_table",
       [](const std::filesystem::path& path) {
         return without_gil([&] { return tables::read_csv(path); });
       },
-      "path"_a, "The table of a CSV file, with the types that all its rows have.");
-  module.def(
-      "_ranks_of_names", ranks_of, "names"_a,
-      "Places in the order of classes: by value where all names are numbers, else by bytes.");
+      "path"_a, "Reads a CSV file; types are inferred from all rows.");
+  module.def("_ranks_of_names", ranks_of, "names"_a,
+             "Ranks of class names: by value if all are numbers, else by bytes.");
   module.def("_find_weights", find_weights, "regression"_a,
-             "The name of the packaged weights' file, its path or None, and the folders searched.");
+             "File name of the packaged weights, its path or None, and the folders searched.");
 }
 
 }  // namespace causeway::python

@@ -1,4 +1,4 @@
-// The class Tensor: what it is, its views and its copies; and the dtypes.
+// The class Tensor: properties, views and copies; and the dtypes.
 #include "causeway/autograd/views.h"
 #include "causeway/tensor/tensor.h"
 
@@ -16,7 +16,7 @@ namespace causeway::python {
 
 namespace {
 
-// reshape(2, 3) and reshape((2, 3)) alike.
+// Accepts reshape(2, 3) and reshape((2, 3)).
 Dims dims_of(nb::args arguments) {
   Dims dims;
   const bool nested = arguments.size() == 1;
@@ -37,7 +37,7 @@ Tensor reversed(const Tensor& x) {
   return autograd::permute(x, axes);
 }
 
-// A leaf's copy is a leaf, and the same for all handles of it; a result's is not tracked.
+// The copy of a leaf is a leaf, shared by all references to it; that of a result is not tracked.
 nb::object deep_copy(const Tensor& x, nb::dict memo) {
   const auto identity = reinterpret_cast<std::uintptr_t>(x.record().get());
   const nb::object key = nb::make_tuple("causeway.Tensor", identity);
@@ -55,8 +55,8 @@ nb::object deep_copy(const Tensor& x, nb::dict memo) {
   return result;
 }
 
-// What pickle keeps: the elements' bytes, dtype, shape, device, and whether it is tracked. The
-// shape and the device are read later: an error must not leave from within a tuple's conversion.
+// The pickled state: bytes, dtype, shape, device, requires_grad. Shape and device are parsed later,
+// since the conversion of a tuple must not throw.
 using Pickled = std::tuple<nb::bytes, std::string, nb::tuple, std::string, bool>;
 
 Pickled pickled(const Tensor& x) {
@@ -70,7 +70,7 @@ void unpickle(Tensor& self, const Pickled& state) {
   const auto& [bytes, dtype, shape, device, tracked] = state;
   const Tensor host = Tensor::empty(nb::cast<Dims>(shape), parse_dtype(dtype));
   if (host.n_bytes() != bytes.size()) {
-    throw nb::value_error("the pickled tensor is damaged: its bytes do not fit its shape");
+    throw nb::value_error("the pickled tensor is damaged: its size does not match its shape");
   }
   std::copy_n(static_cast<const std::byte*>(bytes.data()), bytes.size(), host.data());
   Tensor tensor = host.to(parse_device(device));
@@ -102,11 +102,11 @@ nb::object item(const Tensor& x) {
 }
 
 std::size_t length(const Tensor& x) {
-  if (x.n_dims() == 0) throw nb::type_error("a tensor with no dimensions has no len()");
+  if (x.n_dims() == 0) throw nb::type_error("a 0-d tensor has no len()");
   return static_cast<std::size_t>(x.shape()[0]);
 }
 
-// Walks x[0], x[1], … until InvalidIndex, which is an IndexError.
+// Iterates over x[0], x[1], … until InvalidIndex, which is an IndexError.
 nb::object iterator(nb::handle_t<Tensor> self) {
   length(nb::cast<const Tensor&>(self));
   return nb::steal(PySeqIter_New(self.ptr()));
@@ -116,26 +116,26 @@ bool truth(const Tensor& x) {
   if (x.numel() != 1) {
     fail(ErrorKind::shape_mismatch, "bool",
          "shape " + to_string(x.shape()) + " has " + std::to_string(x.numel()) +
-             " elements, and truth has one; use any() or all()");
+             " elements, so its truth value is ambiguous; use any() or all()");
   }
   return without_gil([&] { return x.to(DType::boolean).item_integer() != 0; });
 }
 
 void bind_properties(TensorClass& tensor) {
-  tensor.def_prop_ro("shape", &Tensor::shape, "The sizes, outermost first.")
-      .def_prop_ro("strides", &Tensor::strides, "Elements between neighbours along each axis.")
+  tensor.def_prop_ro("shape", &Tensor::shape, "The shape.")
+      .def_prop_ro("strides", &Tensor::strides, "Strides, in elements.")
       .def_prop_ro("dtype", &Tensor::dtype, "The element type.")
       .def_prop_ro("device", &Tensor::device, "\"cpu\" or \"cuda:<index>\".")
       .def_prop_ro("ndim", &Tensor::n_dims, "The number of dimensions.")
       .def_prop_ro("size", &Tensor::numel, "The number of elements.")
-      .def_prop_ro("nbytes", &Tensor::n_bytes, "Bytes of all elements.")
+      .def_prop_ro("nbytes", &Tensor::n_bytes, "Size of all elements in bytes.")
       .def_prop_ro(
           "itemsize", [](const Tensor& x) { return size_of(x.dtype()); }, "Bytes of one element.")
       .def_prop_ro("is_contiguous", &Tensor::is_contiguous,
-                   "Whether the elements lie in row-major order without gaps.")
+                   "Whether the tensor is contiguous (row-major).")
       .def_prop_ro(
           "data_ptr", [](const Tensor& x) { return reinterpret_cast<std::uintptr_t>(x.data()); },
-          "The address of the first element, in the device's memory.")
+          "Address of the first element.")
       .def_prop_ro("T", reversed, "A view with the axes reversed.");
 }
 
@@ -148,32 +148,32 @@ void bind_views(TensorClass& tensor) {
             return without_gil([&] { return autograd::reshape(x, wanted); });
           },
           nb::sig("def reshape(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
-          "The same elements in another shape, of which one size may be -1: a view where the "
-          "strides allow it, else a copy.")
+          "Reshapes the tensor; one size may be -1. A view if the strides allow it, else a "
+          "copy.")
       .def("transpose", &autograd::transpose, "axis_a"_a = -2, "axis_b"_a = -1,
            "A view with two axes swapped.")
       .def(
           "permute",
           [](const Tensor& x, nb::args axes) { return autograd::permute(x, axes_of(axes)); },
           nb::sig("def permute(self, *axes: int | collections.abc.Sequence[int]) -> Tensor"),
-          "A view with the axes in the given order; each is named once.")
+          "A view with permuted axes.")
       .def(
           "expand",
           [](const Tensor& x, nb::args shape) { return autograd::expand(x, dims_of(shape)); },
           nb::sig("def expand(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
-          "A view of a larger shape in which dimensions of size 1 repeat.")
+          "A view broadcast to a larger shape.")
       .def(
           "squeeze",
           [](const Tensor& x, Maybe<int> axis) {
             return axis.value.has_value() ? autograd::squeeze(x, *axis.value)
                                           : autograd::squeeze(x);
           },
-          "axis"_a = nb::none(), "A view without an axis of size 1, or without all of them.")
+          "axis"_a = nb::none(), "A view without an axis of size 1, or without all axes of size 1.")
       .def("unsqueeze", &autograd::unsqueeze, "axis"_a, "A view with an axis of size 1 added.")
       .def(
           "flatten",
           [](const Tensor& x) { return without_gil([&] { return autograd::reshape(x, {-1}); }); },
-          "The elements in one dimension: a view where the strides allow it, else a copy.");
+          "Flattens to one dimension: a view if the strides allow it, else a copy.");
 }
 
 void bind_copies(TensorClass& tensor) {
@@ -184,23 +184,22 @@ void bind_copies(TensorClass& tensor) {
       .def(
           "contiguous",
           [](const Tensor& x) { return without_gil([&] { return autograd::contiguous(x); }); },
-          "The tensor itself where it is contiguous, else a copy.")
+          "The tensor itself if it is contiguous, else a contiguous copy.")
       .def("clone", clone, "A contiguous copy.")
       .def("copy", clone, "A contiguous copy.")
       .def("__copy__", clone)
       .def("__deepcopy__", deep_copy, "memo"_a)
       .def("__getstate__", pickled)
       .def("__setstate__", unpickle)
-      .def(
-          "to", to, nb::sig("def to(self, *targets: str | DType | type) -> Tensor"),
-          "On another device, in another dtype, or both, as in x.to(\"cuda\", \"f16\"); the tensor "
-          "itself where nothing changes.")
+      .def("to", to, nb::sig("def to(self, *targets: str | DType | type) -> Tensor"),
+           "Converts device, dtype or both, as in x.to(\"cuda\", \"f16\"); the tensor itself if "
+           "nothing changes.")
       .def(
           "astype",
           [](const Tensor& x, DTypeArg dtype) {
             return without_gil([&] { return autograd::to(x, dtype.value); });
           },
-          "dtype"_a, "In another dtype; the tensor itself where it has that one.")
+          "dtype"_a, "Converts the dtype; the tensor itself if it has that dtype.")
       .def(
           "copy_from",
           [](const Tensor& x, const Tensor& source) {
@@ -208,13 +207,13 @@ void bind_copies(TensorClass& tensor) {
             require_untracked_source("copy_from", source);
             without_gil([&] { x.copy_from(source); });
           },
-          "source"_a, "Overwrites the elements with those of source, broadcast and converted.");
+          "source"_a, "Copies the elements of source, broadcast and converted, into the tensor.");
 }
 
 void bind_values(TensorClass& tensor) {
   tensor
       .def("item", item, nb::sig("def item(self) -> float | int | bool"),
-           "The only element as a Python number; waits for the device.")
+           "The value of a tensor with one element as a Python number; waits for the device.")
       .def("__len__", length)
       .def("__iter__", iterator, nb::sig("def __iter__(self) -> collections.abc.Iterator[Tensor]"))
       .def("__bool__", truth)
@@ -222,7 +221,7 @@ void bind_values(TensorClass& tensor) {
       .def("__int__",
            [](const Tensor& x) {
              if (is_floating(x.dtype()) && !std::isfinite(without_gil([&] { return x.item(); }))) {
-               throw nb::value_error("NaN and infinity are not integers");
+               throw nb::value_error("cannot convert NaN or infinity to an integer");
              }
              return without_gil([&] { return x.item_integer(); });
            })

@@ -1,4 +1,4 @@
-// The tokenizer. The class users meet is Python (causeway/tokenizer.py); this is what it stands on.
+// The tokenizer, which causeway.Tokenizer (causeway/tokenizer.py) wraps.
 #include "causeway/tokenizer/artefact/drift.h"
 #include "causeway/tokenizer/artefact/export.h"
 #include "causeway/tokenizer/fit/order_statistics.h"
@@ -87,7 +87,7 @@ nb::list describe_drift(const Tokenizer& tokenizer, const Table& table) {
 }  // namespace
 
 void bind_tokenizer(nb::module_& module) {
-  nb::class_<Tokenizer>(module, "_Tokenizer", "What causeway.Tokenizer stands on.")
+  nb::class_<Tokenizer>(module, "_Tokenizer", "The compiled part of causeway.Tokenizer.")
       .def_static(
           "fit",
           [](const Table& table, const std::string& options, std::optional<Tensor> weights,

@@ -38,7 +38,7 @@ bool read_integers(nb::handle source, std::vector<std::int64_t>& values) {
   return true;
 }
 
-// NumPy's scalars: numbers that are no Python numbers.
+// Whether it is a NumPy scalar that is not a Python number.
 bool is_numpy_scalar(nb::handle source) {
   return nb::hasattr(source, "__array_interface__") &&
          nb::isinstance(source, nb::module_::import_("numpy").attr("generic"));
@@ -57,18 +57,18 @@ bool read_axes(nb::handle source, std::vector<int>& axes) {
   std::vector<std::int64_t> values;
   if (!read_integers(source, values)) return false;
   if (values.empty()) {
-    fail(ErrorKind::invalid_argument, "axis", "() names no axis; pass None for all of them");
+    fail(ErrorKind::invalid_argument, "axis", "axis () is empty; pass None for all axes");
   }
   axes.clear();
   for (const std::int64_t value : values) {
     const int axis = static_cast<int>(std::clamp<std::int64_t>(value, INT_MIN, INT_MAX));
-    axes.push_back(axis);  // what is cut is out of range either way
+    axes.push_back(axis);  // a truncated value is out of range either way
   }
   return true;
 }
 
 bool read_dtype(nb::handle source, DType& dtype) {
-  if (nb::try_cast(source, dtype, false)) return true;  // not by its number
+  if (nb::try_cast(source, dtype, false)) return true;  // no implicit conversion from int
   std::string name;
   if (nb::isinstance<nb::str>(source)) {
     name = nb::borrow<nb::str>(source).c_str();

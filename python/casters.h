@@ -1,6 +1,6 @@
-// What Python may pass where a function here takes a shape, a dtype, a device, axes, a number or an
-// operand. These casters throw where a value is of the right kind but wrong, so that the user reads
-// the library's message and not a list of signatures.
+// Type casters for shapes, dtypes, devices, axes, numbers and operands. They throw for a value of
+// the right type that is invalid, so that users see the library's message and not a list of
+// signatures.
 #pragma once
 
 #include "causeway/core/shape.h"
@@ -16,10 +16,10 @@ namespace causeway::python {
 // A dtype, its name, a Python or a NumPy type.
 struct DTypeArg {
   DType value = DType::f32;
-  operator DType() const { return value; }  // NOLINT: stands for its value
+  operator DType() const { return value; }  // NOLINT: implicit
 };
 
-// None, or a T whose caster throws; std::optional's caster does not let exceptions through.
+// None or a T whose caster throws; std::optional's caster does not propagate exceptions.
 template <class T>
 struct Maybe {
   std::optional<T> value;
@@ -34,29 +34,29 @@ struct Axes {
   std::vector<int> list;  // empty for all
 };
 
-// A Python number: it takes the type of the tensor it meets.
+// A Python number, which takes the dtype of the other operand.
 struct Number {
   kernels::Scalar value{0};
   operator kernels::Scalar() const { return value; }  // NOLINT
 };
 
-// A tensor (or an array that becomes one), or a number.
+// A tensor, an array that is converted to one, or a number.
 class Operand {
  public:
   bool is_tensor() const { return tensor_ != nullptr || array_.has_value(); }
   const Tensor& tensor() const { return tensor_ != nullptr ? *tensor_ : *array_; }
   kernels::Scalar number() const { return number_; }
 
-  // False where `source` is neither.
+  // False if `source` is neither.
   bool read(nb::handle source);
 
  private:
-  const Tensor* tensor_ = nullptr;  // lives in the caller's argument
+  const Tensor* tensor_ = nullptr;  // owned by the caller's argument
   std::optional<Tensor> array_;
   kernels::Scalar number_{0};
 };
 
-// Readers of the values above; false where `source` is of another kind altogether.
+// Read the values above; false if `source` has another type.
 bool read_dims(nb::handle source, Dims& dims);
 bool read_axes(nb::handle source, std::vector<int>& axes);
 bool read_dtype(nb::handle source, DType& dtype);

@@ -1,5 +1,5 @@
-// Ctrl-C during a computation. Python's own handler only notes the signal, and would act when the
-// computation returns; ours also stops the computation.
+// Ctrl-C during a computation. Python's handler only sets a flag that is checked after the
+// computation; ours also interrupts the computation.
 #include "python/bind.h"
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ bool is_main_thread() {
 CatchSignal::CatchSignal() {
   struct sigaction now {};
   if (!is_main_thread() || sigaction(SIGINT, nullptr, &now) != 0) return;
-  const bool ours = now.sa_handler == on_interrupt;  // one inside another
+  const bool ours = now.sa_handler == on_interrupt;  // nested
   const bool takes_info = (now.sa_flags & SA_SIGINFO) != 0;
   if (ours || takes_info || now.sa_handler == SIG_IGN || now.sa_handler == SIG_DFL) return;
   clear_interrupt();

@@ -1,4 +1,4 @@
-// The module causeway._core: everything the Python package has that is not Python.
+// The extension module causeway._core.
 #include "python/bind.h"
 
 #include "causeway/core/advice.h"
@@ -8,16 +8,17 @@ NB_MODULE(_core, module) {
   using namespace causeway::python;
   using causeway::kVersion;
   module.doc() = "The compiled part of causeway.";
-  // Functions that the tape still holds when Python ends are no mistake of the user's.
+  // The tape may hold Python functions at exit, which nanobind would report as leaks.
   nb::set_leak_warnings(false);
   causeway::set_front_end(causeway::FrontEnd::python);
   module.attr("_version") = kVersion;
   bind_errors(module);
   bind_dtype(module);
   // The class comes before every function that names it in its signature.
-  TensorClass tensor(module, "Tensor",
-                     "A strided tensor on a device. Views share memory with what they were made "
-                     "from; work happens on the current stream of the tensor's device.");
+  TensorClass tensor(
+      module, "Tensor",
+      "A strided tensor on a device. Views share memory with the original; operations "
+      "run on the current stream of the tensor's device.");
   bind_runtime(module);
   bind_streams(module);
   bind_tensor(tensor);
@@ -38,6 +39,7 @@ NB_MODULE(_core, module) {
   bind_models(module);
   bind_optim(module);
   bind_prior(module);
+  bind_pairs(module);
   bind_pretrain(module);
   bind_tokenizer(module);
   bind_partial_fit(module);

@@ -11,7 +11,7 @@ struct Pair {
   std::array<std::int64_t, 2> value{1, 1};
 };
 
-// False where `source` is neither.
+// False if `source` is neither.
 inline bool read_pair(nb::handle source, Pair& pair) {
   Dims dims;
   if (!read_dims(source, dims)) return false;

@@ -1,7 +1,7 @@
-"""The cases of bench/attention.cpp as a PyTorch user would run them, by the fastest of its backends.
+"""The cases of bench/attention.cpp in PyTorch, with the fastest of its backends.
 
-`attention_cases(torch, device)` yields (name, callable); on a GPU each backend that takes a case is
-timed first, and the callable is the fastest one's.
+`attention_cases(torch, device)` yields (name, callable); on a GPU each backend that supports a
+case is timed first, and the callable uses the fastest one.
 """
 
 GPU_ROWS = [
@@ -15,7 +15,7 @@ CPU_ROWS = [(8, 4, 256, 32, False)]
 
 
 def backends(torch, device):
-    """Contexts under which scaled_dot_product_attention takes one backend; None leaves the choice."""
+    """Context managers that select one backend of scaled_dot_product_attention; None: PyTorch's choice."""
     if device != "cuda":
         return [None]
     from torch.nn.attention import SDPBackend
@@ -25,7 +25,7 @@ def backends(torch, device):
 
 
 def under(torch, backend, run):
-    """`run` with one backend allowed."""
+    """`run` restricted to one backend."""
     if backend is None:
         return run
 
@@ -37,7 +37,7 @@ def under(torch, backend, run):
 
 
 def rough_ms(torch, run):
-    """A first measurement, to tell the backends apart."""
+    """A short measurement, to compare the backends."""
     for _ in range(3):
         run()
     torch.cuda.synchronize()
@@ -51,14 +51,14 @@ def rough_ms(torch, run):
 
 
 def fastest(torch, device, make):
-    """Of what `make(backend)` gives for each backend, the fastest that runs."""
+    """The fastest of the callables make(backend) that run."""
     found = []
     for backend in backends(torch, device):
         try:
             run = make(backend)
             found.append((rough_ms(torch, run) if device == "cuda" else 0.0, len(found), run))
         except RuntimeError:
-            continue  # the backend does not take this shape
+            continue  # the backend does not support this shape
     return min(found)[2]
 
 

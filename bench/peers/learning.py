@@ -1,4 +1,4 @@
-"""The cases of `causeway-bench learning` as PyTorch users would run them.
+"""The cases of `causeway-bench learning` in PyTorch.
 
     python3 bench/peers/learning.py torch-cuda|torch-cpu [--threads N]
 

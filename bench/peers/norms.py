@@ -1,8 +1,8 @@
-"""The cases of bench/norms.cpp as PyTorch users would run them."""
+"""The cases of bench/norms.cpp in PyTorch."""
 
 
 def backward_of(torch, forward, inputs, gradient):
-    """A callable that runs the backward pass of `forward`, and nothing else."""
+    """A callable that runs only the backward pass of `forward`."""
     leaves = [tensor.detach().requires_grad_() for tensor in inputs]
     out = forward(*leaves)
     return lambda: torch.autograd.grad(out, leaves, gradient, retain_graph=True)

@@ -1,4 +1,4 @@
-"""The operations of `causeway-bench ops`, as PyTorch and NumPy users would run them.
+"""The cases of `causeway-bench ops` in PyTorch and NumPy.
 
 Prints one JSON object: {"peer": ..., "cases": [{"name", "ms"}]}. Times are medians after warm-up,
 with events on a GPU and a clock on the CPU, of one call each, as in bench/harness.cpp.
@@ -11,7 +11,7 @@ import sys
 import time
 
 
-SLOW_MS = 3000.0  # what takes so long is timed three times, and warmed up once
+SLOW_MS = 3000.0  # slower cases are timed three times after one warm-up run
 
 
 def warm_up(run):
@@ -143,7 +143,7 @@ def numpy_cases(np):
 
 
 def measure_many(run, repeat=1000):
-    """The time of one call, from medians over many: for calls of microseconds."""
+    """The time per call, by the median over batches of calls: for calls of microseconds."""
     times = []
     for _ in range(12):
         begin = time.perf_counter()
@@ -154,7 +154,7 @@ def measure_many(run, repeat=1000):
 
 
 def handoff_cases():
-    """A tensor to PyTorch and back through DLPack, by the host's clock."""
+    """Exchange of tensors with PyTorch by DLPack, by the host's clock."""
     import causeway as cw
     import torch
 

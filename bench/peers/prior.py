@@ -1,11 +1,11 @@
-"""The case of `causeway-bench prior` that other libraries have: a target that is a sum of functions of
-even features, 64 rows by 4, in many datasets at once.
+"""The case of `causeway-bench prior` that other libraries can express: a target that is a sum of functions
+of uniform features, 64 rows x 4 features, in many datasets at once.
 
     python3 bench/peers/prior.py torch-cuda|torch-compile|numba|numpy [--threads N]
 
-Prints one JSON object, as ops.py does. No other library makes datasets of the other families on a GPU;
-on the CPU their reference gave 35 (mlp, 150 x 5), 3.3 (graph, 1000 x 1:20) and 2.3 (graph, 1024 x
-1:100) datasets a second and core.
+Prints one JSON object, as ops.py does. No other library generates the other families on a GPU; on the
+CPU their reference implementations reached 35 (mlp, 150 x 5), 3.3 (graph, 1000 x 1:20) and 2.3 (graph,
+1024 x 1:100) datasets per second and core.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def torch_generate(torch, count, device):
 def numba_generate(count):
     import numpy
 
-    numpy.row_stack = numpy.vstack  # gone from NumPy, still asked for
+    numpy.row_stack = numpy.vstack  # removed from NumPy, still used by Numba
     from numba import cuda
     from numba.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float32
     import torch

@@ -1,10 +1,10 @@
-"""The cases of `causeway-bench tokenizer` as users of other libraries would run them.
+"""The cases of `causeway-bench tokenizer` in other libraries.
 
     python3 bench/peers/tokenizer.py torch-cuda|cupy|numba|torch-cpu|scikit-learn [--threads N]
 
-Prints one JSON object, as ops.py does. 10M x 20 f32 on a GPU, 1M x 20 on the CPU, 256 bins. A fit by
-torch sorts every column; its encode is torch.bucketize column by column, to int32, the narrowest it
-has.
+Prints one JSON object, as ops.py does. 10M x 20 f32 on a GPU, 1M x 20 on the CPU, 256 bins. The fit
+in torch sorts every column; its encode is torch.bucketize per column, to int32, the narrowest dtype it
+supports.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def cupy_cases(cupy):
 def numba_cases(torch):
     import numpy
 
-    if not hasattr(numpy, "row_stack"):  # which this Numba asks for, and this NumPy no longer has
+    if not hasattr(numpy, "row_stack"):  # removed from NumPy, still used by Numba
         numpy.row_stack = numpy.vstack
     from numba import cuda
 
@@ -126,7 +126,7 @@ def main():
         if on_host:
             ms = measure_host(run, least=3, most=11, enough_ms=2000.0)
         else:
-            # CuPy and Numba work on the default stream, as PyTorch does here.
+            # CuPy and Numba use the default stream, as PyTorch does here.
             ms = measure_cuda(torch, run)
         cases.append({"name": name, "ms": ms})
     json.dump({"peer": version, "cases": cases}, sys.stdout, indent=1)

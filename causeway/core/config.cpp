@@ -178,9 +178,8 @@ void ConfigFields::read(void* config, const Json& given) const {
   if (upgrade_ && version < version_) upgrade_(version, json);
   for (const auto& [key, value] : json.items()) {
     if (value.is_null()) continue;
-    const bool is_section =
-        value.is_object() && std::any_of(fields_.begin(), fields_.end(),
-                                         [&](const auto& field) { return field.section == key; });
+    const bool is_section = value.is_object() &&
+                            std::ranges::find(fields_, key, &ConfigField::section) != fields_.end();
     if (!is_section) {
       at(key).set(operation_, config, value);
       continue;

@@ -30,7 +30,7 @@ namespace causeway {
 using Json = nlohmann::ordered_json;
 
 // Conversion of values to and from JSON. Reading is strict (96.5 is not an integer) and throws the
-// expected form as text: "a whole number". Lists and ranges can also be given as option text:
+// expected form as text: "an integer". Lists and ranges can also be given as option text:
 // "0,0.5,1", "0.3:0.9".
 Json value_to_json(bool value);
 Json value_to_json(int value);

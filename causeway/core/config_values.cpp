@@ -49,7 +49,7 @@ void read_integer(const Json& json, T& value) {
       return;
     }
   }
-  throw ValueExpected{std::is_unsigned_v<T> ? "a whole number of 0 or more" : "a whole number"};
+  throw ValueExpected{std::is_unsigned_v<T> ? "an integer of 0 or more" : "an integer"};
 }
 
 template <class T>

@@ -214,12 +214,12 @@ std::string HeaderEvents::expected() const {
     case Place::outside: return "one object";
     case Place::top: return name_ == kMetadataKey ? "an object of strings" : "an object";
     case Place::metadata: return fmt::format("{} to be a string", shown(field_));
-    case Place::shape: return "\"shape\" to hold whole numbers from 0 to 2^63 - 1";
-    case Place::offsets: return "\"data_offsets\" to hold two whole numbers";
+    case Place::shape: return "\"shape\" to hold integers from 0 to 2^63 - 1";
+    case Place::offsets: return "\"data_offsets\" to hold two integers";
     case Place::entry: break;
   }
   if (field_ == "dtype") return "\"dtype\" to be a string";
-  return fmt::format("{} to be a list of whole numbers", shown(field_));
+  return fmt::format("{} to be a list of integers", shown(field_));
 }
 
 std::string HeaderEvents::subject() const {

@@ -16,7 +16,7 @@ namespace causeway {
 
 #if !defined(__CUDACC__)
 // The compiler's own type: conversions are single instructions.
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(__clang__)
 using NativeHalf = __fp16;
 #else
 using NativeHalf = _Float16;

@@ -1,4 +1,4 @@
-// Expressions of Python by precedence climbing; what the language does not have is named.
+// Parses Python expressions by precedence climbing; errors name unsupported syntax.
 #pragma once
 
 #include "causeway/lang/ast.h"
@@ -11,7 +11,7 @@ class ExpressionParser {
   ExpressionParser(TokenStream& tokens, Tree& tree) : tokens_(tokens), tree_(tree) {}
 
   ExprId expression();       // one, with conditional expressions
-  ExprId expression_list();  // a tuple where commas follow
+  ExprId expression_list();  // a tuple if commas follow
 
  private:
   ExprId logical_or();

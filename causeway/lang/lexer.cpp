@@ -201,7 +201,7 @@ class Lexer {
     tokens_.push_back({kind, {begin, at_}, text_.substr(content, end - content)});
   }
 
-  // Characters of the operator or delimiter that begins here; 0 where none does.
+  // Characters of the operator or delimiter that begins here; 0 if there is none.
   std::uint32_t symbol_length() const {
     const char c = peek();
     const char next = peek(1);

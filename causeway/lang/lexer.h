@@ -24,7 +24,7 @@ enum class TokenKind : std::uint8_t {
 struct Token {
   TokenKind kind = TokenKind::end;
   Span span;
-  std::string_view text;  // of a string: what stands between the quotes
+  std::string_view text;  // of a string: the text between the quotes
 };
 
 inline constexpr std::size_t kMaxSourceBytes = 1 << 20;

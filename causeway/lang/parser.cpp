@@ -75,7 +75,7 @@ class Parser {
     skip_statement();
   }
 
-  // NAME = expression, where the expression is one of the language; anything else is skipped.
+  // NAME = expression, if the expression belongs to the language; anything else is skipped.
   void constant() {
     const Token name = tokens_.next();
     tokens_.next();

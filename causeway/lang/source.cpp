@@ -69,7 +69,7 @@ std::string_view Source::text(Span span) const {
 Position Source::position(std::uint32_t offset) const {
   const std::string_view before =
       std::string_view(text_).substr(0, std::min<std::size_t>(offset, text_.size()));
-  const std::size_t start = before.rfind('\n') + 1;  // 0 where there is none
+  const std::size_t start = before.rfind('\n') + 1;  // 0 if there is none
   const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
   return {line, static_cast<int>(before.size() - start) + 1};
 }

@@ -1,4 +1,4 @@
-// Kernel text, places in it, and the one way to report what is wrong with it.
+// Kernel text, source locations, and compile errors.
 #pragma once
 
 #include "causeway/core/error.h"
@@ -56,7 +56,7 @@ class Source {
   std::vector<Origin> origins_;
 };
 
-// What is said about a mistake. `found`, `expected` and `hint` may be empty.
+// The content of an error message. `found`, `expected` and `hint` may be empty.
 struct Diagnostic {
   std::string message;
   std::string found = {};
@@ -64,7 +64,7 @@ struct Diagnostic {
   std::string hint = {};
 };
 
-// The kernel text is refused. what() is
+// An error in the kernel text. what() is
 //   file:line:column: error: message
 //     source line
 //         ^~~~
@@ -85,7 +85,7 @@ class CompileError : public Error {
   Diagnostic diagnostic_;
 };
 
-// The candidate with the smallest edit distance to `name`, empty where none is near.
+// The candidate with the smallest edit distance to `name`, empty if none is close.
 std::string_view nearest_name(std::string_view name,
                               const std::vector<std::string_view>& candidates);
 

@@ -60,7 +60,7 @@ struct StructInfo {
   TypeId type = kNone;
 };
 
-// One scalar of a value: where it lies in memory.
+// One scalar of a value and its offset in memory.
 struct Leaf {
   Scalar scalar;
   std::uint32_t offset;

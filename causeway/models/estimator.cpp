@@ -21,7 +21,7 @@ TabularTransformer& TabularEstimator::model() {
     const auto path = !options_.model.empty()
                           ? options_.model
                           : tables::packaged_weights(regression_, "pass the file of a model");
-    model_ = load_tabular(path, placement_for_use(parse_device(options_.device)));
+    model_ = load_tabular(path, inference_placement(parse_device(options_.device)));
   }
   return *model_;
 }
@@ -92,10 +92,10 @@ Tensor TabularClassifier::predict_proba(const tables::Table& table) {
 }
 
 std::vector<std::string> TabularClassifier::predict(const tables::Table& table) {
-  const Tensor shares = predict_proba(table);
-  const auto* of = shares.data_as<double>();
+  const Tensor probabilities = predict_proba(table);
+  const auto* of = probabilities.data_as<double>();
   std::vector<std::string> labels;
-  for (std::int64_t row = 0; row < shares.size(0); ++row, of += classes_.size()) {
+  for (std::int64_t row = 0; row < probabilities.size(0); ++row, of += classes_.size()) {
     labels.push_back(
         classes_[static_cast<std::size_t>(std::max_element(of, of + classes_.size()) - of)]);
   }

@@ -3,7 +3,7 @@
 //   const auto train = tables::read_csv("train.csv");
 //   models::TabularClassifier classifier;
 //   classifier.fit(train, "species");
-//   const Tensor shares = classifier.predict_proba(tables::read_csv("test.csv"));
+//   const Tensor probabilities = classifier.predict_proba(tables::read_csv("test.csv"));
 #pragma once
 
 #include "causeway/models/predictor.h"
@@ -32,11 +32,11 @@ struct EstimatorOptions {
 // estimator as it was.
 class TabularEstimator {
  public:
-  // `x` and the target encoded by the caller: y (rows,) f64, classes 0 to n_classes - 1 or numbers,
-  // of the given rows of the table; the other rows and the column `target` are not used.
+  // Fits to the given rows of `x` with an encoded target: y (rows,) f64, classes 0 to n_classes - 1
+  // or numbers. Other rows and the column `target` are not used.
   void fit_encoded(const tables::Table& x, const std::vector<std::int64_t>& rows, const Tensor& y,
                    std::int64_t n_classes, const std::string& target = {});
-  // What another estimator's state() gave.
+  // The fitted state, for pickling.
   struct State {
     std::string encoder;  // JSON
     Tensor x;             // the context rows, encoded
@@ -46,13 +46,13 @@ class TabularEstimator {
   State state() const;
   void restore(const State& state);
 
-  // Sentences about the data of the last fit or prediction.
+  // Warnings about the data of the last fit or prediction.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // Called with the fraction of a prediction's work that is done.
   void on_progress(ProgressHook hook) { progress_ = std::move(hook); }
-  // The columns that fit saw, without the target.
+  // The columns seen by fit, without the target.
   std::vector<std::string> feature_names() const;
-  // Loads the model where it is not loaded yet.
+  // Loads the model if it is not loaded yet.
   TabularTransformer& model();
 
  protected:

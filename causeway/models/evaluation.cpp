@@ -1,13 +1,25 @@
 #include "causeway/models/evaluation.h"
 
+#include "causeway/core/error.h"
+#include "causeway/core/shown.h"
 #include "causeway/tables/scores.h"
 #include "causeway/tensor/indexing.h"
+
+#include <fmt/format.h>
 
 namespace causeway::models {
 
 std::vector<std::string> score_names(bool regression) {
   if (regression) return {"rmse", "mae", "r2"};
   return {"roc_auc", "accuracy", "log_loss"};
+}
+
+void require_splittable(const std::string& path, const tables::LabelledTable& table) {
+  const bool has_two_classes = table.n_classes() != 1;  // 0 for regression
+  if (table.n_rows() >= 2 && has_two_classes) return;
+  fail(ErrorKind::invalid_argument, "evaluate",
+       fmt::format("{} has {} labelled {}; expected at least 2", shown(path),
+                   has_two_classes ? table.n_rows() : 1, has_two_classes ? "rows" : "class"));
 }
 
 std::vector<double> score_halves(TabularPredictor& predictor, const tables::LabelledTable& table,
@@ -22,11 +34,11 @@ std::vector<double> score_halves(TabularPredictor& predictor, const tables::Labe
     return {tables::root_mean_squared_error(predicted, numbers),
             tables::mean_absolute_error(predicted, numbers), tables::r2(predicted, numbers)};
   }
-  const auto shares = predictor.predict_proba(query).to_vector<double>();
+  const auto probabilities = predictor.predict_proba(query).to_vector<double>();
   const auto classes = truth.to(DType::i64).to_vector<std::int64_t>();
   const std::int64_t n = table.n_classes();
-  return {tables::roc_auc(shares, classes, n), tables::accuracy(shares, classes, n),
-          tables::log_loss(shares, classes, n)};
+  return {tables::roc_auc(probabilities, classes, n), tables::accuracy(probabilities, classes, n),
+          tables::log_loss(probabilities, classes, n)};
 }
 
 double mean_score(TabularTransformer& model, const std::vector<tables::LabelledTable>& tables,

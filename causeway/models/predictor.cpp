@@ -23,7 +23,7 @@ class TabularPredictor::Work {
  public:
   Work(double total, const ProgressHook& hook) : total_(total), hook_(hook) {}
 
-  // A hook for the next unit, of so many operations.
+  // The hook for the next unit of `flops` operations.
   ProgressHook begin(double flops) {
     start_ += unit_;
     unit_ = flops;
@@ -46,12 +46,12 @@ std::size_t TabularPredictor::context_bytes() const {
          size_of(model_->parameters().front().dtype());
 }
 
-bool TabularPredictor::keeps_contexts() const {
+bool TabularPredictor::caches_contexts() const {
   return fitted_.members.size() * context_bytes() <= options_.cache_bytes;
 }
 
 std::vector<TabularPredictor::Batch> TabularPredictor::batches() const {
-  // All members at once fill a GPU. A CPU is busy with one, and the next reuses its memory.
+  // All members together fill a GPU. On a CPU members run one by one, which needs less memory.
   const std::size_t n_members = fitted_.members.size();
   const bool fits = n_members * context_bytes() * 8 <= options_.cache_bytes;
   if (fits && device_of(*model_).is_cuda()) return {{0, n_members}};
@@ -106,7 +106,7 @@ TableContext TabularPredictor::context_of(std::size_t number, const Batch& batch
                      TabularWork::of_context(model_->config(), fitted_.n_context,
                                              static_cast<std::int64_t>(fitted_.columns.size()))
                          .total();
-  if (!keeps_contexts()) return make_context(batch, work.begin(flops));
+  if (!caches_contexts()) return make_context(batch, work.begin(flops));
   const std::scoped_lock lock(*lock_);
   std::optional<TableContext>& kept = fitted_.contexts[number];
   if (!kept.has_value()) kept = make_context(batch, work.begin(flops));
@@ -127,7 +127,7 @@ TabularPredictor::Work TabularPredictor::plan_work(const std::vector<Batch>& all
   double total = 0;
   for (std::size_t b = 0; b < all.size(); ++b) {
     double each = TabularWork::of_query(config, n_rows, n_columns, fitted_.n_context).total();
-    if (!keeps_contexts() || !fitted_.contexts[b].has_value()) {
+    if (!caches_contexts() || !fitted_.contexts[b].has_value()) {
       each += TabularWork::of_context(config, fitted_.n_context, n_columns).total();
     }
     total += static_cast<double>(all[b].count) * each;
@@ -141,7 +141,7 @@ void TabularPredictor::add_probabilities(const Batch& batch, const Tensor& logit
   const std::int64_t n_logits = logits.size(2);
   const std::int64_t n_outputs = fitted_.n_outputs;
   const auto values = logits.to(Device::cpu()).to(DType::f64).contiguous().to_vector<double>();
-  const double share = 1 / static_cast<double>(fitted_.members.size());
+  const double weight = 1 / static_cast<double>(fitted_.members.size());
   std::vector<double> odds(static_cast<std::size_t>(n_outputs));
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(batch.count); ++i) {
     const Member& member = fitted_.members[batch.first + static_cast<std::size_t>(i)];
@@ -155,7 +155,7 @@ void TabularPredictor::add_probabilities(const Batch& batch, const Tensor& logit
       }
       for (std::int64_t c = 0; c < n_outputs; ++c) {
         const auto rotated = static_cast<std::size_t>((c + member.shift) % n_outputs);
-        out[row * n_outputs + c] += share * odds[rotated] / sum;
+        out[row * n_outputs + c] += weight * odds[rotated] / sum;
       }
     }
   }
@@ -166,7 +166,7 @@ Tensor TabularPredictor::predict_proba(const Tensor& x, const ProgressHook& prog
   if (fitted_.n_outputs == 0) fail(ErrorKind::invalid_argument, kName, "call fit first");
   if (x.size(1) != fitted_.n_features) {
     fail(ErrorKind::shape_mismatch, kName,
-         fmt::format("rows of {} features; fit had {}", x.size(1), fitted_.n_features));
+         fmt::format("x has {} features, but fit had {}", x.size(1), fitted_.n_features));
   }
   const std::int64_t n_rows = x.size(0);
   if (fitted_.n_outputs == 1) return ones({n_rows, 1}, DType::f64);
@@ -198,12 +198,12 @@ Tensor TabularPredictor::predict_mean(const Tensor& x, const ProgressHook& progr
   if (!is_regression()) {
     fail(ErrorKind::invalid_argument, kName, "the model predicts classes, not numbers");
   }
-  const Tensor shares = predict_proba(x, progress);
+  const Tensor probabilities = predict_proba(x, progress);
   const std::vector<double> centres = model_->centres();
   Tensor out = Tensor::empty({x.size(0)}, DType::f64);
   const double deviation = fitted_.target.inverse == 0 ? 0 : 1 / fitted_.target.inverse;
   for (std::int64_t row = 0; row < x.size(0); ++row) {
-    const double* of = shares.data_as<double>() + row * fitted_.n_outputs;
+    const double* of = probabilities.data_as<double>() + row * fitted_.n_outputs;
     const double z = std::inner_product(centres.begin(), centres.end(), of, 0.0);
     out.data_as<double>()[row] = fitted_.target.mean + z * deviation;
   }

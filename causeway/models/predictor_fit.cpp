@@ -1,5 +1,4 @@
-// What a predictor does before the model runs: it checks and samples rows, standardises columns,
-// and draws the members of the ensemble.
+// TabularPredictor::fit: checks and samples rows, standardises columns and draws the ensemble.
 #include "causeway/models/predictor.h"
 
 #include "causeway/core/error.h"
@@ -18,8 +17,8 @@ namespace {
 
 constexpr const char* kName = "tabular predictor";
 
-// The mean and one over the standard deviation of the finite numbers; 0 of a constant. Numbers are
-// scaled by a power of two first, so that squares neither overflow nor underflow.
+// The mean and the inverse standard deviation (0 for a constant) of the finite values. Values are
+// scaled by a power of two, so that squares neither overflow nor underflow.
 std::pair<double, double> moments_of(const std::vector<double>& values) {
   double greatest = 0;
   double n = 0;
@@ -92,7 +91,7 @@ void TabularPredictor::require_target(const Tensor& y, std::int64_t n_classes) c
   for (const double value : values) {
     if (!(value >= 0 && value < static_cast<double>(n_classes) && value == std::floor(value))) {
       fail(ErrorKind::invalid_argument, kName,
-           fmt::format("class {}: expected whole numbers from 0 to {}", value, n_classes - 1));
+           fmt::format("class {}: expected integers from 0 to {}", value, n_classes - 1));
     }
   }
 }
@@ -100,7 +99,7 @@ void TabularPredictor::require_target(const Tensor& y, std::int64_t n_classes) c
 std::vector<std::int64_t> TabularPredictor::choose_rows(const Tensor& y,
                                                         std::vector<std::string>& warnings) const {
   const std::int64_t n_rows = y.size(0);
-  if (n_rows == 0) fail(ErrorKind::invalid_argument, kName, "the table has no rows to fit");
+  if (n_rows == 0) fail(ErrorKind::invalid_argument, kName, "the table has no rows");
   std::vector<std::int64_t> rows(static_cast<std::size_t>(n_rows));
   std::iota(rows.begin(), rows.end(), 0);
   if (n_rows <= options_.max_rows) return rows;
@@ -134,7 +133,7 @@ void TabularPredictor::choose_columns(Fitted& fitted, const std::vector<std::str
     fitted.warnings.push_back(
         fmt::format("columns without a value in any context row are left out: {}", empty));
   }
-  if (fitted.columns.empty()) fitted.columns.push_back({0, 0, 0});  // one that is always 0
+  if (fitted.columns.empty()) fitted.columns.push_back({0, 0, 0});  // constant 0
   const auto n_columns = static_cast<std::int64_t>(fitted.columns.size());
   if (n_columns > options_.max_features) {
     fail(ErrorKind::invalid_argument, kName,
@@ -163,7 +162,7 @@ void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_clas
   require_table(x);
   if (y.shape() != Shape{x.size(0)} || y.dtype() != DType::f64 || x.size(1) == 0) {
     fail(ErrorKind::shape_mismatch, kName,
-         fmt::format("x {}, y {} of {}: expected a target for each row, f64, and a feature or more",
+         fmt::format("x {}, y {} of {}: expected one f64 target per row and at least one feature",
                      to_string(x.shape()), to_string(y.shape()), to_string(y.dtype())));
   }
   require_target(y, n_classes);

@@ -21,26 +21,27 @@ namespace {
 using nn::Linear;
 using nn::Placement;
 
-// A numeric target is binned as if it were normal, but wider, so that tails have bins too.
+// Bins have equal probability under a normal distribution of this standard deviation, which is
+// wider than the target's, so that there are bins in the tails.
 constexpr double kSpread = 1.5;
 
-double normal_share(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
+double normal_cdf(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 double normal_density(double z) {
   return std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
-// The standard normal's quantile, by bisection.
+// The quantile of the standard normal distribution, by bisection.
 double normal_quantile(double share) {
   double low = -10;
   double high = 10;
   for (int i = 0; i < 80; ++i) {
     const double middle = (low + high) / 2;
-    (normal_share(middle) < share ? low : high) = middle;
+    (normal_cdf(middle) < share ? low : high) = middle;
   }
   return (low + high) / 2;
 }
 
-Tensor first_borders(std::int64_t bins, Device device) {
+Tensor initial_borders(std::int64_t bins, Device device) {
   std::vector<float> borders;
   for (std::int64_t i = 1; i < bins; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(bins);
@@ -49,21 +50,21 @@ Tensor first_borders(std::int64_t bins, Device device) {
   return Tensor::from<float>(borders, {bins - 1}, device);
 }
 
-// As two linear layers with biases would be drawn, one of features and one of targets.
-void draw_encoder(const Tensor& weight, const kernels::TableInputs& inputs, Generator& generator) {
+// Initialises the encoder like two linear layers with biases, one for features and one for targets.
+void init_encoder(const Tensor& weight, const kernels::TableInputs& inputs, Generator& generator) {
   const double bound = 1 / std::sqrt(static_cast<double>(inputs.group));
   nn::fill_(weight, 0);
   nn::uniform_(weight.slice(1, 0, inputs.target()), -bound, bound, generator);
   nn::uniform_(weight.slice(1, inputs.target(), inputs.used()), -1, 1, generator);
 }
 
-// How many columns every row of each table has, the target among them.
+// The number of columns of every row, including the target.
 Tensor count_columns(const Tensor& sizes, std::int64_t n_rows) {
   const Tensor counts = sizes.slice(1, 1, 2) + Scalar(1);
   return counts.expand({sizes.size(0), n_rows}).contiguous().flatten();
 }
 
-// Of tokens (tables, rows, columns, width) the target's.
+// The target's token of tokens (tables, rows, columns, width).
 Tensor target_token(const Tensor& tokens) {
   return autograd::contiguous(autograd::slice(tokens, 2, 0, 1));
 }
@@ -76,7 +77,7 @@ TabularTransformer::TabularTransformer(const TabularConfig& config, const Placem
                                                       placement.dtype, placement.device))) {
   Generator& generator =
       placement.generator != nullptr ? *placement.generator : nn::default_generator();
-  draw_encoder(autograd::detach(encoder_), config.inputs(), generator);
+  init_encoder(autograd::detach(encoder_), config.inputs(), generator);
   for (std::int64_t i = 0; i < config.layers; ++i) {
     layers_.push_back(std::make_shared<TabularLayer>(
         config.width, config.heads, config.hidden, config.projection, config.pre_norm, placement));
@@ -91,7 +92,7 @@ TabularTransformer::TabularTransformer(const TabularConfig& config, const Placem
   add_module("decoder.in", decoder_in_);
   add_module("decoder.out", decoder_out_);
   if (config.is_regression()) {
-    borders_ = &add_buffer("borders", first_borders(config.bins, placement.device));
+    borders_ = &add_buffer("borders", initial_borders(config.bins, placement.device));
   }
 }
 
@@ -111,17 +112,17 @@ void TabularTransformer::check(const Tables& tables) const {
   for (const Tensor* tensor : {&y, &sizes, &std::as_const(encoder_)}) {
     require_same_device("tabular transformer", x, *tensor);
   }
-  if (x.device() != Device::cpu()) return;  // looking would wait
+  if (x.device() != Device::cpu()) return;  // reading them would synchronise
   const auto* size = sizes.data_as<std::int64_t>();
   for (std::int64_t table = 0; table < x.size(0); ++table, size += 3) {
     const bool fits = size[0] >= 0 && size[0] <= x.size(1) && size[1] >= 0 &&
                       size[1] <= x.size(2) && size[2] >= 0 && size[2] <= size[0];
     if (fits) continue;
-    fail(
-        ErrorKind::invalid_argument, "tabular transformer",
-        fmt::format("table {} has sizes of {} rows, {} features and {} context rows; the batch has "
-                    "room for {} rows and {} features",
-                    table, size[0], size[1], size[2], x.size(1), x.size(2)));
+    fail(ErrorKind::invalid_argument, "tabular transformer",
+         fmt::format(
+             "table {} has {} rows, {} features and {} context rows in sizes; x has {} rows and "
+             "{} features",
+             table, size[0], size[1], size[2], x.size(1), x.size(2)));
   }
 }
 
@@ -134,8 +135,8 @@ Tensor TabularTransformer::statistics_of(const Tables& tables) const {
   return statistics;
 }
 
-Tensor TabularTransformer::numbers_of(const Tables& tables, const Tensor& statistics,
-                                      bool with_thinking) const {
+Tensor TabularTransformer::inputs_of(const Tables& tables, const Tensor& statistics,
+                                     bool with_thinking) const {
   const kernels::TableInputs inputs = config_.inputs();
   const std::int64_t rows = tables.x.size(1) + (with_thinking ? config_.thinking : 0);
   const Tensor numbers =
@@ -148,84 +149,85 @@ Tensor TabularTransformer::numbers_of(const Tables& tables, const Tensor& statis
   return numbers;
 }
 
-TabularNorm& TabularTransformer::norm_behind(std::size_t layer, std::size_t branch) const {
+TabularNorm& TabularTransformer::norm_after(std::size_t layer, std::size_t branch) const {
   if (!config_.pre_norm) return *layers_[layer]->norms[branch];
   if (branch < 2) return *layers_[layer]->norms[branch + 1];
   return layer + 1 < layers_.size() ? *layers_[layer + 1]->norms[0] : *last_norm_;
 }
 
-// Attention between columns in a layer that reads tokens, or in the first one the encoder's inputs.
+// Attention between the columns of tokens, or of the encoder's inputs if the first layer is fused.
 Tensor TabularTransformer::among_columns(std::size_t i, const Tensor& read,
                                          const Tensor& n_columns) {
   TabularAttention& attention = *layers_[i]->columns;
-  if (i + 1 == layers_.size() && !config_.mean_readout) {  // later only the target's token is read
+  if (i + 1 == layers_.size() &&
+      !config_.mean_readout) {  // only the target's token is read afterwards
     return attention.project(attention.target_among_columns(read, n_columns));
   }
-  const Tensor* encoder = i == 0 && config_.joins_encoder() ? &encoder_ : nullptr;
+  const Tensor* encoder = i == 0 && config_.fuses_encoder() ? &encoder_ : nullptr;
   return attention.project(attention.among_columns(read, n_columns, encoder));
 }
 
-Tensor TabularTransformer::run(const Tensor& numbers, const Tensor& sizes, const TableContext* from,
+Tensor TabularTransformer::run(const Tensor& inputs, const Tensor& sizes, const TableContext* from,
                                TableContext* into, WorkMeter* meter) {
   const auto apply = [&](double TabularWork::Layer::*flops, std::size_t i, const Tensor& x,
                          int axis, std::int64_t unit, auto&& body) {
     if (meter == nullptr) return body(x, std::int64_t{0}, x.size(axis));
     return meter->in_pieces(meter->layer(i).*flops, x, axis, unit, body);
   };
-  const Tensor n_columns = count_columns(sizes, numbers.size(1));
+  const Tensor n_columns = count_columns(sizes, inputs.size(1));
   const Tensor n_context =
       (from != nullptr ? from->sizes : sizes).select(1, 2) + Scalar(config_.thinking);
-  const Tensor tokens = autograd::linear(numbers, encoder_);
-  Stream stream{tokens, config_.pre_norm ? layers_[0]->norms[0]->forward(tokens) : tokens};
+  const Tensor tokens = autograd::linear(inputs, encoder_);
+  Residual residual{tokens, config_.pre_norm ? layers_[0]->norms[0]->forward(tokens) : tokens};
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     TabularLayer& layer = *layers_[i];
     const bool is_last = i + 1 == layers_.size();
-    const bool reads_numbers = i == 0 && config_.joins_encoder();
+    const bool reads_inputs = i == 0 && config_.fuses_encoder();
     Tensor branch =
-        apply(&TabularWork::Layer::columns, i, reads_numbers ? numbers : stream.read, 1, 1,
+        apply(&TabularWork::Layer::columns, i, reads_inputs ? inputs : residual.read, 1, 1,
               [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
-                const bool all = end - begin == numbers.size(1);
+                const bool all = end - begin == inputs.size(1);
                 return among_columns(i, rows, all ? n_columns : n_columns.slice(0, begin, end));
               });
-    if (is_last && !config_.mean_readout) stream.x = target_token(stream.x);
+    if (is_last && !config_.mean_readout) residual.x = target_token(residual.x);
     if (config_.residual_decay != 1 && i > 0) {
-      stream.x =
-          autograd::multiply(stream.x, std::pow(config_.residual_decay, static_cast<double>(i)));
+      residual.x =
+          autograd::multiply(residual.x, std::pow(config_.residual_decay, static_cast<double>(i)));
     }
-    stream = norm_behind(i, 0).take_in(branch, stream.x);
+    residual = norm_after(i, 0).add_residual(branch, residual.x);
 
     if (from != nullptr) {
-      branch = apply(&TabularWork::Layer::rows, i, stream.read, 1, 1,
+      branch = apply(&TabularWork::Layer::rows, i, residual.read, 1, 1,
                      [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                       return layer.rows->among_kept(rows, from->layers[i], n_context);
+                       return layer.rows->among_context(rows, from->layers[i], n_context);
                      });
     } else {
       const bool ends_here = is_last && into != nullptr;
-      const Tensor heads =
-          apply(&TabularWork::Layer::projections, i, stream.read, 1, 1,
-                [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                  return ends_here ? layer.rows->keys_and_values(rows) : layer.rows->split(rows);
-                });
+      const Tensor heads = apply(&TabularWork::Layer::projections, i, residual.read, 1, 1,
+                                 [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                                   return ends_here ? layer.rows->keys_and_values(rows)
+                                                    : layer.rows->project_qkv(rows);
+                                 });
       if (into != nullptr)
         into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
-      if (ends_here) return stream.read;
+      if (ends_here) return residual.read;
       branch = apply(&TabularWork::Layer::rows, i, heads, 2, config_.heads,
                      [&](const Tensor& columns, std::int64_t, std::int64_t) {
                        return layer.rows->among_rows(columns, n_context);
                      });
     }
-    stream = norm_behind(i, 1).take_in(layer.rows->project(branch), stream.x);
+    residual = norm_after(i, 1).add_residual(layer.rows->project(branch), residual.x);
     branch = apply(
-        &TabularWork::Layer::mlp, i, stream.read, 1, 1,
+        &TabularWork::Layer::mlp, i, residual.read, 1, 1,
         [&](const Tensor& rows, std::int64_t, std::int64_t) { return layer.mlp->forward(rows); });
-    stream = norm_behind(i, 2).take_in(branch, stream.x);
+    residual = norm_after(i, 2).add_residual(branch, residual.x);
   }
-  return stream.read;
+  return residual.read;
 }
 
 Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
   Tensor read;
-  if (config_.mean_readout) {  // of the features there are
+  if (config_.mean_readout) {  // without padding
     const Tensor place = arange(0, x.size(2), 1, DType::i64, x.device());
     const Tensor n_features = sizes.slice(1, 1, 2);
     const Tensor is_feature =
@@ -243,7 +245,7 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
 
 Tensor TabularTransformer::forward(const Tables& tables, const Tensor& statistics) {
   const Tensor x =
-      run(numbers_of(tables, statistics, true), tables.sizes, nullptr, nullptr, nullptr);
+      run(inputs_of(tables, statistics, true), tables.sizes, nullptr, nullptr, nullptr);
   return read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
 }
 
@@ -278,7 +280,7 @@ TableContext TabularTransformer::encode_context(const Tables& tables,
   TableContext context{tables.sizes, statistics_of(tables), {}};
   WorkMeter meter(TabularWork::of_context(config_, tables.x.size(1), tables.x.size(2)),
                   tables.x.size(0), progress);
-  run(numbers_of(tables, context.statistics, true), tables.sizes, nullptr, &context, &meter);
+  run(inputs_of(tables, context.statistics, true), tables.sizes, nullptr, &context, &meter);
   return context;
 }
 
@@ -288,7 +290,7 @@ Tensor TabularTransformer::predict_logits(const TableContext& context, const Ten
   const std::int64_t n_features = context.statistics.size(1) - 1;
   if (x.n_dims() != 3 || x.size(0) != n_tables || x.size(2) != n_features) {
     fail(ErrorKind::shape_mismatch, "tabular transformer",
-         fmt::format("query rows {}: expected ({}, rows, {}), as in the context",
+         fmt::format("query rows {}: expected ({}, rows, {}), to match the context",
                      to_string(x.shape()), n_tables, n_features));
   }
   const autograd::NoGrad no_grad;
@@ -301,14 +303,14 @@ Tensor TabularTransformer::predict_logits(const TableContext& context, const Ten
   const std::int64_t n_context = context.layers.front().size(1) - config_.thinking;
   WorkMeter meter(TabularWork::of_query(config_, x.size(1), n_features, n_context), n_tables,
                   progress);
-  const Tensor numbers = numbers_of(query, context.statistics, false);
+  const Tensor numbers = inputs_of(query, context.statistics, false);
   return read_out(run(numbers, query.sizes, &context, nullptr, &meter), query.sizes);
 }
 
 std::vector<double> TabularTransformer::centres() const {
   if (borders_ == nullptr) return {};
   std::vector<double> centres;
-  double below = 0;  // the share, and the density, where the bin begins
+  double below = 0;  // cumulative probability and density at the lower border
   double density = 0;
   const auto add = [&](double share, double next_density) {
     centres.push_back(kSpread * (density - next_density) / (share - below));
@@ -316,7 +318,7 @@ std::vector<double> TabularTransformer::centres() const {
     density = next_density;
   };
   for (const float border : borders_->to(Device::cpu()).to_vector<float>()) {
-    add(normal_share(border / kSpread), normal_density(border / kSpread));
+    add(normal_cdf(border / kSpread), normal_density(border / kSpread));
   }
   add(1, 0);
   return centres;

@@ -22,18 +22,18 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   const auto w = static_cast<double>(width);
   const auto mlp = 4 * w * static_cast<double>(hidden);
   const double qkv = 6 * w * w;
-  const double behind = projection ? 2 * w * w : 0;
+  const double project = projection ? 2 * w * w : 0;
   const auto columns = static_cast<double>(features + 1);
-  const double seen = static_cast<double>(rows) / 2 + static_cast<double>(thinking);
+  const double n_keys = static_cast<double>(rows) / 2 + static_cast<double>(thinking);
   const double among_columns = qkv + 4 * w * columns;
-  const double the_rest = behind + qkv + 4 * w * seen + behind + mlp;
+  const double the_rest = project + qkv + 4 * w * n_keys + project + mlp;
   const double all_rows = static_cast<double>(tables * (rows + thinking));
-  // In the last layer only the target's token asks and goes on, unless all are read.
+  // The last layer computes only the target's token, unless all tokens are read.
   const double last_columns = mean_readout ? columns : 1;
   const auto n_layers = static_cast<double>(layers);
   double forward = all_rows * columns * n_layers * among_columns;
   forward -= all_rows * (columns - last_columns) * (2 * w * w + 4 * w * columns);
-  if (joins_encoder()) forward -= all_rows * columns * 6 * w * (w - inputs().width());
+  if (fuses_encoder()) forward -= all_rows * columns * 6 * w * (w - inputs().width());
   forward += all_rows * ((n_layers - 1) * columns + last_columns) * the_rest;
   forward += all_rows * 2 * static_cast<double>(hidden * (width + outputs()));
   return 3 * forward;
@@ -80,7 +80,7 @@ TabularConfig TabularConfig::preset(std::string_view name) {
     return config;
   }
   fail(ErrorKind::invalid_argument, "tabular transformer",
-       fmt::format("there is no preset \"{}\"; there are default, nanotabpfn and speedrun", name));
+       fmt::format("unknown preset \"{}\"; expected default, nanotabpfn or speedrun", name));
 }
 
 namespace {
@@ -100,7 +100,8 @@ ConfigDescription<TabularConfig> make_description() {
   d.add("bins", &Config::bins, "Bins of the predicted distribution (regression)").between(2, 4096);
   d.add("pre_norm", &Config::pre_norm, "RMS norm before each branch, else layer norm after it");
   d.add("projection", &Config::projection, "Linear projection after attention");
-  d.add("residual_decay", &Config::residual_decay, "Layer i scales its input by this to the i");
+  d.add("residual_decay", &Config::residual_decay,
+        "Layer i scales its input by this to the power i");
   d.add("class_as_number", &Config::class_as_number,
         "Feed the class as one number instead of one-hot");
   d.add("mean_readout", &Config::mean_readout,

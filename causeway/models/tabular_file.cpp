@@ -24,8 +24,8 @@ std::shared_ptr<TabularTransformer> load_tabular(const std::filesystem::path& pa
   const auto config = file.metadata.find("config");
   if (model == file.metadata.end() || config == file.metadata.end() || model->second != kModel) {
     fail(ErrorKind::format, "load_tabular",
-         fmt::format("\"{}\" is no tabular model: its metadata has no \"model\": \"{}\" with a "
-                     "\"config\"; save_tabular writes such files",
+         fmt::format("\"{}\" is not a tabular model: its metadata lacks \"model\": \"{}\" and "
+                     "\"config\", which save_tabular writes",
                      path.string(), kModel));
   }
   return with_context(fmt::format("loading \"{}\"", path.string()), [&] {
@@ -37,7 +37,7 @@ std::shared_ptr<TabularTransformer> load_tabular(const std::filesystem::path& pa
   });
 }
 
-nn::Placement placement_for_use(Device device) {
+nn::Placement inference_placement(Device device) {
   return {device == Device::cpu() ? DType::f32 : DType::bf16, device, nullptr};
 }
 

@@ -1,4 +1,4 @@
-// A tabular transformer in a file: safetensors, with the configuration in the metadata.
+// Saves and loads tabular transformers: safetensors with the configuration in the metadata.
 #pragma once
 
 #include "causeway/models/tabular.h"
@@ -14,7 +14,7 @@ void save_tabular(const std::filesystem::path& path, const TabularTransformer& m
 std::shared_ptr<TabularTransformer> load_tabular(const std::filesystem::path& path,
                                                  const nn::Placement& placement = {});
 
-// As a model is used: bf16 on a GPU, f32 on the CPU.
-nn::Placement placement_for_use(Device device);
+// bf16 on a GPU, f32 on the CPU.
+nn::Placement inference_placement(Device device);
 
 }  // namespace causeway::models

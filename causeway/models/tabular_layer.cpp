@@ -20,7 +20,7 @@ Tensor TabularNorm::forward(const Tensor& x) {
                           : autograd::rms_norm(x, weight_);
 }
 
-Stream TabularNorm::take_in(const Tensor& branch, const Tensor& x) {
+Residual TabularNorm::add_residual(const Tensor& branch, const Tensor& x) {
   if (bias_ == nullptr) {
     const auto [sum, normed] = autograd::add_norm(autograd::NormOp::rms, branch, x, weight_);
     return {sum, normed};
@@ -52,7 +52,8 @@ Tensor TabularAttention::among_columns(const Tensor& tokens, const Tensor& n_col
   return autograd::reshape(autograd::attention_by_heads(heads, options), {s[0], s[1], s[2], width});
 }
 
-Tensor TabularAttention::some_of_qkv(const Tensor& tokens, std::int64_t first, std::int64_t count) {
+Tensor TabularAttention::project_part(const Tensor& tokens, std::int64_t first,
+                                      std::int64_t count) {
   const std::int64_t width = qkv_->weight.size(1);
   const Shape by_part{n_heads_, 3, width / n_heads_, -1};
   const auto cut = [&](const Tensor& of) {
@@ -69,13 +70,13 @@ Tensor TabularAttention::target_among_columns(const Tensor& tokens, const Tensor
   autograd::AttentionOptions options;
   options.context = n_columns;
   const Tensor target = autograd::contiguous(autograd::slice(tokens, 2, 0, 1));
-  const Tensor q = autograd::reshape(some_of_qkv(target, 0, 1), {s[0] * s[1], 1, n_heads_, size});
+  const Tensor q = autograd::reshape(project_part(target, 0, 1), {s[0] * s[1], 1, n_heads_, size});
   const Tensor kv =
-      autograd::reshape(some_of_qkv(tokens, 1, 2), {s[0] * s[1], s[2], n_heads_, 2, size});
+      autograd::reshape(project_part(tokens, 1, 2), {s[0] * s[1], s[2], n_heads_, 2, size});
   return autograd::reshape(autograd::attention_by_heads(q, kv, options), {s[0], s[1], 1, s[3]});
 }
 
-Tensor TabularAttention::split(const Tensor& tokens) {
+Tensor TabularAttention::project_qkv(const Tensor& tokens) {
   const Shape& s = tokens.shape();
   return autograd::reshape(qkv_->forward(tokens),
                            {s[0], s[1], s[2] * n_heads_, 3, s[3] / n_heads_});
@@ -83,25 +84,25 @@ Tensor TabularAttention::split(const Tensor& tokens) {
 
 Tensor TabularAttention::keys_and_values(const Tensor& tokens) {
   const Shape& s = tokens.shape();
-  return autograd::reshape(some_of_qkv(tokens, 1, 2),
+  return autograd::reshape(project_part(tokens, 1, 2),
                            {s[0], s[1], s[2] * n_heads_, 2, s[3] / n_heads_});
 }
 
-Tensor TabularAttention::among_rows(const Tensor& heads, const Tensor& n_known) const {
+Tensor TabularAttention::among_rows(const Tensor& heads, const Tensor& n_context) const {
   autograd::AttentionOptions options;
-  options.context = n_known;
+  options.context = n_context;
   const Shape& s = heads.shape();
   return autograd::reshape(autograd::attention_by_heads(heads, options),
                            {s[0], s[1], s[2] / n_heads_, n_heads_ * s[4]});
 }
 
-Tensor TabularAttention::among_kept(const Tensor& tokens, const Tensor& kept,
-                                    const Tensor& n_known) {
+Tensor TabularAttention::among_context(const Tensor& tokens, const Tensor& kept,
+                                       const Tensor& n_context) {
   autograd::AttentionOptions options;
-  options.context = n_known;
+  options.context = n_context;
   const Shape& s = tokens.shape();
   const Tensor q =
-      autograd::reshape(some_of_qkv(tokens, 0, 1), {s[0], s[1], s[2] * n_heads_, s[3] / n_heads_});
+      autograd::reshape(project_part(tokens, 0, 1), {s[0], s[1], s[2] * n_heads_, s[3] / n_heads_});
   return autograd::reshape(autograd::attention_by_heads(q, kept, options), s);
 }
 

@@ -10,54 +10,53 @@
 
 namespace causeway::models {
 
-// What goes from branch to branch, and what the next branch reads of it: its norm where norms come
-// before the branches, else itself.
-struct Stream {
+// The residual stream, and what the next branch reads: its norm with pre_norm, else the same.
+struct Residual {
   Tensor x;
   Tensor read;
 };
 
-// Without a mean it comes before a branch, with one behind.
+// RMS norm (pre_norm), or layer norm if `with_mean`.
 class TabularNorm : public nn::Module {
  public:
   TabularNorm(std::int64_t width, bool with_mean, const nn::Placement& placement);
 
   Tensor forward(const Tensor& x) override;
-  // The stream with a branch in it.
-  Stream take_in(const Tensor& branch, const Tensor& x);
+  // Adds a branch to the residual stream and normalises.
+  Residual add_residual(const Tensor& branch, const Tensor& x);
 
  private:
   Tensor& weight_;
   Tensor* bias_;
 };
 
-// Attention with a projection before it, which gives q, k and v of one head after the other, and
-// maybe one behind. Tokens are (tables, rows, columns, width).
+// Multi-head attention: a projection to q, k and v per head, and an optional projection after it.
+// Tokens are (tables, rows, columns, width).
 class TabularAttention : public nn::Module {
  public:
   TabularAttention(std::int64_t width, std::int64_t n_heads, bool projection,
                    const nn::Placement& placement);
 
-  // Row r of all rows sees its first n_columns[r] columns. Tokens may come as the numbers that an
-  // encoder (width, numbers) makes them of.
+  // Attention between columns, of row r to its first n_columns[r]. With `encoder` (width, inputs),
+  // `tokens` are the encoder's inputs.
   Tensor among_columns(const Tensor& tokens, const Tensor& n_columns,
                        const Tensor* encoder = nullptr);
-  // The same for the target's token alone, (tables, rows, 1, width).
+  // The same with the target's token as the only query, (tables, rows, 1, width).
   Tensor target_among_columns(const Tensor& tokens, const Tensor& n_columns);
-  // (tables, rows, columns * heads, 3, size) of tokens: q, k and v.
-  Tensor split(const Tensor& tokens);
-  // (tables, rows, columns * heads, 2, size) of tokens: k and v.
+  // q, k and v of tokens, (tables, rows, columns * heads, 3, size).
+  Tensor project_qkv(const Tensor& tokens);
+  // k and v of tokens, (tables, rows, columns * heads, 2, size).
   Tensor keys_and_values(const Tensor& tokens);
-  // Rows of what split() made see the first n_known[table] of their own.
-  Tensor among_rows(const Tensor& heads, const Tensor& n_known) const;
-  // Rows see keys and values of others, that were kept.
-  Tensor among_kept(const Tensor& tokens, const Tensor& kept, const Tensor& n_known);
-  // The projection behind, where there is one.
+  // Attention between rows, given project_qkv(), to the first n_context[table] rows.
+  Tensor among_rows(const Tensor& heads, const Tensor& n_context) const;
+  // Attention of query rows to the cached keys and values of context rows.
+  Tensor among_context(const Tensor& tokens, const Tensor& kept, const Tensor& n_context);
+  // The projection after attention, if there is one.
   Tensor project(const Tensor& x);
 
  private:
-  // (…, heads * count * size) of tokens: some of q, k and v, from number `first` on.
-  Tensor some_of_qkv(const Tensor& tokens, std::int64_t first, std::int64_t count);
+  // `count` of q, k and v from the `first` on, (…, heads * count * size).
+  Tensor project_part(const Tensor& tokens, std::int64_t first, std::int64_t count);
 
   std::int64_t n_heads_;
   std::shared_ptr<nn::Linear> qkv_;
@@ -71,7 +70,7 @@ struct TabularLayer : nn::Module {
   std::shared_ptr<TabularAttention> columns;
   std::shared_ptr<TabularAttention> rows;
   std::shared_ptr<nn::Mlp> mlp;
-  std::vector<std::shared_ptr<TabularNorm>> norms;  // one a branch
+  std::vector<std::shared_ptr<TabularNorm>> norms;  // one per branch
 };
 
 }  // namespace causeway::models

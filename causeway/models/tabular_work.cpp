@@ -5,21 +5,21 @@
 namespace causeway::models {
 
 TabularWork::TabularWork(const TabularConfig& config, std::int64_t n_rows, std::int64_t n_features,
-                         std::int64_t n_seen, bool is_context) {
+                         std::int64_t n_keys, bool is_context) {
   const auto w = static_cast<double>(config.width);
   const auto rows = static_cast<double>(n_rows);
   const auto columns = static_cast<double>(n_features + 1);
-  const double behind = config.projection ? 2 * w * w : 0;
+  const double project = config.projection ? 2 * w * w : 0;
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const bool target_only = i + 1 == config.layers && !config.mean_readout;
     const bool ends_here = i + 1 == config.layers && is_context;
     const double tokens = target_only ? rows : rows * columns;
     Layer layer;
-    layer.columns = rows * columns * 4 * w * w + tokens * (2 * w * w + 4 * w * columns + behind);
+    layer.columns = rows * columns * 4 * w * w + tokens * (2 * w * w + 4 * w * columns + project);
     if (is_context) layer.projections = tokens * (ends_here ? 4 : 6) * w * w;
     if (!ends_here) {
       const double queries = is_context ? 0 : 2 * w * w;
-      layer.rows = tokens * (queries + 4 * w * static_cast<double>(n_seen) + behind);
+      layer.rows = tokens * (queries + 4 * w * static_cast<double>(n_keys) + project);
       layer.mlp = tokens * 4 * w * static_cast<double>(config.hidden);
     }
     layers_.push_back(layer);

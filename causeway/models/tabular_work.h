@@ -1,5 +1,5 @@
-// The work of an inference pass, in floating-point operations, and its progress. On the CPU long
-// branches run in pieces, so that progress is reported every few hundred milliseconds.
+// The floating-point operations of an inference pass, and its progress. On the CPU long branches
+// run in pieces, so that progress is reported every few hundred milliseconds.
 #pragma once
 
 #include "causeway/tensor/indexing.h"
@@ -15,21 +15,20 @@ namespace causeway::models {
 
 struct TabularConfig;
 
-// Called with the fraction of the work that is done, from 0 to 1. What it throws ends the work.
+// Called with the fraction of the work that is done, from 0 to 1. An exception ends the work.
 using ProgressHook = std::function<void(double done)>;
 
-// The products and attention of one table's rows.
+// The operations of matrix products and attention for the rows of one table.
 class TabularWork {
  public:
-  // Rows that keep their keys and values for others to see; they see each other.
+  // Context rows, which attend to each other.
   static TabularWork of_context(const TabularConfig& config, std::int64_t n_rows,
                                 std::int64_t n_features);
-  // Rows that see `n_context` context rows.
+  // Query rows, which attend to `n_context` context rows.
   static TabularWork of_query(const TabularConfig& config, std::int64_t n_rows,
                               std::int64_t n_features, std::int64_t n_context);
 
-  // By layer: attention between columns, the projections of attention between rows, that attention
-  // itself, and the MLP.
+  // Attention between columns, the projections for attention between rows, that attention, the MLP.
   struct Layer {
     double columns = 0;
     double projections = 0;
@@ -41,12 +40,12 @@ class TabularWork {
 
  private:
   TabularWork(const TabularConfig& config, std::int64_t n_rows, std::int64_t n_features,
-              std::int64_t n_seen, bool is_context);
+              std::int64_t n_keys, bool is_context);
 
   std::vector<Layer> layers_;
 };
 
-// Adds up what is done and reports it.
+// Adds up the work done and reports the fraction.
 class WorkMeter {
  public:
   WorkMeter(TabularWork work, std::int64_t n_tables, const ProgressHook& hook)
@@ -54,11 +53,11 @@ class WorkMeter {
 
   const TabularWork::Layer& layer(std::size_t i) const { return work_.layer(i); }
 
-  // `body` applied to slices of x along `axis`, each of whole units, and the results joined along
-  // the same axis. `body` takes a slice, where it begins and where it ends.
+  // Applies body(slice, begin, end) to slices of x along `axis`, each a multiple of `unit`, and
+  // concatenates the results along the same axis.
   template <class Body>
   Tensor in_pieces(double flops, const Tensor& x, int axis, std::int64_t unit, Body&& body) {
-    constexpr double kPiece = 1e10;  // about 0.1 s of two cores
+    constexpr double kPiece = 1e10;  // about 0.1 s on two cores
     const std::int64_t size = x.size(axis);
     const std::int64_t n_units = size / unit;
     const bool whole = x.device().is_cuda() || n_tables_ != 1 || n_units <= 1;

@@ -25,7 +25,7 @@ int parse_count(std::string_view name, std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    refuse(fmt::format("{}: expected a whole number, \"low:high\" or \"log low:high\", got \"{}\"",
+    refuse(fmt::format("{}: expected an integer, \"low:high\" or \"log low:high\", got \"{}\"",
                        name, text));
   }
   return value;
@@ -127,9 +127,9 @@ void count_from_json(const Json& json, CountRange& range) {
       throw ValueExpected{};
     }
   } catch (const ValueExpected&) {
-    throw ValueExpected{"a whole number, low:high or \"log low:high\""};
+    throw ValueExpected{"an integer, low:high or \"log low:high\""};
   } catch (const Error&) {
-    throw ValueExpected{"a whole number, low:high or \"log low:high\""};
+    throw ValueExpected{"an integer, low:high or \"log low:high\""};
   }
 }
 

@@ -28,7 +28,7 @@ void Chart::line(const std::vector<ChartPoint>& points, std::string_view style) 
   if (!path.empty()) marks_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", style, path);
 }
 
-// A line of no length with round ends is a circle, however the picture is stretched.
+// A line of length 0 with round caps is a circle, even if the SVG is stretched.
 void Chart::dot(ChartPoint point, double size, std::string_view tooltip) {
   const ChartPoint at = place(point.x, point.y);
   if (!std::isfinite(at.x) || !std::isfinite(at.y)) return;

@@ -1,5 +1,5 @@
-// Charts of a page: curves in an SVG that stretches with its frame, and labels as text of the page,
-// so that they stay readable at any width. Colours come from the style sheet.
+// Charts: curves in an SVG that scales with its frame, and labels as HTML text, which stay readable
+// at any width. Colours come from the style sheet.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ class Chart {
   void line(const std::vector<ChartPoint>& points, std::string_view style);
   // A round dot with a tooltip; its size is in pixels.
   void dot(ChartPoint at, double size, std::string_view tooltip);
-  // A bar from the bottom, over [low, high] of x.
+  // A bar from the x axis, over [low, high].
   void bar(double low, double high, double height, std::string_view tooltip);
   // Many bars without tooltips, as one path.
   struct Bar {
@@ -44,7 +44,7 @@ class Chart {
   std::string html(std::string_view style = "plot") const;
 
  private:
-  // A point in units of the SVG: 100 by 100, from the upper left corner.
+  // SVG coordinates: 100 by 100, from the upper left corner.
   ChartPoint place(double x, double y) const;
 
   std::string label_;
@@ -54,8 +54,7 @@ class Chart {
   std::string ticks_;
 };
 
-// Numbers from low to high in steps of 1, 2 or 5 times a power of ten: at most one more than
-// `most`.
+// Ticks from low to high in steps of 1, 2 or 5 times a power of ten: at most `most` + 1.
 std::vector<double> round_numbers(double low, double high, int most = 6);
 
 }  // namespace causeway::report

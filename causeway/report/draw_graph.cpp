@@ -1,4 +1,4 @@
-// A graph in layers: a node stands below all its parents, and in its layer near their middle.
+// Draws a graph in layers: a node is below all its parents, near their mean position.
 #include "causeway/report/drawing.h"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ std::vector<std::vector<Placed*>> rows_of(Nodes& nodes) {
   return rows;
 }
 
-// Evenly along the layer, in the order of what their neighbours' middle is.
+// Distributes a layer evenly, ordered by the mean position of the nodes' neighbours.
 void spread(std::vector<Placed*>& row) {
   std::stable_sort(row.begin(), row.end(),
                    [](const Placed* a, const Placed* b) { return a->order < b->order; });
@@ -89,15 +89,15 @@ void arrange(Nodes& nodes, std::vector<std::vector<Placed*>>& rows) {
   }
   const auto n_rows = static_cast<double>(rows.size());
   for (auto& [id, node] : nodes) {
-    // A long chain swings, so that lines past a node are seen.
+    // Long chains are drawn as a wave, so that edges past a node are visible.
     const auto in_row = static_cast<double>(rows[static_cast<std::size_t>(node.layer)].size());
     if (rows.size() > 4 && in_row <= 2) node.x += 70 / in_row * std::sin(2.4 * node.layer);
     node.y = kMargin + (kHeight - 2 * kMargin) * (node.layer + 0.5) / n_rows;
   }
 }
 
-// A line past other layers bows out around what stands there.
-std::string line(const Placed& from, const Placed& to) {
+// An edge that crosses other layers bends around their nodes.
+std::string edge_path(const Placed& from, const Placed& to) {
   const int passed = to.layer - from.layer - 1;
   const double side = (from.node->id + to.node->id) % 2 == 0 ? 1.0 : -1.0;
   const double bow = side * std::min(passed * 14.0, kWidth / 3);
@@ -107,7 +107,7 @@ std::string line(const Placed& from, const Placed& to) {
 }
 
 // Whether `to` is reached from `from` through another of its parents.
-bool has_longer_way(const Nodes& nodes, int from, int to) {
+bool has_longer_path(const Nodes& nodes, int from, int to) {
   std::vector<int> open;
   std::set<int> seen;
   for (const int parent : nodes.at(to).node->parents) {
@@ -125,15 +125,15 @@ bool has_longer_way(const Nodes& nodes, int from, int to) {
   return false;
 }
 
-// Lines first, those that longer ways say too fainter, then the nodes above them.
-std::string lines_of(const Nodes& nodes) {
+// Edges are below nodes; those that a longer path implies are fainter.
+std::string edges_of(const Nodes& nodes) {
   std::string direct;
   std::string indirect;
   for (const auto& [id, node] : nodes) {
     for (const int parent : node.node->parents) {
       const auto found = nodes.find(parent);
       if (found == nodes.end()) continue;
-      (has_longer_way(nodes, parent, id) ? indirect : direct) += line(found->second, node);
+      (has_longer_path(nodes, parent, id) ? indirect : direct) += edge_path(found->second, node);
     }
   }
   std::string text;
@@ -149,7 +149,7 @@ std::string words_of(const GalleryNode& node) {
   if (node.n_columns > 0) {
     words += fmt::format("; {} column{}", node.n_columns, node.n_columns > 1 ? "s" : "");
   }
-  return words + (node.is_target ? "; the target" : "");
+  return words + (node.is_target ? "; target" : "");
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ std::string draw_graph(const std::vector<GalleryNode>& nodes) {
   std::string inside =
       fmt::format("<rect class=\"frame\" x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"6\"/>",
                   kWidth - 1, kHeight - 1);
-  inside += lines_of(placed);
+  inside += edges_of(placed);
   for (const auto& [id, node] : placed) {
     const char* kind = node.node->is_target       ? "node target"
                        : node.node->n_columns > 0 ? "node feature"
@@ -181,9 +181,8 @@ std::string draw_graph(const std::vector<GalleryNode>& nodes) {
                             node.x, node.y, radius * 0.45);
     }
   }
-  return fmt::format(
-      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"the graph behind it\">{}</svg>", kWidth,
-      kHeight, inside);
+  return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"causal graph\">{}</svg>",
+                     kWidth, kHeight, inside);
 }
 
 }  // namespace causeway::report

@@ -20,11 +20,11 @@ constexpr double kMargin = 12;
 constexpr std::size_t kMostPoints = 700;
 constexpr int kColours = 10;
 
-// From values to places between two ends, outliers drawn at the edge.
+// Maps values to coordinates; outliers are drawn at the edge.
 struct Axis {
-  double low, high;   // of the values
-  double from, to;    // of the places
-  double jitter = 0;  // in places, for values that repeat
+  double low, high;   // values
+  double from, to;    // coordinates
+  double jitter = 0;  // for repeated values, in coordinates
   static Axis of(const std::vector<float>& values, double from, double to) {
     const std::vector<float> cuts = quantiles(values, 100);
     Axis axis{cuts[1], cuts[99], from, to};
@@ -34,7 +34,7 @@ struct Axis {
       axis.low = *distinct.begin();
       axis.high = *distinct.rbegin();
       axis.jitter = 0.35 * std::abs(to - from) / static_cast<double>(distinct.size() + 1);
-      // Room for what jitters at the ends.
+      // Space for jitter at the ends.
       axis.from += std::copysign(axis.jitter, to - from);
       axis.to -= std::copysign(axis.jitter, to - from);
     }
@@ -47,8 +47,8 @@ struct Axis {
   }
 };
 
-// Spread evenly by row, the same every time.
-std::uint32_t chance(std::size_t row, std::uint32_t salt) {
+// A hash of the row: reproducible jitter.
+std::uint32_t row_hash(std::size_t row, std::uint32_t salt) {
   auto bits = static_cast<std::uint32_t>(row) * 2654435761u + salt * 0x9E3779B9u;
   bits ^= bits >> 15;
   bits *= 0x2C1B3C6Du;
@@ -61,7 +61,6 @@ std::string frame() {
       kHeight - 1);
 }
 
-// Drawn above the dots.
 std::string axis_names(const std::string& x_name, const std::string& y_name) {
   return fmt::format(
       "<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>"
@@ -74,7 +73,7 @@ std::string svg(double width, double height, const std::string& name, const std:
                      height, escaped(name), inside);
 }
 
-// Dots of one colour as one path: a line of no length with round ends is a dot.
+// Dots of one colour as one path: a line of length 0 with round caps is a dot.
 std::string dots(const std::string& path, int colour) {
   if (path.empty()) return "";
   return fmt::format("<path class=\"dot c{}\" d=\"{}\"/>", colour % kColours, path);
@@ -97,13 +96,13 @@ std::string draw_classes(const GalleryDataset& dataset, int a, int b) {
     const float value = first.values[row];
     const float other = second[row];
     if (value != value || other != other) continue;
-    paths[static_cast<int>(dataset.target[row])] +=
-        fmt::format("M{:.1f} {:.1f}h0", x.at(value, chance(row, 1)), y.at(other, chance(row, 2)));
+    paths[static_cast<int>(dataset.target[row])] += fmt::format(
+        "M{:.1f} {:.1f}h0", x.at(value, row_hash(row, 1)), y.at(other, row_hash(row, 2)));
   }
   std::string inside = frame();
   for (const auto& [label, path] : paths) inside += dots(path, label);
   inside += axis_names(first.name, b >= 0 ? dataset.features[static_cast<std::size_t>(b)].name
-                                          : std::string("spread at random"));
+                                          : std::string("random jitter"));
   return svg(kWidth, kHeight, "rows by class", inside);
 }
 
@@ -115,10 +114,10 @@ std::string draw_curve(const GalleryDataset& dataset, int a) {
   std::string path;
   for (std::size_t row = 0; row < n_rows; row += std::max<std::size_t>(step_of(n_rows), 1)) {
     if (column.values[row] != column.values[row]) continue;
-    path += fmt::format("M{:.1f} {:.1f}h0", x.at(column.values[row], chance(row, 1)),
-                        y.at(dataset.target[row], chance(row, 2)));
+    path += fmt::format("M{:.1f} {:.1f}h0", x.at(column.values[row], row_hash(row, 1)),
+                        y.at(dataset.target[row], row_hash(row, 2)));
   }
-  // Means of sixteenths of the rows.
+  // Means over 16 groups of rows.
   constexpr int kPieces = 16;
   const std::vector<float> cuts = quantiles(column.values, kPieces);
   std::string curve;
@@ -143,7 +142,7 @@ std::string draw_curve(const GalleryDataset& dataset, int a) {
   std::string inside = frame() + dots(path, 0);
   if (!curve.empty()) inside += fmt::format("<path class=\"curve\" d=\"{}\"/>", curve);
   inside += axis_names(column.name, "y");
-  return svg(kWidth, kHeight, "the target over " + column.name, inside);
+  return svg(kWidth, kHeight, "target over " + column.name, inside);
 }
 
 std::string draw_histogram(const std::vector<float>& values, int n_classes) {

@@ -1,4 +1,4 @@
-// The gallery's pictures, each an SVG element: colours come from the page's style sheet.
+// Figures of the gallery, each an SVG element. Colours come from the style sheet.
 #pragma once
 
 #include "causeway/report/gallery.h"
@@ -8,16 +8,16 @@
 
 namespace causeway::report {
 
-// Rows as points of columns a and b, coloured by class; b < 0: of column a alone.
+// A scatter plot of columns a and b, coloured by class; b < 0: column a with vertical jitter.
 std::string draw_classes(const GalleryDataset& dataset, int a, int b);
 
-// The target over column a, and its mean along it.
+// A scatter plot of the target over column a, with its running mean.
 std::string draw_curve(const GalleryDataset& dataset, int a);
 
-// The graph in layers, causes on top.
+// The causal graph in layers, causes on top.
 std::string draw_graph(const std::vector<GalleryNode>& nodes);
 
-// How often values occur; n_classes > 0: one bar a class, in its colour.
+// A histogram; n_classes > 0: one bar per class, in its colour.
 std::string draw_histogram(const std::vector<float>& values, int n_classes);
 
 }  // namespace causeway::report

@@ -21,10 +21,9 @@ std::string legend() {
         kind, words);
   };
   return fmt::format(
-      "<div class=\"legend\">{}{}{}<span>causes are drawn above effects; hover over a "
+      "<div class=\"legend\">{}{}{}<span>causes are above effects; hover over a "
       "node for its mechanism</span></div>",
-      item("node feature", "features are read here"), item("node target", "target is read here"),
-      item("node", "not observed"));
+      item("node feature", "feature"), item("node target", "target"), item("node", "latent"));
 }
 
 std::string figure(const std::string& name, const std::string& picture) {

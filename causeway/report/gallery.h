@@ -1,5 +1,5 @@
 // A gallery of datasets as one HTML page: for each a scatter plot of its two most informative
-// columns (or the target over the most informative one), its causal graph, marginals, facts, and
+// columns (or of the target over the most informative one), its causal graph, marginals, facts, and
 // the command that reproduces it.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace causeway::report {
 
-// A node of the graph that made a dataset.
+// A node of a dataset's causal graph.
 struct GalleryNode {
   int id = 0;
   std::vector<int> parents;
@@ -23,7 +23,7 @@ struct GalleryNode {
 struct GalleryColumn {
   std::string name;
   std::string kind;
-  std::vector<float> values;  // NaN where one is missing
+  std::vector<float> values;  // NaN: missing
 };
 
 struct GalleryDataset {

@@ -16,7 +16,7 @@ std::string escaped(std::string_view text) {
       case '<': safe += "&lt;"; break;
       case '>': safe += "&gt;"; break;
       case '"': safe += "&quot;"; break;
-      default:  // XML has no other control characters
+      default:  // XML allows no other control characters
         safe += static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t' ? ' ' : c;
     }
   }

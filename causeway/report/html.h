@@ -1,5 +1,5 @@
-// What all pages share: escaping, one style sheet for light and dark, and the parts of a page. A
-// page is one file that loads nothing else, and is well-formed XML too.
+// Parts shared by all pages: escaping, sections, facts. A page is one self-contained file with a
+// light and a dark style sheet, and well-formed XML.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ std::string facts_html(const Facts& facts, std::string_view style = "");
 // A shell command; lines break between options only.
 std::string command_html(std::string_view command);
 
-// A section with a heading, a paragraph of plain text that may be empty, and HTML.
+// A section with a heading, an optional paragraph of plain text, and HTML.
 std::string section_html(std::string_view id, std::string_view title, std::string_view lead,
                          const std::string& content);
 

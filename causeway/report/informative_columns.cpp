@@ -9,10 +9,10 @@ namespace causeway::report {
 namespace {
 
 constexpr int kBins = 6;
-constexpr int kMissingBin = kBins;  // of values that are not there
+constexpr int kMissingBin = kBins;  // of missing values
 constexpr std::size_t kPaired = 12;
 
-// Which of kBins bins of even size a value falls into.
+// The bin of each value, of kBins bins with equal counts.
 std::vector<int> bins_of(const std::vector<float>& values) {
   const std::vector<float> cuts = quantiles(values, kBins);
   std::vector<int> bins;
@@ -23,7 +23,7 @@ std::vector<int> bins_of(const std::vector<float>& values) {
   return bins;
 }
 
-// In nats, less what chance alone would give; bins from 0 to n - 1.
+// Mutual information in nats, corrected for the bias of independent variables; bins 0 to n - 1.
 double information(const std::vector<int>& x, int n_x, const std::vector<int>& y, int n_y) {
   std::vector<double> joint(static_cast<std::size_t>(n_x) * static_cast<std::size_t>(n_y));
   std::vector<double> of_x(static_cast<std::size_t>(n_x));
@@ -95,7 +95,7 @@ std::vector<int> informative_columns(const GalleryDataset& dataset) {
       if (score > best) best = score, pair = {order[i], order[j]};
     }
   }
-  // For a number over one column, that column stays in front.
+  // For regression only the best column is drawn, so the order stays.
   if (pair.first >= 0 && dataset.n_classes > 0) {
     order.erase(std::remove(order.begin(), order.end(), pair.first), order.end());
     order.erase(std::remove(order.begin(), order.end(), pair.second), order.end());

@@ -1,4 +1,4 @@
-// Which columns of a dataset tell most about its target, by mutual information over a few bins.
+// Ranks the columns of a dataset by mutual information with the target, estimated over a few bins.
 #pragma once
 
 #include "causeway/report/gallery.h"
@@ -7,10 +7,10 @@
 
 namespace causeway::report {
 
-// The columns, the most telling first; of two columns that matter together, both stand in front.
+// Columns, the most informative first; a pair that is more informative together comes first.
 std::vector<int> informative_columns(const GalleryDataset& dataset);
 
-// The values' quantiles at k / n_bins, k from 0 to n_bins; NaN left out.
+// Quantiles at k / n_bins, k = 0 … n_bins, without NaN.
 std::vector<float> quantiles(std::vector<float> values, int n_bins);
 
 }  // namespace causeway::report

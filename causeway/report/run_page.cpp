@@ -53,7 +53,7 @@ std::string loss_chart(const std::vector<std::pair<double, double>>& losses) {
   return fmt::format("<div class=\"card\">{}</div>", chart.html());
 }
 
-// One line for each metric. The best value is marked, with all that print alike.
+// One line per metric. The best value and those that print the same are marked.
 std::string score_rows(const Scores& scores, const ScoreTable& table) {
   std::string html = fmt::format(
       "<tbody><tr><th class=\"name\" colspan=\"{}\" scope=\"rowgroup\">{} <small>{}</small></th>"
@@ -142,7 +142,7 @@ std::string calibration_panels(const RunPage& page) {
   return figures.empty() ? "" : fmt::format("<div class=\"card panels\">{}</div>", figures);
 }
 
-// A frame as high as the page in it.
+// A frame with the height of its content.
 std::string gallery_frame(const std::string& gallery) {
   return fmt::format(
       "<iframe title=\"Datasets of the prior\" srcdoc=\"{}\"></iframe>\n<script>\n"
@@ -159,8 +159,8 @@ std::string run_html(const RunPage& page) {
   std::string body;
   if (const std::string chart = loss_chart(page.losses); !chart.empty()) {
     body += section_html("loss", "Training loss",
-                         "Cross entropy on datasets that the model had not seen before: the log "
-                         "lines, and their running mean.",
+                         "Cross entropy on new datasets: the values of the log, and their running "
+                         "mean.",
                          chart);
   }
   if (!page.scores.tables.empty()) {
@@ -169,24 +169,23 @@ std::string run_html(const RunPage& page) {
   }
   if (const std::string panels = calibration_panels(page); !panels.empty()) {
     body += section_html("calibration", "Calibration",
-                         "Accuracy of the query rows by the probability of the predicted class. On "
-                         "the dashed line both are equal. Larger dots and higher bars are more "
+                         "Accuracy on query rows by the probability of the predicted class. On the "
+                         "dashed line both are equal. The size of dots and bars is the number of "
                          "rows.",
                          panels);
   }
   if (!page.gallery.empty()) {
     body += section_html("gallery", "Training data",
-                         "The first datasets of the prior, each with the causal graph it was drawn "
-                         "from.",
+                         "The first datasets of the prior, each with its causal graph.",
                          gallery_frame(page.gallery));
   }
   std::string commands;
   for (const std::string& command : page.commands) commands += command_html(command) + "\n";
   if (!commands.empty() || !page.settings.empty()) {
     body += section_html("reproduce", "Reproduce",
-                         "Settings, and the commands that make the model and this page. Datasets "
-                         "are the same each time; how many steps fit into a time limit depends on "
-                         "the machine.",
+                         "Settings, and the commands that reproduce the model and this page. The "
+                         "datasets are the same on every machine; the number of steps within a "
+                         "time limit is not.",
                          facts_html(page.settings) + commands);
   }
   return page_html({page.title, page.lead, facts_html(page.facts, "large"), body});

@@ -27,7 +27,7 @@ struct Scores {
   std::string lead;  // how they were measured
   std::vector<std::string> methods;
   std::vector<Metric> metrics;
-  std::vector<ScoreTable> tables;  // a table of means is added
+  std::vector<ScoreTable> tables;  // the page adds their mean
 };
 
 struct RunPage {
@@ -37,7 +37,7 @@ struct RunPage {
   std::vector<std::pair<double, double>> losses;  // step and loss
   Scores scores;
   std::vector<std::pair<std::string, std::vector<Answer>>> calibration;  // by method
-  std::string gallery;                                                   // a page, or empty
+  std::string gallery;                                                   // HTML page, or empty
   Facts settings;
   std::vector<std::string> commands;
 };

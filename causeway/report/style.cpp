@@ -120,7 +120,7 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 }
 )";
 
-// Distinct on light and on dark.
+// Distinguishable on light and dark backgrounds.
 constexpr const char* kColours[] = {"#4269d0", "#ff725c", "#3ca951", "#efb118", "#a463f2",
                                     "#6cc5b0", "#ff8ab7", "#9c6b4e", "#97bbf5", "#9498a0"};
 

@@ -1,4 +1,4 @@
-// The one style sheet of all pages.
+// The style sheet of all pages.
 #pragma once
 
 #include <string>

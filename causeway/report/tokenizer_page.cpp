@@ -17,7 +17,7 @@ std::string figure(const Chart& chart, std::string_view caption) {
                      escaped(caption));
 }
 
-// Bars over the values: each bin as wide as it is, and as high as its values are dense.
+// A histogram with the tokenizer's bins; heights are densities.
 std::string histogram(const TokenColumn& column) {
   if (column.edges.size() < 2 || column.bin_counts.empty()) return "";
   const double low = column.edges.front();
@@ -42,7 +42,7 @@ std::string histogram(const TokenColumn& column) {
   for (const double value : round_numbers(low, high, 5)) {
     chart.tick_x(value, fmt::format("{:.6g}", value));
   }
-  return figure(chart, "Density of the values in each bin at fit");
+  return figure(chart, "Density at fit, by bin");
 }
 
 std::vector<double> shares_of(const std::vector<std::int64_t>& counts) {
@@ -65,7 +65,7 @@ std::string token_chart(const TokenColumn& column) {
   for (const double share : now) top = std::max(top, share);
   if (n == 0 || !(top > 0)) return "";
   Chart chart("tokens of " + column.name, {0, static_cast<double>(n), "token"},
-              {0, top, "share of rows"});
+              {0, top, "fraction of rows"});
   std::vector<Chart::Bar> bars;
   for (std::size_t i = 0; i < before.size(); ++i) {
     bars.push_back({static_cast<double>(i), static_cast<double>(i) + 0.9, before[i]});
@@ -81,7 +81,8 @@ std::string token_chart(const TokenColumn& column) {
     chart.tick_x(token, fmt::format("{:.0f}", token));
   }
   chart.tick_y(top, fmt::format("{:.3g}%", 100 * top));
-  return figure(chart, now.empty() ? "Tokens at fit" : "Tokens at fit (bars) and now (line)");
+  return figure(chart,
+                now.empty() ? "Tokens at fit" : "Tokens at fit (bars) and in the new data (line)");
 }
 
 }  // namespace

@@ -9,14 +9,13 @@
 
 namespace causeway::report {
 
-// A column of tokens.
 struct TokenColumn {
   std::string name;
-  std::string about;                     // a line of plain text
-  std::string drift;                     // another one, or empty
-  std::vector<double> edges;             // of a numeric column; else empty
-  std::vector<std::int64_t> bin_counts;  // values in each bin at fit; may be empty
-  std::vector<std::int64_t> counts;      // of each token at fit; may be empty
+  std::string about;                     // plain text
+  std::string drift;                     // plain text, or empty
+  std::vector<double> edges;             // numeric columns only
+  std::vector<std::int64_t> bin_counts;  // values per bin at fit; may be empty
+  std::vector<std::int64_t> counts;      // rows per token at fit; may be empty
   std::vector<std::int64_t> new_counts;  // in the new data; may be empty
 };
 

@@ -42,7 +42,7 @@ std::optional<double> number_of(std::string_view text);
 std::optional<bool> truth_of(std::string_view text);
 std::optional<std::int64_t> time_of(std::string_view text);
 
-// The shortest text that reads back as the same double; whole numbers without a point.
+// The shortest text that reads back as the same double; integers without a decimal point.
 std::string text_of_number(double value);
 // 2026-01-31, or 2026-01-31T12:00:00.25 where the time of day is not midnight.
 std::string text_of_time(std::int64_t microseconds);

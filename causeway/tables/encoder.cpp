@@ -64,7 +64,7 @@ Tensor TableEncoder::transform(const Table& table, std::span<const std::int64_t>
   }
   if (!absent.empty()) {
     fail(ErrorKind::invalid_argument, operation,
-         fmt::format("the table has no column {}; fit saw {} columns, and all are needed",
+         fmt::format("the table has no column {}; all {} columns of fit are required",
                      fmt::join(absent, ", "), columns_.size()));
   }
   const auto n_features = static_cast<std::int64_t>(columns_.size());

@@ -35,11 +35,11 @@ struct TableColumn {
   // second; for category, the codes: places in `categories`, any integer dtype.
   Tensor numbers;
   std::int64_t units_per_second = 1;  // 1, 1000, 10^6 or 10^9, for time
-  Text text;                          // one string a row, for text
+  Text text;                          // one string per row, for text
   Text categories;                    // the names of the categories
   std::int64_t n_categories = 0;
-  bool ordered = false;  // whether the order of the categories was declared to mean something
-  Tensor missing;        // (n_rows) bool, true where there is no value; empty where none is marked
+  bool ordered = false;  // whether the categories were declared as ordered
+  Tensor missing;        // (n_rows) bool; empty if nothing is missing
 };
 
 class Table {
@@ -56,9 +56,9 @@ class Table {
     return columns_[static_cast<std::size_t>(at)];
   }
   std::vector<std::string> names() const;
-  // The position of the column with that name; -1 where there is none.
+  // The position of the column with that name; -1 if there is none.
   std::int64_t find(std::string_view name) const;
-  // The matrix the columns are of; without elements for a table of separate columns.
+  // The matrix of the columns; empty for a table of separate columns.
   const Tensor& matrix() const { return matrix_; }
   bool is_matrix() const { return is_matrix_; }
   // The device all numbers are on; throws where they are on several.

@@ -17,7 +17,7 @@ namespace causeway::tables {
 
 namespace {
 
-constexpr std::size_t kMostClasses = 10;  // that whole numbers are taken for by themselves
+constexpr std::size_t kMaxClasses = 10;  // distinct integers that are classes by default
 
 [[noreturn]] void refuse(const std::string& message) {
   fail(ErrorKind::invalid_argument, "fit", message);
@@ -76,9 +76,9 @@ bool is_regression_target(const Table& table, std::string_view target) {
     const auto value = number_at(cells, row);
     if (!value.has_value()) return false;
     all_whole = all_whole && *value == std::floor(*value);
-    if (values.size() <= kMostClasses) values.insert(*value);
+    if (values.size() <= kMaxClasses) values.insert(*value);
   }
-  return !all_whole || values.size() > kMostClasses;
+  return !all_whole || values.size() > kMaxClasses;
 }
 
 Target read_classes(const Table& table, std::string_view target) {

@@ -20,11 +20,11 @@ struct Target {
   std::int64_t n_classes() const { return static_cast<std::int64_t>(classes.size()); }
 };
 
-// Whether a target is for regression by default: numbers that are not all whole, or of
-// which there are more than ten. Text, booleans and up to ten whole numbers are classes.
+// Whether a target is for regression by default: numbers that are not all integers, or more than
+// ten distinct ones. Text, booleans and up to ten distinct integers are classes.
 bool is_regression_target(const Table& table, std::string_view target);
 
-// Labels are sorted by value where all are numbers, else by bytes; texts that spell the same number
+// Labels are sorted by value if all are numbers, else by bytes; texts that spell the same number
 // are one class. Throws invalid_argument where the table has no such column or no row with a
 // target, and for infinity.
 Target read_classes(const Table& table, std::string_view target);

@@ -66,7 +66,7 @@ fs::path packaged_weights(bool regression, const std::string& advice) {
     searched += fmt::format("{}\"{}\"", searched.empty() ? "" : " or ", folder.string());
   }
   fail(ErrorKind::invalid_argument, "weights",
-       fmt::format("there is no model: no {} in {}; {}, or set CAUSEWAY_WEIGHTS to a folder that "
+       fmt::format("no weights found: no {} in {}; {}, or set CAUSEWAY_WEIGHTS to a folder that "
                    "has it",
                    search.name, searched, advice));
 }

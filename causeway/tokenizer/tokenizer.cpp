@@ -79,6 +79,19 @@ DType Tokenizer::token_dtype() const {
   return n_tokens_ <= 256 ? DType::u8 : n_tokens_ <= 65536 ? DType::u16 : DType::i32;
 }
 
+void require_columns(const Tokenizer& tokenizer, const std::vector<std::string>& names,
+                     std::string_view operation) {
+  const auto& columns = tokenizer.columns();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (std::find(names.begin(), names.end(), columns[i].name) != names.end()) continue;
+    fail(ErrorKind::invalid_argument, operation,
+         fmt::format(
+             "column {} \"{}\" is missing from the table, which has {}; add it, or fit without it",
+             i, columns[i].name,
+             names.empty() ? "no columns" : fmt::format("\"{}\"", fmt::join(names, "\", \""))));
+  }
+}
+
 std::vector<std::int64_t> match_columns(const Tokenizer& tokenizer, const Table& table,
                                         std::string_view operation) {
   const auto& columns = tokenizer.columns();
@@ -94,16 +107,10 @@ std::vector<std::int64_t> match_columns(const Tokenizer& tokenizer, const Table&
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<std::int64_t>(i);
     return places;
   }
-  std::string names;
-  for (const TableColumn& column : table.columns()) {
-    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", column.name);
-  }
-  const auto at =
-      static_cast<std::size_t>(std::find(places.begin(), places.end(), -1) - places.begin());
-  fail(ErrorKind::invalid_argument, operation,
-       fmt::format(
-           "column {} \"{}\" is missing from the table, which has {}; add it, or fit without it",
-           at, columns[at].name, names.empty() ? "no columns" : names));
+  std::vector<std::string> names;
+  for (const TableColumn& column : table.columns()) names.push_back(column.name);
+  require_columns(tokenizer, names, operation);
+  return places;
 }
 
 }  // namespace causeway::tokenizer

@@ -88,6 +88,10 @@ class Tokenizer {
   std::shared_ptr<Cache> cache_;
 };
 
+// Throws if a column of the tokenizer is not among `names`, the columns of a table.
+void require_columns(const Tokenizer& tokenizer, const std::vector<std::string>& names,
+                     std::string_view operation);
+
 // The table's column of each of the tokenizer's columns; throws if one is missing.
 std::vector<std::int64_t> match_columns(const Tokenizer& tokenizer, const Table& table,
                                         std::string_view operation);

@@ -35,14 +35,14 @@ std::string date_now() {
   return text;
 }
 
-CheckpointManifest manifest_of(const Snapshot& snapshot) {
+CheckpointManifest manifest_of(const Checkpoint& checkpoint) {
   CheckpointManifest manifest;
-  manifest.step = snapshot.step;
-  manifest.datasets = snapshot.datasets;
-  manifest.score = snapshot.score;
-  manifest.random = snapshot.random;
-  manifest.progress = snapshot.progress;
-  manifest.configuration = snapshot.configuration;
+  manifest.step = checkpoint.step;
+  manifest.datasets = checkpoint.datasets;
+  manifest.score = checkpoint.score;
+  manifest.random = checkpoint.random;
+  manifest.progress = checkpoint.progress;
+  manifest.configuration = checkpoint.configuration;
   manifest.version = causeway_version();
   manifest.date = date_now();
   return manifest;
@@ -56,7 +56,7 @@ CheckpointInfo info_of(const std::filesystem::path& path, const CheckpointManife
   return info;
 }
 
-// The hash is of the bytes that were meant, not of what the disk made of them.
+// Hashes the bytes in memory, so that a faulty disk is detected.
 CheckpointManifest::File write_set(const std::filesystem::path& folder, const std::string& set,
                                    const std::map<std::string, Tensor>& tensors) {
   CheckpointManifest::File file{set, 0, ""};
@@ -80,9 +80,10 @@ CheckpointManifest read_manifest(const std::filesystem::path& folder, std::int64
   CheckpointManifest manifest =
       CheckpointManifest::parse(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (manifest.step != step) {
-    fail(ErrorKind::format, kLoad,
-         fmt::format("\"{}\" is of step {}; the folder was renamed, or the file copied",
-                     path.string(), manifest.step));
+    fail(
+        ErrorKind::format, kLoad,
+        fmt::format("\"{}\" is the manifest of step {}; the folder was renamed, or the file copied",
+                    path.string(), manifest.step));
   }
   return manifest;
 }
@@ -90,8 +91,8 @@ CheckpointManifest read_manifest(const std::filesystem::path& folder, std::int64
 void check_size(const std::filesystem::path& path, std::uint64_t found, std::uint64_t expected) {
   if (found == expected) return;
   fail(ErrorKind::format, kLoad,
-       fmt::format("\"{}\" is damaged: it is {} and has {} bytes instead of {}", path.string(),
-                   found < expected ? "cut short" : "too long", found, expected));
+       fmt::format("\"{}\" is damaged: {}, {} bytes instead of {}", path.string(),
+                   found < expected ? "truncated" : "too long", found, expected));
 }
 
 std::map<std::string, Tensor> read_set(const std::filesystem::path& folder,
@@ -101,36 +102,34 @@ std::map<std::string, Tensor> read_set(const std::filesystem::path& folder,
   check_size(path, file.bytes().size(), expected.n_bytes);
   if (data::sha256(file.bytes()) != expected.sha256) {
     fail(ErrorKind::format, kLoad,
-         fmt::format("\"{}\" is damaged: its bytes changed since they were written (the hash is "
-                     "not the manifest's)",
-                     path.string()));
+         fmt::format("\"{}\" is damaged: its SHA-256 differs from the manifest's", path.string()));
   }
   return with_context(fmt::format("reading \"{}\"", path.string()),
                       [&] { return read_safetensors(file.bytes(), device).tensors; });
 }
 
-Snapshot read_checkpoint(const std::filesystem::path& folder, std::int64_t step, Device device) {
+Checkpoint read_checkpoint(const std::filesystem::path& folder, std::int64_t step, Device device) {
   CheckpointManifest manifest = read_manifest(folder, step);
-  Snapshot snapshot;
-  snapshot.step = step;
-  snapshot.datasets = manifest.datasets;
-  snapshot.score = manifest.score;
-  snapshot.random = std::move(manifest.random);
-  snapshot.progress = std::move(manifest.progress);
-  snapshot.configuration = std::move(manifest.configuration);
+  Checkpoint checkpoint;
+  checkpoint.step = step;
+  checkpoint.datasets = manifest.datasets;
+  checkpoint.score = manifest.score;
+  checkpoint.random = std::move(manifest.random);
+  checkpoint.progress = std::move(manifest.progress);
+  checkpoint.configuration = std::move(manifest.configuration);
   for (const CheckpointManifest::File& file : manifest.files) {
-    snapshot.tensors[file.set] = read_set(folder, file, device);
+    checkpoint.tensors[file.set] = read_set(folder, file, device);
   }
-  return snapshot;
+  return checkpoint;
 }
 
-// Whether a checkpoint is to be passed over for this, rather than told to the caller.
+// Errors for which load_newest tries the next checkpoint.
 bool is_damage(const Error& error) {
   return error.kind() == ErrorKind::format || error.kind() == ErrorKind::io;
 }
 
-// A link counts, wherever it leads.
-bool is_there(const std::filesystem::path& path) {
+// True for a dangling link too.
+bool has_entry(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::exists(std::filesystem::symlink_status(path, error));
 }
@@ -149,7 +148,7 @@ std::filesystem::path CheckpointFolder::path_of(std::int64_t step) const {
   return path_ / fmt::format("{}{:08}", kStepPrefix, step);
 }
 
-// Of all checkpoints, whole or not, in order.
+// Steps of all checkpoints, complete or not, ascending.
 std::vector<std::int64_t> CheckpointFolder::steps() const {
   std::vector<std::int64_t> found;
   std::error_code error;
@@ -167,34 +166,34 @@ std::vector<std::int64_t> CheckpointFolder::steps() const {
   return found;
 }
 
-void CheckpointFolder::prepare() const { const FolderWriter trial(kSave, path_of(0)); }
+void CheckpointFolder::check_writable() const { const FolderWriter trial(kSave, path_of(0)); }
 
-CheckpointInfo CheckpointFolder::save(const Snapshot& snapshot) const {
-  if (snapshot.step < 0) fail(ErrorKind::invalid_argument, kSave, "the step is negative");
-  CheckpointManifest manifest = manifest_of(snapshot);
-  manifest.to_text();  // so that mistakes are told before gigabytes are written
-  for (const auto& [set, tensors] : snapshot.tensors) {
+CheckpointInfo CheckpointFolder::save(const Checkpoint& checkpoint) const {
+  if (checkpoint.step < 0) fail(ErrorKind::invalid_argument, kSave, "the step is negative");
+  CheckpointManifest manifest = manifest_of(checkpoint);
+  manifest.to_text();  // throws for bad arguments before gigabytes are written
+  for (const auto& [set, tensors] : checkpoint.tensors) {
     if (is_set_name(set)) continue;
     fail(ErrorKind::invalid_argument, kSave,
-         fmt::format("a set of tensors cannot be called {}; use lower-case letters, digits, \"_\" "
+         fmt::format("bad name of a set of tensors: {}; use lower-case letters, digits, \"_\" "
                      "and \"-\"",
                      shown(set)));
   }
-  const std::filesystem::path path = path_of(snapshot.step);
+  const std::filesystem::path path = path_of(checkpoint.step);
   FolderWriter folder(kSave, path);
-  for (const auto& [set, tensors] : snapshot.tensors) {
+  for (const auto& [set, tensors] : checkpoint.tensors) {
     manifest.files.push_back(write_set(folder.partial(), set, tensors));
   }
   FileWriter writer(kSave, folder.partial() / kCheckpointManifest);
   writer.write(manifest.to_text());
   writer.commit();
   folder.commit();
-  prune(snapshot.step);
+  prune(checkpoint.step);
   return info_of(path, manifest);
 }
 
-// Checkpoints of later steps are of a run that this one took another way from; they are left, as
-// is what does not look whole.
+// Leaves checkpoints of later steps, which another run from the same checkpoint wrote, and
+// incomplete ones.
 void CheckpointFolder::prune(std::int64_t step) const {
   const std::vector<CheckpointInfo> all = list();
   const CheckpointInfo* best = best_of(all);
@@ -209,11 +208,11 @@ void CheckpointFolder::prune(std::int64_t step) const {
   }
 }
 
-Snapshot CheckpointFolder::load(std::int64_t step, Device device) const {
+Checkpoint CheckpointFolder::load(std::int64_t step, Device device) const {
   return read_checkpoint(path_of(step), step, device);
 }
 
-std::optional<Snapshot> CheckpointFolder::load_newest(Device device) const {
+std::optional<Checkpoint> CheckpointFolder::load_newest(Device device) const {
   std::vector<std::int64_t> left = steps();
   std::string problems;
   std::size_t n_damaged = 0;
@@ -224,26 +223,26 @@ std::optional<Snapshot> CheckpointFolder::load_newest(Device device) const {
       return load(step, device);
     } catch (const Error& error) {
       if (!is_damage(error)) throw;
-      if (!is_there(path_of(step))) {  // another process removed it, and so wrote a newer one
+      if (!has_entry(path_of(step))) {  // another process removed it after it wrote a newer one
         left = steps();
         problems.clear();
         n_damaged = 0;
         continue;
       }
-      logger::warn(fmt::format("{}; the checkpoint of step {} is passed over", error.what(), step));
+      logger::warn(fmt::format("{}; skipped the checkpoint of step {}", error.what(), step));
       problems += fmt::format("\n  step {}: {}", step, error.what());
       ++n_damaged;
     }
   }
   if (n_damaged == 0) return std::nullopt;
   fail(ErrorKind::format, kLoad,
-       fmt::format("none of the {} checkpoints in \"{}\" can be used; bring one back from a copy, "
-                   "or begin again in another folder:{}",
+       fmt::format("none of the {} checkpoints in \"{}\" can be used; restore one from a backup, "
+                   "or start a new run in another folder:{}",
                    n_damaged, path_.string(), problems));
 }
 
 std::vector<CheckpointInfo> CheckpointFolder::list() const {
-  std::vector<CheckpointInfo> whole;
+  std::vector<CheckpointInfo> complete;
   for (const std::int64_t step : steps()) {
     const std::filesystem::path path = path_of(step);
     try {
@@ -253,21 +252,22 @@ std::vector<CheckpointInfo> CheckpointFolder::list() const {
         check_size(path / file.name(), std::filesystem::file_size(path / file.name(), missing),
                    file.n_bytes);
       }
-      whole.push_back(info_of(path, manifest));
+      complete.push_back(info_of(path, manifest));
     } catch (const Error& error) {
       if (!is_damage(error)) throw;
     }
   }
-  return whole;
+  return complete;
 }
 
 const CheckpointInfo* CheckpointFolder::best_of(const std::vector<CheckpointInfo>& all) const {
   const CheckpointInfo* best = nullptr;
   for (const CheckpointInfo& info : all) {
     if (!info.score) continue;
-    const bool wins = best == nullptr || (options_.high_scores_win ? *info.score >= *best->score
-                                                                   : *info.score <= *best->score);
-    if (wins) best = &info;
+    const bool is_better =
+        best == nullptr ||
+        (options_.higher_is_better ? *info.score >= *best->score : *info.score <= *best->score);
+    if (is_better) best = &info;
   }
   return best;
 }

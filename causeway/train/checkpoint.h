@@ -1,6 +1,6 @@
 // Checkpoints of a run: <run>/checkpoints/step-00001200/ with a .safetensors file for each set of
-// tensors and manifest.json, which tells what they are and holds the hash of each file and its own.
-// A kill at any moment leaves a checkpoint whole or not there; damage is found before it is used.
+// tensors and manifest.json, which describes them and holds the SHA-256 of each file and its own.
+// A process killed at any moment leaves a complete checkpoint or none; loading verifies the hashes.
 #pragma once
 
 #include "causeway/tensor/tensor.h"
@@ -15,15 +15,15 @@
 
 namespace causeway::train {
 
-// All that a run needs to go on as if it had not stopped.
-struct Snapshot {
+// Everything needed to resume a run.
+struct Checkpoint {
   std::int64_t step = 0;      // steps taken
-  std::int64_t datasets = 0;  // seen
+  std::int64_t datasets = 0;  // trained on
   std::optional<double> score;
   std::string random = "{}";         // JSON: the state of random number generators
   std::string progress = "{}";       // JSON: seconds of training, the last loss, …
   std::string configuration = "{}";  // JSON
-  // By set, "model", "optimizer", …: lower-case letters, digits, "_" and "-".
+  // By set ("model", "optimizer", …), whose name has lower-case letters, digits, "_" and "-".
   std::map<std::string, std::map<std::string, Tensor>> tensors;
 };
 
@@ -32,14 +32,14 @@ struct CheckpointInfo {
   std::int64_t step = 0;
   std::int64_t datasets = 0;
   std::optional<double> score;
-  std::uint64_t n_bytes = 0;  // of all tensors' files
-  std::string version;        // of the causeway that wrote it
+  std::uint64_t n_bytes = 0;  // total size of the tensor files
+  std::string version;        // causeway version that wrote it
   std::string date;           // UTC, "2026-01-31T23:59:59Z"
 };
 
 struct CheckpointOptions {
-  std::size_t keep_last = 3;  // checkpoints that stay, 1 or more; the best stays too
-  bool high_scores_win = false;
+  std::size_t keep_last = 3;      // checkpoints kept, 1 or more; the best one is kept too
+  bool higher_is_better = false;  // scores
 };
 
 class CheckpointFolder {
@@ -47,24 +47,24 @@ class CheckpointFolder {
   explicit CheckpointFolder(const std::filesystem::path& run,
                             const CheckpointOptions& options = {});
 
-  // Throws what a save would, where nothing can be written here; before training rather than after.
-  void prepare() const;
+  // Throws the error that save would throw if the folder is not writable. Call it before training.
+  void check_writable() const;
 
-  // Writes a checkpoint, in the place of one of the same step if there is one, and then removes
-  // older ones: up to this step the last `keep_last` stay. Scores that are not finite count as
-  // none. After an io error (a full disk) everything is as before, and training may go on.
-  CheckpointInfo save(const Snapshot& snapshot) const;
+  // Writes a checkpoint, replacing one of the same step, then removes older ones: of the
+  // checkpoints up to this step, the last `keep_last` and the best are kept. A score that is not
+  // finite counts as no score. After an io error (a full disk) the folder is unchanged.
+  CheckpointInfo save(const Checkpoint& checkpoint) const;
 
-  // The checkpoint of the highest step that is whole; those passed over are named in warnings with
-  // what is wrong with them. Nothing where no checkpoint was ever written; throws a format error
-  // where there are some and none can be used.
-  std::optional<Snapshot> load_newest(Device device = Device::cpu()) const;
-  // Throws io errors for what is missing, format errors for what is damaged or of a newer version.
-  Snapshot load(std::int64_t step, Device device = Device::cpu()) const;
+  // The newest checkpoint that verifies; skipped ones are named in warnings, with the reason.
+  // nullopt if there are no checkpoints; throws a format error if there are some and none verifies.
+  std::optional<Checkpoint> load_newest(Device device = Device::cpu()) const;
+  // Throws io errors for missing files, format errors for damaged ones and newer formats.
+  Checkpoint load(std::int64_t step, Device device = Device::cpu()) const;
 
-  // Those that look whole, by step; of the files only the sizes are looked at.
+  // Checkpoints whose manifest verifies and whose files have the right size, by step. Does not hash
+  // the files.
   std::vector<CheckpointInfo> list() const;
-  // Of these the one with the best score, the later of two alike; nothing where none has a score.
+  // The checkpoint of list() with the best score, the later of equal ones; nullopt without scores.
   std::optional<CheckpointInfo> best() const;
 
   const std::filesystem::path& path() const { return path_; }

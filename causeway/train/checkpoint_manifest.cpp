@@ -19,17 +19,16 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kWhat = "causeway checkpoint";
 constexpr std::int64_t kFormat = 1;
 
-// The manifest ends in its own hash, taken of the text with zeros in its place. Up to here the end
-// is the same in each.
+// The manifest ends with its own SHA-256, computed over the text with zeros in place of the digits.
 constexpr std::size_t kDigits = 64;
-constexpr std::string_view kBehindHash = "\"\n}\n";
+constexpr std::string_view kAfterHash = "\"\n}\n";
 
-std::string hash_without_itself(std::string text) {
-  text.replace(text.size() - kBehindHash.size() - kDigits, kDigits, kDigits, '0');
+std::string hash_with_zeroed_digits(std::string text) {
+  text.replace(text.size() - kAfterHash.size() - kDigits, kDigits, kDigits, '0');
   return data::sha256(std::as_bytes(std::span(text)));
 }
 
-Json parse_given(std::string_view what, const std::string& text) {
+Json parse_json(std::string_view what, const std::string& text) {
   try {
     return Json::parse(text);
   } catch (const Json::exception& problem) {
@@ -50,25 +49,26 @@ CheckpointManifest from_json(const Json& json) {
   manifest.datasets = json.at("datasets").get<std::int64_t>();
   if (!json.at("score").is_null()) manifest.score = json.at("score").get<double>();
   manifest.random = json.at("random").dump();
-  // Version 0.1.0 had it among the state of random numbers.
+  // Version 0.1.0 stored it in "random".
   manifest.progress = json.contains("progress") ? json.at("progress").dump() : manifest.random;
   manifest.configuration = json.at("configuration").dump();
   for (const auto& [set, file] : json.at("files").items()) {
-    require(is_set_name(set), "a file's name is not one of ours");
+    require(is_set_name(set), "a set of tensors has an invalid name");
     manifest.files.push_back(
         {set, file.at("bytes").get<std::uint64_t>(), file.at("sha256").get<std::string>()});
   }
   return manifest;
 }
 
-// A newer version may have moved everything but these.
+// Reads only the keys that every format keeps.
 void check_version(const std::filesystem::path& path, const Json& json) {
-  require(json.is_object() && json.value("what", "") == kWhat, "it is not of a checkpoint");
+  require(json.is_object() && json.value("what", "") == kWhat,
+          "it is not the manifest of a checkpoint");
   const auto format = json.at("format").get<std::int64_t>();
   if (format <= kFormat) return;
   fail(ErrorKind::format, "checkpoint.load",
-       fmt::format("\"{}\" is of a newer version (format {}, causeway {}; this one reads format "
-                   "{}); update causeway",
+       fmt::format("\"{}\" has a newer format ({}, written by causeway {}; this version reads "
+                   "format {}); update causeway",
                    path.string(), format, json.value("causeway", "unknown"), kFormat));
 }
 
@@ -89,17 +89,17 @@ std::string CheckpointManifest::to_text() const {
             {"step", step},
             {"datasets", datasets},
             {"score", has_score ? Json(*score) : Json()},
-            {"random", parse_given("state of random numbers", random)},
-            {"progress", parse_given("progress", progress)},
-            {"configuration", parse_given("configuration", configuration)},
+            {"random", parse_json("random state", random)},
+            {"progress", parse_json("progress", progress)},
+            {"configuration", parse_json("configuration", configuration)},
             {"files", Json::object()}};
   for (const File& file : files) {
     json["files"][file.set] = {{"bytes", file.n_bytes}, {"sha256", file.sha256}};
   }
   json["sha256"] = std::string(kDigits, '0');
   std::string text = json.dump(1) + "\n";
-  const std::string hash = hash_without_itself(text);
-  return text.replace(text.size() - kBehindHash.size() - kDigits, kDigits, hash);
+  const std::string hash = hash_with_zeroed_digits(text);
+  return text.replace(text.size() - kAfterHash.size() - kDigits, kDigits, hash);
 }
 
 CheckpointManifest CheckpointManifest::parse(const std::filesystem::path& path,
@@ -107,10 +107,10 @@ CheckpointManifest CheckpointManifest::parse(const std::filesystem::path& path,
   try {
     const Json json = Json::parse(text);
     check_version(path, json);
-    require(text.ends_with(kBehindHash) && text.size() > kBehindHash.size() + kDigits,
-            "it does not end in its hash");
-    const std::string_view hash = text.substr(text.size() - kBehindHash.size() - kDigits, kDigits);
-    require(hash == hash_without_itself(std::string(text)), "its hash is of another text");
+    require(text.ends_with(kAfterHash) && text.size() > kAfterHash.size() + kDigits,
+            "it does not end with its SHA-256");
+    const std::string_view hash = text.substr(text.size() - kAfterHash.size() - kDigits, kDigits);
+    require(hash == hash_with_zeroed_digits(std::string(text)), "its SHA-256 does not match");
     return from_json(json);
   } catch (const Json::parse_error&) {
     fail(ErrorKind::format, "checkpoint.load",

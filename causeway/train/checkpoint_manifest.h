@@ -1,5 +1,5 @@
-// The manifest.json of a checkpoint: what it is, the size and hash of each file, and the hash of
-// the manifest itself.
+// The manifest.json of a checkpoint: its contents, the size and SHA-256 of each file, and the
+// SHA-256 of the manifest itself.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,17 @@ struct CheckpointManifest {
   std::string random;         // JSON
   std::string progress;       // JSON
   std::string configuration;  // JSON
-  std::string version;        // of causeway
+  std::string version;        // causeway version
   std::string date;
   std::vector<File> files;
 
-  // Throws invalid_argument where one of them is not JSON.
+  // Throws invalid_argument if a JSON member does not parse.
   std::string to_text() const;
-  // Throws format errors that name `path`; any change of a byte of what to_text gave is found.
+  // Throws format errors that name `path`, also for any byte that changed since to_text.
   static CheckpointManifest parse(const std::filesystem::path& path, std::string_view text);
 };
 
-// Whether a set of tensors may have this name, which becomes that of a file.
+// Whether this is a valid name of a set of tensors, which becomes a file name.
 bool is_set_name(std::string_view name);
 
 }  // namespace causeway::train

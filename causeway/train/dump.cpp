@@ -41,7 +41,6 @@ data::ArrayLayout layout_of(const prior::PriorConfig& config, const Manifest& ma
   return layout;
 }
 
-// The batch as the layout's columns.
 NamedTensors columns_of(const HostBatch& batch) {
   const auto n = static_cast<std::int64_t>(batch.facts.size());
   const auto numbers = [&](int prior::DatasetFacts::*field) {
@@ -98,23 +97,23 @@ class Dump {
     manifest_.version = causeway_version();
     manifest_.n_datasets = sample_.size();
     manifest_.batch =
-        std::clamp<std::int64_t>(options.batch > 0 ? options.batch : sample_.good_batch(), 1,
+        std::clamp<std::int64_t>(options.batch > 0 ? options.batch : sample_.default_batch(), 1,
                                  std::max<std::int64_t>(sample_.size(), 1));
-    find_old();
+    load_manifest();
     layout_ = layout_of(prior.config(), manifest_);
     result_.n_datasets = manifest_.n_datasets;
   }
 
   DumpResult run() {
-    const bool has_whole = !options_.overwrite && exists(out_) && !exists(partial());
-    if (has_whole && is_right(out_)) return result_;
-    if (has_whole) rename(out_, partial());
-    const bool goes_on = exists(partial()) && manifest_.has_any();
-    const auto sink = open(partial(), !goes_on);
-    for (std::int64_t i = 0; i < manifest_.n_batches(); ++i) keep_or_make(*sink, i);
+    const bool is_complete = !options_.overwrite && exists(out_) && !exists(partial());
+    if (is_complete && is_intact(out_)) return result_;
+    if (is_complete) rename(out_, partial());
+    const bool resumes = exists(partial()) && manifest_.has_any();
+    const auto sink = open(partial(), !resumes);
+    for (std::int64_t i = 0; i < manifest_.n_batches(); ++i) keep_or_generate(*sink, i);
     manifest_.save(manifest_path());
     sink->finish();
-    std::error_code ignored;  // the rename says why it cannot
+    std::error_code ignored;  // the rename reports the error
     if (manifest_.format == "folder") std::filesystem::remove_all(out_, ignored);
     rename(partial(), out_);
     manifest_.complete = true;
@@ -145,14 +144,14 @@ class Dump {
     if (std::rename(from.c_str(), to.c_str()) != 0) fail_io(kOperation, "write", to, errno);
   }
 
-  // Takes over what an earlier run left, if it was asked for the same.
-  void find_old() {
+  // Continues the dump of an earlier run with the same request.
+  void load_manifest() {
     const auto old = options_.overwrite ? std::nullopt : Manifest::load(manifest_path());
     if (old) {
       const std::string difference = old->difference(manifest_);
       if (!difference.empty()) {
         fail(ErrorKind::invalid_argument, kOperation,
-             fmt::format("\"{}\" holds another dump, which differs in its {}; choose another name, "
+             fmt::format("\"{}\" holds another dump, with another {}; choose another name, "
                          "or add --overwrite",
                          out_.string(), difference));
       }
@@ -161,8 +160,8 @@ class Dump {
     } else {
       if (!options_.overwrite && exists(out_)) {
         fail(ErrorKind::invalid_argument, kOperation,
-             fmt::format("\"{}\" is there already and \"{}\" is not, which would tell what it is; "
-                         "choose another name, or add --overwrite",
+             fmt::format("\"{}\" exists without its manifest \"{}\"; choose another name, "
+                         "or add --overwrite",
                          out_.string(), manifest_path().string()));
       }
       manifest_.batches.resize(static_cast<std::size_t>(manifest_.n_batches()));
@@ -175,12 +174,12 @@ class Dump {
     } catch (const Error& error) {
       if (is_new || error.kind() != ErrorKind::format) throw;
       fail(ErrorKind::format, kOperation,
-           fmt::format("the dump is damaged: {}; add --overwrite to make it again",
+           fmt::format("the dump is damaged: {}; add --overwrite to generate it again",
                        error.message()));
     }
   }
 
-  // What stands at dataset `at` if it is what the manifest says, else nothing.
+  // Reads batch i; empty unless its CRC is the manifest's.
   NamedTensors verified(Sink& sink, std::int64_t i) const {
     const auto& record = manifest_.batches[static_cast<std::size_t>(i)];
     if (!record) return {};
@@ -193,8 +192,8 @@ class Dump {
     return {};
   }
 
-  // Whether a finished dump is still what it was; tells about its batches if so.
-  bool is_right(const std::filesystem::path& path) {
+  // Whether every batch of a complete dump verifies; reports them as kept if so.
+  bool is_intact(const std::filesystem::path& path) {
     const auto sink = open(path, false);
     for (std::int64_t i = 0; i < manifest_.n_batches(); ++i) {
       if (verified(*sink, i).empty()) return false;
@@ -209,30 +208,30 @@ class Dump {
 
   void note_kept(std::int64_t i, const NamedTensors& columns) {
     result_.n_kept += manifest_.size_of_batch(i);
-    tell(i, hashes_in(columns));
+    report(i, hashes_in(columns));
   }
 
-  void tell(std::int64_t i, std::span<const std::uint64_t> hashes) {
+  void report(std::int64_t i, std::span<const std::uint64_t> hashes) {
     done_ += manifest_.size_of_batch(i);
     on_batch_(done_, manifest_.n_datasets, hashes);
   }
 
-  void keep_or_make(Sink& sink, std::int64_t i) {
+  void keep_or_generate(Sink& sink, std::int64_t i) {
     auto& record = manifest_.batches[static_cast<std::size_t>(i)];
     const NamedTensors kept = verified(sink, i);
     if (!kept.empty()) return note_kept(i, kept);
     if (record) result_.n_damaged += manifest_.size_of_batch(i);
     const std::int64_t at = i * manifest_.batch;
-    const HostBatch batch = sample_.make(at, manifest_.size_of_batch(i));
+    const HostBatch batch = sample_.generate(at, manifest_.size_of_batch(i));
     const NamedTensors columns = columns_of(batch);
     sink.put(at, columns);
     record = {prior::hash_all(batch.hashes), crc_of(columns)};
-    save_in_time();
-    tell(i, batch.hashes);
+    save_manifest();
+    report(i, batch.hashes);
   }
 
-  // After every batch, unless batches come so fast that this would take a tenth of the time.
-  void save_in_time() {
+  // Skips saves that would take more than a tenth of the time.
+  void save_manifest() {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_save_) return;
     manifest_.save(manifest_path());

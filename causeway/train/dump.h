@@ -1,7 +1,7 @@
-// Datasets of a prior written to disk, batch by batch: one .h5 or .npz with nanoTabPFN's keys, or a
-// folder of .npz files, one a batch. The dump grows under the name <out>.partial and gets its own
-// when it is whole; <out>.manifest.json says what it is and which batches stand. Run again, a
-// dump's batches are checked against that, those that are right kept, and the rest made.
+// Writes datasets of a prior to disk, batch by batch: one .h5 or .npz file with nanoTabPFN's keys,
+// or a folder with one .npz file per batch. The dump is written to <out>.partial and renamed when
+// it is complete; <out>.manifest.json describes it and lists the batches written. A repeated run
+// verifies those batches, keeps the intact ones and generates the rest.
 #pragma once
 
 #include "causeway/train/sample.h"
@@ -19,30 +19,30 @@ class ConfigDescription;
 namespace causeway::train {
 
 struct DumpOptions {
-  std::filesystem::path out;  // *.h5, *.hdf5, *.npz, or a folder: no extension, or a "/" at the end
+  std::filesystem::path out;  // *.h5, *.hdf5, *.npz, or a folder: no extension, or a trailing "/"
   std::uint64_t first = 0;
   std::int64_t count = 0;
   Shard shard;
-  std::int64_t batch = 0;  // datasets made and written at a time; 0: Sample::good_batch
-  bool overwrite = false;  // what is there goes, whatever it is
+  std::int64_t batch = 0;  // datasets generated and written together; 0: default_batch
+  bool overwrite = false;  // replaces what exists at `out`
 };
 
 const ConfigDescription<DumpOptions>& describe_dump();
 
 struct DumpResult {
   std::int64_t n_datasets = 0;
-  std::int64_t n_kept = 0;     // that were there already
-  std::int64_t n_damaged = 0;  // that were there, were not right, and were made again
+  std::int64_t n_kept = 0;     // from an earlier run
+  std::int64_t n_damaged = 0;  // from an earlier run, failed the check and were generated again
 };
 
-// Told after every batch, in order: how many datasets stand, of how many, and the hashes of those
-// that came in.
+// Called after every batch, in order, with the number of datasets done, the total, and the hashes
+// of the batch's datasets.
 using OnBatch = std::function<void(std::int64_t done, std::int64_t total,
                                    std::span<const std::uint64_t> hashes)>;
 
 // Keys: X (n, rows, features) and y (n, rows) f32, padded with 0; num_features, num_datapoints,
-// single_eval_pos (rows before the split), num_classes (0: a numeric target) i32; index and hash
-// i64 (the bits of an unsigned number); max_num_classes (1,), original_batch_size (1,),
+// single_eval_pos (number of context rows), num_classes (0: regression) i32; index and hash i64
+// (bits of a u64); max_num_classes (1,), original_batch_size (1,),
 // problem_type.
 DumpResult dump(const prior::Prior& prior, const DumpOptions& options, const OnBatch& on_batch);
 

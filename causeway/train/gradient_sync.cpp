@@ -13,7 +13,7 @@ namespace causeway::train {
 
 namespace {
 
-// Members begin at multiples of this many bytes, for the sake of wide loads.
+// Bytes; parameters start at multiples of it, for vector loads.
 constexpr std::int64_t kAlignment = 256;
 
 std::int64_t padded(const Tensor& parameter) {
@@ -27,9 +27,9 @@ void require_parameters(const std::vector<Tensor>& parameters) {
     const Tensor& parameter = parameters[i];
     const char* problem = nullptr;
     if (!autograd::requires_grad(parameter))
-      problem = "is not tracked";
+      problem = "does not require a gradient";
     else if (!autograd::is_leaf(parameter))
-      problem = "is the result of an operation, no leaf";
+      problem = "is not a leaf but the result of an operation";
     else if (!seen.insert(parameter.record().get()).second)
       problem = "is listed twice";
     else if (parameter.device() != parameters[0].device())
@@ -42,7 +42,7 @@ void require_parameters(const std::vector<Tensor>& parameters) {
 
 }  // namespace
 
-void share_parameters(dist::Group& group, const std::vector<Tensor>& parameters) {
+void broadcast_parameters(dist::Group& group, const std::vector<Tensor>& parameters) {
   std::vector<dist::Pending> pending;
   for (const Tensor& parameter : parameters) {
     pending.push_back(group.start_broadcast(autograd::detach(parameter)));
@@ -71,7 +71,7 @@ GradientSync::~GradientSync() {
   for (const Entry& entry : entries_) autograd::remove_hook(entry.parameter, entry.hook);
 }
 
-// The walk back comes to the last parameters first. Dtypes are kept apart.
+// The backward pass reaches the last parameters first. A bucket has one dtype.
 void GradientSync::fill_buckets(std::size_t bucket_bytes) {
   struct Open {
     std::vector<std::size_t> members;
@@ -103,8 +103,8 @@ void GradientSync::add_bucket(std::vector<std::size_t> members) {
   for (const std::size_t i : members) {
     Entry& entry = entries_[i];
     entry.bucket = buckets_.size();
-    entry.place = bucket.values.slice(0, offset, offset + entry.parameter.numel())
-                      .reshape(entry.parameter.shape());
+    entry.view = bucket.values.slice(0, offset, offset + entry.parameter.numel())
+                     .reshape(entry.parameter.shape());
     offset += padded(entry.parameter);
   }
   bucket.members = std::move(members);
@@ -113,7 +113,7 @@ void GradientSync::add_bucket(std::vector<std::size_t> members) {
 
 void GradientSync::begin() {
   if (active_) {
-    fail(ErrorKind::invalid_argument, "gradient_sync", "begin() again before finish()");
+    fail(ErrorKind::invalid_argument, "gradient_sync", "begin() was called twice without finish()");
   }
   active_ = group_.size() > 1;
   n_started_ = 0;
@@ -121,20 +121,22 @@ void GradientSync::begin() {
   for (Bucket& bucket : buckets_) bucket.n_missing = bucket.members.size();
 }
 
-// A leaf's hook: `gradient` is this backward's alone, and what earlier ones left is with the leaf.
+// Called by the leaf's hook: `gradient` is that of this backward call; the leaf holds the sum of
+// earlier ones.
 void GradientSync::receive(Entry& entry, const Tensor& gradient) {
   if (entry.arrived) {
-    fail(ErrorKind::invalid_argument, "gradient_sync",
-         "a second backward after begin(); call begin() before the last one of a step");
+    fail(
+        ErrorKind::invalid_argument, "gradient_sync",
+        "backward was called twice after begin(); call begin() before the last backward of a step");
   }
   const std::optional<Tensor> before = autograd::gradient_of(entry.parameter);
-  entry.place.copy_from(before.has_value() ? *before + gradient : gradient);
+  entry.view.copy_from(before.has_value() ? *before + gradient : gradient);
   entry.arrived = true;
   --buckets_[entry.bucket].n_missing;
   start_full_buckets();
 }
 
-// In the order of the list on every rank, whichever is full first.
+// In list order, so that all ranks start the same collectives in the same order.
 void GradientSync::start_full_buckets() {
   for (; n_started_ < buckets_.size() && buckets_[n_started_].n_missing == 0; ++n_started_) {
     Bucket& bucket = buckets_[n_started_];
@@ -148,8 +150,8 @@ void GradientSync::finish() {
   for (Entry& entry : entries_) {
     if (entry.arrived) continue;
     const std::optional<Tensor> before = autograd::gradient_of(entry.parameter);
-    entry.place.copy_from(
-        before.has_value() ? *before : full({}, 0, entry.place.dtype(), entry.place.device()));
+    entry.view.copy_from(before.has_value() ? *before
+                                            : full({}, 0, entry.view.dtype(), entry.view.device()));
     --buckets_[entry.bucket].n_missing;
   }
   start_full_buckets();
@@ -158,9 +160,9 @@ void GradientSync::finish() {
     for (const std::size_t i : bucket.members) {
       const Entry& entry = entries_[i];
       if (const auto gradient = autograd::gradient_of(entry.parameter)) {
-        gradient->copy_from(entry.place);
+        gradient->copy_from(entry.view);
       } else {
-        autograd::set_gradient(entry.parameter, entry.place.clone());
+        autograd::set_gradient(entry.parameter, entry.view.clone());
       }
     }
   }

@@ -1,11 +1,11 @@
-// Gradients averaged over ranks while they are computed. The parameters' gradients go into buckets,
-// in the order in which the walk back reaches them; a bucket is on its way to the other ranks as
-// soon as it is full, beside the rest of the walk.
+// Averages gradients over ranks during the backward pass. Gradients are copied into buckets in the
+// order in which the backward pass computes them; the all-reduce of a bucket starts as soon as the
+// bucket is full and overlaps with the rest of the pass.
 //
 //   GradientSync sync(group, model.parameters());
-//   sync.begin();                  // of several backward calls for one step, before the last
+//   sync.begin();                  // with several backward calls per step: before the last
 //   autograd::backward(loss);
-//   sync.finish();                 // every rank now has the same gradients, to the bit
+//   sync.finish();                 // every rank now has bit-identical gradients
 //   optimizer.step();
 #pragma once
 
@@ -19,25 +19,25 @@
 
 namespace causeway::train {
 
-// Gives all ranks the values of rank 0.
-void share_parameters(dist::Group& group, const std::vector<Tensor>& parameters);
+// Broadcasts the values of rank 0 to all ranks.
+void broadcast_parameters(dist::Group& group, const std::vector<Tensor>& parameters);
 
 class GradientSync {
  public:
   static constexpr std::size_t kBucketBytes = std::size_t{2} << 20;
 
-  // Tracked leaves of one device, each once, the same ones in the same order on every rank. The
-  // group must outlive this.
+  // `parameters` are distinct leaves on one device that require gradients, in the same order on
+  // every rank. The group must outlive this.
   GradientSync(dist::Group& group, std::vector<Tensor> parameters,
                std::size_t bucket_bytes = kBucketBytes);
   ~GradientSync();
   GradientSync(const GradientSync&) = delete;
   GradientSync& operator=(const GradientSync&) = delete;
 
-  // The next backward is the one whose gradients are sent, together with what earlier ones left.
+  // The next backward call sends its gradients, added to those accumulated before.
   void begin();
-  // Every parameter's gradient is the mean over the ranks. One that the loss of this rank does not
-  // depend on counts as zero.
+  // Waits; every parameter's gradient is then the mean over the ranks. A parameter that this rank's
+  // loss does not depend on counts as zero.
   void finish();
 
   std::size_t n_buckets() const { return buckets_.size(); }
@@ -46,14 +46,14 @@ class GradientSync {
  private:
   struct Bucket {
     Tensor values;                     // flat
-    std::vector<std::size_t> members;  // parameters, in the order they lie there
+    std::vector<std::size_t> members;  // indices of parameters, in memory order
     std::size_t n_missing = 0;
     dist::Pending pending;
   };
   struct Entry {
     Tensor parameter;
     std::size_t bucket = 0;
-    Tensor place;  // in the bucket, of the parameter's shape
+    Tensor view;  // of the bucket's values, with the parameter's shape
     std::uint64_t hook = 0;
     bool arrived = false;
   };

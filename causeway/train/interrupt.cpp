@@ -13,7 +13,7 @@ constexpr std::array<int, 2> kSignals{SIGINT, SIGTERM};
 constexpr int kInterrupted = 130;
 
 std::atomic<int> first_signal = 0;
-static_assert(std::atomic<int>::is_always_lock_free);  // else a handler may not touch it
+static_assert(std::atomic<int>::is_always_lock_free);  // required in a signal handler
 int depth = 0;
 
 extern "C" void note_signal(int number) {
@@ -29,11 +29,11 @@ Interrupt::Interrupt() {
   if (depth++ == 0) first_signal = 0;
   struct sigaction action {};
   action.sa_handler = note_signal;
-  action.sa_flags = SA_RESTART;  // reads and writes go on
+  action.sa_flags = SA_RESTART;  // restart interrupted reads and writes
   ::sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], nullptr, &before_[i]);
-    const bool ignored = before_[i].sa_handler == SIG_IGN;  // as nohup and a shell's & do
+    const bool ignored = before_[i].sa_handler == SIG_IGN;  // by nohup or a shell's &
     if (!ignored) ::sigaction(kSignals[i], &action, nullptr);
   }
 }

@@ -26,7 +26,7 @@ Number from_hex(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, value, 16);
   if (error != std::errc() || at != end)
-    throw Json::other_error::create(600, "not a hash", nullptr);
+    throw Json::other_error::create(600, "expected hexadecimal digits", nullptr);
   return value;
 }
 
@@ -57,7 +57,7 @@ Json to_json(const Manifest& manifest) {
 Manifest from_json(const Json& json) {
   Manifest manifest;
   if (json.at("what").get<std::string>() != kWhat) {
-    throw Json::other_error::create(600, "it is of something else", nullptr);
+    throw Json::other_error::create(600, "it is not the manifest of a dump", nullptr);
   }
   manifest.complete = json.at("complete").get<bool>();
   manifest.version = json.at("versions").at("causeway").get<std::string>();
@@ -77,7 +77,7 @@ Manifest from_json(const Json& json) {
   }
   if (manifest.n_datasets < 0 || manifest.batch < 1 ||
       static_cast<std::int64_t>(manifest.batches.size()) != manifest.n_batches()) {
-    throw Json::other_error::create(600, "its numbers do not fit together", nullptr);
+    throw Json::other_error::create(600, "its sizes are inconsistent", nullptr);
   }
   return manifest;
 }
@@ -116,11 +116,11 @@ std::optional<Manifest> Manifest::load(const std::filesystem::path& path) {
     return from_json(Json::parse(text, text + bytes.size()));
   } catch (const Json::exception& problem) {
     fail(ErrorKind::format, kOperation,
-         fmt::format("\"{}\" is damaged ({}); add --overwrite to begin the dump again",
+         fmt::format("\"{}\" is damaged ({}); add --overwrite to start the dump over",
                      path.string(), problem.what()));
   } catch (const Error& problem) {
     fail(ErrorKind::format, kOperation,
-         fmt::format("\"{}\" is damaged ({}); add --overwrite to begin the dump again",
+         fmt::format("\"{}\" is damaged ({}); add --overwrite to start the dump over",
                      path.string(), problem.message()));
   }
 }

@@ -22,7 +22,7 @@ constexpr std::int64_t kOne = 1;
 std::shared_ptr<models::TabularTransformer> make_model(const PretrainConfig& config,
                                                        Device device) {
   Generator generator(config.seed);
-  nn::Placement placement;  // drawn as f32 on the CPU, so that the same weights come everywhere
+  nn::Placement placement;  // weights are drawn as f32 on the CPU, equal for every device
   placement.generator = &generator;
   auto model = std::make_shared<models::TabularTransformer>(config.model, placement);
   model->to(config.dtype);
@@ -118,7 +118,7 @@ void Pretrainer::advance() {
   ++step_;
   ++n_losses_;
   if (config_.average > 0 && step_ % config_.average_steps == 0) {
-    evaluated([&] { average_.update(); });
+    with_eval_weights([&] { average_.update(); });
   }
 }
 
@@ -130,29 +130,29 @@ Pretrainer::Progress Pretrainer::progress() {
   progress.norm = optimizer_.norm().item();
   if (!std::isfinite(progress.loss)) {
     fail(ErrorKind::invalid_argument, "pretrain",
-         fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate, or have "
-                     "detect_anomaly name the operation",
+         fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate, or set "
+                     "detect_anomaly to find the operation",
                      step_ - n_losses_ + 1, step_, progress.loss));
   }
-  forget_losses();
+  reset_losses();
   return progress;
 }
 
-void Pretrainer::forget_losses() {
+void Pretrainer::reset_losses() {
   losses_.copy_from(zeros({}, DType::f32, device_));
   n_losses_ = 0;
 }
 
-// The way to the averages and back would round.
-void Pretrainer::evaluated(const std::function<void()>& use) {
+// Copies the weights, since eval() and train() of the optimizer would round them.
+void Pretrainer::with_eval_weights(const std::function<void()>& use) {
   const autograd::NoGrad no_grad;
-  std::vector<std::pair<Tensor, Tensor>> kept;  // where, and what was there
+  std::vector<std::pair<Tensor, Tensor>> kept;  // tensor, copy
   const auto keep = [&](const Tensor& tensor) { kept.emplace_back(tensor, tensor.clone()); };
   for (const Tensor& parameter : model_->parameters()) keep(autograd::detach(parameter));
   for (const auto& [name, tensor] : optimizer_.state()) {
     if (name.ends_with(".master")) keep(tensor);
   }
-  const auto put_back = [&] {
+  const auto restore = [&] {
     optimizer_.train();
     for (const auto& [tensor, before] : kept) tensor.copy_from(before);
   };
@@ -160,22 +160,22 @@ void Pretrainer::evaluated(const std::function<void()>& use) {
   try {
     use();
   } catch (...) {
-    put_back();
+    restore();
     throw;
   }
-  put_back();
+  restore();
 }
 
 void Pretrainer::with_averaged_weights(
     const std::function<void(models::TabularTransformer&)>& use) {
-  evaluated([&] {
+  with_eval_weights([&] {
     if (average_.snapshots() > 0) average_.copy_to_weights();
     use(*model_);
   });
 }
 
-Snapshot Pretrainer::snapshot() {
-  Snapshot made;
+Checkpoint Pretrainer::checkpoint() {
+  Checkpoint made;
   made.step = step_;
   made.datasets = datasets();
   made.configuration = config_.to_json();
@@ -185,38 +185,38 @@ Snapshot Pretrainer::snapshot() {
   return made;
 }
 
-void Pretrainer::restore(const Snapshot& snapshot) {
-  check_fit(PretrainConfig::from_json(snapshot.configuration));
+void Pretrainer::restore(const Checkpoint& checkpoint) {
+  check_compatible(PretrainConfig::from_json(checkpoint.configuration));
   for (const char* set : {"model", "optimizer"}) {
-    if (snapshot.tensors.contains(set)) continue;
+    if (checkpoint.tensors.contains(set)) continue;
     fail(ErrorKind::format, "pretrain", fmt::format("the checkpoint has no \"{}\"", set));
   }
-  model_->load_state(snapshot.tensors.at("model"));
-  optimizer_.load_state(snapshot.tensors.at("optimizer"));
-  const auto average = snapshot.tensors.find("average");
-  average_.load_state(average != snapshot.tensors.end() ? average->second
-                                                        : std::map<std::string, Tensor>());
-  step_ = snapshot.step;
-  forget_losses();
+  model_->load_state(checkpoint.tensors.at("model"));
+  optimizer_.load_state(checkpoint.tensors.at("optimizer"));
+  const auto average = checkpoint.tensors.find("average");
+  average_.load_state(average != checkpoint.tensors.end() ? average->second
+                                                          : std::map<std::string, Tensor>());
+  step_ = checkpoint.step;
+  reset_losses();
   n_tokens_ = 0;
   n_flops_ = 0;
 }
 
-void Pretrainer::check_fit(const PretrainConfig& of_snapshot) const {
+void Pretrainer::check_compatible(const PretrainConfig& other) const {
   std::string others;
-  for (const std::string& difference : differences(of_snapshot, config_)) {
+  for (const std::string& difference : differences(other, config_)) {
     for (const char* fixed : {"model.", "muon ", "dtype "}) {
       if (!difference.starts_with(fixed)) continue;
-      fail(
-          ErrorKind::format, "pretrain",
-          fmt::format("the checkpoint has another model or optimizer: {}; resume with the settings "
-                      "it was made with, or use another folder",
-                      difference));
+      fail(ErrorKind::format, "pretrain",
+           fmt::format(
+               "the checkpoint has another model or optimizer: {}; resume with its settings, "
+               "or use another folder",
+               difference));
     }
     others += (others.empty() ? "" : ", ") + difference;
   }
   if (!others.empty())
-    logger::warn(fmt::format("[pretrain] resumes with other settings: {}", others));
+    logger::warn(fmt::format("[pretrain] resuming with changed settings: {}", others));
 }
 
 }  // namespace causeway::train

@@ -1,5 +1,6 @@
-// Pre-training of a tabular transformer on datasets that a prior makes meanwhile. A step (forward,
-// backward, clip, update) is one graph for each shape; nothing is copied through the host.
+// Pre-trains a tabular transformer on datasets that a prior generates concurrently. A step
+// (forward, backward, clip, update) is one CUDA graph per shape; no data is copied through the
+// host.
 #pragma once
 
 #include "causeway/autograd/step_graph.h"
@@ -35,35 +36,34 @@ class Pretrainer {
   models::TabularTransformer& model() { return *model_; }
   const TableStream& stream() const { return stream_; }
 
-  // Takes one step; queued, not waited for. Throws where another rank is lost.
+  // Queues one step without waiting for it. Throws if another rank was lost.
   void advance();
-  // The mean loss of the steps since the last call, over all ranks, and the last step's norm of
-  // gradients; waits for the device. Throws, on all ranks, where the loss is not finite.
+  // The mean loss of the steps since the last call, over all ranks, and the gradient norm of the
+  // last step. Waits for the device. Throws on all ranks if the loss is not finite.
   struct Progress {
     double loss = 0;
     double norm = 0;
   };
   Progress progress();
-  // Cells (rows times columns, the target among them) of the tables since the last call, padding
-  // included, over all ranks.
+  // Tokens (rows times columns including the target and padding) since the last call, over all
+  // ranks.
   std::int64_t take_tokens() { return std::exchange(n_tokens_, 0); }
-  // What those took of a rank, by TabularConfig::step_flops.
+  // The floating-point operations of this rank since the last call, by TabularConfig::step_flops.
   double take_flops() { return std::exchange(n_flops_, 0); }
-  // Calls `use` with the weights that are good to use (averaged) in the model, then puts those of
-  // training back, to the bit.
+  // Calls `use` with averaged weights in the model, then restores the training weights bit for bit.
   void with_averaged_weights(const std::function<void(models::TabularTransformer&)>& use);
 
-  Snapshot snapshot();
-  // Goes on where the snapshot was taken; throws a format error for one of another model,
-  // optimizer or dtype, and warns of other settings that differ.
-  void restore(const Snapshot& snapshot);
+  Checkpoint checkpoint();
+  // Throws a format error for a checkpoint of another model, optimizer or dtype, and warns about
+  // other settings that differ.
+  void restore(const Checkpoint& checkpoint);
 
  private:
   std::vector<Tensor> train_on(const models::Tables& tables);
-  void forget_losses();
-  void check_fit(const PretrainConfig& of_snapshot) const;
-  // Calls `use` with the optimizer's averages as weights, then puts those of training back.
-  void evaluated(const std::function<void()>& use);
+  void reset_losses();
+  void check_compatible(const PretrainConfig& other) const;
+  // Calls `use` with the optimizer in evaluation mode, then restores the training weights.
+  void with_eval_weights(const std::function<void()>& use);
 
   PretrainConfig config_;
   Device device_;
@@ -74,7 +74,7 @@ class Pretrainer {
   TableStream stream_;
   autograd::StepGraph graph_;
   optim::LastAverage average_;
-  Tensor losses_;  // their sum since they were last asked for
+  Tensor losses_;  // sum since the last progress()
   std::int64_t n_losses_ = 0;
   std::int64_t n_tokens_ = 0;
   double n_flops_ = 0;

@@ -104,7 +104,7 @@ ConfigDescription<PretrainConfig> make_description() {
   ConfigDescription<Config> d(kOperation, 2);
   d.section("model", &Config::model, models::describe_tabular());
   d.section("prior", &Config::prior, prior::describe_prior());
-  d.remove("prior.seed");  // prior_seed below
+  d.remove("prior.seed");  // it is prior_seed
   d.add(
        "prior_seed", [](Config& c) -> std::uint64_t& { return c.prior.seed; },
        "Random seed of the prior")
@@ -115,13 +115,14 @@ ConfigDescription<PretrainConfig> make_description() {
       .at_least(1)
       .defaults_to("32 on a GPU, 4 on a CPU");
   d.custom("stages", &Config::stages, "STEP:ROWS,...", stages_to_json, stages_from_json,
-           "Rows per dataset from given steps on");
+           "Rows per dataset from given steps on")
+      .defaults_to("none");
   d.custom("dtype", &Config::dtype, "f32|bf16", dtype_to_json, dtype_from_json,
            "Type of the weights and activations")
       .defaults_to("bf16 on a GPU, else f32");
   add_optimizer(d);
   d.add("detect_anomaly", &Config::detect_anomaly,
-        "Stop at the first value that is not finite and name it; slow");
+        "Stop at the first operation with a value that is not finite; slow");
   d.on_older([](int, Json& json) {
     if (const auto decay = json.find("decay"); decay != json.end() && decay->is_number_integer()) {
       const auto at = decay->get<std::int64_t>();
@@ -148,7 +149,7 @@ ConfigDescription<RunConfig> make_run_description() {
       .defaults_to("one at the end");
   d.add("keep", &RunConfig::keep, "Checkpoints kept, besides the best").at_least(1);
   d.add("evaluate", &RunConfig::evaluate, "CSV files to score the model on at the end")
-      .written("CSV...")
+      .written("CSV")
       .defaults_to("none");
   d.add("target", &RunConfig::target, "Target column of these files").written("NAME");
   d.add("evaluate_steps", &RunConfig::evaluate_steps, "Steps between scores, besides the last")
@@ -239,7 +240,7 @@ PretrainSettings resolve_settings(std::string_view base_text, std::string_view g
   const auto& description = describe_settings();
   if (base.empty()) {
     PretrainSettings first;
-    description.read(&first, given);  // for the preset, which others change
+    description.read(&first, given);  // for the preset, which other settings override
     settings.config.model = models::TabularConfig::preset(first.preset);
   } else {
     description.read(&settings, base);

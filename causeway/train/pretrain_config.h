@@ -18,7 +18,7 @@ class ConfigDescription;
 
 namespace causeway::train {
 
-// What decides every number of a run.
+// Everything that determines the result of a run.
 struct PretrainConfig {
   models::TabularConfig model;
   prior::PriorConfig prior;
@@ -26,16 +26,17 @@ struct PretrainConfig {
   std::int64_t batch = 32;         // datasets per optimizer step, over all ranks
   std::int64_t window_steps = 32;  // steps whose datasets are generated together
   std::vector<RowStage> stages;
-  DType dtype = DType::f32;  // of the weights computed with; 16-bit types have f32 master weights
+  DType dtype = DType::f32;  // of weights and activations; bf16 keeps f32 master weights
   optim::Schedule schedule = {2e-3, 100, 0, optim::Decay::constant, 0};
   double weight_decay = 0.01;
-  double max_norm = 1;        // of the gradients
-  bool muon = true;           // for the matrices of the layers, else schedule-free AdamW for all
-  double muon_factor = 0.1;   // of the learning rate, times the root of a matrix's longer side
+  double max_norm = 1;  // of the gradients
+  bool muon = true;     // for the layers' matrices, else schedule-free AdamW for all parameters
+  double muon_factor =
+      0.1;  // of the learning rate, times the square root of a matrix's longer side
   std::int64_t average = 10;  // snapshots of the weights that are averaged
   std::int64_t average_steps = 50;
-  // Checks every result and gradient of every step, and throws at the first that is not finite.
-  // Slow.
+  // Checks every result and gradient of every step and throws at the first that is not finite;
+  // slow.
   bool detect_anomaly = false;
 
   // Defaults for a device: bf16 and long windows on a GPU.
@@ -51,10 +52,10 @@ struct PretrainConfig {
 
 const ConfigDescription<PretrainConfig>& describe_pretrain();
 
-// What differs, as "batch 8 instead of 4", "model.width 32 instead of 16".
+// The settings that differ, as "batch 8 instead of 4", "model.width 32 instead of 16".
 std::vector<std::string> differences(const PretrainConfig& before, const PretrainConfig& now);
 
-// When a run ends, and what it writes on the way.
+// When a run ends and what it writes.
 struct RunConfig {
   std::int64_t steps = 0;             // in total; 0: no limit
   double seconds = 0;                 // of training in total; 0: no limit

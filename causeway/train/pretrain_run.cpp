@@ -34,12 +34,12 @@ class Run {
         group_(group),
         options_(options),
         report_(report),
-        ask_steps_(trainer.model().parameters().front().device().is_cuda() ? 8 : 1),
+        exchange_steps_(trainer.model().parameters().front().device().is_cuda() ? 8 : 1),
         peak_flops_(describe(trainer.model().parameters().front().device()).peak_flops) {
     if (options.folder.empty()) return;
     CheckpointOptions kept;
     kept.keep_last = static_cast<std::size_t>(options.config.keep);
-    kept.high_scores_win = true;
+    kept.higher_is_better = true;
     checkpoints_.emplace(options.folder, kept);
     if (options.resume) {
       restore();
@@ -50,11 +50,11 @@ class Run {
     }
     group.barrier();  // nothing is written before all ranks have read the folder
     if (group.rank() != 0) return;
-    checkpoints_->prepare();
+    checkpoints_->check_writable();
     if (!options.settings.empty()) {
       const std::string text = options.settings + "\n";
       const auto bytes = std::as_bytes(std::span(text));
-      unless_full("config.json", [&] {
+      warn_if_full("config.json", [&] {
         write_file_atomically("pretrain", options.folder / "config.json", std::array{bytes});
       });
     }
@@ -110,28 +110,29 @@ class Run {
     for (const std::int64_t there : group_.all_gather(trainer_.step())) {
       if (there == trainer_.step()) continue;
       fail(ErrorKind::io, "pretrain",
-           fmt::format("ranks resume from steps {} and {}: \"{}\" must be one folder for all",
-                       trainer_.step(), there, options_.folder.string()));
+           fmt::format(
+               "ranks resume from steps {} and {}; \"{}\" must be a folder that all ranks share",
+               trainer_.step(), there, options_.folder.string()));
     }
   }
 
-  // Whether all steps are taken, time is over or a signal came. Clocks and signals of ranks differ,
-  // so these ask each other.
+  // Whether the step limit or time limit is reached or a signal came. Clocks and signals differ
+  // between ranks, so the ranks exchange them.
   bool ends() {
     if (options_.config.steps > 0 && trainer_.step() >= options_.config.steps) return true;
-    constexpr double kTimeIsOver = 1;
+    constexpr double kTimeLimit = 1;
     constexpr double kInterrupted = 2;
-    double wish = 0;
+    double reason = 0;
     if (options_.config.seconds > 0 && line_.seconds + since(start_) >= options_.config.seconds) {
-      wish = kTimeIsOver;
+      reason = kTimeLimit;
     }
-    if (interrupt_.requested()) wish = kInterrupted;
+    if (interrupt_.requested()) reason = kInterrupted;
     if (group_.size() > 1) {
-      if (trainer_.step() % ask_steps_ != 0) return false;
-      for (const double there : group_.all_gather(wish)) wish = std::max(wish, there);
+      if (trainer_.step() % exchange_steps_ != 0) return false;
+      for (const double other : group_.all_gather(reason)) reason = std::max(reason, other);
     }
-    interrupted_ = wish == kInterrupted;
-    return wish > 0;
+    interrupted_ = reason == kInterrupted;
+    return reason > 0;
   }
 
   void begin() {
@@ -153,7 +154,7 @@ class Run {
     line_.datasets_per_second = steps * static_cast<double>(trainer_.config().batch) / seconds;
     line_.tokens_per_second = static_cast<double>(trainer_.take_tokens()) / seconds;
     const double flops = trainer_.take_flops() / seconds;
-    line_.limit_share = peak_flops_ > 0 ? flops / peak_flops_ : 0;
+    line_.mfu = peak_flops_ > 0 ? flops / peak_flops_ : 0;
     line_.prior_share = (trainer_.stream().generation_ms() - first_generation_ms_) / 1000 / seconds;
     line_.score.reset();
     start_ = Clock::now();
@@ -174,15 +175,15 @@ class Run {
                                           {"datasets", static_cast<double>(line_.datasets)},
                                           {"datasets_per_second", line_.datasets_per_second},
                                           {"tokens_per_second", line_.tokens_per_second},
-                                          {"limit_share", line_.limit_share},
+                                          {"mfu", line_.mfu},
                                           {"prior_share", line_.prior_share}};
       if (line_.score.has_value()) numbers.push_back({"score", *line_.score});
-      unless_full("this line of the log", [&] { log_->add(line_.step, numbers); });
+      warn_if_full("this line of the log", [&] { log_->add(line_.step, numbers); });
     }
     report_(line_);
   }
 
-  // The weights to use, for who wants to predict with them.
+  // The averaged weights, for prediction.
   void write_model() {
     if (options_.folder.empty() || group_.rank() != 0) return;
     trainer_.with_averaged_weights([&](models::TabularTransformer& model) {
@@ -192,22 +193,22 @@ class Run {
 
   void save(bool is_last) {
     if (!checkpoints_.has_value() || group_.rank() != 0) return;
-    Snapshot snapshot = trainer_.snapshot();
-    snapshot.score = line_.score;
-    snapshot.progress = nlohmann::json{
+    Checkpoint checkpoint = trainer_.checkpoint();
+    checkpoint.score = line_.score;
+    checkpoint.progress = nlohmann::json{
         {"seconds", line_.seconds},
         {"loss", line_.loss},
         {"gradient_norm",
          line_.norm}}.dump();
     if (is_last) {
-      checkpoints_->save(snapshot);
-    } else if (unless_full("this checkpoint", [&] { checkpoints_->save(snapshot); })) {
+      checkpoints_->save(checkpoint);
+    } else if (warn_if_full("this checkpoint", [&] { checkpoints_->save(checkpoint); })) {
       saved_ = trainer_.step();
     }
   }
 
-  // A full disk may have room again later. Whether it was written.
-  static bool unless_full(const char* what, const std::function<void()>& write) {
+  // Warns on io errors, since a full disk may have space again later. Returns whether it wrote.
+  static bool warn_if_full(const char* what, const std::function<void()>& write) {
     try {
       write();
       return true;
@@ -223,8 +224,8 @@ class Run {
   const RunOptions& options_;
   const std::function<void(const RunLine&)>& report_;
   const Interrupt interrupt_;
-  const std::int64_t ask_steps_;  // a GPU's steps may be too short to ask after each
-  const double peak_flops_;       // of the device
+  const std::int64_t exchange_steps_;  // between exchanges; a GPU's steps are short
+  const double peak_flops_;            // of the device
   std::optional<CheckpointFolder> checkpoints_;
   std::optional<RunLog> log_;
   RunLine line_;

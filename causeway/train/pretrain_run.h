@@ -1,5 +1,4 @@
-// A pre-training run in a folder: its log, its checkpoints, its end by steps, by time or by a
-// signal, and how it resumes.
+// Runs pre-training in a folder: log, checkpoints, resume, and the end by steps, time or signal.
 #pragma once
 
 #include "causeway/train/pretrain.h"
@@ -25,8 +24,8 @@ struct RunLine {
   double norm = 0;
   double datasets_per_second = 0;
   double tokens_per_second = 0;
-  double limit_share = 0;  // of the device's peak FLOP/s for 16-bit matrix products; 0: unknown
-  double prior_share = 0;  // of the device's time spent on generating datasets
+  double mfu = 0;  // model FLOPs utilization: FLOP/s by the device's 16-bit peak; 0: unknown
+  double prior_share = 0;  // fraction of the time in which the device generated datasets
   std::optional<double> score;
 };
 
@@ -35,9 +34,9 @@ struct RunResult {
   bool interrupted = false;
 };
 
-// Trains until an end; on rank 0 `report` is called with every line of the log. Throws where the
-// folder holds another run and `resume` is not set. On a full disk training continues with a
-// warning; only when the last checkpoint cannot be written, that is an error.
+// Trains until a limit or signal; rank 0 calls `report` with every log line. Throws if the folder
+// holds a run and `resume` is not set. On a full disk training continues with a warning; only a
+// failure to write the last checkpoint is an error.
 RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
                           const std::function<void(const RunLine&)>& report);
 

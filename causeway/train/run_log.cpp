@@ -21,14 +21,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kOperation = "run_log";
 
-const std::filesystem::path& made(const std::filesystem::path& folder) {
+const std::filesystem::path& create_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) fail_io(kOperation, "write", folder, error.value());
   return folder;
 }
 
-// Nothing where the line is no object with a step.
+// nullopt if the line is not an object with a step.
 std::optional<std::int64_t> step_of(std::string_view line) {
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("step") || !json["step"].is_number_integer()) {
@@ -45,7 +45,7 @@ double seconds_now() {
 }  // namespace
 
 RunLog::RunLog(const std::filesystem::path& run, std::int64_t last_step)
-    : path_(made(run) / "log.jsonl"),
+    : path_(create_folder(run) / "log.jsonl"),
       lines_(kOperation, path_),
       events_(run, std::max<std::int64_t>(last_step, -1) + 1) {
   lines_.cut(find_end(last_step));
@@ -57,7 +57,7 @@ std::uint64_t RunLog::find_end(std::int64_t last_step) {
                               file.bytes().size());
   std::size_t end = 0;
   std::size_t n_lines = 0;
-  std::size_t n_good = 0;  // lines up to `end`, those passed over too
+  std::size_t n_good = 0;  // lines up to `end`, including bad ones
   std::size_t first_bad = 0;
   for (std::size_t at = 0; at < text.size(); ++n_lines) {
     const std::size_t stop = text.find('\n', at);
@@ -74,7 +74,7 @@ std::uint64_t RunLog::find_end(std::int64_t last_step) {
     n_good = n_lines + 1;
   }
   if (first_bad > 0 && first_bad < n_good) {
-    logger::warn(fmt::format("[run_log] \"{}\": line {} is not one of ours; it stays",
+    logger::warn(fmt::format("[run_log] \"{}\": line {} is not a log line; it is kept",
                              path_.string(), first_bad));
   }
   return end;
@@ -83,13 +83,13 @@ std::uint64_t RunLog::find_end(std::int64_t last_step) {
 void RunLog::add(std::int64_t step, std::span<const NamedNumber> numbers) {
   if (step < last_step_) {
     fail(ErrorKind::invalid_argument, kOperation,
-         fmt::format("step {} comes after step {}; steps never go back", step, last_step_));
+         fmt::format("step {} after step {}; steps must not decrease", step, last_step_));
   }
   Json line{{"step", step}, {"time", seconds_now()}};
   for (const auto& [name, number] : numbers) {
     if (line.contains(name)) {
       fail(ErrorKind::invalid_argument, kOperation,
-           fmt::format("\"{}\" is there twice in step {}", name, step));
+           fmt::format("\"{}\" is given twice in step {}", name, step));
     }
     line[name] = std::isfinite(number) ? Json(number) : Json();
   }

@@ -1,6 +1,6 @@
-// The numbers of a run over its steps, <run>/log.jsonl: one JSON object a line, and the same for
-// TensorBoard beside it. A run that goes on from a checkpoint cuts off what came after it, so that
-// every step is told once.
+// The log of a run, <run>/log.jsonl: one JSON object per line, and the same numbers as TensorBoard
+// events. A run that resumes from a checkpoint removes the lines after it, so that every step is
+// logged once.
 #pragma once
 
 #include "causeway/core/append_file.h"
@@ -15,13 +15,13 @@ namespace causeway::train {
 
 class RunLog {
  public:
-  // Keeps the lines of steps up to `last_step` (none, for a new run) and adds to them. A last line
-  // that a kill cut short goes, as does anything behind the last whole one. Every function throws
-  // io errors; one log at a time may be open in a folder.
+  // Keeps the lines of steps up to `last_step` (-1: none, for a new run) and appends to them.
+  // Removes everything after them, such as a line that a kill truncated. Every function throws io
+  // errors; a folder may have one open log at a time.
   explicit RunLog(const std::filesystem::path& run, std::int64_t last_step = -1);
 
-  // {"step":120,"time":1769900000.25,"loss":0.5}: time in seconds since 1970; numbers that are not
-  // finite are null. Steps never go back. The line outlives this process at once.
+  // Writes {"step":120,"time":1769900000.25,"loss":0.5} to the file at once: time in seconds since
+  // 1970, null for numbers that are not finite. Steps must not decrease.
   void add(std::int64_t step, std::span<const NamedNumber> numbers);
   void add(std::int64_t step, std::initializer_list<NamedNumber> numbers) {
     add(step, std::span(numbers.begin(), numbers.size()));
@@ -31,7 +31,7 @@ class RunLog {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  // Where lines of steps up to `last_step` end; notes the last of them.
+  // The offset where the lines of steps up to `last_step` end; sets last_step_.
   std::uint64_t find_end(std::int64_t last_step);
 
   std::filesystem::path path_;

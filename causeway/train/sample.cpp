@@ -15,7 +15,7 @@ namespace causeway::train {
 
 namespace {
 
-// Runs body(k) for k below count on all cores; the first error is thrown again.
+// Runs body(k) for k < count on all cores; rethrows the first error.
 void for_each(std::int64_t count, const std::function<void(std::int64_t)>& body) {
   std::exception_ptr error;
   std::mutex mutex;
@@ -71,7 +71,7 @@ Sample::Sample(const prior::Prior& prior, std::uint64_t first, std::int64_t coun
   size_ = skipped >= left ? 0 : static_cast<std::int64_t>((left - skipped + n - 1) / n);
 }
 
-HostBatch Sample::make(std::int64_t j, std::int64_t n) const {
+HostBatch Sample::generate(std::int64_t j, std::int64_t n) const {
   const auto stride = static_cast<std::uint64_t>(shard_.count);
   const prior::Batch batch =
       prior_.batch(index(j), n, prior::Layout::padded, stride).to(Device::cpu());
@@ -83,10 +83,10 @@ HostBatch Sample::make(std::int64_t j, std::int64_t n) const {
   return made;
 }
 
-std::int64_t Sample::good_batch() const {
+std::int64_t Sample::default_batch() const {
   const std::int64_t cells =
       std::int64_t{prior_.config().rows.high} * (prior_.config().features.high + 1);
-  const std::int64_t wanted = std::int64_t{prior_.device().is_cpu() ? 2 : 64} << 20;  // numbers
+  const std::int64_t wanted = std::int64_t{prior_.device().is_cpu() ? 2 : 64} << 20;  // cells
   return std::clamp<std::int64_t>(wanted / cells, 1, 8192);
 }
 

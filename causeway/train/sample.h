@@ -1,5 +1,5 @@
-// The datasets of a prior that a run takes, batch by batch, in host memory: what dumps, statistics
-// and galleries are made from.
+// A range of a prior's datasets, generated batch by batch into host memory: the input of dumps,
+// statistics and galleries.
 #pragma once
 
 #include "causeway/prior/prior.h"
@@ -11,8 +11,7 @@
 
 namespace causeway::train {
 
-// Of n runs that share the work, shard i takes the datasets whose number k has k % n == i: together
-// they take each once.
+// Of `count` shards, shard `index` has the datasets k with k % count == index.
 struct Shard {
   std::int64_t index = 0;
   std::int64_t count = 1;
@@ -33,20 +32,20 @@ struct HostBatch {
   Tensor y_of(std::int64_t k) const;
 };
 
-// Those of datasets first ... first + count - 1 that are the shard's, in order.
+// The shard's part of datasets first ... first + count - 1, in order.
 class Sample {
  public:
   Sample(const prior::Prior& prior, std::uint64_t first, std::int64_t count, Shard shard = {});
 
   std::int64_t size() const { return size_; }
-  // The number of the j-th.
+  // The index of the j-th dataset.
   std::uint64_t index(std::int64_t j) const {
     return first_ + static_cast<std::uint64_t>(j * shard_.count);
   }
-  // The j-th and those after it, n in all.
-  HostBatch make(std::int64_t j, std::int64_t n) const;
-  // As many as are good to make at once: enough to fill the device, and a few seconds' work.
-  std::int64_t good_batch() const;
+  // Generates n datasets, starting with the j-th.
+  HostBatch generate(std::int64_t j, std::int64_t n) const;
+  // A batch size that fills the device and takes at most a few seconds.
+  std::int64_t default_batch() const;
 
  private:
   const prior::Prior& prior_;

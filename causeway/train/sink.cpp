@@ -87,8 +87,8 @@ std::string format_of(const std::filesystem::path& out) {
   if (extension == ".npz") return "npz";
   if (extension.empty()) return "folder";
   fail(ErrorKind::invalid_argument, kOperation,
-       fmt::format("\"{}\": expected a name that ends in .h5, .hdf5 or .npz, or a folder's without "
-                   "an extension",
+       fmt::format("\"{}\": expected a file name that ends in .h5, .hdf5 or .npz, or a folder name "
+                   "without an extension",
                    out.string()));
 }
 

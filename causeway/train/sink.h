@@ -1,4 +1,4 @@
-// Where a dump's batches go: one file of arrays, or a folder with a file a batch.
+// The output of a dump: one file of arrays, or a folder with one file per batch.
 #pragma once
 
 #include "causeway/data/array_file.h"
@@ -21,18 +21,18 @@ class Sink {
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;
 
-  // The batch that begins at dataset `at`, a tensor a column of the layout.
+  // Writes the batch that begins at dataset `at`, one tensor per column of the layout.
   virtual void put(std::int64_t at, const NamedTensors& columns) = 0;
-  // The same back: of `n` datasets.
+  // Reads it back: `n` datasets.
   virtual NamedTensors get(std::int64_t at, std::int64_t n) = 0;
-  // Brings all to the disk.
+  // Syncs everything to disk.
   virtual void finish() = 0;
 };
 
 // "hdf5", "npz" or "folder", by the path's extension; throws invalid_argument for others.
 std::string format_of(const std::filesystem::path& out);
 
-// At `path`, which need not have the format's extension. With `is_new`, what is there goes.
+// `path` need not have the format's extension. `is_new` replaces what exists there.
 std::unique_ptr<Sink> open_sink(const std::string& format, const std::filesystem::path& path,
                                 const data::ArrayLayout& layout, bool is_new);
 

@@ -10,9 +10,9 @@
 
 namespace causeway::train {
 
-int padded_width(int features, int most) {
+int padded_width(int features, int max_features) {
   const int step = features <= 8 ? 2 : (features <= 32 ? 4 : 8);
-  return std::min((features + step - 1) / step * step, most);
+  return std::min((features + step - 1) / step * step, max_features);
 }
 
 TableStream::TableStream(const TableStreamOptions& options, Device device)
@@ -21,7 +21,7 @@ TableStream::TableStream(const TableStreamOptions& options, Device device)
   if (device.is_cuda()) stream_.emplace(device);
 }
 
-// Of every stage too, so that none fails when its step comes.
+// Checks every stage before training starts.
 void TableStream::check() const {
   const auto refuse = [](const std::string& why) {
     fail(ErrorKind::invalid_argument, "pretrain", why);
@@ -38,8 +38,8 @@ void TableStream::check() const {
   for (const RowStage& stage : options_.stages) {
     if (stage.step <= before) {
       refuse(
-          fmt::format("the stage of step {} comes after one of step {}: expected steps from 0 "
-                      "up, ascending",
+          fmt::format("stage of step {} after the stage of step {}: expected ascending steps, "
+                      "0 or more",
                       stage.step, before));
     }
     before = stage.step;
@@ -66,7 +66,7 @@ const prior::Prior& TableStream::prior_of(std::int64_t window) {
   return priors_.back().second;
 }
 
-void TableStream::make(std::int64_t number, Window& window) {
+void TableStream::generate(std::int64_t number, Window& window) {
   const prior::Prior& prior = prior_of(number);
   const std::int64_t rows = prior.config().rows.high;
   const int most = prior.config().features.high;
@@ -80,7 +80,7 @@ void TableStream::make(std::int64_t number, Window& window) {
   std::stable_sort(order.begin(), order.end(), [&](std::uint64_t a, std::uint64_t b) {
     return widths[a - first] < widths[b - first];
   });
-  // Batches of all widths take turns, as far as the number of steps lets them.
+  // Steps alternate between narrow and wide batches.
   const std::int64_t n = options_.window_steps;
   std::int64_t stride = n / 2 + 1;
   while (std::gcd(stride, n) != 1) ++stride;
@@ -101,21 +101,21 @@ void TableStream::make(std::int64_t number, Window& window) {
       batch.y += rows;
     }
   }
-  // The tables are not the making's own memory: of what that takes and leaves, they would keep a
-  // piece from the next making.
+  // Allocated on the current stream: on the generation's stream they would take blocks that its
+  // scratch memory reuses.
   window.x = zeros({batch.x}, DType::f32, device_);
   window.y = zeros({batch.y}, DType::f32, device_);
   const StreamView stream = stream_.has_value() ? stream_->view() : current_stream(device_);
-  stream.wait(current_stream(device_));  // those who read what this replaces
+  stream.wait(current_stream(device_));  // which reads the window that this replaces
   const StreamGuard guard(stream);
-  if (window.made.has_value()) {
-    generation_ms_ += Event::milliseconds(*window.begun, *window.made);
+  if (window.end.has_value()) {
+    generation_ms_ += Event::milliseconds(*window.start, *window.end);
   }
-  window.begun.emplace(device_, true);
-  window.made.emplace(device_, true);
-  window.begun->record(stream);
+  window.start.emplace(device_, true);
+  window.end.emplace(device_, true);
+  window.start->record(stream);
   window.sizes = prior.fill(indices, places, window.x, window.y);
-  window.made->record(stream);
+  window.end->record(stream);
   window.number = number;
   window.rows = rows;
 }
@@ -123,11 +123,11 @@ void TableStream::make(std::int64_t number, Window& window) {
 models::Tables TableStream::tables(std::int64_t step) {
   const std::int64_t number = step / options_.window_steps;
   Window& window = windows_[static_cast<std::size_t>(number % 2)];
-  if (window.number != number) make(number, window);
+  if (window.number != number) generate(number, window);
   Window& next = windows_[static_cast<std::size_t>((number + 1) % 2)];
-  if (next.number != number + 1) make(number + 1, next);
+  if (next.number != number + 1) generate(number + 1, next);
   const StreamView stream = current_stream(device_);
-  stream.wait(*window.made);
+  stream.wait(*window.end);
   const std::int64_t at = step % options_.window_steps;
   const Batch& batch = window.batches[static_cast<std::size_t>(at)];
   const std::int64_t own = options_.batch / options_.n_ranks;
@@ -142,8 +142,8 @@ models::Tables TableStream::tables(std::int64_t step) {
 double TableStream::generation_ms() const {
   double sum = generation_ms_;
   for (const Window& window : windows_) {
-    if (!window.made.has_value() || !window.made->done()) continue;
-    sum += Event::milliseconds(*window.begun, *window.made);
+    if (!window.end.has_value() || !window.end->done()) continue;
+    sum += Event::milliseconds(*window.start, *window.end);
   }
   return sum;
 }

@@ -1,7 +1,7 @@
-// Batches of tables for training, made while the ones before are trained on. Datasets are taken in
-// windows of many steps and put into batches by their width, so that little of a batch is padding;
-// a batch's width is one of few, so that few shapes occur. What step k reads is a function of seed
-// and configuration alone; of several ranks each has its part of every batch.
+// Batches of datasets for training, generated while the previous ones are trained on. The datasets
+// of a window of steps are sorted by width and cut into batches, so that there is little padding;
+// widths are rounded up to a few values, so that there are few shapes. Step k depends on seed and
+// configuration only. Each rank gets its part of every batch.
 #pragma once
 
 #include "causeway/models/tabular.h"
@@ -15,7 +15,7 @@
 
 namespace causeway::train {
 
-// From `step` on, or from the first window that begins later, tables have `rows` rows.
+// Tables have `rows` rows from the first window that starts at `step` or later.
 struct RowStage {
   std::int64_t step = 0;
   int rows = 0;
@@ -23,30 +23,30 @@ struct RowStage {
 
 struct TableStreamOptions {
   prior::PriorConfig prior;
-  std::int64_t batch = 32;         // datasets a step, over all ranks
-  std::int64_t window_steps = 32;  // whose datasets are made at once
-  std::vector<RowStage> stages;    // ascending; before the first, and if none: as the prior says
+  std::int64_t batch = 32;         // datasets per step, over all ranks
+  std::int64_t window_steps = 32;  // steps whose datasets are generated together
+  std::vector<RowStage> stages;    // ascending; before the first the prior's rows apply
   int rank = 0;
   int n_ranks = 1;
 };
 
-// The widths a batch may have: `features` columns take the least of them that is not less.
-int padded_width(int features, int most);
+// `features` rounded up to one of the few widths of batches, at most `max_features`.
+int padded_width(int features, int max_features);
 
 class TableStream {
  public:
   TableStream(const TableStreamOptions& options, Device device);
 
-  // The tables of a step, on the current stream of the device: of the step after the last one asked
-  // for, or any other, which takes longer.
+  // The tables of a step, on the device's current stream. Steps may be in any order; consecutive
+  // ones are fastest.
   models::Tables tables(std::int64_t step);
 
-  // Milliseconds the device spent on making datasets so far, without those it is still at.
+  // Milliseconds the device has spent on generation, without unfinished windows.
   double generation_ms() const;
 
  private:
   struct Batch {
-    std::int64_t x = 0;  // where it begins
+    std::int64_t x = 0;  // offsets in the window's tensors
     std::int64_t y = 0;
     std::int64_t width = 0;
   };
@@ -55,13 +55,13 @@ class TableStream {
     std::int64_t rows = 0;
     std::vector<Batch> batches;
     Tensor x, y, sizes;
-    std::optional<Event> begun, made;
+    std::optional<Event> start, end;
   };
 
   void check() const;
   prior::PriorConfig prior_with(int rows) const;
   const prior::Prior& prior_of(std::int64_t window);
-  void make(std::int64_t number, Window& window);
+  void generate(std::int64_t number, Window& window);
 
   TableStreamOptions options_;
   Device device_;

@@ -1,5 +1,5 @@
-// Predicts a column of one CSV file from the labelled rows of another, and prints the accuracy
-// where the second file has that column too.
+// Predicts a column of a CSV file from the labelled rows of another, and prints the accuracy if the
+// file has that column too.
 //
 //   predict train.csv test.csv species
 #include <causeway/core/error.h>

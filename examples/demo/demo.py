@@ -1,9 +1,9 @@
-"""Trains a small tabular transformer for two minutes, compares it with other models on real tables,
-and writes a page about it.
+"""Trains a small tabular transformer for two minutes, compares it with other models on real tables, and
+writes an HTML report.
 
     python examples/demo/demo.py [--seconds 120] [--device auto] [--out demo]
 
-`make demo` builds first. OUT gets report.html, the folder of the run and scores.json.
+`make demo` builds first. The folder OUT gets report.html, the run and scores.json.
 """
 
 import argparse
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from scores import PACKAGED, classifiers, compare
 
-# Best found for two minutes on two cores: short tables from families that are cheap to draw, few classes
-# more often than many, and many small steps.
+# Tuned for two minutes on two cores: small tables from fast prior families, mostly few classes, and many
+# small steps.
 PRIOR = {"prior": "mix", "mix": "1,0,1,0", "rows": 64, "features": "2:8", "classes": "log 2:10"}
 MODEL = {"preset": "nanotabpfn", "width": 48, "heads": 3, "hidden": 96, "layers": 2}
 TRAINING = {"batch": 8, "learning-rate": 0.01, "warmup": 30, "average-steps": 10, "log-steps": 20}
@@ -29,13 +29,13 @@ def flags(**settings):
 
 
 def call(command, **how):
-    """Prints a command and runs it."""
+    """Prints and runs a command."""
     print("$", shlex.join(command), flush=True)
     return subprocess.run(command, check=True, **how)
 
 
 def pretrain(program, out, seconds, device):
-    """Trains; returns the command that was run."""
+    """Trains; returns the command."""
     shutil.rmtree(out / "run", ignore_errors=True)
     command = [program, "pretrain", "--out", str(out / "run"), *flags(seconds=f"{seconds:g}", device=device),
                *flags(**PRIOR), *flags(**MODEL), *flags(**TRAINING)]  # fmt: skip
@@ -84,7 +84,7 @@ def main():
                     str(given.out / "scores.json"), "--gallery", str(given.out / "gallery.html"),
                     "--hardware", device_name(info, given.device), *shown],
                    check=True, stdout=subprocess.DEVNULL)  # fmt: skip
-    print(f"the report: {report}")
+    print(f"report: {report}")
 
 
 def device_name(info, device):
@@ -98,5 +98,5 @@ if __name__ == "__main__":
         main()
     except KeyboardInterrupt:
         sys.exit(130)
-    except subprocess.CalledProcessError as failed:  # which said why
+    except subprocess.CalledProcessError as failed:  # the command printed the reason
         sys.exit(failed.returncode)

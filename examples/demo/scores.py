@@ -1,5 +1,5 @@
-"""Scores of classifiers on the tables that come with scikit-learn, all on the same halves of the same
-rows, and the confidence of each prediction."""
+"""Scores of classifiers on scikit-learn's tables, with the same splits for all, and the confidence of each
+prediction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THIS_RUN, PACKAGED, FOREST = "this run", "packaged weights", "random forest"
 
 
 def read(name, max_rows):
-    """A table's features and classes; of more than max_rows, a stratified sample."""
+    """Features and classes of a table; a stratified sample if it has more than max_rows."""
     x, y = TABLES[name](return_X_y=True)
     if len(x) > max_rows:
         x, _, y, _ = train_test_split(x, y, train_size=max_rows, stratify=y, random_state=0)
@@ -50,7 +50,7 @@ def classifiers(model, device):
 
 
 def score(y, probabilities):
-    """The metrics of class probabilities (rows, classes) for rows of the classes y."""
+    """Metrics of class probabilities (rows, classes) for the classes y."""
     binary = probabilities.shape[1] == 2
     return {
         "roc_auc": roc_auc_score(y, probabilities[:, 1] if binary else probabilities, multi_class="ovo"),
@@ -66,7 +66,7 @@ def evaluate(classifier, x, y, splits):
     scores, answers = [], []
     for context, query in halves.split(x, y):
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*left out", UserWarning)  # pixels that are always white
+            warnings.filterwarnings("ignore", ".*left out", UserWarning)  # constant pixels
             probabilities = classifier.fit(x[context], y[context]).predict_proba(x[query])
         scores.append(score(y[query], probabilities))
         correct = probabilities.argmax(axis=1) == y[query]
@@ -75,7 +75,7 @@ def evaluate(classifier, x, y, splits):
 
 
 def compare(classifiers, *, max_rows, splits, report):
-    """All classifiers on all tables, as plain data. `report` is called with each table's scores."""
+    """Scores all classifiers on all tables. `report` is called with each table's scores."""
     tables, scores, answers = {}, {}, {name: [] for name in classifiers}
     for table in TABLES:
         x, y = read(table, max_rows)

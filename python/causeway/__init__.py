@@ -1,4 +1,5 @@
-"""Causeway: tensors on the CPU and on CUDA devices, with NumPy's names.
+"""Causeway: synthetic and tokenized training data, and tensors, layers and models to train on it,
+on CPU and CUDA.
 
     import causeway as cw
     x = cw.Generator(7).normal((1024, 100), device="auto")
@@ -11,7 +12,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from . import _core, autograd, cuda, models, nn, optim, prior, testing
+from . import _core, autograd, cuda, models, nn, optim, pairs, prior, testing
 from ._core import *  # noqa: F403
 from ._core import _version as __version__
 from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from .estimators import TabularClassifier, TabularRegressor
     from .tokenizer import PartialFit, Tokenizer
 
-# Messages name what users import.
+# Shown in tracebacks and messages.
 for _class in (Error, *Error.__subclasses__(), InvalidIndex, Tensor, DType, Generator, Stream):
     _class.__module__ = "causeway"
 del _class
 
-# Where pip puts NVIDIA's libraries, which are opened at first use.
+# Folders of NVIDIA's wheels, whose libraries are opened at first use.
 for _entry in sys.path:
     if os.path.isdir(os.path.join(_entry, "nvidia")):
         _core._add_wheel_folder(os.path.join(_entry, "nvidia"))

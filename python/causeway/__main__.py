@@ -6,15 +6,15 @@ from pathlib import Path
 
 
 def _program() -> Path:
-    """The executable of this package: in a wheel, or in the build folder above the package."""
+    """The executable, in the wheel or in the build folder above the package."""
     package = Path(__file__).parent
     places = [package / "bin" / "causeway", package.parent.parent / "causeway"]
     for place in places:
         if place.is_file() and os.access(place, os.X_OK):
             return place
     looked = " or ".join(map(str, places))
-    sys.exit(f"causeway: the program is not part of this installation: no {looked}; install the wheel "
-             "again, or build the target causeway")
+    sys.exit(f"causeway: the executable is missing: no {looked}; reinstall the wheel, or build the "
+             "target causeway")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What an estimator needs of scikit-learn, or the same words without it."""
+"""The parts of scikit-learn that estimators need, or replacements if it is not installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ try:
     from sklearn.base import BaseEstimator, TransformerMixin
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
-except ImportError:  # the same words without scikit-learn
+except ImportError:
     validate_data = _check_feature_names = _check_n_features = None
 
     class NotFittedError(ValueError, AttributeError):

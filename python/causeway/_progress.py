@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["ProgressBar"]
 
 _WIDTH = 30
-_LONG = 3.0  # seconds: shorter work shows no bar unless it is wanted
+_LONG = 3.0  # seconds; shorter work shows no bar
 _EVERY = 0.1
 
 
@@ -20,7 +20,7 @@ def _clock(seconds: float) -> str:
 
 
 class ProgressBar:
-    """Called with the fraction that is done. Shows a bar always, or with always=False only where
+    """A progress bar, called with the fraction that is done. With always=False it is shown only if
     stderr is a terminal and the work takes longer than a few seconds."""
 
     def __init__(self, label: str, always: bool) -> None:

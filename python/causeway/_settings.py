@@ -1,4 +1,4 @@
-"""Settings as JSON, and signatures made from the library's descriptions of configurations."""
+"""Settings as JSON, and signatures generated from the library's configuration descriptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: NumPy's numbers as Python's, infinities as text."""
+    """Converts a value to JSON types: NumPy numbers to Python's, infinities and NaN to text."""
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
@@ -35,19 +35,19 @@ def check_names(function: str, settings: Mapping[str, Any], names: Iterable[str]
     for name in settings:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            advice = f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(known)}"
+            advice = f"; did you mean {near[0]!r}?" if near else f"; expected one of: {', '.join(known)}"
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{advice}")
 
 
 def names_of(fields: str) -> list[str]:
-    """The names in a configuration's table of fields."""
+    """The names of a configuration's fields, given as JSON."""
     return [field["name"] for field in json.loads(fields)]
 
 
 def document(function: Any, fields: str, first: list[inspect.Parameter]) -> None:
-    """Gives a function that takes **settings the signature and the list of settings it accepts.
+    """Sets the signature and docstring of a function that takes **settings.
 
-    fields: the table of a configuration's description; first: the parameters before the settings.
+    fields: JSON list of the configuration's fields; first: the parameters before the settings.
     """
     known = {parameter.name for parameter in first}
     table = [field for field in json.loads(fields) if field["name"] not in known]

@@ -1,4 +1,4 @@
-"""Adapters from other libraries to tables: pandas, polars, Arrow, NumPy, files."""
+"""Converts input to tables: pandas, polars, Arrow, NumPy, files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIME_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def is_absent(value: Any) -> bool:
-    """Whether a Python object stands for a missing value: None, NaN, NaT, pandas.NA."""
+    """Whether a Python object is a missing value: None, NaN, NaT, pandas.NA."""
     if value is None:
         return True
     try:
@@ -26,12 +26,12 @@ def is_absent(value: Any) -> bool:
 
 
 def without_zone(times: Any) -> Any:
-    """pandas' times in UTC; those without a zone as they are."""
+    """Converts a pandas series of times to UTC; naive times stay unchanged."""
     return times if times.dt.tz is None else times.dt.tz_convert(None)
 
 
 class Input:
-    """A table as it came, and how results go back to the library it came from."""
+    """A table, and the conversion of results to the library of the input."""
 
     def __init__(self, table: _Table, names: list[str] | None, back: Callable[[Tensor], Any]) -> None:
         self.table, self.names, self.back = table, names, back
@@ -46,7 +46,7 @@ def is_device_array(x: Any) -> bool:
 
 
 def _back_like(x: Any) -> Callable[[Tensor], Any]:
-    """Tokens in the library that `x` is of: torch, CuPy or ours; NumPy for the rest."""
+    """Converts tokens to the library of `x`: torch, CuPy or causeway, else NumPy."""
     if isinstance(x, Tensor):
         return lambda tokens: tokens
     module = type(x).__module__.split(".")[0]
@@ -67,7 +67,7 @@ def _time_column(name: str, array: np.ndarray) -> tuple[str, Any, Any, int]:
 
 
 def _series_column(name: str, values: Any) -> tuple[str, Any, Any, int]:
-    """One column without Arrow: NumPy values, dates, or objects that are text or None."""
+    """Converts one column of NumPy values, datetimes, or objects that are text or None."""
     array = np.asarray(values)
     if array.dtype.kind == "M":
         return _time_column(name, array)
@@ -81,11 +81,11 @@ def _series_column(name: str, values: Any) -> tuple[str, Any, Any, int]:
 
 
 def _signed(array: np.ndarray) -> np.ndarray:
-    """Unsigned integers of more than two bytes as i64, which holds all but the largest."""
+    """Converts unsigned integers of more than two bytes to i64; raises if one does not fit."""
     if array.dtype.kind != "u" or array.dtype.itemsize <= 2:
         return array
     if array.dtype.itemsize == 8 and array.size and array.max() >= 2**63:
-        raise ValueError(f"{array.max()} is above 2^63 - 1; convert the column to floats")
+        raise ValueError(f"{array.max()} exceeds 2^63 - 1; convert the column to floats")
     return array.astype("int64")
 
 
@@ -112,7 +112,7 @@ def _frame_table(frame: Any, names: list[str]) -> _Table:
 
 
 def read_input(estimator: Any, X: Any, reset: bool, least_rows: int = 1) -> Input:
-    """X as a table; with `reset`, the estimator keeps the names of the columns."""
+    """Converts X to a table; with `reset`, the estimator stores the column names."""
     if isinstance(X, (str, os.PathLike)):
         X = _read_file(X)
     if isinstance(X, _Table):
@@ -189,7 +189,7 @@ def read_weights(sample_weight: Any) -> np.ndarray:
 
 
 def read_target(y: Any) -> np.ndarray:
-    """Classes as whole numbers, regression targets as floats."""
+    """Class codes as integers, regression targets as floats."""
     array = np.asarray(y)
     if array.dtype.kind == "f":
         return array.astype(np.float64)
@@ -203,11 +203,11 @@ def read_tokens(tokens: Any) -> np.ndarray:
     return _signed(array) if array.dtype.kind in "iu" else array.astype("int64")
 
 
-# Estimators: objects are read as cells of a CSV file would be, which the encoder does with text.
+# Estimators: objects become text as in a CSV file, which the encoder parses.
 
 
 def is_frame(x: Any) -> bool:
-    """Whether a table has columns with names: pandas, polars, Arrow."""
+    """Whether a table has named columns: pandas, polars, Arrow."""
     return isinstance(x, _Table) or hasattr(x, "iloc") or hasattr(x, "__arrow_c_stream__")
 
 
@@ -219,7 +219,7 @@ def frame_names(frame: Any) -> list[Any]:
 
 
 def estimator_table(x: Any) -> _Table:
-    """A frame, or a validated array, as a table."""
+    """Converts a frame or a validated array to a table."""
     if isinstance(x, _Table):
         return x
     if hasattr(x, "iloc"):
@@ -233,7 +233,7 @@ def estimator_table(x: Any) -> _Table:
 
 
 def _estimator_column(name: str, values: Any) -> tuple[Any, ...]:
-    """One column of pandas or NumPy: numbers, times, categories, or text."""
+    """Converts one column of pandas or NumPy: numbers, times, categories or text."""
     dtype = values.dtype
     if not isinstance(dtype, np.dtype):  # pandas' own types
         if hasattr(dtype, "categories"):
@@ -253,7 +253,7 @@ def _estimator_column(name: str, values: Any) -> tuple[Any, ...]:
         as_is = array.dtype.kind in "bif" and array.dtype.itemsize <= 8
         return name, asarray(np.ascontiguousarray(array if as_is else array.astype(np.float64))), None, 0
     if array.dtype.kind not in "OUS":
-        raise ValueError(f'column "{name}" is of type {array.dtype}; expected numbers, text, '
+        raise ValueError(f'column "{name}" has dtype {array.dtype}; expected numbers, text, '
                          "categories, booleans or times")
     return _object_column(name, array.tolist())
 
@@ -270,7 +270,7 @@ def _object_column(name: str, items: list[Any]) -> tuple[Any, ...]:
 
 
 def _as_text(name: str, item: Any) -> str:
-    """What a CSV file would have for the value."""
+    """The value as text in a CSV file."""
     if isinstance(item, str):
         return str(item)
     if isinstance(item, bytes):

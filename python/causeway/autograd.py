@@ -1,4 +1,4 @@
-"""Gradients: what is tracked, functions with rules of their own, checkpoints."""
+"""Gradient tracking, custom functions, hooks and activation checkpointing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Function", "checkpoint", "detect_anomaly", "enable_grad", "gradcheck
 
 
 class _Guarded:
-    """A context manager, and a decorator, that holds a guard of the tape while inside."""
+    """A context manager and decorator that holds a guard of the tape."""
 
     def _guard(self) -> Any:
         raise NotImplementedError
@@ -23,7 +23,7 @@ class _Guarded:
         self._guards = [*getattr(self, "_guards", []), self._guard()]
 
     def __exit__(self, *exception: object) -> None:
-        # The last reference goes here, and with it the guard.
+        # Drops the last reference, which ends the guard.
         self._guards.pop()
 
     def __call__(self, function: Callable) -> Callable:
@@ -36,7 +36,7 @@ class _Guarded:
         def generating(*args: Any, **kwargs: Any) -> Any:
             values = function(*args, **kwargs)
             resume = functools.partial(next, values)
-            while True:  # inside while the generator runs, not while its user does
+            while True:  # active while the generator runs, not its caller
                 with self._again():
                     try:
                         value = resume()
@@ -47,7 +47,7 @@ class _Guarded:
                 except GeneratorExit:
                     values.close()
                     raise
-                except BaseException as problem:  # the user's throw() is the generator's
+                except BaseException as problem:  # forwards throw()
                     resume = functools.partial(values.throw, problem)
 
         return generating if inspect.isgeneratorfunction(function) else guarded
@@ -57,7 +57,7 @@ class _Guarded:
 
 
 class _Switch(_Guarded):
-    """A guard without options, which decorates without parentheses too."""
+    """A guard without options, usable as a decorator without parentheses."""
 
     def __new__(cls, function: Callable | None = None) -> Any:
         guard = super().__new__(cls)
@@ -65,22 +65,22 @@ class _Switch(_Guarded):
 
 
 class no_grad(_Switch):
-    """Inside, operations are not tracked."""
+    """Disables gradient tracking."""
 
     def _guard(self) -> Any:
         return _core._RecordingGuard(False)
 
 
 class enable_grad(_Switch):
-    """Inside, operations are tracked, also within no_grad()."""
+    """Enables gradient tracking, also within no_grad()."""
 
     def _guard(self) -> Any:
         return _core._RecordingGuard(True)
 
 
 class detect_anomaly(_Guarded):
-    """Inside, NaN or infinity in a result or a gradient raises an error that names the operation,
-    its tensors and the step. Slow: every operation is waited for.
+    """Raises an error that names operation, tensors and step when a result or gradient is NaN or
+    infinite. Slow, since it synchronises after every operation.
     """
 
     def __init__(self, step: int = -1) -> None:
@@ -94,20 +94,20 @@ class detect_anomaly(_Guarded):
 
 
 class Hook:
-    """A function that sees a tensor's gradient when it is complete; remove() takes it off again."""
+    """The handle of a gradient hook; remove() removes it."""
 
     def __init__(self, tensor: Tensor, function: Callable[[Tensor], Tensor | None]) -> None:
         self._tensor = tensor
         self._id = tensor._add_hook(function)
 
     def remove(self) -> None:
-        """Takes the hook off."""
+        """Removes the hook."""
         self._tensor._remove_hook(self._id)
 
 
 def _register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Hook:
-    """Calls hook(gradient) when the tensor's gradient is complete; what it returns, if anything,
-    takes the gradient's place.
+    """Calls hook(gradient) when the tensor's gradient is complete; a returned tensor replaces the
+    gradient.
     """
     return Hook(self, hook)
 
@@ -116,18 +116,18 @@ Tensor.register_hook = _register_hook
 
 
 class Context:
-    """What a Function keeps between its way forward and its way back."""
+    """State that a Function saves in forward() for backward()."""
 
     def __init__(self) -> None:
         self.saved_tensors: tuple[Tensor | None, ...] = ()
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for backward(), as saved_tensors."""
+        """Saves tensors for backward(), which reads saved_tensors."""
         self.saved_tensors = tuple(None if tensor is None else tensor.detach() for tensor in tensors)
 
 
 class Function:
-    """An operation with a gradient of one's own:
+    """A custom differentiable operation:
 
         class Cube(cw.autograd.Function):
             @staticmethod
@@ -155,7 +155,7 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Runs forward() and notes on the tape how to go back."""
+        """Runs forward() and records the operation on the tape."""
         context = Context()
         with no_grad():
             results = cls.forward(context, *args)
@@ -167,7 +167,7 @@ class Function:
         def rule(gradients: list[Tensor]) -> list[Tensor | None]:
             given = cls.backward(context, *gradients)
             given = (given,) if not isinstance(given, (tuple, list)) else given
-            # PyTorch's habit of an entry for every argument is taken too.
+            # One entry per argument, as in PyTorch, is accepted too.
             if len(given) == n_args != len(places):
                 given = [given[i] for i in places]
             return list(given)
@@ -179,6 +179,7 @@ class Function:
 
 
 def checkpoint(block: Callable[..., Any], *inputs: Tensor) -> Any:
-    """block(*inputs), whose inner results are not kept but computed again during backward()."""
+    """Activation checkpointing: runs block(*inputs) and recomputes its intermediate results in
+    backward() instead of keeping them."""
     results = _core._checkpoint(lambda given: block(*given), list(inputs))
     return results[0] if len(results) == 1 else tuple(results)

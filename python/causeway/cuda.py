@@ -1,4 +1,4 @@
-"""What this machine has of CUDA."""
+"""CUDA devices and versions."""
 
 from ._core import _cuda_absence as absence
 from ._core import _cuda_device_count as device_count
@@ -9,5 +9,5 @@ __all__ = ["absence", "device_count", "driver_version", "is_available", "runtime
 
 
 def is_available() -> bool:
-    """Whether there is a CUDA device; absence() tells why not."""
+    """Whether there is a CUDA device; absence() gives the reason if not."""
     return device_count() > 0

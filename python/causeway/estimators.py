@@ -1,11 +1,11 @@
-"""Predictions for tables without training, with scikit-learn's interface.
+"""In-context prediction for tables, with scikit-learn's interface.
 
-    clf = cw.TabularClassifier().fit(X, y)    # keeps the context rows; nothing is trained
+    clf = cw.TabularClassifier().fit(X, y)    # stores the context rows; trains nothing
     clf.predict_proba(X_new)
 
-X is an array, a list or a frame of pandas, polars or Arrow: numbers, text, categories, booleans and
-times, with missing cells. A frame's columns are found by name, in any order. docs/tables.md has the
-rules for columns.
+X is an array, a list or a pandas, polars or Arrow table of numbers, text, categories, booleans and
+times, with missing values. Columns of a table are matched by name. docs/tables.md has the rules for
+columns.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def _packaged(regression: bool) -> Path:
     name, path, folders = _find_weights(regression)
     if path is None:
         raise FileNotFoundError(
-            f"there are no weights: no {name} in {' or '.join(folders)}; pass model=, the path of a file "
-            "that cw.models.save_tabular or `causeway pretrain` wrote, or set CAUSEWAY_WEIGHTS to a "
-            "folder that has it"
+            f"no weights found: no {name} in {' or '.join(folders)}; pass model=, the path of a file "
+            "written by cw.models.save_tabular or `causeway pretrain`, or set CAUSEWAY_WEIGHTS to the "
+            "folder of the weights"
         )
     return Path(path)
 
@@ -56,7 +56,7 @@ def _load(path: str, changed: float, device: str) -> TabularTransformer:
 
 
 def _require_finite_target(y: Any) -> None:
-    """scikit-learn's check names no row."""
+    """Names the row, which scikit-learn's check does not."""
     values = np.asarray(y)
     if values.dtype.kind == "f" and np.isinf(values).any():
         row = int(np.argmax(np.isinf(values.ravel())))
@@ -64,7 +64,7 @@ def _require_finite_target(y: Any) -> None:
 
 
 def _labels(names: list[str], kind: str) -> np.ndarray:
-    """Labels of classes as values of their column's type."""
+    """Class labels as values of the column's type."""
     if kind == "boolean":
         return np.array([name == "True" for name in names])
     if kind == "number":
@@ -113,13 +113,13 @@ class _TabularEstimator(BaseEstimator):
         )
 
     def _draw_seed(self) -> int:
-        """An integer random_state is the seed itself, as in the program and in C++."""
+        """An integer random_state is the seed, as for `causeway predict` and in C++."""
         if isinstance(self.random_state, numbers.Integral) and self.random_state >= 0:
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _fit(self, X: Any, y: Any) -> None:
-        """Fits; where that fails the estimator stays as it was."""
+        """Fits; a failed fit leaves the estimator unchanged."""
         before = dict(self.__dict__)
         try:
             if y is None:
@@ -147,7 +147,7 @@ class _TabularEstimator(BaseEstimator):
             warnings.warn(note, UserWarning, stacklevel=3)
 
     def _fit_column(self, X: Any, target: str) -> list[str]:
-        """The target is a column of a table; rows without a target are left out."""
+        """Fits to a table that has the target as a column; rows without a target are left out."""
         if not is_frame(X):
             raise ValueError(f"y={target!r} names a column, but X has no column names")
         table = estimator_table(X)
@@ -194,9 +194,9 @@ class _TabularEstimator(BaseEstimator):
             X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         table = estimator_table(X)
         if self._names is not None and is_frame(X):
-            return table  # found by name
+            return table  # columns are matched by name
         if len(table.names) != self.n_features_in_:
-            raise ValueError(f"the table has {len(table.names)} columns; fit saw {self.n_features_in_}")
+            raise ValueError(f"X has {len(table.names)} columns, but fit had {self.n_features_in_}")
         return table.renamed(self._names or [str(i) for i in range(self.n_features_in_)])
 
     def _predict(self, method: str, X: Any) -> np.ndarray:
@@ -231,27 +231,27 @@ class _TabularEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
-        # Text is accepted too; scikit-learn's tag would promise that objects of any kind are.
+        # Text is accepted too, but scikit-learn's string tag would include arbitrary objects.
         return tags
 
 
 class TabularClassifier(ClassifierMixin, _TabularEstimator):
     """Predicts classes from labelled context rows, in one forward pass of a pretrained transformer.
 
-    model: a file that cw.models.save_tabular wrote, or a TabularTransformer. Default: the packaged
-        weights, or those in the folder that CAUSEWAY_WEIGHTS names.
+    model: a file written by cw.models.save_tabular, or a TabularTransformer. Default: the packaged
+        weights, or those in the folder CAUSEWAY_WEIGHTS.
     n_estimators: ensemble size; members differ in the order of columns and classes.
-    max_features: fit raises where more columns vary.
-    max_rows: of more context rows, fit keeps a stratified sample and warns.
+    max_features: maximum number of columns that are not constant; fit raises if there are more.
+    max_rows: maximum number of context rows; fit takes a stratified sample of more, and warns.
     random_state: seed of the ensemble and of the sample. device: "auto", "cpu" or "cuda".
-    verbose: show a progress bar. Without it a bar is shown where stderr is a terminal and a
+    verbose: always show a progress bar. Otherwise one is shown if stderr is a terminal and a
         prediction takes longer than a few seconds.
     """
 
     _regression = False
 
     def fit(self, X: Any, y: Any) -> TabularClassifier:
-        """Keeps the rows of X (rows, features) as context. y holds their classes, or is the name of
+        """Stores the rows of X (rows, features) as context. y holds their classes, or is the name of
         a column of X. The model runs at the first prediction."""
         self._fit(X, y)
         return self
@@ -259,7 +259,7 @@ class TabularClassifier(ClassifierMixin, _TabularEstimator):
     def _encode_target(self, y: Any) -> tuple[np.ndarray, int]:
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        # Labels that are numbers as text have another order in the model than in classes_.
+        # The model orders numeric text by value, classes_ alphabetically.
         is_text = all(isinstance(label, str) for label in self.classes_)
         n_classes = len(self.classes_)
         self._ranks = np.array(_ranks_of_names([str(label) for label in self.classes_])) if is_text else (
@@ -277,12 +277,12 @@ class TabularClassifier(ClassifierMixin, _TabularEstimator):
 
 
 class TabularRegressor(RegressorMixin, _TabularEstimator):
-    """Predicts numbers from labelled context rows. Parameters are those of TabularClassifier."""
+    """Predicts a numeric target from labelled context rows. Parameters as for TabularClassifier."""
 
     _regression = True
 
     def fit(self, X: Any, y: Any) -> TabularRegressor:
-        """Keeps the rows of X (rows, features) as context. y holds their numbers, or is the name of
+        """Stores the rows of X (rows, features) as context. y holds their targets, or is the name of
         a column of X. The model runs at the first prediction."""
         self._fit(X, y)
         return self

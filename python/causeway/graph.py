@@ -1,4 +1,4 @@
-"""Work recorded once on a CUDA device and queued again in one call."""
+"""CUDA graphs: work captured once and replayed in one call."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["Graph", "StepGraph", "capture"]
 
 
 class Graph:
-    """What a function queues on a device, to be queued again with replay().
+    """A CUDA graph of the work that a function queues.
 
-    `output` is what the function returned: tensors in it hold the results of the last replay.
+    `output` is the function's return value; its tensors hold the results of the last replay.
     """
 
     def __init__(self, function: Callable[[], Any], stream: Stream) -> None:
         self.output = None
-        self._function = function  # holds the tensors it uses, whose addresses are recorded
+        self._function = function  # keeps its tensors alive, whose addresses are captured
         self._stream = stream
         self._recorded = _record_graph(stream, self._run)
 
@@ -26,20 +26,20 @@ class Graph:
         self.output = self._function()
 
     def replay(self, stream: Stream | None = None) -> None:
-        """Queues the recorded work on a stream, or on the one it was recorded on."""
+        """Queues the captured work on a stream, by default the one it was captured on."""
         self._recorded.replay(self._stream if stream is None else stream)
 
 
 def capture(function: Callable[[], Any], device: str = "cuda") -> Graph:
-    """Records what `function` queues on the device's current stream, without running it.
+    """Captures the work that `function` queues on the device's current stream, without running it.
 
-    The function must not wait for the device, as item() and numpy() do.
+    The function must not synchronise with the device, as item() and numpy() do.
     """
     return Graph(function, current_stream(device))
 
 
 class StepGraph:
-    """A training step that is recorded once for every shape of its inputs and replayed from then on:
+    """A training step that is captured once per shape of its inputs and then replayed:
 
         def step(x, y):
             loss = F.cross_entropy(net(x), y)
@@ -49,10 +49,10 @@ class StepGraph:
             return loss
 
         step = cw.StepGraph(step, device="cuda")
-        loss = step(x, y)  # the first runs, the second records, the others replay
+        loss = step(x, y)  # the first call runs, the second captures, later ones replay
 
-    Each call begins a step (begin_step). The function must not wait for the device. What it returns
-    holds until the next call. On the CPU it simply runs.
+    Each call begins a step (begin_step). The function must not synchronise with the device. Its
+    results are valid until the next call. On the CPU the function runs as it is.
     """
 
     def __init__(self, function: Callable[..., Any], device: str = "cuda") -> None:
@@ -71,5 +71,5 @@ class StepGraph:
 
     @property
     def n_graphs(self) -> int:
-        """How many shapes were recorded."""
+        """Number of captured shapes."""
         return self._graph.n_graphs

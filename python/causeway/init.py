@@ -1,4 +1,4 @@
-"""First values of parameters, drawn in place; also causeway.nn.init."""
+"""Parameter initialisation, in place; also available as causeway.nn.init."""
 
 from ._core import Tensor
 from ._core._nn._init import *  # noqa: F403

@@ -1,9 +1,9 @@
 """Models.
 
     model = cw.models.TabularTransformer("nanotabpfn", layers=6, device="cuda")
-    loss = model.loss(x, y, sizes)                       # of the query rows
+    loss = model.loss(x, y, sizes)                        # cross entropy of the query rows
     context = model.encode_context(x_context, y_context)  # once
-    logits = model.predict_logits(context, x_query)       # for every batch of query rows
+    logits = model.predict_logits(context, x_query)       # per batch of query rows
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["TableContext", "TabularTransformer", "load_tabular", "save_tabular"]
 
 class TabularTransformer(_TabularTransformer):
     """A transformer over tables: attention between the columns of a row, then between the rows of a
-    column, where every row sees only the context rows.
+    column, where every row attends to the context rows only.
 
     config is a preset ("default", "nanotabpfn" or "speedrun") or a mapping of all settings; keyword
-    arguments override single settings. With classes=0 the target is a number, and the outputs are
-    bins of its distribution.
+    arguments override single settings. With classes=0 the model is for regression, and its outputs
+    are bins of the predicted distribution.
     """
 
     def __init__(
@@ -67,19 +67,19 @@ def _rebuild(
     return model.train(training)
 
 
-# Of what copy.deepcopy makes one: the tensors and what Python added are taken from the other then.
+# Constructor arguments for copy.deepcopy, which then copies tensors and attributes.
 nn._ARGUMENTS[_TabularTransformer] = lambda model: (model._config, "f32", "cpu", Generator(0))
 
 
 def save_tabular(model: TabularTransformer, path: str | os.PathLike[str]) -> None:
-    """Writes a model, weights and settings, as one safetensors file."""
+    """Writes weights and settings of a model to one safetensors file."""
     _save_tabular(os.fspath(path), model)
 
 
 def load_tabular(
     path: str | os.PathLike[str], *, dtype: Any = None, device: str = "cpu"
 ) -> TabularTransformer:
-    """Reads what save_tabular wrote. Default dtype: f32 on the CPU, bf16 on a GPU."""
+    """Reads a file written by save_tabular. Default dtype: f32 on the CPU, bf16 on a GPU."""
     config, state = _read_tabular(os.fspath(path))
     if device == "auto":
         device = "cuda" if cuda.is_available() else "cpu"

@@ -1,4 +1,4 @@
-"""Networks: modules with named parameters, layers, first values.
+"""Neural networks: modules with named parameters, layers, initialisation.
 
     class Net(nn.Module):
         def __init__(self):
@@ -45,12 +45,12 @@ __all__ = [
 
 
 def Parameter(values: Tensor) -> Tensor:  # noqa: N802
-    """A tensor that a module trains: assign it to an attribute of one."""
+    """A trainable tensor; assigned to an attribute of a module, it becomes a parameter."""
     return values.detach().requires_grad_()
 
 
 def _attributes(module: _Module) -> dict[str, Any] | None:
-    """What Python keeps for a module; layers that nobody derived from have nothing of the kind."""
+    """The instance dict of a module; None for compiled layers that are not subclassed."""
     try:
         return object.__getattribute__(module, "__dict__")
     except AttributeError:
@@ -58,8 +58,8 @@ def _attributes(module: _Module) -> dict[str, Any] | None:
 
 
 class _Registration:
-    """How all modules take attributes: tracked tensors and modules become parameters and parts. The
-    tensors live in the compiled part, which may replace them, as to() does."""
+    """Attribute handling of all modules: tensors that require gradients become parameters, modules
+    become submodules. The compiled class owns the tensors and may replace them, as to() does."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Tensor):
@@ -68,7 +68,7 @@ class _Registration:
                 self.register_parameter(name, value)
                 return
             if kind == "parameter":
-                raise TypeError(f"{name!r} is a parameter; assign an nn.Parameter, or None to take it off")
+                raise TypeError(f"{name!r} is a parameter; assign an nn.Parameter, or None to remove it")
             if kind == "buffer":
                 self.register_buffer(name, value)
                 return
@@ -88,12 +88,12 @@ class _Registration:
             object.__delattr__(self, name)
 
     def _kinds(self) -> dict[str, str]:
-        """What this module's own tensors are, by name."""
+        """"parameter" or "buffer" for this module's own tensors, by name."""
         return {name: "parameter" if trained else "buffer" for name, trained, _ in self._own_tensors()}
 
     def _forget(self, name: str) -> bool:
-        """Takes a tensor or a part of this name off, if Python gave it; whether it was there. What a
-        compiled layer made for itself stays: it computes with that."""
+        """Removes the tensor or submodule of this name if Python registered it; returns whether it did.
+        Tensors of compiled layers stay."""
         own = _attributes(self)
         if own is None:
             return False
@@ -105,37 +105,37 @@ class _Registration:
         return known
 
     def _claim(self, name: str, kind: str) -> None:
-        """Makes a name that of a tensor; one of the same kind keeps its place."""
+        """Reserves a name for a tensor; a tensor of the same kind is replaced in order."""
         own = _attributes(self)
         given = {} if own is None else own.setdefault("_names_of_tensors", {})
         made = {} if name in given else self._kinds()
-        if made.get(name) == kind:  # the layer's own, which takes other values
+        if made.get(name) == kind:  # the layer's own tensor gets new values
             return
         if name in made or own is None or isinstance(getattr(type(self), name, None), property):
-            raise AttributeError(f"{type(self).__name__} has no {kind} {name!r} of its own; derive from "
-                                 "it with another name, or put both into an nn.Module")
+            raise AttributeError(f"cannot register {kind} {name!r} on {type(self).__name__}; use another "
+                                 "name in a subclass, or put both into an nn.Module")
         if given.get(name) != kind:
             self._forget(name)
             own.pop(name, None)
         given[name] = kind
 
     def register_parameter(self, name: str, values: Tensor) -> Tensor:
-        """Makes a tensor a parameter of this module, as an attribute, and returns it."""
+        """Registers a parameter, which becomes an attribute, and returns it."""
         self._claim(name, "parameter")
         return _COMPILED["register_parameter"](self, name, values)
 
     def register_buffer(self, name: str, values: Tensor) -> Tensor:
-        """Keeps a tensor that is saved but not trained, as an attribute."""
+        """Registers a buffer: a tensor that is saved but not trained, as an attribute."""
         self._claim(name, "buffer")
         return _COMPILED["register_buffer"](self, name, values)
 
     def register_module(self, name: str, module: _Module) -> None:
-        """Makes a module a part of this one, as an attribute."""
+        """Registers a submodule, which becomes an attribute."""
         register = _COMPILED["register_module"]
         if isinstance(self, (MLP, Attention)) and name in dict(self.named_children()):
-            raise TypeError(f"the part {name!r} of {type(self).__name__} is its own; load other values "
-                            "into it, with load_state_dict()")
-        register(self, name, module)  # which refuses what is none
+            raise TypeError(f"submodule {name!r} of {type(self).__name__} cannot be replaced; load "
+                            "other values with load_state_dict()")
+        register(self, name, module)  # raises if it is not a module
         own = _attributes(self)
         if own is not None and own.get(name) is not module:
             self._forget(name)
@@ -151,9 +151,8 @@ for _name, _method in vars(_Registration).items():
 
 
 class Module(_Module):
-    """A part of a network, to derive from: tracked tensors and modules that are assigned to its
-    attributes become its parameters and parts, and cease to be when something else is.
-    copy.deepcopy() gives a module with tensors of its own, tied where they were.
+    """Base class of modules. Tensors that require gradients and modules, assigned to attributes,
+    become parameters and submodules. copy.deepcopy() copies the tensors; tied ones stay tied.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -168,7 +167,7 @@ class Module(_Module):
 
 
 class Sequential(_Sequential):
-    """Modules one after the other."""
+    """Applies modules in sequence."""
 
     def __init__(self, *modules: _Module) -> None:
         super().__init__(list(modules))
@@ -189,7 +188,7 @@ class Sequential(_Sequential):
 
 
 class ModuleList(Module):
-    """A list of modules, each a part."""
+    """A list of submodules."""
 
     def __init__(self, modules: Any = ()) -> None:
         super().__init__()
@@ -198,7 +197,7 @@ class ModuleList(Module):
             self.append(module)
 
     def append(self, module: _Module) -> ModuleList:
-        """Adds a module at the end."""
+        """Appends a module."""
         self.register_module(str(len(self._list)), module)
         self._list.append(module)
         return self
@@ -214,20 +213,20 @@ class ModuleList(Module):
 
 
 class MaxPool2d(_Pool2d):
-    """The greatest element of each window."""
+    """Max pooling."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__(True, kernel_size, stride, padding)
 
 
 class AvgPool2d(_Pool2d):
-    """The mean of each window, padding counted as 0."""
+    """Average pooling; padding counts as 0."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__(False, kernel_size, stride, padding)
 
 
-# What a layer like another is made with, before it takes the other's tensors.
+# Constructor arguments of a copy of a layer, for _deepcopy.
 _ARGUMENTS = {
     _Module: lambda m: (),
     _Sequential: lambda m: ([],),
@@ -252,14 +251,14 @@ def _part(module: _Module, place: int) -> Any:
 
 
 def _take(made: _Module, source: _Module, memo: dict) -> None:
-    """Gives a module what another has: copies of its tensors, its mode, its parts."""
+    """Copies tensors, training mode and submodules from another module."""
     made.train(source.training)
     for name, trained, tensor in source._own_tensors():
         register = _COMPILED["register_parameter" if trained else "register_buffer"]
         register(made, name, copy.deepcopy(tensor, memo))
     there = dict(made.named_children())
     for name, part in source.named_children():
-        if name in there:  # it made that itself
+        if name in there:  # created by the constructor
             _take(there[name], part, memo)
         else:
             _COMPILED["register_module"](made, name, copy.deepcopy(part, memo))
@@ -286,17 +285,17 @@ def _activation(name: str, function: Any, doc: str) -> type[Module]:
     return type(name, (Module,), {"__doc__": doc, "forward": forward, "__module__": __name__})
 
 
-ReLU = _activation("ReLU", _core.relu, "x where it is positive, else 0.")
-GELU = _activation("GELU", _core.gelu, "x times the normal probability of less than x.")
+ReLU = _activation("ReLU", _core.relu, "max(x, 0).")
+GELU = _activation("GELU", _core.gelu, "x times the standard normal CDF of x.")
 SiLU = _activation("SiLU", _core.silu, "x * sigmoid(x).")
 Tanh = _activation("Tanh", _core.tanh, "The hyperbolic tangent.")
 Sigmoid = _activation("Sigmoid", _core.sigmoid, "1 / (1 + exp(-x)).")
-SELU = _activation("SELU", functional.selu, "elu that keeps mean 0 and variance 1.")
+SELU = _activation("SELU", functional.selu, "Scaled ELU, which preserves mean 0 and variance 1.")
 Softplus = _activation("Softplus", functional.softplus, "log(1 + exp(x)).")
 
 
 class LeakyReLU(Module):
-    """x, or negative_slope * x below 0."""
+    """x for x > 0, else negative_slope * x."""
 
     def __init__(self, negative_slope: float = 0.01) -> None:
         super().__init__()
@@ -307,7 +306,7 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    """x, or alpha * (exp(x) - 1) below 0."""
+    """x for x > 0, else alpha * (exp(x) - 1)."""
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()

@@ -6,9 +6,9 @@
     optimizer.zero_grad()
 
 Parameters are tensors, or groups: {"params": [...], "weight_decay": 0.0, "lr_factor": 0.1}. With
-max_norm, gradients are clipped to that norm as a part of the step, without waiting for the device.
-Parameters of f16 and bf16 get a master copy in f32. A parameter without a gradient stays as it is,
-and Adam's averages of it count the steps it took part in; schedule-free averages of weights count all.
+max_norm, the step clips gradients to that norm, without synchronisation. Parameters of f16 and bf16
+have master weights in f32. A parameter without a gradient is not changed; Adam's bias correction
+counts the steps in which it had one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DEFAULTS = {
     "nesterov": False,
     "iterations": 5,
 }
-_WORDS = {"lr_factor": "rate_factor", "eps": "epsilon", "ns_steps": "iterations"}
+_ALIASES = {"lr_factor": "rate_factor", "eps": "epsilon", "ns_steps": "iterations"}
 
 
 class Optimizer(_Optimizer):
@@ -45,8 +45,8 @@ class Optimizer(_Optimizer):
             {"params": others, "algorithm": "schedule_free", "weight_decay": 0.01},
         ], lr=1e-3, max_norm=1.0)
 
-    For f16, pass loss_scale and growth_interval, multiply the loss by `loss_scale` before
-    backward(), and steps whose gradients overflow change nothing.
+    For f16, pass loss_scale and growth_interval, and multiply the loss by `loss_scale` before
+    backward(); steps with overflowing gradients are skipped.
     """
 
     def __init__(
@@ -62,28 +62,28 @@ class Optimizer(_Optimizer):
         self._options = options
         entries = list(params)
         if not entries:
-            raise ValueError("an optimizer needs parameters; the list is empty")
+            raise ValueError("optimizer got an empty parameter list")
         groups = entries if isinstance(entries[0], dict) else [{"params": entries}]
         for group in groups:
             self.add_group(**group)
 
     def add_group(self, params: Iterable[Tensor], **options: Any) -> None:
-        """Adds parameters; options that are not given are those of the optimizer."""
+        """Adds a group of parameters; options default to those of the optimizer."""
         settings = dict(_DEFAULTS)
-        for word, value in {**self._options, **options}.items():
-            if word == "betas":
+        for name, value in {**self._options, **options}.items():
+            if name == "betas":
                 settings["beta1"], settings["beta2"] = value
-            elif word == "lr":
+            elif name == "lr":
                 if self.lr == 0 and value != 0:
-                    raise ValueError("a group's lr is kept as a factor of the optimizer's, which is 0; "
-                                     "give lr_factor instead")
+                    raise ValueError("a group's lr is stored as a factor of the optimizer's, which is 0; "
+                                     "pass lr_factor instead")
                 settings["rate_factor"] = value / self.lr if self.lr != 0 else 1.0
             else:
-                settings[_WORDS.get(word, word)] = value
+                settings[_ALIASES.get(name, name)] = value
         algorithm = settings.pop("algorithm", "adamw")
         unknown = set(settings) - set(_DEFAULTS)
         if unknown:
-            raise TypeError(f"unknown options of an optimizer: {', '.join(sorted(unknown))}")
+            raise TypeError(f"unknown optimizer options: {', '.join(sorted(unknown))}")
         self._add_group(list(params), algorithm, **settings)
 
 
@@ -94,25 +94,25 @@ def _algorithm(name: str, algorithm: str, doc: str, **defaults: Any) -> type[Opt
     return type(name, (Optimizer,), {"__doc__": doc, "__init__": __init__, "__module__": __name__})
 
 
-SGD = _algorithm("SGD", "sgd", "Gradient descent: momentum, nesterov, weight_decay.")
-Adam = _algorithm("Adam", "adam", "Adam: betas, eps, weight_decay as a part of the gradient.")
+SGD = _algorithm("SGD", "sgd", "Stochastic gradient descent: momentum, nesterov, weight_decay.")
+Adam = _algorithm("Adam", "adam", "Adam: betas, eps, weight_decay (L2 penalty).")
 AdamW = _algorithm(
-    "AdamW", "adamw", "Adam with weight decay apart from the gradient.", weight_decay=0.01
+    "AdamW", "adamw", "Adam with decoupled weight decay.", weight_decay=0.01
 )
 RMSprop = _algorithm(
-    "RMSprop", "rmsprop", "RMSprop: beta2 of the squares, momentum.", beta2=0.99
+    "RMSprop", "rmsprop", "RMSprop: beta2 (smoothing constant), momentum.", beta2=0.99
 )
 Adagrad = _algorithm("Adagrad", "adagrad", "Adagrad: eps, weight_decay.", eps=1e-10)
 ScheduleFreeAdamW = _algorithm(
     "ScheduleFreeAdamW",
     "schedule_free",
-    "AdamW whose average of the weights stands for a schedule; call eval() before use, train() "
-    "before going on.",
+    "Schedule-free AdamW: weight averaging replaces the learning-rate schedule. Call eval() before "
+    "evaluation and train() before training.",
 )
 Muon = _algorithm(
     "Muon",
     "muon",
-    "Momentum made orthogonal, for matrices.",
+    "Muon: orthogonalised momentum, for matrices.",
     momentum=0.95,
     nesterov=True,
     eps=1e-7,

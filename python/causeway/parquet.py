@@ -1,4 +1,4 @@
-"""Datasets of a prior as a Parquet file, by pyarrow."""
+"""Writes datasets of a prior to a Parquet file with pyarrow."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def write_parquet(
         [("dataset", pa.uint64()), ("row", pa.int32()), ("is_train", pa.bool_()),
          ("y", pa.float32())] + [(f"x{i}", pa.float32()) for i in range(n_features)]
     )
-    beside = Path(f"{os.fspath(path)}.{os.getpid()}.partial")
+    partial = Path(f"{os.fspath(path)}.{os.getpid()}.partial")
     hashes: list[str] = []
     position = prior.position
     try:
-        with parquet.ParquetWriter(beside, schema, compression=compression) as writer:
+        with parquet.ParquetWriter(partial, schema, compression=compression) as writer:
             for begin in range(first, first + count, batch_size):
                 size = min(batch_size, first + count - begin)
                 batch = prior.batch(size, first=begin).to("cpu")
@@ -76,9 +76,9 @@ def write_parquet(
                 "causeway.prior": prior.to_json(), "causeway.seed": str(prior.seed),
                 "causeway.first": str(first), "causeway.hashes": json.dumps(hashes),
             })
-        beside.replace(path)
+        partial.replace(path)
     except OSError as error:
         raise FileError(f"[prior.to_parquet] {os.fspath(path)}: {error.strerror or error}") from error
     finally:
         prior.position = position
-        beside.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)

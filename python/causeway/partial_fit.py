@@ -1,4 +1,4 @@
-"""Fits in parts that run apart and merge."""
+"""Distributed fits of a tokenizer."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["PartialFit"]
 
 
 class PartialFit:
-    """A fit whose parts run apart, on threads or machines, and merge to the edges of the whole.
+    """One part of a distributed fit; merged parts give the same tokenizer as one fit of all rows.
 
-    On each machine, over its own rows:
+    On each machine, with its rows:
         cw.Tokenizer(bins=64).partial(rows).save("a.cwp")
-    on one of them:
+    On one machine:
         plan = cw.PartialFit.merged(["a.cwp", "b.cwp"])
-        plan.plan()                    # True, rarely: count against this plan, and plan again
+        plan.plan()                    # True (rare): another counting pass is needed
         plan.save("plan.cwp")
-    on each machine again:
+    On each machine:
         cw.PartialFit.load("plan.cwp").partial(rows).save("a.cwp")
-    and at last:
+    On one machine:
         tok = cw.PartialFit.merged(["a.cwp", "b.cwp"]).finish()
 
-    The tokenizer is that of one fit of all rows. After one pass there is estimate(), whose edges
-    are off by at most rank_errors of the rows.
+    estimate() gives an approximate tokenizer after one pass, with edges whose rank error is at most
+    rank_errors, as a fraction of the rows.
     """
 
     def __init__(self, part: _PartialFit) -> None:
@@ -39,13 +39,13 @@ class PartialFit:
 
     @classmethod
     def begin(cls, sample: Any, tokenizer: Tokenizer) -> PartialFit:
-        """Columns, kinds and splitters from some rows, which are not counted."""
+        """Starts a fit: columns, kinds and splitters from a sample, whose rows are not counted."""
         table = _table(sample)
         return cls(_PartialFit.begin(table, tokenizer._options(table.names)))
 
     @classmethod
     def merged(cls, parts: Iterable[PartialFit | str | os.PathLike]) -> PartialFit:
-        """One part of many, or of their files, in any order."""
+        """Merges parts, or their files, in any order."""
         whole = None
         for part in parts:
             part = part if isinstance(part, PartialFit) else cls.load(part)
@@ -53,32 +53,34 @@ class PartialFit:
                 whole = part.fresh()
             whole.merge(part)
         if whole is None:
-            raise ValueError("there are no parts to merge")
+            raise ValueError("no parts to merge")
         return whole
 
     def fresh(self) -> PartialFit:
-        """A part of the same fit that has seen nothing yet."""
+        """An empty part of the same fit."""
         return PartialFit(self._part.fresh())
 
     def partial(self, rows: Any) -> PartialFit:
-        """A fresh part that has counted the rows, or collected them where there is a plan."""
+        """An empty part to which the rows are added: counted, or collected if there is a plan."""
         part = self.fresh()
         (part.collect if self.has_plan else part.count)(rows)
         return part
 
     def count(self, batch: Any) -> None:
+        """Counts the rows of a batch (first pass)."""
         self._part.count(_table(batch))
 
     def plan(self, memory: int = 1 << 30) -> bool:
-        """Ends the counting; True where everything must be counted once more."""
+        """Plans the second pass; returns whether another counting pass is needed first."""
         self._part.plan(memory)
         return self._part.needs_another_pass
 
     def collect(self, batch: Any) -> None:
+        """Collects the values of a batch that the plan needs (second pass)."""
         self._part.collect(_table(batch))
 
     def merge(self, other: PartialFit) -> None:
-        """Adds what another part counted or collected."""
+        """Adds the counts or values of another part."""
         self._part.merge(other._part)
 
     def finish(self) -> Tokenizer:
@@ -86,25 +88,26 @@ class PartialFit:
         return _tokenizer_of(self._part.finish())
 
     def estimate(self) -> Tokenizer:
-        """A tokenizer from one pass: its edges are off by at most rank_errors of the rows."""
+        """An approximate tokenizer after one pass; see rank_errors."""
         return _tokenizer_of(self._part.estimate())
 
     @property
     def rank_errors(self) -> list[float]:
+        """Bound of the rank error of estimate()'s edges, by column, as a fraction of the rows."""
         return self._part.rank_errors
 
     @property
     def has_plan(self) -> bool:
-        """Whether rows are to be collected now, and not counted."""
+        """Whether the next pass collects values instead of counting."""
         return self._part.has_plan
 
     @property
     def n_rows(self) -> int:
-        """Rows of the first pass."""
+        """Number of rows counted in the first pass."""
         return self._part.n_rows
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the part, or the plan: a safetensors file with a hash."""
+        """Writes the part or plan to a safetensors file."""
         self._part.save(os.fspath(path))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Pre-training of a tabular transformer on datasets that a prior generates on the fly.
+"""Pre-trains a tabular transformer on datasets that a prior generates on the fly.
 
     done = cw.pretrain("mlp", rows=64, features=(2, 8), classes=2, steps=200, layers=2)
     done.model.logits(x, y, sizes)      # a cw.models.TabularTransformer
@@ -28,8 +28,8 @@ class Pretrained:
 
     model has the averaged weights. log has a dict for each line of this call: step, datasets,
     seconds, loss (mean since the last line), gradient_norm, datasets_per_second, tokens_per_second,
-    limit_share (of a GPU's peak FLOP/s; 0 if unknown), prior_share (of the time). config is the
-    resolved configuration. interrupted is True if Ctrl-C ended the run.
+    mfu (model FLOPs utilization; 0 if the GPU's peak is unknown), prior_share (fraction of the time
+    spent on generating datasets). config is the resolved configuration. interrupted is True if Ctrl-C ended the run.
     """
 
     model: TabularTransformer
@@ -54,8 +54,8 @@ def pretrain(
     are settings too.
     config: settings as a mapping, or the path of a .toml or .json file. Keyword arguments override it.
     out: folder of the run, for its model, log, checkpoints and config.json.
-    resume: resumes the run in `out` from its newest checkpoint with its own settings; settings that
-    are given change them.
+    resume: resumes the run in `out` from its newest checkpoint with its settings; given settings
+    override them.
     progress: called with every log line as a dict. An exception that it raises ends the run.
 
     The first Ctrl-C saves a checkpoint and returns; a second one ends the process. Ranks started by
@@ -73,7 +73,7 @@ def pretrain(
     if isinstance(prior, Prior):
         for name in settings:
             if name in _PRIOR_NAMES:
-                raise TypeError(f"{name!r} is a setting of the prior, which is given")
+                raise TypeError(f"{name!r} is a setting of the prior; set it in the Prior that is passed")
         given |= {"prior": prior.config, "prior_seed": prior.seed}
     elif not (resume and prior == "mix"):
         given["family"] = prior

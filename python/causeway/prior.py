@@ -1,7 +1,7 @@
-"""Synthetic tables from structural causal models, made where they are used.
+"""Synthetic datasets from structural causal models, generated on the device that uses them.
 
     prior = cw.Prior("graph", rows=1024, features=(1, 100), classes=(2, 10), seed=7, device="cuda")
-    batch = prior.batch(64)             # datasets 0 to 63; the next call goes on with 64
+    batch = prior.batch(64)             # datasets 0 to 63; the next call starts with 64
     x = torch.from_dlpack(batch.x)      # (64, 1024, 100), no copy
     loader = torch.utils.data.DataLoader(
         cw.prior.TorchDataset(prior, batch_size=64), batch_size=None)
@@ -33,12 +33,12 @@ _REASONS = tuple(_prior.rejection_reasons())
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """What is known of a dataset.
+    """Properties of a dataset.
 
-    Rows before n_train are the context, the others the queries. Labels are 0 to n_classes - 1, not
-    all of which need occur; n_classes is 0 for a numeric target. bayes_error is how often the
-    likeliest class is wrong, where classes are sampled. rejected counts the attempts that the
-    filters turned away, by reason.
+    The first n_train rows are context rows, the others query rows. Labels are 0 to n_classes - 1,
+    not all of which need to occur; n_classes is 0 for regression. bayes_error is the error rate of
+    the most probable class, if classes are sampled. rejected counts the attempts rejected by the
+    filters, by reason.
     """
 
     index: int
@@ -53,7 +53,8 @@ class DatasetFacts:
 
 
 class Worlds(NamedTuple):
-    """A dataset, and the same with an intervention or without noise: all that was drawn is shared."""
+    """A dataset, and its counterfactual with an intervention or without noise: both share all random
+    draws."""
 
     x: Tensor
     y: Tensor
@@ -62,11 +63,11 @@ class Worlds(NamedTuple):
 
 
 class Batch:
-    """Datasets in one piece of memory on the prior's device.
+    """A batch of datasets in contiguous memory on the prior's device.
 
-    Padded, x is (count, rows, features) and y is (count, rows), with zeros beyond a dataset's own
-    size; packed, datasets lie one after the other: places() says where. batch[k] is dataset k at
-    its own size, as views.
+    With the padded layout, x is (count, rows, features) and y is (count, rows), padded with zeros.
+    With the packed layout, datasets follow each other without padding; `places` has the offsets.
+    batch[k] is dataset k at its own size, as views.
 
         >>> batch = Prior("simple", rows=8, features=3, regression=True).batch(2)
         >>> batch.x.shape, batch[1][0].shape, batch.n_train.shape
@@ -79,12 +80,12 @@ class Batch:
 
     @property
     def x(self) -> Tensor:
-        """Features, f32; NaN where a value is missing."""
+        """Features, f32; NaN for missing values."""
         return self._inner.x
 
     @property
     def y(self) -> Tensor:
-        """Targets, f32: numbers, or labels."""
+        """Targets, f32: numbers or class labels."""
         return self._inner.y
 
     @property
@@ -99,12 +100,12 @@ class Batch:
 
     @property
     def places(self) -> list[tuple[int, int, int]]:
-        """Packed: where each dataset begins in x and in y, and how far its rows are apart in x."""
+        """For the packed layout: each dataset's offset in x, offset in y and row stride in x."""
         return self._inner.places
 
     @property
     def facts(self) -> list[DatasetFacts]:
-        """What is known of each dataset; waits for the device the first time."""
+        """Properties of each dataset; the first access waits for the device."""
         if self._facts is None:
             self._facts = [
                 DatasetFacts(*fields, dict(zip(_REASONS, rejected, strict=True)))
@@ -117,26 +118,26 @@ class Batch:
 
     @property
     def n_rows(self) -> np.ndarray:
-        """Rows of each dataset."""
+        """Number of rows of each dataset."""
         return self._of_all("n_rows")
 
     @property
     def n_features(self) -> np.ndarray:
-        """Features of each dataset."""
+        """Number of features of each dataset."""
         return self._of_all("n_features")
 
     @property
     def n_classes(self) -> np.ndarray:
-        """Classes of each dataset, 0 for a numeric target."""
+        """Number of classes of each dataset, 0 for regression."""
         return self._of_all("n_classes")
 
     @property
     def n_train(self) -> np.ndarray:
-        """Rows of each dataset before its split."""
+        """Number of context rows of each dataset."""
         return self._of_all("n_train")
 
     def hashes(self) -> list[int]:
-        """A 64-bit hash of each dataset, which does not depend on how it lies in memory."""
+        """A 64-bit hash of each dataset, which does not depend on the layout."""
         return [self._inner.hash(k) for k in range(len(self))]
 
     def to(self, device: str) -> Batch:
@@ -158,11 +159,11 @@ class Batch:
 
 
 class Prior:
-    """A distribution over tables, from which dataset k of a seed is drawn.
+    """A distribution over datasets, from which dataset k of a seed is drawn.
 
     family: "simple" (sums of sin, cos, tanh, exp and linear terms), "mlp" (random networks), "tree"
-    (random trees), "graph" (random graphs of random functions), or "mix" of them by weight, as in
-    mix={"mlp": 0.7, "tree": 0.3}.
+    (random trees), "graph" (random graphs of random functions), or "mix", a mixture of them with the
+    weights mix={"mlp": 0.7, "tree": 0.3}.
 
     rows, features, classes are a number, (low, high) with both ends included, or "log low:high".
     train_share and missing_share are a number or (low, high). Datasets that fail a filter are drawn
@@ -181,15 +182,15 @@ class Prior:
 
     def _start(self, config: Any, device: str, position: int) -> None:
         self._inner = _prior._Prior(config, device)
-        self.position = position  # where the next batch begins
+        self.position = position  # index of the next batch's first dataset
 
     @classmethod
     def from_json(cls, text: str, seed: int = 0, device: str = "cpu") -> Prior:
-        """A prior from the configuration that to_json wrote."""
+        """A prior from a configuration written by to_json."""
         return _restore(text, seed, device, 0)
 
     def to_json(self) -> str:
-        """The configuration, without seed and device, as one line."""
+        """The configuration, without seed and device, as one line of JSON."""
         return self._inner.config.to_json()
 
     @property
@@ -204,26 +205,25 @@ class Prior:
 
     @property
     def device(self) -> str:
-        """Where datasets are made."""
+        """The device that generates the datasets."""
         return self._inner.device
 
     def batch(self, count: int, first: int | None = None, layout: str = "padded") -> Batch:
-        """Datasets `first` to first + count - 1, or the next `count`, on the current stream.
-
-        Other Python threads run meanwhile; on a GPU the call returns before the work is done.
+        """Generates datasets `first` to first + count - 1, by default the next `count`, on the current
+        stream. Releases the GIL; on a GPU the call returns before the work is done.
         """
         if layout not in ("padded", "packed"):
-            raise InvalidArgument(f"[prior.batch] layout: \"padded\" or \"packed\", not {layout!r}")
+            raise InvalidArgument(f"[prior.batch] layout {layout!r}: expected \"padded\" or \"packed\"")
         begin = self.position if first is None else first
         if begin < 0:
-            raise InvalidArgument(f"[prior.batch] first {begin} is below 0")
+            raise InvalidArgument(f"[prior.batch] first {begin}: expected 0 or more")
         made = Batch(self._inner.batch(begin, count, layout == "packed"))
         self.position = begin + count
         return made
 
     def describe(self, k: int) -> dict[str, Any]:
-        """The model behind dataset k: its nodes with their parents and mechanisms, its edges, and
-        the node that each feature and the target is read from.
+        """The structural causal model of dataset k: its nodes with parents and mechanisms, its edges,
+        and the node of each feature and of the target.
 
             >>> model = Prior("graph", rows=64, features=3, classes=2).describe(0)
             >>> sorted(model)[:3], all(a < b for a, b in model["edges"])
@@ -236,17 +236,17 @@ class Prior:
         return described
 
     def intervene(self, k: int, column: int, value: float) -> Worlds:
-        """Dataset k, and the same with feature `column` set to `value` in every row: what does not
-        depend on it stays as it was, bit for bit. On the CPU.
+        """Dataset k, and the same with feature `column` set to `value` in every row: columns that do
+        not depend on it are bit-identical. On the CPU.
         """
         return Worlds(*self._inner.intervene(_index(k), column, value))
 
     def without_noise(self, k: int) -> Worlds:
-        """Dataset k, and the same without noise, each sampled class the likeliest. On the CPU."""
+        """Dataset k, and the same without noise and with the most probable class. On the CPU."""
         return Worlds(*self._inner.without_noise(_index(k)))
 
     def hash(self, k: int | Iterable[int]) -> int:
-        """A 64-bit hash of dataset k, or one over several in order.
+        """A 64-bit hash of dataset k, or of several datasets in order.
 
             >>> prior = Prior("simple", rows=8, features=3, classes=2, seed=1)
             >>> prior.hash(2) == prior.batch(3, first=0).hashes()[2]
@@ -264,9 +264,9 @@ class Prior:
         batch_size: int = 64,
         compression: str = "zstd",
     ) -> None:
-        """Writes datasets to a Parquet file, one row a row: columns `dataset`, `row`, `is_train`,
-        `y`, and `x0`, `x1`, …, null beyond a dataset's own features. Needs pyarrow. The file's
-        metadata holds configuration, seed and hashes; a killed run leaves the old file or none.
+        """Writes datasets to a Parquet file with the columns `dataset`, `row`, `is_train`, `y`, `x0`,
+        `x1`, …, which are null if a dataset has fewer features. Needs pyarrow. The file's metadata has
+        configuration, seed and hashes. The file is written under a temporary name and renamed.
         """
         from .parquet import write_parquet
 
@@ -293,7 +293,7 @@ document(Prior, _prior.fields(), [
 
 def _index(k: int) -> int:
     if not 0 <= k < 2**64:
-        raise InvalidArgument(f"[prior] dataset {k}: expected an index from 0")
+        raise InvalidArgument(f"[prior] dataset {k}: expected an index of 0 or more")
     return int(k)
 
 
@@ -306,7 +306,7 @@ def _restore(text: str, seed: int, device: str, position: int) -> Prior:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "TorchDataset":  # imports torch, which not every user has
+    if name == "TorchDataset":  # imports torch, which is optional
         from .torch_dataset import TorchDataset
 
         return TorchDataset

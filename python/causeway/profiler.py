@@ -27,14 +27,14 @@ class profile:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        # Kept here, since the next profile forgets what this one recorded.
+        # Copied, since the next profile clears the records.
         _core._profiler_stop()
         self._rows = _core._profiler_report()
         self._json = _core._profiler_json()
         self._trace = _core._profiler_trace()
 
     def report(self) -> list[dict[str, Any]]:
-        """One entry a name and device: count, times in ms, bytes moved, share of the bandwidth."""
+        """One entry per name and device: count, times in ms, bytes moved, fraction of peak bandwidth."""
         return self._rows
 
     def json(self) -> str:
@@ -43,6 +43,6 @@ class profile:
 
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the records as Chrome trace events, which Perfetto opens."""
-        beside = Path(f"{os.fspath(path)}.{os.getpid()}.partial")
-        beside.write_text(self._trace)
-        beside.replace(path)
+        partial = Path(f"{os.fspath(path)}.{os.getpid()}.partial")
+        partial.write_text(self._trace)
+        partial.replace(path)

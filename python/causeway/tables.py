@@ -1,4 +1,4 @@
-"""Typed tables for the estimators, read by the library itself.
+"""Typed tables for the estimators.
 
     train = cw.tables.read_csv("train.csv")
     clf = cw.TabularClassifier().fit(train, "species")
@@ -18,7 +18,7 @@ __all__ = ["Table", "read_csv"]
 
 
 def read_csv(path: str | os.PathLike[str]) -> Table:
-    """The table of a CSV file. A column holds numbers where every cell that is not missing is a
-    number, else booleans (true, false), else ISO times, else text. Missing-value markers are those
-    of pandas.read_csv."""
+    """Reads a CSV file. A column is numeric if every cell that is not missing is a number, else
+    boolean (true, false), else datetime (ISO 8601), else text. Missing-value markers are those of
+    pandas.read_csv."""
     return _read_csv_table(os.fspath(path))

@@ -1,11 +1,11 @@
-"""Tables to tokens and back, with scikit-learn's interface.
+"""Turns tables into tokens and back, with scikit-learn's interface.
 
     tok = cw.Tokenizer(bins=256).fit(frame)   # pandas, polars, Arrow, NumPy, torch, CuPy, cw.Tensor
-    ids = tok.transform(frame)                # uint8 or wider, where the table is
-    tok.save("tok.json")                      # readable, exact, no pickle
+    ids = tok.transform(frame)                # uint8 or wider, on the table's device
+    tok.save("tok.json")                      # JSON, exact
 
-Edges are exact quantiles of all rows, the same bits on every device. Everything the program
-`causeway tokenizer` can do has the same name here.
+Edges are exact quantiles of all rows, the same bits on every device. Options have the same names as
+those of `causeway tokenizer`.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ __all__ = ["PartialFit", "Tokenizer"]
 class Tokenizer(TransformerMixin, BaseEstimator):
     """Fits bins and vocabularies to a table's columns and turns rows into tokens.
 
-    bins: how many bins a numeric column gets; a number, a list (by column) or a dict (by name).
-    strategy: "quantile" (equally many rows a bin), "uniform", "kmeans" or "tree" (needs y).
-    quantile: one of NumPy's nine definitions; "linear" is numpy.quantile's own.
-    closed: "left" for [a, b), as scikit-learn bins; "right" for (a, b], as pandas.qcut does.
-    duplicates: edges that fall together are dropped ("drop"), kept so that bins keep their numbers
-        ("keep"), or an error ("error"); min_width: with "drop", narrower bins go too.
-    missing: a token for missing values where there were some at fit ("auto"), "always" or "never".
-    statistics: count every bin's values and find their medians.
-    min_count, max_categories, unknown_buckets: what is in a vocabulary, and how many tokens share
-        what is not. fields: parts of dates, such as ["year", "month", "weekday"].
+    bins: number of bins of numeric columns: an int, a list (by column) or a dict (by name).
+    strategy: "quantile" (equal counts), "uniform", "kmeans" or "tree" (needs y).
+    quantile: one of NumPy's nine methods; "linear" is the default of numpy.quantile.
+    closed: "left" for [a, b), as in scikit-learn; "right" for (a, b], as in pandas.qcut.
+    duplicates: duplicate edges are dropped ("drop"), kept so that bin numbers do not change
+        ("keep"), or an error ("error"). min_width: with "drop", the minimum width of a bin.
+    missing: a token for missing values if the fit has some ("auto"), "always" or "never".
+    statistics: compute the counts and medians of bins.
+    min_count, max_categories: limits of a vocabulary. unknown_buckets: number of tokens for
+        categories outside it. fields: parts of dates, such as ["year", "month", "weekday"].
     global_ids: one vocabulary for all columns, after special_tokens.
     columns: by name, {"age": {"kind": "numeric", "bins": 32}}: kind (numeric, categorical, boolean,
         datetime), bins, strategy, edges, levels, fields.
-    output: what transform gives: "tokens", "onehot" or "ple" (piecewise-linear encoding).
-    dtype: of tokens: "u8", "u16" or "i32"; the smallest that holds all.
+    output: the result of transform: "tokens", "onehot" or "ple" (piecewise-linear encoding).
+    dtype: of tokens: "u8", "u16" or "i32"; default: the smallest that fits.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Tokenizer(TransformerMixin, BaseEstimator):
             bins = 256
         elif not isinstance(bins, (int, np.integer)):
             if len(bins) != len(names):
-                raise ValueError(f"{len(bins)} numbers of bins for {len(names)} columns")
+                raise ValueError(f"bins has {len(bins)} entries, but the table has {len(names)} columns")
             for name, count in zip(names, bins):
                 columns.setdefault(name, {}).setdefault("bins", int(count))
             bins = 256
@@ -108,9 +108,9 @@ class Tokenizer(TransformerMixin, BaseEstimator):
         return to_json(settings)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Tokenizer:
-        """Finds edges and vocabularies. y is the target of the strategy "tree"."""
+        """Fits edges and vocabularies. y is the target of the strategy "tree"."""
         if self.output not in ("tokens", "onehot", "ple"):
-            raise ValueError(f'output is "tokens", "onehot" or "ple", not {self.output!r}')
+            raise ValueError(f'output {self.output!r}: expected "tokens", "onehot" or "ple"')
         given = read_input(self, X, reset=True)
         weights = None if sample_weight is None else asarray(read_weights(sample_weight))
         uses_target = self.strategy == "tree" or any(
@@ -123,11 +123,10 @@ class Tokenizer(TransformerMixin, BaseEstimator):
     def fit_batches(
         self, batches: Callable[[], Iterable[Any]] | Sequence[Any], memory: int = 1 << 30
     ) -> Tokenizer:
-        """The same fit over batches that need not be in memory together.
+        """Fits to batches that need not fit in memory together; the result is that of one fit.
 
-        batches: a sequence, or a function that begins to yield them anew. They are read twice, and
-        only where what has to be kept exceeds `memory` bytes once more. The edges are those of a
-        fit of everything at once.
+        batches: a sequence, or a function that returns a new iterator. They are read twice, or three
+        times if the second pass would need more than `memory` bytes.
         """
         produce = batches if callable(batches) else lambda: batches
         part = None
@@ -138,7 +137,7 @@ class Tokenizer(TransformerMixin, BaseEstimator):
                     part = _PartialFit.begin(table, self._options(table.names))
                 part.count(table)
             if part is None:
-                raise ValueError("there are no batches to fit")
+                raise ValueError("no batches to fit")
             part.plan(memory)
         for batch in produce():
             part.collect(read_input(self, batch, reset=False).table)
@@ -146,7 +145,7 @@ class Tokenizer(TransformerMixin, BaseEstimator):
         return self
 
     def partial(self, X: Any) -> PartialFit:
-        """The part of a fit that X is of: to be saved, sent and merged with others."""
+        """One part of a distributed fit, over the rows X: save it and merge it with others."""
         part = PartialFit.begin(X, self)
         part.count(X)
         return part
@@ -162,7 +161,7 @@ class Tokenizer(TransformerMixin, BaseEstimator):
             ) from None
 
     def transform(self, X: Any) -> Any:
-        """Tokens (rows, slots), or what `output` says; in the library that X is of."""
+        """Tokens (rows, slots), or the encoding named by `output`, as an array of X's library."""
         fitted = self._fitted()
         given = read_input(self, X, reset=False)
         if self.output == "onehot":
@@ -172,9 +171,9 @@ class Tokenizer(TransformerMixin, BaseEstimator):
         return given.back(fitted.encode(given.table, self.dtype))
 
     def inverse_transform(self, tokens: Any, how: str = "centre") -> Any:
-        """Values from tokens: a bin's "centre", "median" or "range", a category, a date's field.
+        """Decodes tokens: the "centre", "median" or "range" of a bin, a category, a field of a date.
 
-        An array where all columns are numeric; else a pandas DataFrame, or a dict without pandas.
+        Returns an array if all columns are numeric, else a pandas DataFrame, or a dict without pandas.
         """
         fitted = self._fitted()
         source = tokens if isinstance(tokens, Tensor) else asarray(read_tokens(tokens))
@@ -196,11 +195,12 @@ class Tokenizer(TransformerMixin, BaseEstimator):
         return pandas.DataFrame(columns)
 
     def drift(self, X: Any) -> list[dict[str, Any]]:
-        """How X differs from the data at fit: counts a token, missing and unknown rates, PSI."""
+        """Drift of X from the data of the fit: counts per token, rates of missing values and unseen
+        categories, population stability index."""
         return self._fitted().drift(read_input(self, X, reset=False).table)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The names of what transform gives, one a column."""
+        """Names of the columns that transform returns."""
         fitted = self._fitted()
         names = [column["name"] for column in fitted.columns]
         if input_features is not None:
@@ -232,22 +232,22 @@ class Tokenizer(TransformerMixin, BaseEstimator):
 
     @property
     def bin_edges_(self) -> list[np.ndarray]:
-        """The edges of the numeric columns."""
+        """Edges of the numeric columns."""
         return [np.array(c["edges"]) for c in self._fitted().columns if c["kind"] == "numeric"]
 
     @property
     def columns_(self) -> list[dict[str, Any]]:
-        """What was fitted, by column."""
+        """The fitted columns."""
         return self._fitted().columns
 
     @property
     def slots_(self) -> list[dict[str, Any]]:
-        """The columns of tokens: names, first tokens, counts."""
+        """The token columns: names, first tokens, counts."""
         return self._fitted().slots
 
     @property
     def n_tokens_(self) -> int:
-        """Tokens are below this."""
+        """Upper bound of the tokens (exclusive)."""
         return self._fitted().n_tokens
 
     # Files.
@@ -256,11 +256,11 @@ class Tokenizer(TransformerMixin, BaseEstimator):
         return self._fitted().to_json()
 
     def save(self, path: str | os.PathLike) -> None:
-        """Writes the artefact: JSON, exact."""
+        """Writes the artefact, a JSON file."""
         self._fitted().save(os.fspath(path))
 
     def export(self, format: str, path: str | os.PathLike | None = None) -> str:  # noqa: A002
-        """For other libraries: "hugging-face", "lightgbm", "xgboost" or "scikit-learn"."""
+        """Exports to the format of "hugging-face", "lightgbm", "xgboost" or "scikit-learn"."""
         text = self._fitted().export(format)
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
@@ -269,7 +269,7 @@ class Tokenizer(TransformerMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Tokenizer:
-        """A tokenizer from its artefact."""
+        """Reads an artefact."""
         return cls._of(_Tokenizer.load(os.fspath(path)))
 
     @classmethod

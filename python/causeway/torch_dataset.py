@@ -1,4 +1,4 @@
-"""A prior as a dataset of PyTorch."""
+"""A prior as a PyTorch IterableDataset."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["TorchDataset"]
 
 
 class TorchDataset(IterableDataset):
-    """Batches of a prior for torch.utils.data.DataLoader, which must not batch them again:
+    """Batches of a prior, for a torch.utils.data.DataLoader with batch_size=None:
 
         data = cw.prior.TorchDataset(prior, batch_size=64)
         for batch in torch.utils.data.DataLoader(data, batch_size=None, num_workers=4):
             batch["x"], batch["y"], batch["n_train"]
 
-    A batch is a dictionary: x (datasets, rows, features) and y (datasets, rows) share the prior's
-    memory; index, n_rows, n_features, n_classes and n_train are of each dataset. Workers and ranks
-    (of torch.distributed, unless given) take disjoint datasets: the i-th batch of rank r of w is
-    the (i * w + r)-th of all, whatever the number of workers, so that a run of n batches a rank is
-    resumed by start = start + n * w * batch_size. Without `stop` it never ends.
+    A batch is a dictionary: x (datasets, rows, features) and y (datasets, rows), without a copy, and
+    index, n_rows, n_features, n_classes and n_train of each dataset. Workers and ranks (those of
+    torch.distributed by default) get disjoint datasets: the i-th batch of rank r of w is batch
+    i * w + r overall, for any number of workers. After n batches per rank, resume with
+    start = start + n * w * batch_size. Without `stop` the dataset is infinite.
 
-    Workers make datasets on the CPU with one thread each. A prior on a GPU needs none.
+    Workers generate datasets on the CPU with one thread each. A prior on a GPU needs num_workers=0.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class TorchDataset(IterableDataset):
         if batch_size < 1:
             raise InvalidArgument(f"[prior.torch] batch_size {batch_size}: expected 1 or more")
         if (rank is None) != (world_size is None):
-            raise InvalidArgument("[prior.torch] rank and world_size go together")
+            raise InvalidArgument("[prior.torch] pass both rank and world_size, or neither")
         if rank is not None and not 0 <= rank < world_size:
             raise InvalidArgument(f"[prior.torch] rank {rank}: expected 0 to {world_size - 1}")
         self.prior = prior
@@ -56,7 +56,7 @@ class TorchDataset(IterableDataset):
         self.layout = layout
 
     def _place(self) -> tuple[int, int]:
-        """This rank, and how many there are."""
+        """Rank and world size."""
         if self.rank is not None:
             return self.rank, self.world_size
         if torch.distributed.is_available() and torch.distributed.is_initialized():
@@ -69,10 +69,10 @@ class TorchDataset(IterableDataset):
         if worker is not None:
             if self.prior.device != "cpu":
                 raise InvalidArgument(
-                    f"[prior.torch] a prior on {self.prior.device} makes datasets in the process "
-                    "that trains; use num_workers=0, or a prior on the CPU"
+                    f"[prior.torch] a prior on {self.prior.device} generates datasets in the main "
+                    "process; use num_workers=0, or a prior on the CPU"
                 )
-            set_threads(1)  # a forked process has none of its parent's threads
+            set_threads(1)  # a forked process lacks its parent's threads
             rank, world = worker.id * world + rank, worker.num_workers * world
         first = self.start + rank * self.batch_size
         while self.stop is None or first < self.stop:

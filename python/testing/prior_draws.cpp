@@ -1,4 +1,4 @@
-// What priors draw, and the plans made of it, for tests; see prior_parts.cpp.
+// Random draws of priors and the plans made from them, for tests.
 #include "python/testing/prior_parts.h"
 
 #include "causeway/prior/device/dataset.h"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace prior;  // NOLINT: this file is about nothing else
 
-// The first `count` numbers of f(draws of dataset i, i).
+// f(draws of dataset i, i) for i < count.
 template <class F>
 Tensor over_datasets(std::uint64_t seed, int count, const F& f) {
   std::vector<float> values;
@@ -25,7 +25,7 @@ Tensor over_datasets(std::uint64_t seed, int count, const F& f) {
 }
 
 void bind_draws(nb::module_& module) {
-  // Words of Philox of one site: (count, 4), as numbers of 64 bits.
+  // Philox outputs of one site: (count, 4), as 64-bit integers.
   module.def("bits", [](std::uint64_t seed, std::uint32_t site, int count, std::uint32_t b) {
     const Draws draws = Draws::of(seed, 0);
     std::vector<std::int64_t> words;
@@ -56,7 +56,7 @@ void bind_draws(nb::module_& module) {
       return PlanDraws{d, 0, nullptr}.cauchy();
     });
   });
-  // Of every dataset one.
+  // One per dataset.
   module.def("integers", [](int name, int low, int high, bool logarithmic, bool correlated,
                             bool mass_at_ends, std::uint64_t seed, int count) {
     return over_datasets(seed, count, [&](const Draws& draws) {
@@ -66,7 +66,7 @@ void bind_draws(nb::module_& module) {
                                         mass_at_ends));
     });
   });
-  // `count` of one dataset, or of its law.
+  // `count` draws of one dataset, or from its distribution.
   module.def("numbers", [](int name, float low, float high, bool logarithmic, bool mass_at_ends,
                            bool correlated, std::uint64_t seed, std::uint32_t site, int count) {
     const Draws draws = Draws::of(seed, 0);
@@ -91,7 +91,7 @@ void bind_draws(nb::module_& module) {
     }
     return tensor_of(values, {rows, n});
   });
-  // The weights of a choice's categories, added up, of each dataset: (count, categories).
+  // Cumulative weights of a choice's categories for each dataset: (count, categories).
   module.def("choice_weights", [](int choice, std::uint64_t seed, int count) {
     const int n = categories_of(static_cast<Choice>(choice));
     std::vector<float> values;

@@ -1,5 +1,5 @@
-// The parts a prior is made of, each alone, for tests: what a mechanism makes of given rows, and
-// what it drew for that.
+// Mechanisms and columns of priors in isolation, for tests: their output for given rows, and their
+// random draws.
 #include "python/testing/prior_parts.h"
 
 #include "causeway/prior/device/dataset.h"
@@ -19,9 +19,9 @@ namespace {
 
 using namespace prior;  // NOLINT: this file is about nothing else
 
-using Choices = std::map<int, int>;  // by the number of a Choice: the category it must take
+using Choices = std::map<int, int>;  // from a Choice to the category it is forced to
 
-// Keeps what a run tells, in order: (name, number) and (name, tensor).
+// Records the trace of a run in order: (name, number) and (name, tensor).
 class Recorder : public Trace {
  public:
   nb::list notes;
@@ -33,7 +33,7 @@ class Recorder : public Trace {
   }
 };
 
-// The host's workspace of one attempt. Choices not forced are even.
+// The host workspace of one attempt. Choices that are not forced are uniform.
 class Stage {
  public:
   Workspace<Solo> w;
@@ -54,7 +54,7 @@ class Stage {
     }
   }
 
-  // (rows, columns) as columns, again in every world and in the padding.
+  // Loads (rows, columns), repeated in every world and in the padding.
   Columns load(const Tensor& x) {
     const std::vector<float> values = x.contiguous().to_vector<float>();
     const auto n_columns = static_cast<int>(x.shape()[1]);
@@ -66,7 +66,7 @@ class Stage {
     }
     return columns;
   }
-  // All worlds one below the other.
+  // All worlds, concatenated along rows.
   Tensor read(const Columns& columns) const {
     std::vector<float> values;
     for (int row = 0; row < w.n_rows; ++row) {
@@ -130,7 +130,7 @@ void bind_mechanisms(nb::module_& module) {
     random_activation(stage.w, columns);
     return stage.result(columns);
   });
-  // The bare function of a kind.
+  // The activation function of a kind.
   module.def("activate", [](const Tensor& x, int kind, float exponent) {
     Stage stage(0, rows_of(x));
     const Columns columns = stage.load(x);
@@ -153,7 +153,7 @@ void bind_mechanisms(nb::module_& module) {
   });
 }
 
-// A column read from a node's values, in one world, or in two.
+// Converts a node's values to a column, in one world or two.
 nb::tuple convert(const Tensor& values, int n_categories, int converter, std::uint64_t seed,
                   const Choices& choices, bool warp_node, bool noiseless,
                   std::optional<float> forced) {

@@ -1,4 +1,4 @@
-// The parts of priors that tests look at, as functions of the module _testing.
+// Bindings of the internals of priors for the module _testing.
 #pragma once
 
 #include "python/bind.h"
@@ -11,7 +11,7 @@ inline Tensor tensor_of(const std::vector<float>& values, const Shape& shape) {
   return Tensor::from<float>(values, shape);
 }
 
-// Both add their functions to the module: mechanisms and columns; draws and plans.
+// Mechanisms and columns; draws and plans.
 void bind_prior_parts(nb::module_& module);
 void bind_prior_draws(nb::module_& module);
 

@@ -1,4 +1,4 @@
-"""Runs the program as a user would: its output, its words for a mistake, its exit codes.
+"""The command line: output, error messages, exit codes.
 
 Usage: cli_test.py build/causeway
 """
@@ -44,7 +44,7 @@ class Usage(unittest.TestCase):
 
     def test_mistakes(self):
         self.mistake([], "expected a subcommand: info")
-        self.mistake(["inof"], '"inof" is not a subcommand; there are: info')
+        self.mistake(["inof"], 'unknown subcommand "inof"; expected one of: info')
         self.mistake(["--jsn"], 'unexpected argument "--jsn"')
         self.mistake(["info", "--jsn"], 'causeway info: unexpected argument "--jsn"')
         self.mistake(["info", "extra"], 'unexpected argument "extra"')
@@ -139,7 +139,7 @@ class Tokenizer(unittest.TestCase):
             self.assertIn(word, err)
         self.assertEqual(set(os.listdir(self.folder.name)), before)
 
-    def test_there_and_back(self):
+    def test_round_trip(self):
         tok, tokens, back = self.path("tok.json"), self.path("t.npy"), self.path("back.csv")
         code, out, err = causeway("tokenizer", "fit", self.table(), "--bins", "8", "--out", tok,
                                   "--fields", "month,day", "--device", "cpu")
@@ -184,7 +184,7 @@ class Tokenizer(unittest.TestCase):
             self.assertEqual((code, err), (0, ""))
             self.assertEqual([line.split()[0] for line in out.splitlines()[1:3]], ["0", "2"])
         self.bad_input(["fit", numbers, "--out", tok, "--drop", "3"], 'm.npy" has no column "3"')
-        self.bad_input(["fit", numbers, "--out", tok, "--drop", "0,1,2"], "no column of", "is left")
+        self.bad_input(["fit", numbers, "--out", tok, "--drop", "0,1,2"], "all columns of", "are dropped")
         self.bad_input(["encode", tok, numbers, "--out", self.path("t.npy")],
                        "the matrix has 3 columns, but the tokenizer was fitted on 2")
 
@@ -215,7 +215,7 @@ class Tokenizer(unittest.TestCase):
         self.assertEqual(causeway("tokenizer", "fit", number, "--missing", "forty", "--out", tok)[0], 0)
         less = self.path("less.csv", "a\n1\n")
         self.bad_input(["encode", tok, less, "--out", out],
-                       'column 1 "b" is not in the table, which has "a"')
+                       'column 1 "b" is missing from the table, which has "a"')
         with open(tok, encoding="utf-8") as file:
             text = file.read()
         for name, changed, words in (

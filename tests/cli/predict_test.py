@@ -1,4 +1,4 @@
-"""`causeway predict` and `causeway evaluate` as a user meets them.
+"""`causeway predict` and `causeway evaluate` on the command line.
 
 Usage: predict_test.py build/causeway
 """
@@ -133,7 +133,7 @@ class Predict(unittest.TestCase):
         other = self.run_on("evaluate", data, "--target", "kind", "--splits", "3", "--json", "--seed", "1")
         self.assertNotEqual(other[0], out)
         table, _ = self.run_on("evaluate", data, "--target", "kind")
-        self.assertEqual(table.split()[:3], ["score", "mean", "deviation"])
+        self.assertEqual(table.split()[:3], ["score", "mean", "std"])
         out, _ = self.run_on("evaluate", data, "--target", "size", "--json", model="numbers")
         self.assertEqual(len(json.loads(out)["r2"]), 5)
 
@@ -149,7 +149,7 @@ class Predict(unittest.TestCase):
         model = ["--model", self.path / "classes.safetensors", "--device", "cpu"]
         self.mistake('has no column "sort" for the target; it has: age, city', "predict", train, test,
                      "--target", "sort", *model)
-        self.mistake('the table has no column "kind"; fit saw 3 columns', "predict", train, test,
+        self.mistake('the table has no column "kind"; all 3 columns of fit', "predict", train, test,
                      "--target", "city", *model)
         self.mistake("model outputs 3 classes but the target has ", "evaluate", train,
                      "--target", "age", *model)
@@ -254,12 +254,12 @@ class PackagedWeights(unittest.TestCase):
         scores = json.loads(out)
         return next(name for name in ("roc_auc", "r2") if name in scores)
 
-    def test_target_says_the_task(self):
+    def test_target_decides_the_task(self):
         here = {"CAUSEWAY_WEIGHTS": str(self.weights)}
         for target, score in {"word": "roc_auc", "ten": "roc_auc", "eleven": "r2", "halves": "r2"}.items():
             self.assertEqual(self.evaluate("--target", target, **here), score, target)
-        self.assertEqual(self.evaluate("--target", "ten", "--task", "numbers", **here), "r2")
-        self.assertEqual(self.evaluate("--target", "halves", "--task", "classes", **here), "roc_auc")
+        self.assertEqual(self.evaluate("--target", "ten", "--task", "regression", **here), "r2")
+        self.assertEqual(self.evaluate("--target", "halves", "--task", "classification", **here), "roc_auc")
 
     def test_predict(self):
         test = self.path / "asked.csv"
@@ -270,7 +270,7 @@ class PackagedWeights(unittest.TestCase):
         with_model = causeway(*words, "--model", self.weights / "tabular.safetensors")
         self.assertEqual(with_model[1], out)
 
-    def test_beside_the_program(self):
+    def test_weights_next_to_the_program(self):
         for place in ("bin/python/causeway/weights", "share/causeway/weights"):
             root = self.path / place.split("/")[0]
             root.mkdir()
@@ -287,8 +287,8 @@ class PackagedWeights(unittest.TestCase):
                                       CAUSEWAY_WEIGHTS=str(none))
             self.assertEqual((code, out), (3, ""))
             self.assertEqual(len(err.splitlines()), 1, err)
-            self.assertIn(f'there is no model: no {name}.safetensors in "{none}"; pass --model', err)
-        code, _, err = causeway("evaluate", self.path / "data.csv", "--target", "word", "--task", "classes",
+            self.assertIn(f'no weights found: no {name}.safetensors in "{none}"; pass --model', err)
+        code, _, err = causeway("evaluate", self.path / "data.csv", "--target", "word", "--task", "classification",
                                 "--model", self.weights / "tabular.safetensors")
         self.assertEqual(code, 2, err)
 

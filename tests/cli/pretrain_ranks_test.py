@@ -1,4 +1,4 @@
-"""Runs `causeway pretrain` with several ranks: they compute what one does, end together, and go on.
+"""`causeway pretrain` with several ranks: same results as one rank, common end, resume.
 
 Usage: pretrain_ranks_test.py build/causeway [--mpirun path] [unittest's arguments].
 """

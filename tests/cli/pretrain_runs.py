@@ -1,4 +1,4 @@
-"""What the tests of `causeway pretrain` share: small runs, and what they left in their folders."""
+"""Shared by the tests of `causeway pretrain`: small runs and readers of their folders."""
 
 import array
 import json

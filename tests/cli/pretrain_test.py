@@ -1,5 +1,4 @@
-"""Runs `causeway pretrain` as a user would: losses that repeat, runs that are killed and go on, full
-disks, mistakes.
+"""`causeway pretrain` on the command line: reproducible losses, resume of killed runs, full disks, errors.
 
 Usage: pretrain_test.py build/causeway [unittest's arguments].
 """
@@ -43,7 +42,7 @@ class Runs(Folder):
             self.assertEqual(losses_of(parts), losses_of(whole))
             self.assertEqual(model_of(parts, 20), model_of(whole, 20))
 
-    def test_a_run_that_is_done(self):
+    def test_a_finished_run(self):
         folder = self.train("run", steps=4)
         before = (folder / "checkpoints" / "step-00000004").stat().st_mtime_ns
         code, out, err = pretrain(out=folder, steps=4, resume=True, json=True)
@@ -295,7 +294,7 @@ class Mistakes(Folder):
             self.refused(3, words + told, out=folder, resume=True, **{name: value})
         code, _, err = pretrain(out=folder, resume=True, steps=3, batch=8)
         self.assertEqual(code, 0)
-        self.assertIn("resumes with other settings: batch 8 instead of 4", err)
+        self.assertIn("resuming with changed settings: batch 8 instead of 4", err)
 
     def test_damaged_checkpoints(self):
         folder = self.train("run", steps=4, save_steps=2)
@@ -303,7 +302,7 @@ class Mistakes(Folder):
         path.write_bytes(path.read_bytes()[:-1])
         code, _, err = pretrain(out=folder, resume=True, steps=4)
         self.assertEqual(code, 0, err)
-        self.assertIn("the checkpoint of step 4 is passed over", err)
+        self.assertIn("skipped the checkpoint of step 4", err)
         self.assertEqual(losses_of(folder), losses_of(self.train("whole", steps=4)))
 
 

@@ -1,6 +1,6 @@
-"""Runs `causeway prior` as a user would: hashes, dumps that are killed and go on, pages, mistakes.
+"""`causeway prior` on the command line: hashes, dumps, resume of killed dumps, pages, errors.
 
-Usage: prior_test.py build/causeway. Files are read back with NumPy and h5py where Python has them.
+Usage: prior_test.py build/causeway. Files are read with NumPy and h5py if they are installed.
 """
 
 import json
@@ -98,7 +98,7 @@ class Hashes(unittest.TestCase):
                          {index: whole[index] for index in (4, 5)})  # fmt: skip
         self.assertEqual(self.datasets("--count", 2, "--shard", "5/6"), {})
 
-    def test_what_changes_a_hash(self):
+    def test_hash_depends_on_settings(self):
         base = generate(*MLP, "--count", 3, "--hash")
         for change in ({"seed": 8}, {"missing": "0.1:0.3"}, {"regression": True}, {"rows": 61}):
             command = changed(MLP, **change)
@@ -140,7 +140,7 @@ class Mistakes(Folder):
         self.mistake([3], "--overwrite", "generate", *out, self.folder / "other.npz")
         self.assertEqual((self.folder / "other.npz").read_text(), "mine")
         generate(*out, self.folder / "other.npz", "--overwrite")
-        self.mistake([3], "differs in its seed",
+        self.mistake([3], "with another seed",
                      "generate", *changed(MLP, seed=8), "--count", 2,
                      "--out", self.folder / "other.npz")  # fmt: skip
         if os.geteuid() != 0:
@@ -196,7 +196,7 @@ class Dumps(Folder):
                              [name, f"{name}.manifest.json"])  # fmt: skip
             self.setUp()
 
-    def test_killed_runs_go_on(self):
+    def test_killed_runs_resume(self):
         for name in self.names:
             whole = self.folder / f"whole-{name}"
             command = [*MLP, "--count", 800, "--batch", 10, "--threads", 1, "--hash"]
@@ -235,7 +235,7 @@ class Dumps(Folder):
         except FileNotFoundError:
             return 0
 
-    def test_damage_is_mended_or_named(self):
+    def test_damage_is_repaired_or_reported(self):
         command = [*MLP, "--count", 40, "--batch", 10]
         for name in self.names:
             path = self.folder / name
@@ -377,15 +377,15 @@ class Words(unittest.TestCase):
     def test_stats(self):
         code, out, err = prior("stats", *GRAPH, "--count", 8, "--quiet")
         self.assertEqual((code, err), (0, ""))
-        for words in ("features, mean", "majority class, median", "accepted", "reference"):
+        for words in ("features, mean", "majority class fraction, median", "accepted", "reference"):
             self.assertIn(words, out)
         code, out, _ = prior("stats", *GRAPH, "--count", 8, "--quiet", "--json")
         report = json.loads(out)
         self.assertEqual(report["n_datasets"], 8)
         self.assertEqual(report["reference"]["features_mean"], 51)
-        self.assertTrue(1 <= report["here"]["features_mean"] <= 6)
-        self.assertEqual(set(report["here"]), set(report["reference"]))
-        shares = [value for key, value in report["here"].items() if key.startswith(("acc", "rej"))]
+        self.assertTrue(1 <= report["statistics"]["features_mean"] <= 6)
+        self.assertEqual(set(report["statistics"]), set(report["reference"]))
+        shares = [value for key, value in report["statistics"].items() if key.startswith(("acc", "rej"))]
         self.assertAlmostEqual(sum(shares), 1)
         code, out, _ = prior("stats", *GRAPH, "--regression", "--count", 2, "--quiet")
         self.assertEqual(code, 0)

@@ -1,4 +1,4 @@
-"""Runs fits in parts as a user would: a process a part, files between them, words for mistakes.
+"""Distributed fits on the command line: one process per part, files, error messages.
 
 Usage: tokenizer_test.py build/causeway
 """
@@ -69,7 +69,7 @@ class Parts(unittest.TestCase):
         lines = path.read_text(encoding="utf-8").splitlines()
         return [line for line in lines if not line.startswith(' "source"')]
 
-    def test_any_cut_gives_the_file_of_one_fit(self):
+    def test_any_partition_gives_the_file_of_one_fit(self):
         lines = list(rows(3000))
         options = ["--bins", "32", "--min-count", "5"]
         whole, tok, plan = (self.folder / name for name in ("whole.json", "tok.json", "plan.cwp"))
@@ -87,7 +87,7 @@ class Parts(unittest.TestCase):
             self.run_well("merge", *reversed(second), "--out", tok)
             self.assertEqual(self.artefact(tok), self.artefact(whole))
 
-    def test_little_memory_asks_for_another_pass(self):
+    def test_little_memory_needs_another_pass(self):
         lines = list(rows(4000))
         tables = [self.write("0.csv", lines[:500]), self.write("1.csv", lines[500:])]
         whole, tok, plan = (self.folder / name for name in ("whole.json", "tok.json", "plan.cwp"))
@@ -112,7 +112,7 @@ class Parts(unittest.TestCase):
         edges = json.loads(tok.read_text(encoding="utf-8"))["columns"][0]["edges"]
         for i, edge in enumerate(edges):  # the ids are their own ranks
             self.assertLessEqual(abs(edge - 19999 * i / 256), bound * 20000 + 1)
-        self.assertIn("off by at most", self.run_well("merge", *parts, "--out", tok, "--estimate"))
+        self.assertIn("rank error of the edges: at most", self.run_well("merge", *parts, "--out", tok, "--estimate"))
 
     def test_mistakes(self):
         lines = list(rows(200))
@@ -134,7 +134,7 @@ class Parts(unittest.TestCase):
         less = self.write("less.csv", ["1,2"], "id,v")
         self.bad_input(["fit", less, "--against", plan, "--partial", out], '"same"', "does not exist")
         self.bad_input(["fit", tables[0], "--partial", out, "--strategy", "tree"], "whole column")
-        self.bad_input(["fit", tables[0], "--out", out, "--weights", "city"], "does not hold numbers")
+        self.bad_input(["fit", tables[0], "--out", out, "--weights", "city"], "is not numeric")
         self.bad_input(["fit", tables[0], "--partial", out, "--weights", "v"], "whole table")
         others = self.folder / "other.cwp"
         self.run_well("fit", less, "--partial", others)

@@ -111,17 +111,16 @@ TEST(Config, UnknownKeysNameTheNearest) {
 
 TEST(Config, ValuesAreChecked) {
   EXPECT_EQ(error_of(R"({"batch": 0})"), "[test] batch: expected 1 or more, got 0");
-  EXPECT_EQ(error_of(R"({"batch": 1.5})"), "[test] batch: expected a whole number, got 1.5");
-  EXPECT_EQ(error_of(R"({"batch": "4"})"), "[test] batch: expected a whole number, got \"4\"");
+  EXPECT_EQ(error_of(R"({"batch": 1.5})"), "[test] batch: expected an integer, got 1.5");
+  EXPECT_EQ(error_of(R"({"batch": "4"})"), "[test] batch: expected an integer, got \"4\"");
   EXPECT_EQ(error_of(R"({"rate": 0})"), "[test] rate: expected a number above 0, got 0");
-  EXPECT_EQ(error_of(R"({"seed": -1})"),
-            "[test] seed: expected a whole number of 0 or more, got -1");
+  EXPECT_EQ(error_of(R"({"seed": -1})"), "[test] seed: expected an integer of 0 or more, got -1");
   EXPECT_EQ(error_of(R"({"shape": "sqare"})"),
             "[test] shape: expected round, square (did you mean square?), got \"sqare\"");
   EXPECT_EQ(error_of(R"({"shape": 1})"), "[test] shape: expected round, square, got 1");
   EXPECT_EQ(error_of(R"({"share": [0.5, 2]})"), "[test] share: expected 0 to 1, got [0.5,2]");
   EXPECT_EQ(error_of(R"({"inner": {"width": 96.5}})"),
-            "[test] inner.width: expected a whole number, got 96.5");
+            "[test] inner.width: expected an integer, got 96.5");
   EXPECT_EQ(error_of(R"({"inner": {"flag": 1}})"),
             "[test] inner.flag: expected true or false, got 1");
   EXPECT_EQ(error_of("[]"), "[test] expected a JSON object of settings");

@@ -1,5 +1,5 @@
-"""Reads the event files that causeway_tests writes: with a decoder of its own, bit by bit from the
-formats' descriptions, and with TensorBoard's where Python has it.
+"""Reads the event files that causeway_tests writes, with an independent decoder and with TensorBoard if it
+is installed.
 
 Usage: tensorboard_test.py build/causeway_tests.
 """

@@ -60,7 +60,7 @@ std::string gradients(Group& group) {
   const SmallModel whole;
   autograd::backward(whole.loss(0, SmallModel::kRows));
   const SmallModel model;
-  train::share_parameters(group, model.parameters);
+  train::broadcast_parameters(group, model.parameters);
   train::GradientSync sync(group, model.parameters, 1000);
   const std::int64_t rows = SmallModel::kRows / group.size();
   sync.begin();

@@ -1,4 +1,4 @@
-"""Runs of several processes: by the variables torchrun sets, and by mpirun where there is one.
+"""Groups of several processes, started with torchrun's variables, and by mpirun if it is installed.
 
 Usage: ranks_test.py ranks-program [--mpirun path] [unittest's arguments].
 """
@@ -84,7 +84,7 @@ class OverTcp(unittest.TestCase):
     def test_numbers(self):
         self.assertEqual(self.results(3, "numbers"), ["0 3 0", "1 3 1", "2 3 2"])
 
-    def test_alone(self):
+    def test_one_rank_alone(self):
         done = subprocess.run(
             [PROGRAM, "collectives"], env=clean_environment(), capture_output=True, text=True
         )

@@ -1,5 +1,5 @@
-"""Installs a build into a temporary folder and uses it as another project would: find_package, the
-example of examples/cpp, and every installed header.
+"""Installs a build into a temporary folder and uses it from another project: find_package, the example of
+examples/cpp, and every installed header.
 
 Usage: install_test.py CMAKE BUILD_FOLDER
 """

@@ -118,7 +118,7 @@ TEST(Estimator, FindsPackagedWeights) {
       tables::table_of({tables::numbers("x", {1, 2, 3}), tables::numbers("y", {1.5, 2, 3})});
   EXPECT_TRUE(
       says(failure([&] { TabularRegressor().fit(table, "y"); }),
-           "invalid_argument: [weights] there is no model: no tabular_regression.safetensors",
+           "invalid_argument: [weights] no weights found: no tabular_regression.safetensors",
            "pass the file of a model"));
   TabularClassifier classifier;
   classifier.fit(table, "y");

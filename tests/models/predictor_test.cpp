@@ -1,4 +1,4 @@
-// Predictions for tables of numbers: the ensemble, contexts, progress, errors; models in files.
+// Predictions for numeric tables: the ensemble, contexts, progress, errors; models in files.
 #include "causeway/models/predictor.h"
 
 #include "causeway/core/error.h"
@@ -66,8 +66,9 @@ TEST(Predictor, OneEstimatorIsTheModel) {
   expect_within(got, want, 1e-5, "probabilities");
 }
 
-// With every turn of the classes averaged, and a single column, no class has a name.
-TEST(Predictor, TurnsClassesThereAndBack) {
+// With one column and an average over all rotations of the classes, renaming classes changes
+// nothing.
+TEST(Predictor, UndoesTheRotationOfClasses) {
   const Data data = draw_data(1, 3);
   TabularPredictor predictor(make_model(small("default")), {.n_estimators = 3});
   predictor.fit(data.x, data.y, 3);
@@ -83,7 +84,7 @@ TEST(Predictor, TurnsClassesThereAndBack) {
   }
 }
 
-TEST(Predictor, CutsAndCachesDoNotMatter) {
+TEST(Predictor, ChunksAndCachesDoNotMatter) {
   for (const TabularConfig& config : {small("default"), small("default", true)}) {
     const Data data = draw_data(4, config.classes);
     const auto model = make_model(config);
@@ -110,13 +111,14 @@ TEST(Predictor, UnitsDoNotMatter) {
   const auto changed = [](const Tensor& x) { return x * Scalar(3600e6) + Scalar(1.7e15); };
   predictor.fit(changed(data.x), data.y, 4);
   expect_within(predictor.predict_proba(changed(data.query)), first, 1e-4, "times");
-  for (const double unit : {0x1p-1000, 0x1p-520, 0x1p520, 0x1p1000}) {  // squares would not do
+  for (const double unit :
+       {0x1p-1000, 0x1p-520, 0x1p520, 0x1p1000}) {  // squares would over- or underflow
     predictor.fit(data.x * Scalar(unit), data.y, 4);
     expect_within(predictor.predict_proba(data.query * Scalar(unit)), first, 0, "powers of two");
   }
 }
 
-TEST(Predictor, NumbersKeepTheirUnit) {
+TEST(Predictor, RegressionKeepsTheUnit) {
   const Data data = draw_data(3, 0);
   TabularPredictor predictor(make_model(small("default", true)), {});
   predictor.fit(data.x, data.y, 0);
@@ -128,7 +130,7 @@ TEST(Predictor, NumbersKeepTheirUnit) {
   expect_within(predictor.predict_mean(data.query), full({9}, 8.25, DType::f64), 0, "constant");
 }
 
-TEST(Predictor, ColumnsThatSayNothingAreLeftOut) {
+TEST(Predictor, ConstantColumnsAreLeftOut) {
   const auto model = make_model(small("default"));
   const Data data = draw_data(3, 4);
   const auto widened = [](const Tensor& x) {
@@ -145,7 +147,7 @@ TEST(Predictor, ColumnsThatSayNothingAreLeftOut) {
   expect_words(predictor.warnings()[0], "left out: \"empty\"");
   expect_within(predictor.predict_proba(widened(data.query)), plain.predict_proba(data.query), 1e-6,
                 "the same");
-  // Nothing but such columns is a table still.
+  // Only constant columns.
   predictor.fit(full({20, 2}, 1.0, DType::f64), data.y, 4);
   EXPECT_EQ(predictor.predict_proba(full({3, 2}, 1.0, DType::f64)).shape(), (Shape{3, 4}));
 }
@@ -162,7 +164,7 @@ TEST(Predictor, ProgressIsTheFractionOfTheWork) {
   EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
   EXPECT_GT(done.front(), 0);
   EXPECT_NEAR(done.back(), 1, 1e-9);
-  // Contexts are kept: the second time only queries are left to do.
+  // Contexts are cached: the second call only runs the queries.
   const std::size_t n_first = done.size();
   done.clear();
   expect_same_bytes(predictor.predict_proba(many, note), first, "again");
@@ -170,7 +172,7 @@ TEST(Predictor, ProgressIsTheFractionOfTheWork) {
   EXPECT_NEAR(done.back(), 1, 1e-9);
 }
 
-TEST(Predictor, StaysUsableWhenAPredictionIsStopped) {
+TEST(Predictor, StaysUsableAfterAnInterruptedPrediction) {
   const Data data = draw_data(3, 4, 60);
   TabularPredictor predictor(make_model(small("default")), {});
   predictor.fit(data.x, data.y, 4);
@@ -201,8 +203,8 @@ TEST(Predictor, AFitThatFailsChangesNothing) {
   expect_same_bytes(predictor.predict_proba(data.query), want, "after failures");
 }
 
-// Large branches run in pieces; whatever their number, the result is the same to rounding.
-TEST(Predictor, PiecesAddUp) {
+// Large branches run in pieces; the result does not depend on their number, up to rounding.
+TEST(Predictor, PiecesGiveTheSameResult) {
   TabularConfig config = models::TabularConfig::preset("default");
   config.layers = 2;
   config.classes = 4;
@@ -218,7 +220,7 @@ TEST(Predictor, PiecesAddUp) {
   };
   const auto kept = context([&](double fraction) { done.push_back(fraction); });
   const std::size_t n_branches = 4 + 2;  // of a whole layer, and of the last one
-  EXPECT_GT(done.size(), n_branches) << "no branch was cut";
+  EXPECT_GT(done.size(), n_branches) << "no branch ran in pieces";
   EXPECT_NEAR(done.back(), 1, 1e-9);
   const autograd::NoGrad no_grad;
   const Tensor query = data.query.to(DType::f32).reshape({1, 9, 12});
@@ -232,7 +234,7 @@ TEST(Predictor, PiecesAddUp) {
                 whole.slice(1, 1500).to(DType::f64).contiguous(), 1e-4, "logits");
 }
 
-TEST(Predictor, RefusesInWords) {
+TEST(Predictor, BadArguments) {
   const auto model = make_model(small("default"));
   const Data data = draw_data(3, 4);
   TabularPredictor predictor(model, {.max_features = 2});
@@ -240,13 +242,13 @@ TEST(Predictor, RefusesInWords) {
                "3 features are more than max_features = 2");
   expect_words(failure([&] { predictor.fit(data.x, data.y, 5); }),
                "model outputs 4 classes but the target has 5");
-  expect_words(failure([&] { predictor.fit(data.x, data.y, 2); }), "whole numbers from 0 to 1");
+  expect_words(failure([&] { predictor.fit(data.x, data.y, 2); }), "integers from 0 to 1");
   expect_words(failure([&] { predictor.fit(data.x.slice(0, 0, 0), data.y.slice(0, 0, 0), 4); }),
-               "no rows to fit");
+               "the table has no rows");
   TabularPredictor fresh(model, {});
   expect_words(failure([&] { fresh.predict_proba(data.x); }), "call fit first");
   fresh.fit(data.x, data.y, 4);
-  expect_words(failure([&] { fresh.predict_proba(data.x.slice(1, 1)); }), "fit had 3");
+  expect_words(failure([&] { fresh.predict_proba(data.x.slice(1, 1)); }), "but fit had 3");
   EXPECT_THROW(TabularPredictor(model, {.n_estimators = 0}), Error);
 }
 
@@ -279,7 +281,7 @@ TEST(Predictor, ModelsInFiles) {
   }
   save_safetensors(scratch / "other.safetensors", {{"a", zeros({2})}});
   expect_words(failure([&] { models::load_tabular(scratch / "other.safetensors"); }),
-               "is no tabular model");
+               "is not a tabular model");
   EXPECT_THROW(models::load_tabular(scratch / "absent.safetensors"), Error);
 }
 

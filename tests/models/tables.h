@@ -18,7 +18,7 @@ struct TableSize {
 
 inline constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// What lies outside of the tables is NaN, so that it is seen where it is read.
+// Padding is NaN, so that reading it shows.
 inline models::Tables draw_tables(const std::vector<TableSize>& tables, std::int64_t n_classes,
                                   std::uint64_t seed, TableSize room = {0, 0, 0}) {
   for (const TableSize& table : tables) {
@@ -42,7 +42,7 @@ inline models::Tables draw_tables(const std::vector<TableSize>& tables, std::int
   return made;
 }
 
-// A configuration with little in it, of a preset's kind.
+// A small configuration of a preset's kind.
 inline models::TabularConfig small(std::string_view preset, bool regression = false) {
   models::TabularConfig config = models::TabularConfig::preset(preset);
   config.width = 16;
@@ -66,8 +66,8 @@ inline std::vector<models::TabularConfig> small_ones() {
 
 inline std::string name_of(const models::TabularConfig& config) { return config.to_json(); }
 
-// What is said of the rows of table k that are to be told.
-inline Tensor told(const Tensor& logits, const models::Tables& tables, std::int64_t k) {
+// The logits of the query rows of table k.
+inline Tensor query_logits(const Tensor& logits, const models::Tables& tables, std::int64_t k) {
   const auto size =
       tables.sizes.to(Device::cpu()).select(0, k).contiguous().to_vector<std::int64_t>();
   return logits.select(0, k).slice(0, size[2], size[0]).contiguous();

@@ -1,4 +1,4 @@
-// The tabular transformer on a GPU against the CPU: results, gradients, memory of known rows.
+// The tabular transformer on a GPU against the CPU: results, gradients, cached contexts.
 #include "causeway/models/predictor.h"
 #include "causeway/models/tabular_file.h"
 
@@ -39,15 +39,15 @@ struct Pair {
   }
 };
 
-// To a share of the tensor's size.
-void expect_near(const Tensor& got, const Tensor& want, double share, const std::string& what) {
+// Within a fraction of the tensor's norm.
+void expect_near(const Tensor& got, const Tensor& want, double fraction, const std::string& what) {
   ASSERT_EQ(got.shape(), want.shape()) << what;
   const auto a = got.to(Device::cpu()).to(DType::f64).to_vector<double>();
   const auto b = want.to(DType::f64).to_vector<double>();
   double size = 0;
   for (double value : b) size = std::max(size, std::fabs(value));
   for (std::size_t i = 0; i < a.size(); ++i) {
-    ASSERT_LE(std::fabs(a[i] - b[i]), share * size + 1e-7) << what << ", element " << i;
+    ASSERT_LE(std::fabs(a[i] - b[i]), fraction * size + 1e-7) << what << ", element " << i;
   }
 }
 
@@ -125,7 +125,7 @@ TEST(GpuTabular, Bf16) {
   }
 }
 
-TEST(GpuTabular, TellsWhatLogitsSay) {
+TEST(GpuTabular, PredictLogitsEqualsLogits) {
   CAUSEWAY_REQUIRE_GPU();
   for (const TabularConfig& config : small_ones()) {
     Pair model(config);
@@ -151,7 +151,7 @@ TEST(GpuTabular, Predictions) {
     std::map<std::string, Tensor> state;
     for (Device device : {Device::cpu(), Device::cuda()}) {
       const auto model =
-          std::make_shared<TabularTransformer>(config, models::placement_for_use(device));
+          std::make_shared<TabularTransformer>(config, models::inference_placement(device));
       if (state.empty()) state = model->state();
       model->load_state(state);
       models::TabularPredictor predictor(model, {});

@@ -1,4 +1,4 @@
-// The tabular transformer: what it may see, what it must not, and its gradients.
+// The tabular transformer: which cells a prediction depends on, and gradients.
 #include "causeway/models/tabular.h"
 
 #include "causeway/autograd/views.h"
@@ -43,8 +43,8 @@ bool is_finite(const Tensor& x) {
 constexpr double kLoose = 20;
 
 TEST(Tabular, ParameterCounts) {
-  // nanoTabPFN has 356,066; ours has four more inputs of a token: whether a cell is missing,
-  // whether a target is to be told, and two that round the number of inputs up to 8.
+  // nanoTabPFN has 356,066; ours has four more inputs per token: whether a cell is missing,
+  // whether a row is a query row, and two that round the number of inputs up to 8.
   EXPECT_EQ(Model(TabularConfig::preset("nanotabpfn")).n_parameters(), 356'066 + 4 * 96);
   // The speedrun's has 4,160,520; ours has eight more inputs, five marks of missing cells, one of
   // queries and two that round up to 40, and a norm before the decoder.
@@ -67,7 +67,7 @@ TEST(Tabular, GradientsByDifference) {
     for (const auto& entry : parameters) {
       const std::string& name = entry.first;
       const Tensor& parameter = entry.second;
-      // Along a random direction, which every element is part of.
+      // Along a random direction.
       const Tensor direction = generator.normal(parameter.shape(), 0, 1, DType::f64);
       const Tensor values = autograd::detach(parameter).clone();
       const auto at = [&](double step) {
@@ -86,33 +86,33 @@ TEST(Tabular, GradientsByDifference) {
   }
 }
 
-TEST(Tabular, TellsWhatLogitsSay) {
+TEST(Tabular, PredictLogitsEqualsLogits) {
   for (const TabularConfig& config : small_ones()) {
     Model model(config);
     const Tables tables = draw_tables({{9, 4, 5}, {9, 2, 5}}, classes_of(config), 1);
     const Tensor all = logits_of(model, tables).slice(1, 5).contiguous();
-    const Tensor asked = tables.x.slice(1, 5).contiguous();
-    // Remembered beside the rows that are asked for, and without them.
-    Tables known{tables.x.slice(1, 0, 5).contiguous(), tables.y.slice(1, 0, 5).contiguous(),
-                 tables.sizes.clone()};
-    known.sizes.slice(1, 0, 1).copy_from(full({}, 5, DType::i64));
-    for (const Tables& from : {tables, known}) {
+    const Tensor query = tables.x.slice(1, 5).contiguous();
+    // The context is encoded from tables with query rows, and without them.
+    Tables context_only{tables.x.slice(1, 0, 5).contiguous(), tables.y.slice(1, 0, 5).contiguous(),
+                        tables.sizes.clone()};
+    context_only.sizes.slice(1, 0, 1).copy_from(full({}, 5, DType::i64));
+    for (const Tables& from : {tables, context_only}) {
       const auto context = model.encode_context(from);
       ASSERT_EQ(context.layers.size(), static_cast<std::size_t>(config.layers));
-      expect_close(model.predict_logits(context, asked), all, name_of(config), kLoose);
-      const Tensor last = model.predict_logits(context, asked.slice(1, 3).contiguous());
+      expect_close(model.predict_logits(context, query), all, name_of(config), kLoose);
+      const Tensor last = model.predict_logits(context, query.slice(1, 3).contiguous());
       expect_close(last, all.slice(1, 3).contiguous(), "one row", kLoose);
-      const Tensor backwards = asked.slice(1, -1, Tensor::kEnd, -1).contiguous();
+      const Tensor backwards = query.slice(1, -1, Tensor::kEnd, -1).contiguous();
       expect_close(
           model.predict_logits(context, backwards).slice(1, -1, Tensor::kEnd, -1).contiguous(), all,
           "backwards", kLoose);
-      EXPECT_EQ(model.predict_logits(context, asked.slice(1, 0, 0).contiguous()).shape(),
+      EXPECT_EQ(model.predict_logits(context, query.slice(1, 0, 0).contiguous()).shape(),
                 (Shape{2, 0, config.outputs()}));
     }
   }
 }
 
-TEST(Tabular, HiddenTargetsAreNotSeen) {
+TEST(Tabular, TargetsOfQueryRowsAreNotRead) {
   for (const TabularConfig& config : small_ones()) {
     Model model(config);
     Tables tables = draw_tables({{9, 4, 5}, {8, 3, 7}}, classes_of(config), 2);
@@ -121,14 +121,15 @@ TEST(Tabular, HiddenTargetsAreNotSeen) {
     tables.y.select(0, 0).slice(0, 5).copy_from(full({}, 1e6));
     tables.y.select(0, 1).slice(0, 7).copy_from(full({}, kNaN));
     expect_same_bytes(logits_of(model, tables), first, name_of(config));
-    // Those that are known are.
+    // Targets of context rows do matter.
     tables.y.select(0, 0).slice(0, 0, 1).copy_from(
         Tensor(tables.y.select(0, 0).slice(0, 0, 1)) * Scalar(-1) + Scalar(1));
-    EXPECT_NE(hash_of(told(logits_of(model, tables), tables, 0)), hash_of(told(first, tables, 0)));
+    EXPECT_NE(hash_of(query_logits(logits_of(model, tables), tables, 0)),
+              hash_of(query_logits(first, tables, 0)));
   }
 }
 
-TEST(Tabular, QueryRowsDoNotSeeEachOther) {
+TEST(Tabular, QueryRowsAreIndependent) {
   for (const TabularConfig& config : small_ones()) {
     Model model(config);
     const Tables tables = draw_tables({{9, 4, 5}}, classes_of(config), 6);
@@ -141,14 +142,14 @@ TEST(Tabular, QueryRowsDoNotSeeEachOther) {
   }
 }
 
-// One-hot classes are alike but for the weights that read and write them.
-TEST(Tabular, ClassesAreAlikeButForTheirWeights) {
+// Permuting one-hot classes equals permuting the weights that read and write them.
+TEST(Tabular, ClassesCanBePermuted) {
   const TabularConfig config = small("default");
   Model model(config);
   Tables tables = draw_tables({{9, 4, 5}}, 4, 8);
   const Tensor first = logits_of(model, tables);
   const Tensor order = Tensor::from<std::int64_t>(std::vector<std::int64_t>{2, 0, 3, 1}, {4});
-  // Class c is called order[c] from now on.
+  // Class c becomes order[c].
   tables.y = gather(order.to(DType::f32), 0, tables.y.to(DType::i64).flatten()).reshape({1, 9});
   auto state = model.state();
   const int at = config.inputs().target();
@@ -170,7 +171,7 @@ TEST(Tabular, ClassesAreAlikeButForTheirWeights) {
 
 TEST(Tabular, OrderDoesNotMatter) {
   TabularConfig config = small("default");
-  config.group = 1;  // larger groups see which column follows which
+  config.group = 1;  // larger groups depend on the order of columns
   Model model(config);
   const Tables tables = draw_tables({{9, 4, 5}}, 3, 9);
   const Tensor first = logits_of(model, tables);
@@ -194,19 +195,20 @@ TEST(Tabular, PaddingDoesNotMatter) {
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       const Tables alone = draw_tables({sizes[k]}, classes, 30 + k);
       const auto at = static_cast<std::int64_t>(k);
-      expect_close(told(together, batch, at), told(logits_of(model, alone), alone, 0),
+      expect_close(query_logits(together, batch, at),
+                   query_logits(logits_of(model, alone), alone, 0),
                    fmt::format("table {} of {}", k, name_of(config)), kLoose);
     }
     EXPECT_TRUE(is_finite(together)) << name_of(config);
   }
 }
 
-TEST(Tabular, PaddingTeachesNothing) {
+TEST(Tabular, PaddingHasNoGradient) {
   for (const TabularConfig& config : small_ones()) {
     const std::int64_t classes = classes_of(config);
     Model padded(config);
     Model plain(config);
-    // Two of the four have nothing to be told.
+    // Two of the four tables have no query rows.
     const Tensor half = padded.loss(
         draw_tables({{9, 4, 5}, {6, 1, 2}, {0, 0, 0}, {7, 6, 7}}, classes, 30, {12, 8, 0}));
     autograd::backward(autograd::multiply(half, 2.0));
@@ -242,12 +244,12 @@ TEST(Tabular, CellsOfAllKinds) {
     set(7, 1, kNaN);
     const Tensor missing = logits_of(model, tables);
     EXPECT_NE(hash_of(missing.select(1, 7).contiguous()), hash_of(plain.select(1, 7).contiguous()));
-    // Missing is not the mean.
+    // A missing cell differs from the mean.
     double mean = 0;
     for (std::int64_t row = 0; row < 5; ++row) mean += tables.x.data_as<float>()[row * 4 + 1] / 5.0;
     set(7, 1, static_cast<float>(mean));
     EXPECT_NE(hash_of(logits_of(model, tables)), hash_of(missing));
-    // A constant column, one that is missing altogether, one with infinities, tiny numbers.
+    // A constant column, an empty one, one with infinities, one with tiny numbers.
     for (std::int64_t row = 0; row < 9; ++row) {
       set(row, 0, 7.3f);
       set(row, 1, kNaN);
@@ -256,10 +258,10 @@ TEST(Tabular, CellsOfAllKinds) {
     }
     const Tensor strange = logits_of(model, tables);
     EXPECT_TRUE(is_finite(strange)) << name_of(config);
-    // Numbers are standardised: their unit does not matter.
+    // Values are standardised, so their unit does not matter.
     for (std::int64_t row = 0; row < 9; ++row) tables.x.data_as<float>()[row * 4 + 3] *= 1e12f;
     expect_close(logits_of(model, tables), strange, "unit", kLoose);
-    // And a constant says nothing, whichever it is.
+    // The value of a constant column does not matter.
     for (std::int64_t row = 0; row < 9; ++row) set(row, 0, -1e5f);
     expect_close(logits_of(model, tables), strange, "constant", kLoose);
   }
@@ -276,8 +278,8 @@ TEST(Tabular, PresetsRun) {
     Model half(config, DType::bf16);
     const Tensor rough = logits_of(half, tables);
     EXPECT_EQ(rough.dtype(), DType::bf16);
-    const auto a = told(rough, tables, 0).to(DType::f64).to_vector<double>();
-    const auto b = told(full, tables, 0).to(DType::f64).to_vector<double>();
+    const auto a = query_logits(rough, tables, 0).to(DType::f64).to_vector<double>();
+    const auto b = query_logits(full, tables, 0).to(DType::f64).to_vector<double>();
     for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 0.05) << name;
     autograd::backward(half.loss(tables));
     const auto context = half.encode_context(tables);
@@ -325,7 +327,7 @@ TEST(Tabular, Configurations) {
   EXPECT_EQ(TabularConfig::from_json("{}").to_json(), TabularConfig().to_json());
 }
 
-TEST(Tabular, MistakesAreNamed) {
+TEST(Tabular, BadArguments) {
   Model model(small("default"));
   const Tables good = draw_tables({{9, 4, 5}}, 3, 70);
   EXPECT_NO_THROW(model.logits(good));
@@ -338,8 +340,8 @@ TEST(Tabular, MistakesAreNamed) {
                Error);
 }
 
-// Counted by hand: width 8, one layer, 4 rows of one feature and the target, half of them seen.
-TEST(Tabular, OperationsOfAStep) {
+// Counted by hand: width 8, one layer, 4 rows of one feature and the target, half of them context.
+TEST(Tabular, FlopsOfAStep) {
   TabularConfig config;
   config.width = 8;
   config.heads = 1;
@@ -357,7 +359,7 @@ TEST(Tabular, OperationsOfAStep) {
   config.mean_readout = true;
   config.layers = 1;
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 8 * one_token + decoder));
-  // The first layer's q, k and v of 8 numbers where tokens have 16.
+  // The first layer computes q, k and v from 8 inputs instead of tokens of width 16.
   config = TabularConfig::preset("nanotabpfn");
   config.width = 16;
   config.hidden = 8;

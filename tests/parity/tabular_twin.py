@@ -1,5 +1,5 @@
-"""The tabular transformer again, in plain PyTorch with explicit masks and one table at a time where
-that is simpler: nothing of it is shared with what it is compared with but the weights.
+"""A reference implementation of the tabular transformer in plain PyTorch, with explicit masks and partly
+one table at a time. It shares only the weights with the library.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""Every operation and its gradient against PyTorch, on every device, in every floating type. Runs
-wherever torch imports; prints the worst error of each operation, in units of what is allowed.
+"""Every operation and its gradient against PyTorch, on every device, in every floating dtype. Needs
+torch; prints the largest error of each operation, in units of the tolerance.
 """
 
 import causeway as cw

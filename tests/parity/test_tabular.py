@@ -51,7 +51,7 @@ def assert_near(got, want, share, what):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_twin(case, sizes, device):
+def test_matches_the_reference(case, sizes, device):
     preset, changes = case
     generator = cw.Generator(3)
     model = cw.models.TabularTransformer(preset, device=device, generator=generator, **changes)

@@ -1,4 +1,4 @@
-"""Every test that asks for `device` runs on each device of the machine."""
+"""The fixture `device` runs a test on each device of the machine."""
 
 import causeway as cw
 import numpy as np

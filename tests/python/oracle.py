@@ -1,4 +1,4 @@
-"""NumPy beside the library: types, values, shapes, views and tolerances the tests share."""
+"""Shared by tests that compare with NumPy: dtypes, values, shapes, views and tolerances."""
 
 import causeway as cw
 import numpy as np

@@ -1,4 +1,4 @@
-"""The mechanisms of priors again in NumPy and float64, from what a run told that it drew."""
+"""Reference implementations of the mechanisms of priors in NumPy and float64, given the random draws."""
 
 import causeway as cw
 import numpy as np

@@ -1,4 +1,4 @@
-"""The tape: accumulation, release, hooks, functions of one's own, checkpoints, anomalies, leaks."""
+"""Autograd: accumulation, release, hooks, custom functions, anomaly detection, leaks."""
 
 import gc
 
@@ -65,7 +65,7 @@ def test_a_long_chain_is_released_without_deep_recursion():
     assert live() <= before - 100_000
 
 
-def test_nothing_is_left_after_backward(device):
+def test_backward_releases_memory(device):
     start = live()
     used = cw.memory_stats(device)["current"]
     for _ in range(3):
@@ -120,7 +120,7 @@ def test_hooks_see_and_replace_gradients(device):
     assert len(seen) == 1
 
 
-def test_a_function_of_ones_own(device):
+def test_custom_function(device):
     class Both(cw.autograd.Function):
         @staticmethod
         def forward(ctx, a, b, factor):
@@ -165,7 +165,7 @@ def test_errors_of_a_python_rule_reach_the_caller(device):
         Broken.apply(leaf([1.0], device)).backward()
 
 
-def test_writing_in_place_over_tracked_tensors_is_refused(device):
+def test_in_place_writes_to_tracked_tensors_are_errors(device):
     x = leaf([1.0, 2.0], device)
     with pytest.raises(cw.InvalidArgument, match="no_grad"):
         x += 1.0
@@ -220,7 +220,7 @@ def test_out_of_memory_in_backward_leaves_all_usable(device):
     assert x.grad.shape == (32, 32)
 
 
-def test_gradient_of_scatter_where_writes_meet(device):
+def test_gradient_of_scatter_with_duplicate_indices(device):
     x = leaf([0.0, 0.0, 0.0], device)
     source = leaf([1.0, 2.0, 3.0], device)
     index = cw.array([1, 1, 2], device=device)

@@ -1,4 +1,4 @@
-"""Checkpointed blocks against plain ones: what they use, return and draw."""
+"""Activation checkpointing compared with plain blocks: inputs, results and random draws."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""Handing tensors to other libraries and back without a copy."""
+"""Exchange of tensors with other libraries without a copy."""
 
 import gc
 
@@ -45,11 +45,11 @@ def test_device(device):
     assert (kind, index) == ((1, 0) if device == "cpu" else (2, int(device[5:])))
 
 
-def test_a_capsule_is_taken_once(device):
+def test_a_capsule_is_consumed_once(device):
     for version in (None, (1, 0)):
         capsule = cw.ones(3, device=device).__dlpack__(max_version=version)
         assert cw.from_dlpack(capsule).tolist() == [1, 1, 1]
-        with pytest.raises(cw.InvalidArgument, match=r"\[from_dlpack\].*taken once"):
+        with pytest.raises(cw.InvalidArgument, match=r"\[from_dlpack\].*consumed once"):
             cw.from_dlpack(capsule)
 
 
@@ -70,7 +70,7 @@ def test_memory_lives_as_long_as_someone_uses_it(device):
     assert live(device) == before
 
 
-def test_a_capsule_nobody_takes_frees_its_memory(device):
+def test_an_unused_capsule_frees_its_memory(device):
     before = live(device)
     for version in (None, (1, 0)):
         cw.zeros(100003, device=device).__dlpack__(max_version=version)
@@ -96,7 +96,7 @@ def test_read_only_memory_stays_read_only():
         cw.from_dlpack(x.__dlpack__(max_version=(1, 0)))[0] = 1
 
 
-def test_numpy_takes_and_gives():
+def test_numpy_round_trip():
     x = cw.arange(6, dtype="f32").reshape(2, 3)
     array = np.from_dlpack(x.T)
     assert array.ctypes.data == x.data_ptr
@@ -107,7 +107,7 @@ def test_numpy_takes_and_gives():
     check(y, values)
 
 
-def test_old_producers_are_asked_again_without_a_version():
+def test_producers_without_max_version():
     class Old:
         def __init__(self, inner):
             self.inner = inner

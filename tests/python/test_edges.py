@@ -1,4 +1,4 @@
-"""Indices, ranges and memory at their ends, beside NumPy."""
+"""Edge cases of indices, ranges and memory, compared with NumPy."""
 
 import causeway as cw
 import numpy as np
@@ -68,7 +68,7 @@ def test_random_integers_fit(device):
 
 def test_not_every_float_is_an_integer(device):
     for value in (np.nan, np.inf):
-        with pytest.raises(ValueError, match="not integers"):
+        with pytest.raises(ValueError, match="NaN or infinity"):
             int(cw.array(value, device=device))
     assert int(cw.array(-2.5, device=device)) == -2
 

@@ -1,4 +1,4 @@
-"""Every error says which operation, what it got and what to do, and is of the class one catches."""
+"""Errors name the operation, the given value and the fix, and have the expected class."""
 
 import causeway as cw
 import numpy as np

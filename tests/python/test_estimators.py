@@ -1,5 +1,5 @@
-"""TabularClassifier and TabularRegressor: scikit-learn's own checks, tables of all kinds, errors. A
-small model is trained on clouds of points first, so that predictions can be right."""
+"""TabularClassifier and TabularRegressor: scikit-learn's estimator checks, tables of all kinds, errors. A
+small model is first trained on Gaussian clusters."""
 
 import atexit
 import copy
@@ -109,7 +109,7 @@ def test_counts_the_columns_of_frames_too(blobs):
     pd = pytest.importorskip("pandas")
     clf = classifier(n_estimators=1).fit(blobs[0], blobs[1])
     for width in (2, 5):
-        with pytest.raises(ValueError, match=f"has {width} columns; fit saw 3"):
+        with pytest.raises(ValueError, match=f"has {width} columns, but fit had 3"):
             clf.predict_proba(pd.DataFrame(np.ones((2, width))))
 
 
@@ -213,7 +213,7 @@ def test_frames(library):
     want = clf.predict_proba(frame)
     backwards = frames.DataFrame({name: columns[name] for name in [*list(columns)[::-1]]})
     assert np.array_equal(clf.predict_proba(backwards), want)
-    with pytest.raises(ValueError, match='no column "city", "income"; fit saw 4 columns'):
+    with pytest.raises(ValueError, match='no column "city", "income"; all 4 columns of fit'):
         clf.predict(backwards[["age", "member"]])
     array = np.empty((50, 4), dtype=object)
     for i, values in enumerate(columns.values()):

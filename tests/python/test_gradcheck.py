@@ -1,5 +1,5 @@
-"""The gradient of every differentiable operation against differences, in f64: plain, transposed and
-stepped inputs. The operations are those that tests/parity holds against PyTorch."""
+"""The gradient of every differentiable operation against finite differences in f64, for contiguous,
+transposed and strided inputs. The operations are those of tests/parity."""
 
 import pathlib
 import sys

@@ -1,5 +1,4 @@
-"""What importing the package loads, and how it gets on with PyTorch. Everything runs in a process of
-its own, since this one has loaded too much already."""
+"""What importing the package loads, and compatibility with PyTorch, each in a new process."""
 
 import importlib.util
 import os
@@ -96,7 +95,7 @@ print("done")
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 @pytest.mark.parametrize("order", ["import causeway, torch", "import torch, causeway"])
-def test_beside_torch(order):
+def test_imports_with_torch(order):
     done = run(order + USE_BOTH)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "done\n"

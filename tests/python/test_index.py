@@ -1,4 +1,4 @@
-"""Subscripts, gathering, scattering, joining and splitting against NumPy."""
+"""Indexing, gather, scatter, concatenation and splitting against NumPy."""
 
 import causeway as cw
 import numpy as np

@@ -1,4 +1,4 @@
-"""Ctrl-C during long calls: answered within two seconds, and what was interrupted stays usable."""
+"""Ctrl-C during long calls: they end within two seconds, and objects stay usable."""
 
 import signal
 import subprocess

@@ -1,5 +1,4 @@
-"""Models as Python has them: settings, state, learning, mistakes. The numbers are held against
-PyTorch in tests/parity."""
+"""Models in Python: settings, state, training, errors. tests/parity compares the results with PyTorch."""
 
 import causeway as cw
 import numpy as np
@@ -27,7 +26,7 @@ def test_settings():
     assert {matrix.shape for matrix in model.matrices()} >= {(288, 96), (96, 96), (192, 96)}
     with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
         TabularTransformer(depth=3)
-    with pytest.raises(cw.Error, match='no preset "large"; there are default'):
+    with pytest.raises(cw.Error, match='unknown preset "large"; expected default'):
         TabularTransformer("large")
     with pytest.raises(cw.Error, match="width / heads must be a multiple of 8"):
         TabularTransformer(width=20)
@@ -52,7 +51,7 @@ def test_context(device, rng):
     assert context.nbytes > 0
     with pytest.raises(cw.Error, match=r"expected \(4, rows, 3\)"):
         model.predict_logits(context, x[:, 20:, :2])
-    with pytest.raises(cw.Error, match="has sizes of 24 rows, 3 features and 25 context rows"):
+    with pytest.raises(cw.Error, match="has 24 rows, 3 features and 25 context rows in sizes"):
         if device != "cpu":  # sizes on a GPU are not looked at
             pytest.skip("the CPU alone looks at sizes")
         model.loss(x, y, 25)

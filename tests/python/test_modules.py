@@ -1,4 +1,4 @@
-"""What is done to modules: deriving from layers, assigning to attributes, deep copies."""
+"""Modules: subclasses of layers, assignment of attributes, deep copies."""
 
 import copy
 
@@ -12,7 +12,7 @@ from causeway import nn
     [(nn.Linear, (4, 4)), (nn.LayerNorm, (4,)), (nn.RMSNorm, (4,)), (nn.Dropout, (0.0,)),
      (nn.MLP, (4, 8)), (nn.Sequential, (nn.Tanh(),)), (nn.Tanh, ())],
 )  # fmt: skip
-def test_layers_may_be_derived_from(kind, arguments):
+def test_layers_can_be_subclassed(kind, arguments):
     class Hundredfold(kind):
         def forward(self, x):
             return super().forward(x) * 100.0
@@ -23,7 +23,7 @@ def test_layers_may_be_derived_from(kind, arguments):
         assert model(x).tolist() == want
 
 
-def test_what_is_added_to_derived_layers_is_trained(device):
+def test_parameters_added_in_a_subclass_are_trained(device):
     class Adapted(nn.Linear):
         def __init__(self):
             super().__init__(4, 4, device=device)
@@ -57,9 +57,9 @@ def test_weights_may_be_assigned(device):
         pass
 
     for layer in (head, Derived(3, 5, bias=False, device=device)):
-        with pytest.raises(AttributeError, match="no parameter 'bias' of its own; derive"):
+        with pytest.raises(AttributeError, match="cannot register parameter 'bias' on"):
             layer.bias = nn.Parameter(cw.ones(5, device=device))
-        with pytest.raises(AttributeError, match="no buffer 'weight' of its own"):
+        with pytest.raises(AttributeError, match="cannot register buffer 'weight' on"):
             layer.register_buffer("weight", cw.ones((5, 3), device=device))
         layer.weight = nn.Parameter(cw.full((5, 3), 2.0, device=device))
         with pytest.raises(AttributeError):  # it computes with that
@@ -74,7 +74,7 @@ def test_weights_may_be_assigned(device):
         head.width  # noqa: B018
     with pytest.raises(TypeError, match="is a parameter"):
         head.weight = cw.ones((5, 3), device=device)
-    with pytest.raises(TypeError, match="'qkv' of Attention is its own"):
+    with pytest.raises(TypeError, match="'qkv' of Attention cannot be replaced"):
         nn.Attention(4, 2, device=device).register_module("qkv", nn.Linear(4, 12, device=device))
 
 
@@ -131,7 +131,7 @@ class Everything(nn.Module):
         return self.slope(self.head(self.drop(x))).sum() * self.scale + self.images(images).sum()
 
 
-def test_deep_copies_are_apart_and_alike(device):
+def test_deep_copies_are_independent(device):
     net = Everything(device)
     cw.manual_seed(3)
     drawn = nn.Linear(3, 3).weight.tolist()

@@ -1,4 +1,4 @@
-"""Modules: names, state, training and use, layers, first values, step graphs."""
+"""Modules: names, state, training and evaluation mode, layers, initialisation, step graphs."""
 
 import causeway as cw
 import numpy as np
@@ -171,7 +171,7 @@ def test_module_list(device):
     assert net(cw.ones((2, 4), device=device)).shape == (2, 4)
 
 
-def test_first_values():
+def test_initialisation():
     x = cw.empty((400, 300))
     nn.init.trunc_normal_(x, std=0.02, cut=2.0)
     assert np.abs(x.numpy()).max() <= 0.04 and x.numpy().std() == pytest.approx(0.02 * 0.88, rel=0.02)

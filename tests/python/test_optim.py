@@ -1,4 +1,4 @@
-"""Optimizers against their formulas in NumPy, clipping, loss scaling, master copies, schedules."""
+"""Optimizers against their formulas in NumPy, clipping, loss scaling, master weights, schedules."""
 
 import math
 
@@ -128,7 +128,7 @@ def test_muon_makes_the_step_orthogonal(device):
     assert 0.6 < values.min() and values.max() < 1.3
 
 
-def test_muon_steps_matrices_of_one_shape_as_it_steps_one(device):
+def test_muon_on_a_batch_of_matrices_equals_single_ones(device):
     starts = [rng.normal(size=shape) for shape in ((12, 8), (12, 8), (8, 12), (12, 8))]
     gradients = [rng.normal(size=start.shape) for start in starts]
 
@@ -158,7 +158,7 @@ def test_muon_refuses_vectors(device):
         cw.optim.Muon([cw.ones((3,), device=device).requires_grad_()], lr=0.1)
 
 
-def test_halves_have_masters(device):
+def test_16_bit_parameters_have_master_weights(device):
     """A thousand steps too small for bf16 add up in the master copy."""
     p = cw.ones((64,), dtype="bf16", device=device).requires_grad_()
     optimizer = cw.optim.SGD([p], lr=1.0)
@@ -229,7 +229,7 @@ def test_many_tensors_at_once(device):
         assert p.numpy().tolist() == [i - 1.0] * p.size
 
 
-def test_state_goes_on_bit_for_bit(device, tmp_path):
+def test_state_resumes_bit_for_bit(device, tmp_path):
     options = {"weight_decay": 0.1}
     whole, _ = run(cw.optim.AdamW, options, device, "f32")
     first, optimizer = run(cw.optim.AdamW, options, device, "f32", gradients=GRADIENTS[:3])
@@ -270,7 +270,7 @@ def test_schedules():
     with pytest.raises(cw.InvalidArgument, match="decay"):
         cw.optim.Schedule(1.0, decay="square")
     for total in (0, 5):
-        with pytest.raises(cw.InvalidArgument, match="cosine decay ends at step `total`"):
+        with pytest.raises(cw.InvalidArgument, match="cosine decay must end after the warm-up"):
             cw.optim.Schedule(1.0, total=total, warmup=5, decay="cosine")
 
 
@@ -289,7 +289,7 @@ def test_averages(device):
     np.testing.assert_allclose(w.numpy(), 2.5)
 
 
-def test_averages_go_on(device, tmp_path):
+def test_averages_resume(device, tmp_path):
     w = cw.zeros((3,), device=device)
 
     def make():

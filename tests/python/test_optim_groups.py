@@ -1,4 +1,4 @@
-"""Groups of parameters: their options, their steps, groups that come later or are empty."""
+"""Parameter groups: options, steps, groups added later, empty groups."""
 
 import causeway as cw
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.mark.parametrize("dtype", ["f64", "f32", "bf16"])
 @pytest.mark.parametrize("name", ["Adam", "AdamW"])
-def test_a_parameter_counts_the_steps_it_takes_part_in(name, dtype, device):
+def test_bias_correction_counts_steps_with_a_gradient(name, dtype, device):
     make = getattr(cw.optim, name)
     rng = np.random.default_rng(1)
     gradients = rng.normal(size=(9, 5))
@@ -58,7 +58,7 @@ def test_groups_may_be_empty(device):
     assert nothing.lr == 0.25 and nothing.steps == 0 and nothing.state_dict() == {}
 
 
-def test_a_group_added_later_is_stepped_as_the_others(device):
+def test_a_group_added_later(device):
     a, b = (cw.ones((2,), device=device).requires_grad_() for _ in range(2))
     optimizer = cw.optim.SGD([a], lr=0.5, momentum=0.9)
     optimizer.add_group([b])
@@ -71,7 +71,7 @@ def test_a_group_added_later_is_stepped_as_the_others(device):
     assert c.tolist() == [0.0, 0.0]
 
 
-def test_groups_have_rates_and_decay_of_their_own(device):
+def test_groups_have_their_own_rate_and_decay(device):
     a, b = (cw.ones((2,), device=device).requires_grad_() for _ in range(2))
     optimizer = cw.optim.Optimizer(
         [{"params": [a], "algorithm": "sgd", "lr": 0.05},

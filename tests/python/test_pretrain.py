@@ -1,4 +1,4 @@
-"""Pre-training as Python has it: lines as they come, the model, folders that go on, mistakes."""
+"""Pre-training in Python: log lines, the model, resume, errors."""
 
 import doctest
 import importlib
@@ -49,7 +49,7 @@ def test_same_seed_same_run():
     assert losses(first) != losses(train(seed=6))
 
 
-def test_a_prior_of_ones_own():
+def test_pretrain_with_a_prior_object():
     options = {name: SMALL[name] for name in ("rows", "features", "classes", "seed")}
     prior = cw.Prior("mlp", **options)
     left = {name: value for name, value in SMALL.items() if name not in options}
@@ -59,7 +59,7 @@ def test_a_prior_of_ones_own():
         cw.pretrain(prior, rows=3)
 
 
-def test_goes_on(tmp_path):
+def test_resumes(tmp_path):
     train(out=tmp_path, steps=3)
     with pytest.raises(cw.Error, match="already holds a run"):
         train(out=tmp_path)

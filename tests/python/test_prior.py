@@ -1,4 +1,4 @@
-"""Priors as users meet them: batches, what comes with a dataset, other worlds of it, ways out."""
+"""Priors in Python: batches, properties of datasets, interventions, exports."""
 
 import doctest
 import json
@@ -487,7 +487,7 @@ def test_trivial_datasets_may_be_filtered():
     assert removed >= 0
 
 
-def test_constant_columns_go():
+def test_constant_columns_are_dropped():
     options = {"rows": 60, "features": 12, "classes": 2, "filter_predictable": False, "seed": 2}
     kept = cw.Prior("graph", **options).batch(40)
     assert all((np.ptp(x.numpy(), axis=0) > 0).all() for x, _ in kept)
@@ -525,8 +525,8 @@ def test_configurations():
     ({"family": "nope"}, "family: expected simple, mlp, tree, graph, mix"),
     ({"rows": 1}, "rows 1"),
     ({"rows": (20, 10)}, "lower bound first"),
-    ({"rows": 0.5}, "whole number"),
-    ({"rows": (1, 2, 3)}, "whole number"),
+    ({"rows": 0.5}, "an integer"),
+    ({"rows": (1, 2, 3)}, "an integer"),
     ({"features": 0}, "features 0"),
     ({"features": "1:x"}, "features"),
     ({"features": 10**6}, "features"),
@@ -539,7 +539,7 @@ def test_configurations():
     ({"max_categories": 1}, "max_categories"),
     ({"family": "mix", "mix": (0, 0, 0, 0)}, "mix"),
     ({"family": "mix", "mix": {"forest": 1}}, "forest"),
-    ({"seed": -1}, "seed: expected a whole number of 0 or more"),
+    ({"seed": -1}, "seed: expected an integer of 0 or more"),
     ({"device": "tpu"}, "tpu"),
 ])
 def test_bad_requests(options, message):
@@ -563,13 +563,13 @@ def test_bad_calls():
     assert prior.position == 0
 
 
-def test_a_request_that_no_dataset_meets():
+def test_unsatisfiable_requests():
     prior = cw.Prior("simple", rows=2, features=1, classes=2, train_share=0.5, seed=1)
     with pytest.raises(cw.InvalidArgument, match="all 1000 attempts were rejected.*classes of the split"):
         prior.batch(1).facts  # noqa: B018
 
 
-def test_other_threads_run_meanwhile():
+def test_other_threads_run_concurrently():
     """Generation holds no lock of Python's."""
     prior = cw.Prior("graph", rows=512, features=(20, 40), classes=2, seed=1)
     ticks, done = [], threading.Event()
@@ -706,7 +706,7 @@ def test_parquet(tmp_path):
         prior.to_parquet(tmp_path / "data.parquet", 0)
 
 
-def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
+def test_missing_packages_are_named(monkeypatch, tmp_path):
     import sys
 
     for name in ("pyarrow", "pyarrow.parquet"):

@@ -1,6 +1,6 @@
-"""What priors draw, distribution by distribution: goodness of fit with fixed seeds.
+"""Distributions of the random draws of priors: goodness-of-fit tests with fixed seeds.
 
-A test fails where chance alone would be so far off once in 10,000 times or less.
+A test fails at a p-value below 1e-4.
 """
 
 import causeway as cw
@@ -468,7 +468,7 @@ def test_network_sizes(plans, rng):
     fits(of("dropout"), 0.9 * rng.beta(a, b))
 
 
-def test_network_coins(plans):
+def test_network_booleans(plans):
     for name in ("is_causal", "y_is_effect", "in_clique", "sort_features", "fixed_causes",
                  "fixed_noise", "blocks", "by_rank", "oblivious"):
         rate_is(sum(plan[name] for plan in plans), len(plans), 0.5)

@@ -1,4 +1,4 @@
-"""Each mechanism of a prior alone, against NumPy in float64 from what the run told that it drew."""
+"""Each mechanism of a prior against NumPy in float64, given the recorded random draws."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Properties that hold for any shape and subscript, tried with random ones."""
+"""Property-based tests with random shapes and subscripts."""
 
 import causeway as cw
 import numpy as np

@@ -1,4 +1,4 @@
-"""Random tensors: moments, ranges, and the same numbers for the same seed everywhere."""
+"""Random tensors: moments, ranges, and reproducibility."""
 
 import causeway as cw
 import numpy as np

@@ -1,4 +1,4 @@
-"""Reductions and running sums against NumPy."""
+"""Reductions and cumulative sums against NumPy."""
 
 import itertools
 

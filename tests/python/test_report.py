@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
                                 "PYTHONPATH": str(Path(cw.__file__).parents[1])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith(f"the report: {folder / 'report.html'}\n")
+    assert done.stdout.endswith(f"report: {folder / 'report.html'}\n")
     return folder
 
 
@@ -86,7 +86,7 @@ def test_in_a_browser(folder, width):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
-def test_the_browser_tells_of_mistakes(tmp_path):
+def test_browser_errors_are_reported(tmp_path):
     wide = ("<!DOCTYPE html><body style='margin: 0'><p style='width: 500px'>wide</p><iframe></iframe>"
             "<script>none();</script>")
     seen = browse(wide, 390, tmp_path)

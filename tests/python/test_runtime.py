@@ -161,7 +161,7 @@ def test_threads():
         cw.set_threads(before)
 
 
-def test_python_threads_work_side_by_side(device):
+def test_python_threads_run_concurrently(device):
     expected, results, errors = work(device), [], []
 
     def run():

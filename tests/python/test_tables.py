@@ -1,5 +1,5 @@
-"""The rules for columns of docs/tables.md as the Python estimators keep them; progress and failures.
-The model has random weights."""
+"""The rules for columns of docs/tables.md in the Python estimators; progress and failures. The model has
+random weights."""
 
 import io
 import threading

@@ -1,5 +1,4 @@
-"""What the tape keeps, notices and lets go of: writes between a forward pass and its backward, and
-memory."""
+"""The tape: detection of in-place writes between forward and backward, and release of memory."""
 
 import copy
 import gc
@@ -39,7 +38,7 @@ def live():
      lambda x: cw.checkpoint(lambda y: y + 1, x),
      lambda x: F.scaled_dot_product_attention(*[x.reshape(1, 1, 4, 4)] * 3)],
 )  # fmt: skip
-def test_what_backward_reads_may_not_change(device, operation):
+def test_overwriting_saved_tensors_is_an_error(device, operation):
     x = leaf(np.linspace(0.5, 2, 16).reshape(4, 4), device)
     inner = x * 1.0
     y = operation(inner)
@@ -59,7 +58,7 @@ def test_what_backward_reads_may_not_change(device, operation):
      lambda x: F.linear(x, cw.eye(4, dtype="f64", device=x.device)),
      lambda x: x / cw.full((4, 4), 2.0, "f64", x.device)],
 )  # fmt: skip
-def test_what_backward_does_not_read_may_change(device, operation):
+def test_overwriting_other_tensors_is_allowed(device, operation):
     x = leaf(np.linspace(0.5, 2, 16).reshape(4, 4), device)
     grads = []
     for writes in (False, True):
@@ -76,7 +75,7 @@ def test_what_backward_does_not_read_may_change(device, operation):
     assert np.array_equal(*grads)
 
 
-def test_steps_between_forward_and_backward_are_noticed(device):
+def test_optimizer_steps_between_forward_and_backward_are_detected(device):
     w = leaf([[1.0, 2.0]], device)
     optimizer = cw.optim.SGD([w], lr=0.1)
     loss = (w * w).sum()
@@ -86,7 +85,7 @@ def test_steps_between_forward_and_backward_are_noticed(device):
         loss.backward()
 
 
-def test_a_layer_of_data_may_be_stepped_before_another_loss(device):
+def test_a_first_layer_may_be_updated_before_another_backward(device):
     layer = nn.Linear(2, 1, device=device)
     optimizer = cw.optim.SGD(layer.parameters(), lr=0.1)
     x = cw.ones((3, 2), device=device)
@@ -110,7 +109,7 @@ def test_masks_and_contexts_are_read(device):
             result.sum().backward()
 
 
-def test_overwritten_logits_are_noticed(device):
+def test_overwritten_logits_are_detected(device):
     x, classes = leaf([[0.1, 0.2, 0.3]], device), cw.array([1], device=device)
     loss = F.cross_entropy(x.tanh(), classes, overwrite_logits=True)
     with pytest.raises(cw.InvalidArgument, match="tanh needs"):
@@ -127,7 +126,7 @@ def test_overwritten_logits_are_noticed(device):
         (losses[0] + losses[1]).backward()
 
 
-def test_gradients_that_grow_statistics_and_scales_are_writes(device):
+def test_accumulation_statistics_and_scales_count_as_writes(device):
     x, w = leaf([1.0, 1.0], device), leaf([1.0, 1.0], device)
     (x * 2.0).sum().backward()
     y = (w * x.grad).sum()
@@ -147,7 +146,7 @@ def test_gradients_that_grow_statistics_and_scales_are_writes(device):
         loss.backward()
 
 
-def test_a_function_notices_what_changed(device):
+def test_custom_functions_detect_overwritten_tensors(device):
     class Square(cw.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -167,7 +166,7 @@ def test_a_function_notices_what_changed(device):
         y.backward()
 
 
-def test_a_hook_in_the_middle_may_change_a_plain_one(device):
+def test_hooks_of_intermediate_results(device):
     x = leaf([[1.0, 2.0]], device)
     grads = []
     for changes in (False, True):
@@ -213,12 +212,12 @@ def kept_by(operation, *inputs):
         (lambda x, w: x.mean(axis=0).std(), 0.1),
     ],
 )
-def test_rules_keep_what_they_read(operation, most):
+def test_rules_keep_only_what_they_read(operation, most):
     x, w = (leaf(np.ones((500, 500))) for _ in range(2))
     assert kept_by(operation, x, w) < most + 0.02
 
 
-def test_functions_keep_what_they_save():
+def test_custom_functions_keep_saved_tensors():
     class Double(cw.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -232,7 +231,7 @@ def test_functions_keep_what_they_save():
     assert kept_by(lambda x: Double.apply(x * 1.0).sum(), x) < 0.02
 
 
-def test_memory_that_is_handed_on_keeps_no_tape(device):
+def test_exported_memory_does_not_keep_the_tape(device):
     x = leaf([1.0, 2.0], device)
     before = live()
     kept = [(x * x).numpy(), np.asarray(x * x), (x * x).tolist(), (x * x).__dlpack__()]
@@ -253,7 +252,7 @@ def test_long_chains_of_all_kinds_are_released():
     assert live() == before
 
 
-def test_a_step_graph_in_threads_and_in_itself():
+def test_step_graphs_in_threads_and_nested():
     def body(x):
         return graph(x[:1]) + x if x.shape[0] > 1 else x * 2.0
 
@@ -274,7 +273,7 @@ def test_a_step_graph_in_threads_and_in_itself():
     assert not wrong
 
 
-def test_dropout_notices_another_step(device):
+def test_dropout_detects_another_step(device):
     x = leaf(np.ones(100), device)
     results = [F.dropout(x, 0.5), cw.checkpoint(lambda t: F.dropout(t, 0.5), x)]
     cw.StepGraph(lambda t: t * 1.0, device=device)(cw.ones((1,), device=device))
@@ -283,7 +282,7 @@ def test_dropout_notices_another_step(device):
             y.sum().backward()
 
 
-def test_a_step_graph_goes_with_its_owner():
+def test_a_step_graph_is_released_with_its_owner():
     class Trainer:
         def __init__(self):
             self.net = nn.Linear(4, 4)

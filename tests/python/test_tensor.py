@@ -1,4 +1,4 @@
-"""Tensors themselves: making them, their attributes, views and copies."""
+"""Tensors: creation, attributes, views and copies."""
 
 import copy
 import pickle

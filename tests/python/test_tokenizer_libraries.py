@@ -1,4 +1,4 @@
-"""Tables of other libraries, where those are installed: polars, Arrow device arrays, CuPy."""
+"""Tables of other libraries, if installed: polars, Arrow device arrays, CuPy."""
 
 import datetime
 import importlib.util
@@ -127,7 +127,7 @@ def test_pandas_text_and_times_with_gaps():
 
 
 def test_numbers_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="above 2\\^63"):
+    with pytest.raises(ValueError, match="exceeds 2\\^63"):
         cw.Tokenizer(bins=2).fit(np.array([[2**63], [1]], dtype=np.uint64))
     tens = np.array([[0], [150], [250]], dtype="M8[10ms]")
     assert cw.Tokenizer(fields=["second"]).fit_transform(tens).ravel().tolist() == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""Fits in parts: every part in a process of its own, files between them, one tokenizer at the end."""
+"""Distributed fits: each part in its own process, exchanged through files."""
 
 import json
 import subprocess
@@ -89,7 +89,7 @@ def test_frames_in_parts(rng, tmp_path):
     assert made.to_json() == tok.fit(frame).to_json()
 
 
-def test_every_damage_is_noticed(rng, tmp_path):
+def test_every_corruption_is_detected(rng, tmp_path):
     path = tmp_path / "part"
     cw.Tokenizer(4).partial(table(rng, 40)).save(path)
     good = path.read_bytes()
@@ -106,7 +106,7 @@ def test_every_damage_is_noticed(rng, tmp_path):
         cw.PartialFit.load(path)
 
 
-def test_what_does_not_merge(rng):
+def test_incompatible_parts(rng):
     x = table(rng, 100)
     part = cw.Tokenizer(4).partial(x)
     with pytest.raises(cw.InvalidArgument, match="bins is 4 in one and 8"):

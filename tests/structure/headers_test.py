@@ -4,7 +4,7 @@ A header that a source of the library includes first is proved by the build itse
 which is checked as text) and is not compiled again here.
 
 Usage: headers_test.py [c++-compiler [nvcc [include-folder...]]]. CUDA headers need nvcc, others the
-header of a library in one of the folders; they are skipped with a count where it is not there.
+header of a library in one of the folders; without it they are skipped and counted.
 """
 
 import os

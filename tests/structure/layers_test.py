@@ -1,6 +1,6 @@
-"""Reads the sources against the table of rooms in the design: who includes whom, and what never.
+"""Checks the sources against the table of rooms in docs/architecture.md: includes, cycles, file placement.
 
-Usage: layers_test.py. The rules are tried on small trees that break them, then on the repository.
+Usage: layers_test.py. The rules are tested on small trees that violate them, then on the repository.
 """
 
 import ast

@@ -162,8 +162,9 @@ TEST(Encoder, ColumnsAreFoundByName) {
   std::vector<std::string> warnings;
   const Table other = table_of({text("b", {"w"}), text("c", {"?"}), numbers("a", {4})});
   expect_values(encoder.transform(other, warnings).to_vector<double>(), {4, 0});
-  EXPECT_TRUE(says(failure([&] { encoder.transform(table_of({text("c", {"?"})}), warnings); }),
-                   "invalid_argument: [predict] the table has no column \"a\", \"b\"; fit saw 2"));
+  EXPECT_TRUE(says(
+      failure([&] { encoder.transform(table_of({text("c", {"?"})}), warnings); }),
+      "invalid_argument: [predict] the table has no column \"a\", \"b\"; all 2 columns of fit"));
   EXPECT_TRUE(says(failure([] { TableEncoder::fit(table_of({numbers("y", {0})}), "y"); }),
                    "invalid_argument: [fit] the table has no column but the target \"y\""));
   EXPECT_TRUE(says(failure([] {

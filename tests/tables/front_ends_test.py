@@ -38,24 +38,24 @@ def run(*command):
 def by_program(train, test, target, task):
     rows = list(csv.reader(io.StringIO(run(OPTIONS.program, "predict", train, test, "--target", target,
                                            "--task", task, "--device", "cpu", "--quiet"))))
-    first = 1 if task == "classes" else 0
+    first = 1 if task == "classification" else 0
     labels = [name.removeprefix("p_") for name in rows[0][1:]]
     return labels, np.array([[float(value) for value in row[first:]] for row in rows[1:]])
 
 
 def by_library(train, test, target, task):
-    name = "tabular.safetensors" if task == "classes" else "tabular_regression.safetensors"
+    name = "tabular.safetensors" if task == "classification" else "tabular_regression.safetensors"
     text = run(OPTIONS.library, task, train, test, target, OPTIONS.weights / name)
     return np.array([[float(value) for value in line.split(",")] for line in text.splitlines()])
 
 
 def by_python(read, train, test, target, task):
-    made = cw.TabularClassifier if task == "classes" else cw.TabularRegressor
+    made = cw.TabularClassifier if task == "classification" else cw.TabularRegressor
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         estimator = made(device="cpu").fit(read(train), target)
         query = read(test)
-        if task == "numbers":
+        if task == "regression":
             return [], estimator.predict(query)[:, None]
         return [str(label) for label in estimator.classes_], estimator.predict_proba(query)
 
@@ -140,8 +140,8 @@ class MixedTables(FrontEnds):
         with tempfile.TemporaryDirectory() as folder:
             for seed, label in enumerate(labels):
                 with self.subTest(seed=seed):
-                    self.agree(*self.make(Path(folder), seed, label), "target", "classes")
-            self.agree(*self.make(Path(folder), 10, lambda rng, size: repr(size)), "target", "numbers")
+                    self.agree(*self.make(Path(folder), seed, label), "target", "classification")
+            self.agree(*self.make(Path(folder), 10, lambda rng, size: repr(size)), "target", "regression")
 
 
 class Folder(FrontEnds):
@@ -153,7 +153,7 @@ class Folder(FrontEnds):
                 write_table(train, [dict(zip(names, row, strict=True)) for row in rows[::2]])
                 write_table(test, [dict(zip(names[:-1], row[:-1], strict=True)) for row in rows[1::2]])
                 with self.subTest(table=path.name):
-                    shares = self.agree(train, test, names[-1], "classes")
+                    shares = self.agree(train, test, names[-1], "classification")
                     print(f"{path.name}: {shares.shape[0]} x {shares.shape[1]}", flush=True)
 
 

@@ -1,7 +1,7 @@
 // What a user of the library writes: predictions for a CSV file, printed as CSV. The test of the
 // front ends compares them with those of the program and of Python.
 //
-// Usage: predict_csv classes|numbers TRAIN TEST TARGET MODEL
+// Usage: predict_csv classification|regression TRAIN TEST TARGET MODEL
 #include "causeway/models/estimator.h"
 #include "causeway/tables/csv_table.h"
 
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     options.device = "cpu";
     const auto train = tables::read_csv(argv[2]);
     const auto test = tables::read_csv(argv[3]);
-    if (std::string(argv[1]) == "numbers") {
+    if (std::string(argv[1]) == "regression") {
       models::TabularRegressor regressor(options);
       regressor.fit(train, argv[4]);
       print(regressor.predict(test));

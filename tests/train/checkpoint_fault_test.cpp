@@ -1,6 +1,6 @@
-// Saving checkpoints where things go wrong: killed writers, full disks, writers side by side.
+// Saving checkpoints under faults: killed writers, full disks, concurrent writers.
 #include "causeway/core/folder_writer.h"
-#include "tests/train/snapshots.h"
+#include "tests/train/checkpoints.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +17,7 @@
 namespace causeway::train_test {
 namespace {
 
-constexpr std::int64_t kSize = 50'000;  // 600 kB a checkpoint
+constexpr std::int64_t kSize = 50'000;  // 600 kB per checkpoint
 
 std::size_t n_partial(const std::filesystem::path& folder) {
   std::size_t n = 0;
@@ -27,14 +27,14 @@ std::size_t n_partial(const std::filesystem::path& folder) {
   return n;
 }
 
-// Saves in a loop, steps upwards from `step`, and tells of each save through the pipe.
+// Saves in a loop, steps upwards from `step`, and reports each save through the pipe.
 [[noreturn]] void save_until_killed(const CheckpointFolder& folder, std::int64_t step, int pipe) {
   for (;; ++step) {
-    const Snapshot snapshot = snapshot_of(step, kSize);
+    const Checkpoint checkpoint = checkpoint_of(step, kSize);
     // Every third step is saved twice, which exchanges folders.
     for (int i = 0; i < (step % 3 == 0 ? 2 : 1); ++i) {
       if (::write(pipe, "x", 1) != 1) ::_exit(1);
-      folder.save(snapshot);
+      folder.save(checkpoint);
     }
   }
 }
@@ -61,12 +61,12 @@ void save_and_kill(const CheckpointFolder& folder, std::int64_t step, std::mt199
   ASSERT_TRUE(WIFSIGNALED(status)) << "the writer ended by itself, " << WEXITSTATUS(status);
 }
 
-TEST(CheckpointFault, AKillAtAnyMomentLeavesAWholeCheckpoint) {
+TEST(CheckpointFault, AKillAtAnyMomentLeavesACompleteCheckpoint) {
   using Clock = std::chrono::steady_clock;
   const Scratch scratch;
   const CheckpointFolder folder(scratch.folder(), {.keep_last = 2});
   const Clock::time_point start = Clock::now();
-  for (const std::int64_t step : {1, 2, 2, 2}) folder.save(snapshot_of(step, kSize));
+  for (const std::int64_t step : {1, 2, 2, 2}) folder.save(checkpoint_of(step, kSize));
   const auto save_time =
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start) / 4;
   std::mt19937 random(1);
@@ -77,8 +77,8 @@ TEST(CheckpointFault, AKillAtAnyMomentLeavesAWholeCheckpoint) {
     ASSERT_FALSE(HasFatalFailure());
     n_left_behind += n_partial(folder.path()) > 0 ? 1 : 0;
     testing::internal::CaptureStderr();
-    const std::optional<Snapshot> found = folder.load_newest();
-    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << round;  // nothing was passed over
+    const std::optional<Checkpoint> found = folder.load_newest();
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << round;  // nothing was skipped
     ASSERT_TRUE(found.has_value()) << round;
     ASSERT_TRUE(is_consistent(*found)) << round;
     ASSERT_GE(found->step, newest) << round;
@@ -86,12 +86,12 @@ TEST(CheckpointFault, AKillAtAnyMomentLeavesAWholeCheckpoint) {
   }
   EXPECT_GT(n_left_behind, 5) << "the kills missed the saves";
   EXPECT_GT(newest, 5);
-  folder.save(snapshot_of(newest + 1, kSize));
+  folder.save(checkpoint_of(newest + 1, kSize));
   EXPECT_EQ(n_partial(folder.path()), 0u);
   EXPECT_EQ(n_entries(folder.path()), 2u);
 }
 
-TEST(CheckpointFault, LeftoversGoButNotThoseOfAWriterAtWork) {
+TEST(CheckpointFault, RemovesLeftoversOfDeadWritersOnly) {
   const Scratch scratch;
   const CheckpointFolder folder(scratch.folder());
   ASSERT_EQ(in_child([&] {
@@ -103,9 +103,9 @@ TEST(CheckpointFault, LeftoversGoButNotThoseOfAWriterAtWork) {
   FolderWriter at_work("save", folder.path() / "step-00000008");
   EXPECT_EQ(n_partial(folder.path()), 1u);  // it took the first one away
   put(at_work.partial() / "file", "text");
-  folder.save(snapshot_of(1));
+  folder.save(checkpoint_of(1));
   EXPECT_EQ(in_child([&] {
-              folder.save(snapshot_of(2));
+              folder.save(checkpoint_of(2));
               return 0;
             }),
             0);
@@ -125,7 +125,7 @@ TEST(CheckpointFault, WithoutACommitNothingIsLeft) {
   EXPECT_EQ(scratch.n_files(), 0u);
 }
 
-TEST(CheckpointFault, WritersSideBySideDoNotHarmEachOther) {
+TEST(CheckpointFault, ConcurrentWritersDoNotInterfere) {
   const Scratch scratch;
   const CheckpointFolder folder(scratch.folder(), {.keep_last = 2});
   std::vector<pid_t> children;
@@ -134,7 +134,7 @@ TEST(CheckpointFault, WritersSideBySideDoNotHarmEachOther) {
     if (children.back() != 0) continue;
     int failures = 0;
     for (std::int64_t step = 1; step <= 25; ++step) {  // the same steps in each
-      failures += failure([&] { folder.save(snapshot_of(step, 1000)); }).empty() ? 0 : 1;
+      failures += failure([&] { folder.save(checkpoint_of(step, 1000)); }).empty() ? 0 : 1;
     }
     ::_exit(failures);
   }
@@ -143,7 +143,7 @@ TEST(CheckpointFault, WritersSideBySideDoNotHarmEachOther) {
   for (const pid_t child : children) {
     while (::waitpid(child, &status, WNOHANG) == 0) {
       testing::internal::CaptureStderr();
-      const std::optional<Snapshot> found = folder.load_newest();
+      const std::optional<Checkpoint> found = folder.load_newest();
       EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
       EXPECT_TRUE(!found || is_consistent(*found));
       ++n_loads;
@@ -154,18 +154,19 @@ TEST(CheckpointFault, WritersSideBySideDoNotHarmEachOther) {
   EXPECT_GT(n_loads, 0u);
   EXPECT_EQ(folder.load_newest()->step, 25);
   EXPECT_TRUE(is_consistent(*folder.load_newest()));
-  folder.save(snapshot_of(26));
+  folder.save(checkpoint_of(26));
   EXPECT_EQ(steps_in(folder), (std::vector<std::int64_t>{25, 26}));
   EXPECT_EQ(n_entries(folder.path()), 2u);
 }
 
-// Fills until nothing more can be saved: the old checkpoints stay, nothing is left behind, and with
-// room saving goes on.
-int fill_and_go_on(const CheckpointFolder& folder, const std::string& reason,
-                   const std::function<void()>& make_full, const std::function<void()>& make_room) {
-  folder.save(snapshot_of(1, kSize));
+// Fills the disk until a save fails: the old checkpoints stay, no temporary files remain, and
+// saving works again once there is space.
+int fill_and_recover(const CheckpointFolder& folder, const std::string& reason,
+                     const std::function<void()>& make_full,
+                     const std::function<void()>& make_room) {
+  folder.save(checkpoint_of(1, kSize));
   make_full();
-  const std::string message = failure([&] { folder.save(snapshot_of(2, kSize)); });
+  const std::string message = failure([&] { folder.save(checkpoint_of(2, kSize)); });
   if (!says(message, "io: [checkpoint.save] cannot write \"", reason)) {
     std::fprintf(stderr, "%s\n", message.c_str());
     return 1;
@@ -173,11 +174,11 @@ int fill_and_go_on(const CheckpointFolder& folder, const std::string& reason,
   if (n_entries(folder.path()) != 1) return 2;
   if (!is_consistent(*folder.load_newest())) return 3;
   make_room();
-  folder.save(snapshot_of(3, kSize));
+  folder.save(checkpoint_of(3, kSize));
   return is_consistent(*folder.load_newest()) && folder.load_newest()->step == 3 ? 0 : 4;
 }
 
-TEST(CheckpointFault, ALimitOnFilesLeavesTheOldOnes) {
+TEST(CheckpointFault, AFileSizeLimitLeavesTheOldOnes) {
   const Scratch scratch;
   const CheckpointFolder folder(scratch.folder());
   const auto limit_files = [](rlim_t bytes) {
@@ -187,7 +188,7 @@ TEST(CheckpointFault, ALimitOnFilesLeavesTheOldOnes) {
   for (const rlim_t bytes : {rlim_t{0}, rlim_t{100}, rlim_t{300'000}}) {
     EXPECT_EQ(in_child([&] {
                 ::signal(SIGXFSZ, SIG_IGN);  // whose default ends the process
-                return fill_and_go_on(
+                return fill_and_recover(
                     folder, "File too large", [&] { limit_files(bytes); },
                     [&] { limit_files(RLIM_INFINITY); });
               }),
@@ -197,8 +198,8 @@ TEST(CheckpointFault, ALimitOnFilesLeavesTheOldOnes) {
   }
 }
 
-// A file system of 1 MB in a namespace of the child's own, which goes with it. False where the
-// system does not allow that.
+// Mounts a file system of 1 MB in a namespace of the child. False if the system does not allow
+// that.
 bool mount_small(const std::filesystem::path& path) {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
   return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -212,7 +213,7 @@ TEST(CheckpointFault, AFullDiskLeavesTheOldOnes) {
     if (!mount_small(scratch.folder())) return kNotAllowed;
     const CheckpointFolder folder(scratch.folder());
     const std::filesystem::path filler = scratch / "filler";
-    return fill_and_go_on(
+    return fill_and_recover(
         folder, "No space left on device; free disk space",
         [&] { put(filler, std::string(300'000, 'x')); },
         [&] {

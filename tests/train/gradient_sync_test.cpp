@@ -87,7 +87,7 @@ TEST(GradientSync, PartsOfABatchGiveTheGradientsOfTheWhole) {
   }
 }
 
-TEST(GradientSync, BucketsLeaveDuringTheWalk) {
+TEST(GradientSync, BucketsAreSentDuringTheBackwardPass) {
   run_ranks(2, [&](dist::Group& group) {
     const SmallModel model;
     GradientSync sync(group, model.parameters, 1);
@@ -106,7 +106,7 @@ TEST(GradientSync, BucketsLeaveDuringTheWalk) {
   });
 }
 
-TEST(GradientSync, GradientsOfEarlierWalksCount) {
+TEST(GradientSync, AccumulatedGradientsAreIncluded) {
   const auto want = whole_batch_gradients();
   Gathered gathered;
   run_ranks(2, [&](dist::Group& group) {
@@ -142,7 +142,7 @@ TEST(GradientSync, ParametersThatOneRankDoesNotUseCountAsZero) {
   });
 }
 
-TEST(GradientSync, DtypesHaveBucketsOfTheirOwn) {
+TEST(GradientSync, EachDtypeHasItsOwnBuckets) {
   run_ranks(2, [&](dist::Group& group) {
     std::vector<Tensor> parameters;
     for (const DType dtype : {DType::f32, DType::bf16, DType::f32, DType::f64}) {
@@ -173,7 +173,7 @@ TEST(GradientSync, WithoutBeginNothingIsSent) {
   });
 }
 
-TEST(GradientSync, HooksGoWithIt) {
+TEST(GradientSync, RemovesItsHooks) {
   run_ranks(2, [&](dist::Group& group) {
     const SmallModel model;
     { const GradientSync sync(group, model.parameters); }
@@ -181,18 +181,18 @@ TEST(GradientSync, HooksGoWithIt) {
   });
 }
 
-TEST(GradientSync, ShareParameters) {
+TEST(GradientSync, BroadcastParameters) {
   const SmallModel of_rank_0(0);
   run_ranks(3, [&](dist::Group& group) {
     const SmallModel model(static_cast<std::uint64_t>(group.rank()));
-    share_parameters(group, model.parameters);
+    broadcast_parameters(group, model.parameters);
     for (std::size_t i = 0; i < model.parameters.size(); ++i) {
       expect_same_bytes(model.parameters[i], of_rank_0.parameters[i], std::to_string(i));
     }
   });
 }
 
-TEST(GradientSync, Mistakes) {
+TEST(GradientSync, BadArguments) {
   dist::Group group;
   Tensor leaf = ones({2});
   EXPECT_THROW(GradientSync(group, {leaf}), Error);

@@ -1,7 +1,7 @@
 // Ctrl-C and SIGTERM as a flag, in processes of their own.
 #include "causeway/train/interrupt.h"
 
-#include "tests/train/snapshots.h"
+#include "tests/train/checkpoints.h"
 
 #include <csignal>
 
@@ -43,7 +43,7 @@ TEST(Interrupt, ASecondCtrlCEndsAtOnce) {
   }
 }
 
-TEST(Interrupt, HandlersComeBack) {
+TEST(Interrupt, RestoresHandlers) {
   EXPECT_EQ(in_child([] {
               ::signal(SIGINT, count_own);
               ::signal(SIGTERM, count_own);
@@ -68,7 +68,7 @@ TEST(Interrupt, HandlersComeBack) {
             -SIGTERM);
 }
 
-TEST(Interrupt, OneInsideAnotherSharesTheFlag) {
+TEST(Interrupt, NestedObjectsShareTheFlag) {
   EXPECT_EQ(in_child([] {
               ::signal(SIGINT, SIG_DFL);
               const Interrupt outer;
@@ -82,7 +82,7 @@ TEST(Interrupt, OneInsideAnotherSharesTheFlag) {
             0);
 }
 
-TEST(Interrupt, WhatWasIgnoredStaysSo) {
+TEST(Interrupt, IgnoredSignalsStayIgnored) {
   EXPECT_EQ(in_child([] {
               ::signal(SIGINT, SIG_IGN);
               const Interrupt interrupt;
@@ -93,8 +93,8 @@ TEST(Interrupt, WhatWasIgnoredStaysSo) {
             0);
 }
 
-// Writes that a signal comes into go on: a checkpoint that is being saved is saved.
-TEST(Interrupt, ASaveIsNotDisturbed) {
+// A signal does not interrupt writes: a checkpoint that is being saved is completed.
+TEST(Interrupt, ASaveIsNotInterrupted) {
   const Scratch scratch;
   EXPECT_EQ(in_child([&] {
               ::signal(SIGTERM, SIG_DFL);
@@ -107,7 +107,7 @@ TEST(Interrupt, ASaveIsNotDisturbed) {
               }
               const CheckpointFolder folder(scratch.folder());
               std::int64_t step = 1;
-              for (; step < 20; ++step) folder.save(snapshot_of(step, 20'000));
+              for (; step < 20; ++step) folder.save(checkpoint_of(step, 20'000));
               ::kill(child, SIGKILL);
               ::waitpid(child, nullptr, 0);
               if (!interrupt.requested()) return 1;

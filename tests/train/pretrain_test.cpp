@@ -1,5 +1,5 @@
-// Pre-training on the CPU: the same bits from the same seed, also after going on in fresh objects;
-// averaged weights that leave training alone; losses that fall, and that stop a run.
+// Pre-training on the CPU: the same seed gives the same bits, also after resuming; averaging does
+// not change training; the loss falls; a loss that is not finite ends the run.
 #include "causeway/train/pretrain.h"
 
 #include "tests/train/small_pretraining.h"
@@ -32,7 +32,7 @@ std::vector<double> losses_of(const PretrainConfig& config, int n_steps) {
   return losses_of(trainer, n_steps);
 }
 
-void expect_same_state(const Snapshot& found, const Snapshot& expected) {
+void expect_same_state(const Checkpoint& found, const Checkpoint& expected) {
   EXPECT_EQ(found.step, expected.step);
   EXPECT_EQ(found.datasets, expected.datasets);
   EXPECT_EQ(found.configuration, expected.configuration);
@@ -47,11 +47,11 @@ void expect_same_state(const Snapshot& found, const Snapshot& expected) {
 }
 
 // In memory of its own.
-Snapshot copy_of(Snapshot snapshot) {
-  for (auto& [set, tensors] : snapshot.tensors) {
+Checkpoint copy_of(Checkpoint checkpoint) {
+  for (auto& [set, tensors] : checkpoint.tensors) {
     for (auto& [name, tensor] : tensors) tensor = tensor.clone();
   }
-  return snapshot;
+  return checkpoint;
 }
 
 TEST(Pretrain, SameSeedSameLosses) {
@@ -72,7 +72,7 @@ struct Kind {
 class PretrainResume : public testing::TestWithParam<Kind> {};
 
 // Step 10 is within a window; tables get more rows at step 12.
-TEST_P(PretrainResume, TenStepsAndTenMoreAreTwenty) {
+TEST_P(PretrainResume, TenStepsAndTenMoreEqualTwenty) {
   PretrainConfig config = small_pretraining();
   config.muon = GetParam().muon;
   config.dtype = GetParam().dtype;
@@ -83,7 +83,7 @@ TEST_P(PretrainResume, TenStepsAndTenMoreAreTwenty) {
   {
     Pretrainer first(config, Device::cpu(), alone());
     losses = losses_of(first, 10);
-    CheckpointFolder(scratch.folder()).save(first.snapshot());
+    CheckpointFolder(scratch.folder()).save(first.checkpoint());
     first.advance();  // and is killed
   }
   PretrainConfig fresh = config;
@@ -94,9 +94,9 @@ TEST_P(PretrainResume, TenStepsAndTenMoreAreTwenty) {
   EXPECT_EQ(second.step(), 10);
   for (const double loss : losses_of(second, 10)) losses.push_back(loss);
   EXPECT_EQ(losses, expected);
-  Snapshot found = second.snapshot();
+  Checkpoint found = second.checkpoint();
   found.configuration = config.to_json();
-  expect_same_state(found, whole.snapshot());
+  expect_same_state(found, whole.checkpoint());
 }
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, PretrainResume,
@@ -105,14 +105,14 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, PretrainResume,
                                          Kind{"muon_bf16", true, DType::bf16}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
-TEST(Pretrain, AveragedWeightsLeaveTrainingAsItWas) {
+TEST(Pretrain, AveragedWeightsDoNotChangeTraining) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     PretrainConfig config = small_pretraining();
     config.dtype = dtype;
     Pretrainer trainer(config, Device::cpu(), alone());
-    for (const int n_steps : {2, 5}) {  // before the first snapshot of weights, and behind two
+    for (const int n_steps : {2, 5}) {  // before the first snapshot, and after two
       losses_of(trainer, n_steps);
-      const Snapshot before = copy_of(trainer.snapshot());
+      const Checkpoint before = copy_of(trainer.checkpoint());
       bool differs = false;
       trainer.with_averaged_weights([&](models::TabularTransformer& model) {
         for (const auto& [name, tensor] : model.state()) {
@@ -122,10 +122,10 @@ TEST(Pretrain, AveragedWeightsLeaveTrainingAsItWas) {
         }
       });
       EXPECT_TRUE(differs);
-      expect_same_state(trainer.snapshot(), before);
+      expect_same_state(trainer.checkpoint(), before);
       EXPECT_THROW(trainer.with_averaged_weights([](auto&) { throw std::runtime_error("no"); }),
                    std::runtime_error);
-      expect_same_state(trainer.snapshot(), before);
+      expect_same_state(trainer.checkpoint(), before);
     }
   }
 }
@@ -154,7 +154,7 @@ TEST(Pretrain, AveragedWeightsAreTheMeanOfSnapshots) {
   }
 }
 
-TEST(Pretrain, SnapshotsOfWeightsLeaveTrainingAsItWas) {
+TEST(Pretrain, SnapshotsDoNotChangeTraining) {
   PretrainConfig often = small_pretraining();
   often.average_steps = 1;
   PretrainConfig never = small_pretraining();
@@ -180,8 +180,8 @@ TEST(Pretrain, TheLossFalls) {
   EXPECT_GT(last, 0.05);
 }
 
-// The loss of one who only counts the classes of the known rows.
-double loss_of_counting(const models::Tables& tables) {
+// The loss of predicting the class frequencies of the context rows.
+double loss_of_class_frequencies(const models::Tables& tables) {
   const auto y = tables.y.to_vector<float>();
   const auto sizes = tables.sizes.to_vector<std::int64_t>();
   const auto n_tables = static_cast<std::size_t>(tables.y.size(0));
@@ -201,7 +201,7 @@ double loss_of_counting(const models::Tables& tables) {
   return sum / static_cast<double>(n_tables);
 }
 
-TEST(Pretrain, ItLearnsToReadFeatures) {
+TEST(Pretrain, BeatsClassFrequencies) {
   PretrainConfig config = small_pretraining(0);
   config.model.hidden = 32;
   config.model.group = 1;
@@ -225,7 +225,7 @@ TEST(Pretrain, ItLearnsToReadFeatures) {
   train::TableStream stream(same, Device::cpu());
   double counting = 0;
   for (int i = 0; i < 80; ++i) {
-    counting += loss_of_counting(stream.tables(trainer.step())) / 80;
+    counting += loss_of_class_frequencies(stream.tables(trainer.step())) / 80;
     trainer.advance();
   }
   EXPECT_LT(trainer.progress().loss, counting - 0.1);
@@ -237,7 +237,7 @@ PretrainConfig exploding() {
   return config;
 }
 
-TEST(Pretrain, ALossThatIsNotFiniteStops) {
+TEST(Pretrain, ALossThatIsNotFiniteEndsTheRun) {
   Pretrainer trainer(exploding(), Device::cpu(), alone());
   trainer.advance();
   trainer.progress();
@@ -281,12 +281,12 @@ TEST(Pretrain, ConfigurationsThroughJson) {
   EXPECT_EQ(PretrainConfig::from_json("{}").to_json(), PretrainConfig().to_json());
 }
 
-TEST(Pretrain, SnapshotsOfOthersAreRefused) {
+TEST(Pretrain, IncompatibleCheckpointsAreRefused) {
   Pretrainer trainer(small_pretraining(), Device::cpu(), alone());
   const auto refusal = [&](const auto& change) {
     PretrainConfig config = small_pretraining();
     change(config);
-    const Snapshot other = Pretrainer(config, Device::cpu(), alone()).snapshot();
+    const Checkpoint other = Pretrainer(config, Device::cpu(), alone()).checkpoint();
     return failure([&] { trainer.restore(other); });
   };
   EXPECT_TRUE(says(refusal([](auto& config) { config.model.hidden = 16; }),
@@ -297,7 +297,7 @@ TEST(Pretrain, SnapshotsOfOthersAreRefused) {
   EXPECT_TRUE(
       says(refusal([](auto& config) { config.dtype = DType::bf16; }), "format:", "dtype \"f32\""));
   EXPECT_EQ(refusal([](auto& config) { config.batch = 8; }), "");
-  Snapshot half = trainer.snapshot();
+  Checkpoint half = trainer.checkpoint();
   half.tensors.erase("optimizer");
   EXPECT_TRUE(says(failure([&] { trainer.restore(half); }), "format:", "has no \"optimizer\""));
 }

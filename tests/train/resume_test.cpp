@@ -1,5 +1,5 @@
-// Training that stops, saves, and goes on in fresh objects gives the same bits as training that
-// does not stop: losses, weights, averages of weights, dropout.
+// Training that stops, saves and resumes in new objects gives the same bits as uninterrupted
+// training: losses, weights, averages of weights, dropout.
 #include "causeway/autograd/dropout.h"
 #include "causeway/autograd/elementwise.h"
 #include "causeway/autograd/loss.h"
@@ -7,7 +7,7 @@
 #include "causeway/optim/average.h"
 #include "causeway/optim/optimizer.h"
 #include "causeway/optim/schedule.h"
-#include "tests/train/snapshots.h"
+#include "tests/train/checkpoints.h"
 
 #include <nlohmann/json.hpp>
 
@@ -24,12 +24,12 @@ struct Case {
   DType dtype;
   Algorithm matrices;
   optim::OptimizerOptions options;
-  bool evaluates = false;  // goes to the average of the weights and back after each step
+  bool evaluates = false;  // switches to averaged weights and back after each step
 };
 
 constexpr std::int64_t kWidth = 6;
 
-// A network with dropout, its optimizer and averages, and where its randomness stands.
+// A network with dropout, its optimizer and averages, and the state of its random generator.
 class Training {
  public:
   explicit Training(const Case& which, std::uint64_t seed = 3)
@@ -75,30 +75,30 @@ class Training {
   void evaluate() { optimizer_.eval(); }
   void train() { optimizer_.train(); }
 
-  Snapshot snapshot() {
-    Snapshot snapshot;
-    snapshot.step = step_;
-    snapshot.random = nlohmann::json{{"seed", data_.seed()},
-                                     {"next", data_.next()},
-                                     {"dropout", autograd::current_step(Device::cpu())}}
-                          .dump();
-    snapshot.tensors = {{"model", net_->state()},
-                        {"optimizer", optimizer_.state()},
-                        {"moving", moving_->state()},
-                        {"last", last_->state()}};
-    return snapshot;
+  Checkpoint checkpoint() {
+    Checkpoint checkpoint;
+    checkpoint.step = step_;
+    checkpoint.random = nlohmann::json{{"seed", data_.seed()},
+                                       {"next", data_.next()},
+                                       {"dropout", autograd::current_step(Device::cpu())}}
+                            .dump();
+    checkpoint.tensors = {{"model", net_->state()},
+                          {"optimizer", optimizer_.state()},
+                          {"moving", moving_->state()},
+                          {"last", last_->state()}};
+    return checkpoint;
   }
 
-  void resume(const Snapshot& snapshot) {
-    step_ = snapshot.step;
-    const auto random = nlohmann::json::parse(snapshot.random);
+  void resume(const Checkpoint& checkpoint) {
+    step_ = checkpoint.step;
+    const auto random = nlohmann::json::parse(checkpoint.random);
     data_ = Generator(random.at("seed").get<std::uint64_t>());
     data_.seek(random.at("next").get<std::uint64_t>());
     autograd::set_step(Device::cpu(), random.at("dropout").get<std::int64_t>());
-    net_->load_state(snapshot.tensors.at("model"));
-    optimizer_.load_state(snapshot.tensors.at("optimizer"));
-    moving_->load_state(snapshot.tensors.at("moving"));
-    last_->load_state(snapshot.tensors.at("last"));
+    net_->load_state(checkpoint.tensors.at("model"));
+    optimizer_.load_state(checkpoint.tensors.at("optimizer"));
+    moving_->load_state(checkpoint.tensors.at("moving"));
+    last_->load_state(checkpoint.tensors.at("last"));
   }
 
  private:
@@ -112,7 +112,7 @@ class Training {
   std::unique_ptr<optim::LastAverage> last_;
 };
 
-void expect_same_state(const Snapshot& found, const Snapshot& expected) {
+void expect_same_state(const Checkpoint& found, const Checkpoint& expected) {
   EXPECT_EQ(found.random, expected.random);
   for (const auto& [set, tensors] : expected.tensors) {
     ASSERT_EQ(found.tensors.at(set).size(), tensors.size()) << set;
@@ -125,19 +125,19 @@ void expect_same_state(const Snapshot& found, const Snapshot& expected) {
 
 class Resume : public testing::TestWithParam<Case> {};
 
-TEST_P(Resume, TenStepsAndTenMoreAreTwenty) {
+TEST_P(Resume, TenStepsAndTenMoreEqualTwenty) {
   const Scratch scratch;
   Training whole(GetParam());
   std::vector<double> expected;
   for (int i = 0; i < 20; ++i) expected.push_back(whole.step());
-  const Snapshot end = whole.snapshot();
+  const Checkpoint end = whole.checkpoint();
   EXPECT_NE(expected.front(), expected.back());
 
   std::vector<double> losses;
   {
     Training first(GetParam());
     for (int i = 0; i < 10; ++i) losses.push_back(first.step());
-    CheckpointFolder(scratch.folder()).save(first.snapshot());
+    CheckpointFolder(scratch.folder()).save(first.checkpoint());
     first.step();  // and is killed
   }
   Training second(GetParam(), 1234);
@@ -145,15 +145,15 @@ TEST_P(Resume, TenStepsAndTenMoreAreTwenty) {
   second.resume(*CheckpointFolder(scratch.folder()).load_newest());
   for (int i = 0; i < 10; ++i) losses.push_back(second.step());
   EXPECT_EQ(losses, expected);
-  expect_same_state(second.snapshot(), end);
+  expect_same_state(second.checkpoint(), end);
 }
 
-// What a checkpoint leaves out shows: without the optimizer's state the run goes another way.
+// Without the optimizer's state the resumed run differs, so the tests above can fail.
 TEST_P(Resume, WithoutTheOptimizersStateItDiffers) {
   Training first(GetParam());
   for (int i = 0; i < 10; ++i) first.step();
-  const Snapshot middle = first.snapshot();
-  const Snapshot copy = [&] {
+  const Checkpoint middle = first.checkpoint();
+  const Checkpoint copy = [&] {
     const Scratch scratch;
     CheckpointFolder(scratch.folder()).save(middle);
     return *CheckpointFolder(scratch.folder()).load_newest();
@@ -162,8 +162,8 @@ TEST_P(Resume, WithoutTheOptimizersStateItDiffers) {
   const double expected = first.step();
 
   Training second(GetParam());
-  Snapshot lacking = copy;
-  lacking.tensors["optimizer"] = Training(GetParam()).snapshot().tensors.at("optimizer");
+  Checkpoint lacking = copy;
+  lacking.tensors["optimizer"] = Training(GetParam()).checkpoint().tensors.at("optimizer");
   second.resume(lacking);
   second.step();
   EXPECT_NE(second.step(), expected);
@@ -198,18 +198,18 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"adagrad", DType::f32, Algorithm::adagrad, {}}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
-// Saved while the weights are averaged for use, it goes on from there too.
-TEST(ResumeAveraged, TheOptimizerKnowsThatItsWeightsAreAveraged) {
+// A checkpoint saved while the averaged weights are in use resumes too.
+TEST(ResumeAveraged, EvaluationModeIsRestored) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const Case which{"", dtype, Algorithm::schedule_free, {}};
     const Scratch scratch;
     Training first(which);
     for (int i = 0; i < 5; ++i) first.step();
     first.evaluate();
-    CheckpointFolder(scratch.folder()).save(first.snapshot());
+    CheckpointFolder(scratch.folder()).save(first.checkpoint());
     first.train();
     first.step();
-    const Snapshot expected = first.snapshot();
+    const Checkpoint expected = first.checkpoint();
 
     Training second(which);
     second.resume(*CheckpointFolder(scratch.folder()).load_newest());
@@ -217,11 +217,11 @@ TEST(ResumeAveraged, TheOptimizerKnowsThatItsWeightsAreAveraged) {
     second.resume(*CheckpointFolder(scratch.folder()).load_newest());
     second.train();
     second.step();
-    expect_same_state(second.snapshot(), expected);
+    expect_same_state(second.checkpoint(), expected);
   }
 }
 
-TEST(Averages, StatesOfOtherWeightsAreRefused) {
+TEST(Averages, StatesOfOtherShapesAreRefused) {
   const Tensor a = filled({3}, 1);
   const Tensor b = filled({2, 2}, 2);
   optim::MovingAverage moving({a, b}, 0.5);

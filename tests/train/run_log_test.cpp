@@ -1,7 +1,8 @@
-// The log of a run: one line a call, whole after a kill, single-valued after going back.
+// The log of a run: one line per call, complete lines after a kill, one line per step after a
+// resume.
 #include "causeway/train/run_log.h"
 
-#include "tests/train/snapshots.h"
+#include "tests/train/checkpoints.h"
 
 #include <nlohmann/json.hpp>
 
@@ -39,7 +40,7 @@ void add_steps(RunLog& log, std::int64_t first, std::int64_t last) {
 
 using Steps = std::vector<std::int64_t>;
 
-TEST(RunLog, OneObjectALine) {
+TEST(RunLog, OneObjectPerLine) {
   const Scratch scratch;
   RunLog log(scratch / "new/run");
   EXPECT_EQ(log.path(), scratch / "new/run/log.jsonl");
@@ -62,7 +63,7 @@ TEST(RunLog, OneObjectALine) {
   EXPECT_EQ(log.last_step(), 7);
 }
 
-TEST(RunLog, GoingOnCutsWhatCameAfter) {
+TEST(RunLog, ResumingRemovesLaterLines) {
   const Scratch scratch;
   for (const std::int64_t at : {-1, 0, 5, 9, 100}) {
     const std::filesystem::path run = scratch / std::to_string(at + 1);
@@ -83,7 +84,7 @@ TEST(RunLog, GoingOnCutsWhatCameAfter) {
   }
 }
 
-TEST(RunLog, ALastLineCutAnywhereIsMended) {
+TEST(RunLog, ATruncatedLastLineIsRemoved) {
   const Scratch scratch;
   {
     RunLog log(scratch.folder());
@@ -100,7 +101,7 @@ TEST(RunLog, ALastLineCutAnywhereIsMended) {
   }
 }
 
-TEST(RunLog, WhatIsNoLineOfOursIsCutAtTheEndAndToldElsewhere) {
+TEST(RunLog, ForeignLinesAreRemovedAtTheEndAndWarnedAboutElsewhere) {
   const Scratch scratch;
   const std::filesystem::path path = scratch / "log.jsonl";
   put(path, "{\"step\":1}\n" + std::string(20, '\0') + "\n\n[]\n");
@@ -109,17 +110,17 @@ TEST(RunLog, WhatIsNoLineOfOursIsCutAtTheEndAndToldElsewhere) {
   put(path, "{\"step\":1}\nwhat\n{\"step\":2}\n{\"step\":\"3\"}\n");
   testing::internal::CaptureStderr();
   EXPECT_EQ(RunLog(scratch.folder(), 50).last_step(), 2);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("line 2 is not one of ours"),
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("line 2 is not a log line"),
             std::string::npos);
   EXPECT_EQ(contents(path), "{\"step\":1}\nwhat\n{\"step\":2}\n");
 }
 
-TEST(RunLog, MistakesAreSaid) {
+TEST(RunLog, BadArguments) {
   const Scratch scratch;
   RunLog log(scratch.folder());
   log.add(5, {});
-  EXPECT_TRUE(says(failure([&] { log.add(4, {}); }),
-                   "invalid_argument: [run_log] step 4 comes after step 5"));
+  EXPECT_TRUE(
+      says(failure([&] { log.add(4, {}); }), "invalid_argument: [run_log] step 4 after step 5"));
   for (const char* name : {"step", "time"}) {
     EXPECT_TRUE(says(failure([&] { log.add(6, {{name, 1}}); }), "invalid_argument:", "twice"));
   }
@@ -130,8 +131,8 @@ TEST(RunLog, MistakesAreSaid) {
   EXPECT_TRUE(says(failure([&] { RunLog(scratch / "file"); }), "io: [run_log] cannot write"));
 }
 
-// The line that did not fit is not there in part; with room again the log goes on.
-TEST(RunLog, AFullDiskLeavesWholeLines) {
+// A line that does not fit is not written in part; logging works again once there is space.
+TEST(RunLog, AFullDiskLeavesCompleteLines) {
   const Scratch scratch;
   const int code = in_child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
@@ -149,7 +150,7 @@ TEST(RunLog, AFullDiskLeavesWholeLines) {
   EXPECT_EQ(code, 0);
 }
 
-TEST(RunLog, AKilledRunLeavesALogThatGoesOn) {
+TEST(RunLog, AKilledRunLeavesALogThatCanBeContinued) {
   const Scratch scratch;
   std::int64_t last = -1;
   for (int round = 0; round < 20; ++round) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "causeway/train/pretrain.h"
-#include "tests/train/snapshots.h"
+#include "tests/train/checkpoints.h"
 
 namespace causeway::train_test {
 

@@ -1,5 +1,5 @@
-// What a step of pre-training reads: the same datasets of the prior at any rank count, in any order
-// of asking, put into batches by their width.
+// The batches of pre-training: the same datasets for any rank count and any order of steps, batched
+// by width.
 #include "causeway/train/table_stream.h"
 
 #include "tests/train/small_pretraining.h"
@@ -33,7 +33,7 @@ void expect_same(const Tables& found, const Tables& expected) {
   expect_same(found.sizes, expected.sizes);
 }
 
-TEST(TableStream, PartsOfTheRanksAreTheBatch) {
+TEST(TableStream, RanksTogetherHaveTheBatch) {
   TableStreamOptions options = small_stream();
   TableStream whole = stream_of(options);
   for (const int n_ranks : {2, 4}) {
@@ -72,8 +72,8 @@ TEST(TableStream, AnyOrderOfSteps) {
   }
 }
 
-// Every dataset of a window is in it once, with the prior's numbers, among others of about its
-// width and with zeros behind it.
+// A window contains each of its datasets once, with the prior's values, batched with others of
+// similar width and padded with zeros.
 TEST(TableStream, DatasetsOfThePrior) {
   const TableStreamOptions options = small_stream();
   const std::int64_t count = options.batch * options.window_steps;
@@ -125,7 +125,7 @@ TEST(TableStream, StagesBeginWithWindows) {
 }
 
 // No attempt passes where a single row must show all classes that others have.
-TEST(TableStream, DatasetsThatFailedTeachNothing) {
+TEST(TableStream, FailedDatasetsHaveNoLoss) {
   TableStreamOptions options = small_stream();
   options.window_steps = 1;
   options.prior.features = {1, 2};
@@ -156,7 +156,7 @@ TEST(TableStream, DatasetsThatFailedTeachNothing) {
   EXPECT_GT(n_good, 0);
 }
 
-TEST(TableStream, Mistakes) {
+TEST(TableStream, BadArguments) {
   const auto says_of = [](const auto& change) {
     TableStreamOptions options = small_stream();
     change(options);
@@ -169,7 +169,7 @@ TEST(TableStream, Mistakes) {
   EXPECT_TRUE(says(says_of([](auto& options) {
                      options.stages = {{4, 10}, {4, 12}};
                    }),
-                   "invalid_argument:", "the stage of step 4 comes after one of step 4"));
+                   "invalid_argument:", "stage of step 4 after the stage of step 4"));
   EXPECT_TRUE(says(says_of([](auto& options) {
                      options.stages = {{0, 10}, {1000, -1}};
                    }),

@@ -17,8 +17,8 @@ int add_adjoint(Module& module, int kernel) {
   }
   Function forward = module.functions[static_cast<std::size_t>(kernel)];
   const std::string name = "adj_" + std::string(forward.name);
-  // Calls that write, or that read what is written, become part of the kernel: the way back then
-  // sees every store.
+  // Calls that write, or read arrays that are written, are inlined, so that the backward pass sees
+  // every store.
   std::vector<bool> written(forward.insts.size());
   for (const Inst& inst : forward.insts) {
     if (inst.op == Op::store || is_atomic(inst.op)) written[forward.arg(inst, 0)] = true;
@@ -192,8 +192,8 @@ void Reverse::clone_forward(BlockId from, BlockId to) {
   }
 }
 
-// Puts what the way back asked for into the forward pass: assignments to save variables behind the
-// values, and pushes at the end of loop bodies.
+// Inserts the saves that the backward pass needs into the forward pass: assignments to save
+// variables after the values, and pushes at the end of loop bodies.
 void Reverse::insert_saves() {
   for (const Save& save : saves_) {
     if (save.variable == kAbsent) continue;
@@ -234,7 +234,7 @@ void Reverse::insert_saves() {
     }
     auto& after = out_.blocks[body].insts;
     after.insert(after.end(), tail.begin(), tail.end());
-    // In the reversed body they come off in the opposite order, before anything else.
+    // The reversed body pops them in the opposite order, first of all.
     auto& reversed = out_.blocks[loop.reversed_body].insts;
     std::vector<ValueId> pops;
     for (std::size_t i = loop.saves.size(); i-- > 0;) pops.push_back(saves_[loop.saves[i]].popped);
@@ -267,7 +267,7 @@ void Reverse::give_gradients(BlockId block) {
   b_.emit(Op::give, kNone, values);
 }
 
-// An array that the adjoint does not write after all may be passed as it was.
+// An array that the adjoint does not write needs no scratch copy.
 void Reverse::mark_contents() {
   std::vector<bool> written(out_.params.size());
   std::vector<BlockId> blocks{0};

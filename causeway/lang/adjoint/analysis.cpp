@@ -1,5 +1,5 @@
-// What the way back has to know of the forward function: where values live, which arrays are
-// written and read, how often loops run.
+// Analysis of the forward function for the backward pass: blocks of values, arrays written and
+// read, trip counts of loops.
 #include "causeway/lang/adjoint/reverse.h"
 
 namespace causeway::lang::adjoint {
@@ -72,7 +72,7 @@ void Reverse::find_arrays() {
   }
 }
 
-// While loops and loops with break count their iterations; the count is read behind the loop.
+// While loops and loops with break count their iterations; the count is read after the loop.
 void Reverse::count_trips() {
   trips_.assign(w_.insts.size(), kAbsent);
   Builder b(module_, w_);

@@ -1,10 +1,10 @@
-// Values of the forward pass on the way back: taken as they are, computed again, or saved.
+// Values of the forward pass in the backward pass: reused, recomputed, or saved.
 #include "causeway/lang/adjoint/reverse.h"
 
 namespace causeway::lang::adjoint {
 
-// Whether the variable still holds on the way back what `get` read: all assignments come before it,
-// and no loop runs them again.
+// Whether the variable still has the value that `get` read: all assignments precede it, and no loop
+// repeats them.
 bool Reverse::still_holds(ValueId get) const {
   const ValueId var = w_.arg(w_[get], 0);
   if (home_[var] != 0) return false;

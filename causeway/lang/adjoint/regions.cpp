@@ -1,4 +1,4 @@
-// The way back through blocks, branches, loops, memory and calls.
+// The backward pass of blocks, branches, loops, memory and calls.
 #include "causeway/lang/adjoint/reverse.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ bool Reverse::active(ValueId id) const {
          module_.types.has_float(inst.type) && !module_.types.is(inst.type, TypeKind::array);
 }
 
-// Values of a block that regions inside use, and its variables, gather their adjoint in a variable.
+// Values used by nested regions, and variables, accumulate their adjoint in a variable.
 void Reverse::declare_gradients(BlockId from) {
   const auto declare = [&](ValueId id) {
     if (!active(id) || module_.types.is(w_[id].type, TypeKind::tuple)) return;

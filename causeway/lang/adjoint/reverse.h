@@ -1,5 +1,5 @@
 // One function and its adjoint while that is being built. adjoint.cpp: parameters and assembly;
-// regions.cpp: the way back through blocks; primal.cpp: values of the forward pass; rules.cpp:
+// regions.cpp: the backward pass of blocks; primal.cpp: values of the forward pass; rules.cpp:
 // derivatives of operations.
 #pragma once
 
@@ -20,11 +20,11 @@ class Reverse {
   Function run(std::string name);
 
  private:
-  // The adjoint of a value: parts of it by component, the rest as a whole.
+  // The adjoint of a value: contributions to components, and to the complete value.
   struct Gradient {
     ValueId whole = kAbsent;
     std::vector<ValueId> parts;
-    ValueId variable = kAbsent;    // where regions inside add to it
+    ValueId variable = kAbsent;    // to which nested regions add
     std::uint32_t zero_epoch = 0;  // the variable is known to be zero until a region begins or ends
   };
 
@@ -38,7 +38,7 @@ class Reverse {
     ValueId loop = kAbsent;  // of the forward function
     std::vector<std::size_t> saves;
     BlockId reversed_body = kAbsent;
-    ValueId index = kAbsent;  // the induction value on the way back
+    ValueId index = kAbsent;  // the induction value in the backward pass
   };
 
   // Analysis.
@@ -56,7 +56,7 @@ class Reverse {
   void give_gradients(BlockId block);
   void mark_contents();
 
-  // The way back.
+  // The backward pass.
   void reverse_block(BlockId from, BlockId to);
   void reverse_inst(ValueId id);
   void reverse_branch(const Inst& inst);
@@ -74,7 +74,7 @@ class Reverse {
   bool active(ValueId id) const;
   void contribute(ValueId id, ValueId amount);
   void contribute_part(ValueId id, std::int64_t part, ValueId amount);
-  ValueId take(ValueId id);  // kAbsent where nothing was contributed
+  ValueId take(ValueId id);  // kAbsent without contributions
   ValueId current(ValueId id);
   void declare_gradients(BlockId from);
   void clear(ValueId id);
@@ -122,7 +122,7 @@ class Reverse {
   bool uses_tape_ = false;
 };
 
-// The index of the adjoint of function `callee`, built on first use; -1 where it has no gradient.
+// The index of the adjoint of function `callee`, built on first use; -1 if it has no gradient.
 int adjoint_of(Module& module, int callee);
 
 }  // namespace causeway::lang::adjoint

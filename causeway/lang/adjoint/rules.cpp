@@ -1,4 +1,4 @@
-// Derivatives of operations: what the adjoint of a result adds to those of the operands.
+// Derivatives of operations: the contributions of a result's adjoint to those of the operands.
 #include "causeway/lang/adjoint/reverse.h"
 
 #include <numbers>

@@ -1,5 +1,5 @@
-// Builtins written in the language. A call makes an instance for its types, which is interpreted,
-// emitted and differentiated as any function.
+// Builtins written in the language. A call creates an instance for its types, which is interpreted,
+// emitted and differentiated like any function.
 #include "causeway/lang/builtins/table.h"
 
 #include "causeway/lang/builtins/prelude_text.h"

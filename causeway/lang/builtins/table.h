@@ -1,4 +1,4 @@
-// The builtins: one table from which the checker, the documentation and the tests read.
+// The table of builtins, used by the checker, the documentation and the tests.
 #pragma once
 
 #include "causeway/lang/ast.h"
@@ -19,7 +19,7 @@ enum class BuiltinForm : std::uint8_t {
   int_unary,      // op(I) -> I
   atomic,         // op(array, indices…, value) -> the value before
   block,          // op(T) -> T over the threads of a block
-  special,        // a rule of its own in check/special.cpp
+  special,        // a special rule in check/special.cpp
   prelude,        // written in the language itself, in builtins/prelude.cpp
 };
 
@@ -33,7 +33,7 @@ struct Builtin {
 };
 
 std::span<const Builtin> builtins();
-// Null where there is none.
+// nullptr if there is none.
 const Builtin* find_builtin(std::string_view name);
 
 // The functions of the language that are written in it. Annotations there are patterns: T any

@@ -1,4 +1,4 @@
-// Types as they are written: wp.float32, wp.vec3, wp.array(dtype=float, ndim=2), "…", structs; and
+// Type annotations: wp.float32, wp.vec3, wp.array(dtype=float, ndim=2), "…", structs; and
 // the patterns of the prelude.
 #include "causeway/lang/check/checker.h"
 
@@ -67,7 +67,7 @@ bool Checker::named_type(std::string_view name, TypeId& type) {
   return false;
 }
 
-// The last name of wp.x, wp.types.x or x; is_module tells whether a module stands before it.
+// The last name of wp.x, wp.types.x or x; is_module is whether a module precedes it.
 std::string_view Checker::callee_name(const Expr& callee, bool& is_module) const {
   is_module = false;
   if (callee.kind == ExprKind::name) return callee.text;

@@ -29,7 +29,7 @@ void Checker::assign(const Stmt& stmt) {
   if (stmt.annotation != kAbsent) {
     const TypeId declared = resolve_type(stmt.annotation);
     check_same(result.type, declared, stmt.span, "value does not match the annotation");
-    result.literal = false;  // the type is spelled out: the name is meant to change
+    result.literal = false;  // the type is explicit, so the name may change
   }
   b().set_span(stmt.span);
   if (target.kind == ExprKind::tuple || target.kind == ExprKind::list) {
@@ -57,7 +57,7 @@ void Checker::assign_tuple(const Expr& target, const Operand& result, Span span)
     fail(span, {"wrong number of values to unpack", std::to_string(members.size()) + " values",
                 std::to_string(target.items.count) + " names"});
   }
-  // Reads come before writes: a, b = b, a exchanges.
+  // Reads precede writes, so that a, b = b, a swaps.
   for (std::uint32_t i = 0; i < target.items.count; ++i)
     assign_to(items[i].value, members[i], span);
 }
@@ -174,7 +174,7 @@ void Checker::assign_component(ExprId target, const Operand& result, Span span) 
   binding->constant = false;
 }
 
-// `whole` with the component that path[at…] names replaced by `result`.
+// `whole` with the component at path[at…] replaced by `result`.
 Operand Checker::insert_path(Operand whole, const std::vector<ExprId>& path, std::size_t at,
                              const Operand& result, Span span) {
   const Expr& node = expr(path[at]);

@@ -222,7 +222,7 @@ Operand Checker::call_prelude(std::string_view name, std::vector<Operand> given,
     std::vector<Operand> operands = given;
     bool fits = true;
     frame_ = &patterns_frame;
-    // Literals of the prelude adapt, so that what is not one decides first.
+    // Literals of the prelude adapt to other types, so non-literals are matched first.
     for (int pass = 0; pass < 2 && fits; ++pass) {
       for (std::size_t i = 0; i < given.size() && fits; ++i) {
         const bool literal = weak && given[i].literal;

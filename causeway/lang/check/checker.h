@@ -1,4 +1,4 @@
-// Types the syntax tree and lowers it to IR in one walk.
+// Type-checks the syntax tree and lowers it to IR in one pass.
 #pragma once
 
 #include "causeway/lang/builtins/table.h"
@@ -13,7 +13,7 @@
 
 namespace causeway::lang {
 
-// What an expression stands for while it is checked.
+// The result of checking an expression.
 struct Operand {
   enum class Kind : std::uint8_t { none, value, array, group, tuple, type };
 
@@ -106,7 +106,7 @@ class Checker {
   void lower_kernels();
 
   // Types (check/annotations.cpp).
-  TypeId resolve_type(ExprId id);  // throws where it is no type
+  TypeId resolve_type(ExprId id);  // throws if it is not a type
   bool try_type(ExprId id, TypeId& type);
   bool call_type(const Expr& expr, TypeId& type);
   bool named_type(std::string_view name, TypeId& type);
@@ -211,7 +211,7 @@ class Checker {
   std::vector<std::pair<std::string_view, TypeId>> aliases_;  // names of types
   std::vector<std::string_view> busy_constants_;
   Frame* frame_ = nullptr;
-  Function nothing_;  // what the builder writes to before the first function
+  Function nothing_;  // the builder's target before the first function
   Builder builder_;
   int depth_ = 0;  // of calls being lowered
 };

@@ -27,7 +27,7 @@ Operand Checker::cast_scalar(TypeId type, const Expr& node) {
   if (negative) literal_node = &expr(literal_node->a);
   Operand result;
   if (literal_node->kind == ExprKind::integer || literal_node->kind == ExprKind::real) {
-    // Straight from the digits: wp.int64(5000000000), wp.float64(0.1).
+    // Directly from the digits: wp.int64(5000000000), wp.float64(0.1).
     const double real = literal_node->kind == ExprKind::real
                             ? literal_node->real
                             : static_cast<double>(literal_node->integer);

@@ -36,7 +36,7 @@ void Checker::fail(Span span, const Diagnostic& diagnostic) const {
   throw CompileError(*frame_->source, span, diagnostic);
 }
 
-// Names of types first, since structs may use them; values are made where they are read.
+// Type aliases first, since structs may use them; values are evaluated at each use.
 void Checker::declare_constants() {
   for (const ConstantNode& node : tree_.constants) {
     TypeId type = kNone;

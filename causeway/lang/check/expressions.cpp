@@ -135,7 +135,7 @@ Operand Checker::name_expression(const Expr& node) {
   fail_unknown(node.text, node.span);
 }
 
-// The value of NAME = expression at the top of the text, made anew where it is read.
+// The value of a global NAME = expression, evaluated at each use.
 Operand Checker::constant_value(const ConstantNode& node) {
   for (const auto& alias : aliases_) {
     if (alias.first == node.name) {

@@ -133,8 +133,8 @@ void NameUses::target(ExprId id, bool also_read) {
       for (const Item* item = tree_.begin(expr.items); item != tree_.end(expr.items); ++item) {
         read(item->value);
       }
-      // A component of a value is assigned: the whole is a variable from then on. Arrays are not
-      // values, but being declared a variable does them no harm.
+      // Assigning a component makes the value a variable. Arrays are not values, but declaring them
+      // as variables has no effect.
       target(expr.a, true);
       break;
     }

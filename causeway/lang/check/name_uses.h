@@ -18,7 +18,7 @@ struct NameUse {
 
 class NameUses {
  public:
-  // Blocks are numbered as the walk meets them; the body is 0.
+  // Blocks are numbered in program order; the body is 0.
   NameUses(const Tree& tree, const FunctionNode& function);
 
   const NameUse* find(std::string_view name) const;

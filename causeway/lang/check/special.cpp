@@ -1,4 +1,4 @@
-// Builtins with a rule of their own, and the forms that only the prelude has.
+// Builtins with special rules, and forms that only the prelude uses.
 #include "causeway/lang/check/checker.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ Operand Checker::call_special(const Builtin& builtin, const Expr& node) {
            {"tid() can be used only in a kernel", "", "", "pass the index as an argument"});
     }
     check_arity(node, 0, 0, form);
-    // How many values are wanted stands on the left-hand side, which the caller unpacks.
+    // The number of values is determined by the left-hand side, which the caller unpacks.
     int dims = 1;
     for (const Stmt& stmt : frame_->tree->stmts) {
       if (stmt.value != kAbsent && &expr(stmt.value) == &node && stmt.kind == StmtKind::assign &&

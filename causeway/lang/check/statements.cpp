@@ -62,7 +62,7 @@ void Checker::statement(const Stmt& stmt) {
 void Checker::branch(const Stmt& stmt) {
   const ValueId condition = truth(value(stmt.value), expr(stmt.value).span);
   if (frame_->prelude && b().inst(condition).op == Op::constant) {
-    // A case distinction by type or length; the other side need not even be well typed.
+    // A static branch on a type or length; the other branch is not type-checked.
     const bool taken = b().inst(condition).imm != 0;
     const std::uint32_t first = frame_->next_block++;
     const std::uint32_t second = frame_->next_block++;
@@ -162,7 +162,7 @@ void Checker::for_loop(const Stmt& stmt) {
   b().append(loop);
 }
 
-// Of the prelude: the body once an iteration, with the variable a constant.
+// Static loops of the prelude: the body is repeated with the variable as a constant.
 void Checker::unrolled_loop(const Stmt& stmt, std::int64_t start, std::int64_t stop,
                             std::int64_t step) {
   const std::uint32_t first_block = frame_->next_block;

@@ -1,4 +1,4 @@
-// Atomic operations and block reductions: CUDA's own where it has them, helpers elsewhere.
+// Atomic operations and block reductions: CUDA's functions if available, else helpers.
 #include "causeway/lang/emit/writer.h"
 
 #include "causeway/core/error.h"
@@ -23,7 +23,7 @@ std::string_view verb(Op op) {
   }
 }
 
-// The function of CUDA that does it in one instruction; empty where there is none.
+// CUDA's atomic function; empty if there is none.
 std::string native(Op op, Scalar s) {
   const bool word = s == Scalar::i32 || s == Scalar::u32;
   const bool integer = word || s == Scalar::u64;
@@ -41,7 +41,7 @@ std::string native(Op op, Scalar s) {
   }
 }
 
-// What becomes of the old value, as an expression of `old` and `value`.
+// The new value as an expression of `old` and `value`.
 std::string combined(Op op, Scalar s) {
   const std::string f = s == Scalar::f64 ? "" : "f";
   switch (op) {
@@ -143,7 +143,7 @@ std::string Program::need_atomic(Op op, TypeId element) {
   return name;
 }
 
-// A tree over the threads of a block in shared memory; every thread of the block must take part.
+// A tree over the threads of a block in shared memory; every thread of the block must participate.
 std::string Program::need_block(Op op, TypeId id) {
   if (!cuda())
     fail(ErrorKind::compile, "lang.emit",

@@ -12,14 +12,14 @@ enum class Dialect : std::uint8_t { cuda, cpp };
 
 struct EmitOptions {
   Dialect dialect = Dialect::cuda;
-  // Arrays are row-major; with this, every array comes with its strides (in elements).
+  // Passes strides (in elements) with every array; else arrays are row-major.
   bool strided = false;
   // Read-only arrays are const __restrict__: they must not overlap arrays that are written.
   bool restrict_pointers = true;
   // C++ only: the function runs the threads whose first coordinate is in [begin, end), for callers
   // that divide a launch between processor threads.
   bool ranges = false;
-  // The name of the function; that of the kernel where empty.
+  // The name of the function; default: that of the kernel.
   std::string entry = {};
 };
 
@@ -35,7 +35,7 @@ enum class EmittedKind : std::uint8_t {
   range_end,      // int: one past the last of them
   tape,           // unsigned int*: words that the threads of an adjoint kernel save values in
   tape_capacity,  // int: words for each thread
-  tape_needed,    // int*: the largest number of words that a thread wanted, if above the capacity
+  tape_needed,    // int*: the largest number of words that a thread needed, if above the capacity
 };
 
 struct EmittedParam {
@@ -55,13 +55,14 @@ struct Emitted {
   std::string text;
   std::string entry;  // the name to launch or call
   std::vector<EmittedParam> params;
-  std::vector<LineEntry> lines;  // where statements come from
+  std::vector<LineEntry> lines;  // source locations of statements
   bool uses_half = false;        // includes <cuda_fp16.h>
 };
 
 // The kernel with the functions and types it uses. CUDA kernels are grid-stride loops for
 // one-dimensional launches; C++ functions run all threads in order. Compile with --fmad=false
-// (-ffp-contract=off) for the interpreter's bits. Throws Error for what the dialect cannot do.
+// (-ffp-contract=off) for the interpreter's bits. Throws Error for operations that the dialect does
+// not support.
 Emitted emit(const Module& module, int kernel, const EmitOptions& options = {});
 
 }  // namespace causeway::lang

@@ -55,7 +55,7 @@ std::string FunctionWriter::raw(ValueId id, int& precedence) {
 std::string FunctionWriter::binary_text(ValueId a, ValueId b, std::string_view op, int level,
                                         int& precedence) {
   precedence = level;
-  // Mixtures that readers stumble over get parentheses although C++ does not ask for them.
+  // Confusing mixtures of operators get parentheses that C++ does not require.
   const bool bits = level >= kBitOr && level <= kBitAnd;
   const int left = bits || level == kShift ? kUnary : level == kOr ? kEquality : level;
   const int right = bits || level == kShift ? kUnary : level == kOr ? kEquality : level + 1;
@@ -65,7 +65,7 @@ std::string FunctionWriter::binary_text(ValueId a, ValueId b, std::string_view o
   return x + " " + std::string(op) + " " + y;
 }
 
-// Arithmetic on types smaller than int happens in int, and comes back.
+// C++ promotes types smaller than int, so the result is converted back.
 std::string FunctionWriter::narrow(const Inst& inst, std::string value, int& precedence) {
   const Type& of = module_.types[inst.type];
   const bool half = of.scalar == Scalar::f16 && !program_.native_half_ops();

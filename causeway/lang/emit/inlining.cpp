@@ -141,7 +141,7 @@ void Inlining::decide(BlockId block) {
   for (std::size_t at = insts.size(); at-- > 0;) decide_value(insts[at], at, effective_);
 }
 
-// Walks backwards, so that the place where the user is written is known.
+// In reverse order, so that the position of each user is known.
 void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::size_t>&) {
   const Inst& inst = function_[id];
   effective_[id] = at;
@@ -171,7 +171,7 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
       inst.name != function_[function_.arg(inst, 0)].name)
     return;
   if (cond && (!is_expression(inst.blocks[0]) || !is_expression(inst.blocks[1]))) return;
-  // All users must be written at a place that is known, in this block or in a region of it.
+  // All users must have a known position, in this block or in a region of it.
   bool memory = reads_memory(inst);
   std::vector<ValueId> variables;
   if (inst.op == Op::get) variables.push_back(function_.arg(inst, 0));
@@ -185,7 +185,7 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
   bool nested = false;
   for (std::uint32_t k = first_user_[id]; k < first_user_[id] + uses_[id]; ++k) {
     const ValueId other = users_[k];
-    // What is written twice must be worth no more than a name.
+    // A value with several users is inlined only if it is as cheap as a name.
     if (inlined_[other] && uses_[other] > 1 && inst.op != Op::get && !(component && cheap)) return;
     ValueId user = other;
     while (home_[user] != home_[id]) {

@@ -11,16 +11,16 @@ namespace causeway::lang::emit_text {
 // Keywords, CUDA's built-in variables and the functions that emitted text calls.
 bool is_reserved(std::string_view name);
 
-// A scope may stand inside another one, whose names it does not use.
+// A scope can be nested in another one, whose names it avoids.
 class NameScope {
  public:
   NameScope() = default;
   explicit NameScope(const NameScope* outer) : outer_(outer) {}
 
   void reserve(std::string name) { used_.insert(std::move(name)); }
-  // `wanted`, or with a suffix where it is taken or reserved.
+  // `wanted`, with a suffix if it is taken or reserved.
   std::string unique(std::string_view wanted);
-  // Names made since `mark` are free again after `release`.
+  // `release` frees the names created since `mark`.
   std::size_t mark() const { return made_.size(); }
   void release(std::size_t mark);
 

@@ -1,4 +1,4 @@
-// The whole text: what functions need, signatures, loops over threads.
+// The complete text: needs of functions, signatures, loops over threads.
 #include "causeway/lang/emit/emit.h"
 
 #include "causeway/core/error.h"
@@ -113,7 +113,7 @@ Emitted Program::run(int kernel) {
     } else {
       writer.write_function(function_names[index]);
     }
-    // Helpers of a function stand before it.
+    // Helpers of a function precede it.
     const std::string helpers = std::move(definitions_);
     definitions_.clear();
     const int offset = before + static_cast<int>(std::count(helpers.begin(), helpers.end(), '\n'));

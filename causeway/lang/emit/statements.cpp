@@ -58,7 +58,7 @@ void FunctionWriter::statement(ValueId id) {
   switch (inst.op) {
     case Op::var: {
       name_of(id);
-      // The first assignment declares it, where that comes before any other use in this block.
+      // The first assignment declares it, if it precedes all other uses in this block.
       bool first_is_set = false;
       bool found = false;
       const auto& insts = function_.blocks[0].insts;
@@ -138,7 +138,7 @@ bool FunctionWriter::is_variable_of(ValueId id, ValueId var) const {
          inlining_.inlined(id);
 }
 
-// "+" where value = old + operand can be written target += operand; empty where it cannot.
+// "+" if value = old + operand can be written target += operand, else empty.
 std::string FunctionWriter::compound(const std::string&, const Inst& value, ValueId old,
                                      ValueId& operand) const {
   if (value.count != 2 || function_.arg(value, 0) != old) return {};
@@ -181,7 +181,7 @@ void FunctionWriter::set(const Inst& inst) {
   line(name + " = " + expr(value) + ";", inst.span);
 }
 
-// v with one component replaced: in place where v is a variable that takes the result, or a copy.
+// v with one component replaced: in place if v is a variable that gets the result, else a copy.
 void FunctionWriter::insert(const Inst& inst, ValueId id) {
   const ValueId whole = function_.arg(inst, 0);
   const ValueId value = function_.arg(inst, inst.count - 1);
@@ -282,7 +282,7 @@ void FunctionWriter::branch(const Inst& inst, bool chained) {
   block(inst.blocks[only_else ? 1 : 0]);
   const BlockId other = inst.blocks[1];
   if (only_else || block_is_empty(other)) return close();
-  // else if: the block is one branch, and what it computes is part of the condition.
+  // else if: the block is one branch, and its other instructions are part of the condition.
   const auto& insts = function_.blocks[other].insts;
   bool chain = function_[insts.back()].op == Op::branch;
   for (std::size_t i = 0; i + 1 < insts.size(); ++i) chain = chain && inlining_.inlined(insts[i]);

@@ -134,7 +134,7 @@ std::string_view symbol(Op op) {
 
 }  // namespace
 
-// Component by component; a scalar takes part in each.
+// Component by component; a scalar is used for each.
 void Program::need_operator(Op op, TypeId a, TypeId b, TypeId result) {
   const std::string key = fmt::format("{} {} {}", static_cast<int>(op), a, b);
   if (helper_keys_.contains(key)) return;
@@ -161,7 +161,7 @@ void Program::need_operator(Op op, TypeId a, TypeId b, TypeId result) {
   helper(key, text + ") {\n  return {" + values + "};\n}\n");
 }
 
-// Sums of structs are gradients: members that do not float stay as they are.
+// Sums of structs are gradients: members that are not floating-point are not changed.
 void Program::need_struct_sum(TypeId id) {
   std::string values;
   for (const Field& field : module.types.structure(id).fields) {

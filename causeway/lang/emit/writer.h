@@ -1,5 +1,5 @@
-// Writes a kernel and what it needs. program.cpp: the whole text; function.cpp: statements;
-// expressions.cpp; types.cpp: structs and their operators; atomics.cpp.
+// Writes a kernel with its functions and types. program.cpp: the complete text; function.cpp:
+// statements; expressions.cpp; types.cpp: structs and their operators; atomics.cpp.
 #pragma once
 
 #include "causeway/lang/emit/emit.h"
@@ -13,7 +13,7 @@
 
 namespace causeway::lang::emit_text {
 
-// What a function needs to know of an array parameter, one bit a dimension.
+// The sizes and strides of an array parameter that a function needs, one bit per dimension.
 struct ArrayNeeds {
   unsigned shape = 0;
   unsigned strides = 0;

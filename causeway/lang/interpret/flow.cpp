@@ -1,4 +1,4 @@
-// Regions, loops, branches and calls, with a mask of the lanes that take part.
+// Regions, loops, branches and calls, with a mask of the active lanes.
 #include "causeway/lang/interpret/machine.h"
 
 namespace causeway::lang::interpret {

@@ -10,7 +10,7 @@ namespace causeway::lang::interpret {
 
 using Mask = std::uint64_t;
 
-// float16 is kept as float, rounded after every operation.
+// float16 is stored as float, rounded after every operation.
 constexpr std::size_t register_bytes(Scalar s) { return s == Scalar::f16 ? 4 : size_of(s); }
 
 struct RegisterLeaf {
@@ -25,7 +25,7 @@ struct Layout {
   std::size_t size = 0;     // of the value in memory
 };
 
-// An array as a value: the caller's memory and, for views, an offset a lane.
+// An array value: the caller's memory and, for views, an offset per lane.
 struct ArrayRegister {
   const ArrayView* view = nullptr;
   int first_dim = 0;

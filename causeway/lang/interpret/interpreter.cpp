@@ -94,7 +94,7 @@ Frame& Machine::frame(std::size_t function) {
 }
 
 void Machine::fault(const Frame& frame, Span span, const Diagnostic& diagnostic) const {
-  // Inside a builtin the place is where the user called it.
+  // Inside a builtin, the location is that of the user's call.
   if (frame.plan->function->helper && !call_spans_.empty()) span = call_spans_.back();
   if (module_.source == nullptr) throw Error(ErrorKind::invalid_argument, diagnostic.message);
   throw Error(ErrorKind::invalid_argument,

@@ -1,5 +1,4 @@
-// Runs kernels on the CPU straight from the IR, 64 threads at a time: the reference for every other
-// way to run them.
+// Runs kernels on the CPU from the IR, 64 threads at a time: the reference for all other backends.
 #pragma once
 
 #include "causeway/lang/ir/ir.h"
@@ -31,7 +30,7 @@ struct InterpretOptions {
   // Reports indices out of range, integer division by zero, failed asserts and variables that are
   // read before they are assigned. Without it, out-of-range loads give zero and stores do nothing.
   bool checked = true;
-  // Regions executed before the launch is given up as endless.
+  // Maximum number of regions executed, after which the launch fails as an endless loop.
   std::uint64_t step_limit = 100'000'000;
 };
 
@@ -45,7 +44,7 @@ class Interpreter {
   Interpreter(Interpreter&&) noexcept;
 
   // Runs dims[0] x … threads; one argument for each parameter of the kernel. Throws Error with the
-  // place in the source where a check fails. May be called again with other arguments.
+  // source location if a check fails. Can be called repeatedly.
   void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments);
   // Runs threads [first, last) of that launch only, the last coordinate changing fastest.
   void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments,

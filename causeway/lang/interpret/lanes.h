@@ -74,7 +74,7 @@ decltype(auto) visit(Scalar scalar, F&& f) {
   }
 }
 
-// Conversion of numbers; what does not fit an integer becomes its nearest end, NaN becomes 0.
+// Converts numbers; values out of range of an integer type saturate, NaN becomes 0.
 template <class To, class From>
 To convert(From x) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {

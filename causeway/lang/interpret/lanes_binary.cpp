@@ -34,7 +34,7 @@ template <class T>
 void int_binary(Op op, std::byte* r, const std::byte* a, const std::byte* b, Mask mask) {
   using U = std::make_unsigned_t<T>;
   constexpr int width = std::numeric_limits<U>::digits;
-  // Products of small types are made in unsigned int, where they cannot overflow.
+  // Products of small types are computed in unsigned int, which cannot overflow.
   const auto wide = [](T x) {
     return static_cast<std::common_type_t<U, unsigned>>(static_cast<U>(x));
   };

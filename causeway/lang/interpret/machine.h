@@ -1,5 +1,5 @@
-// The interpreter's state and its parts: flow.cpp runs regions, values.cpp instructions that make
-// values, memory.cpp arrays.
+// The interpreter's state. flow.cpp runs regions, values.cpp instructions that compute values,
+// memory.cpp array accesses.
 #pragma once
 
 #include "causeway/lang/interpret/lanes.h"
@@ -18,7 +18,7 @@ class Machine {
   const Layout& layout(TypeId type);
   Frame& frame(std::size_t function);
 
-  // Regions: the lanes that go on after it.
+  // Regions; the result is the mask of lanes that continue after it.
   Mask run_block(Frame& frame, BlockId block, Mask mask);
   Mask run_loop(Frame& frame, const Inst& inst, ValueId id, Mask mask);
   Mask run_while(Frame& frame, const Inst& inst, Mask mask);
@@ -39,7 +39,7 @@ class Machine {
   void fields(Frame& frame, const Inst& inst, ValueId id);
   void result(Frame& frame, const Inst& inst, ValueId id);
   void copy(std::byte* to, const std::byte* from, TypeId type, Mask mask);
-  // Where the component lies, a lane; false where the indices are constants, then in `fixed`.
+  // The offset of the component in each lane; false if the indices are constants, then in `fixed`.
   bool component(Frame& frame, const Inst& inst, std::uint32_t n_indices, Mask mask,
                  std::int32_t* lanes, std::int32_t& fixed);
 

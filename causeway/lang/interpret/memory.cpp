@@ -5,7 +5,7 @@ namespace causeway::lang::interpret {
 
 namespace {
 
-// One scalar between memory and a lane of a register.
+// Copies one scalar between memory and a lane of a register.
 void read_scalar(Scalar scalar, std::byte* r, int lane, const std::byte* memory) {
   if (scalar == Scalar::f16) {
     std::uint16_t half = 0;
@@ -117,7 +117,7 @@ void Machine::store(Frame& frame, const Inst& inst, Mask mask) {
   }
 }
 
-// Threads take their turn in the order of their number.
+// Threads execute in order of their index.
 void Machine::atomic(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
   const Function& function = *frame.plan->function;
   const std::uint32_t n_values = inst.op == Op::atomic_cas ? 2 : 1;

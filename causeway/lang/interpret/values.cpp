@@ -1,4 +1,4 @@
-// Instructions that make values from values.
+// Instructions that compute values from values.
 #include "causeway/lang/interpret/machine.h"
 
 #include "causeway/core/shown.h"
@@ -84,7 +84,7 @@ void Machine::constant(Frame& frame, const Inst& inst, ValueId id) {
   });
 }
 
-// Component by component; a scalar beside a vector takes part in each.
+// Component by component; a scalar operand is used for each component of a vector.
 void Machine::arithmetic(Frame& frame, const Inst& inst, ValueId id, Mask mask) {
   const Function& function = *frame.plan->function;
   const ValueId a = function.arg(inst, 0);

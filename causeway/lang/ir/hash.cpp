@@ -40,7 +40,7 @@ class Hasher {
     return h;
   }
 
-  // Constants count by their type and use alone, and where they stand does not matter.
+  // Constants are hashed by type and use only, not by value or position.
   std::uint64_t block(const Function& of, BlockId id, std::uint64_t h,
                       std::vector<std::uint32_t>& numbers, std::uint32_t& next) {
     for (const ValueId value : of.blocks[id].insts) {

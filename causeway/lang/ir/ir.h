@@ -1,6 +1,6 @@
-// The IR: typed values in SSA form inside structured regions. A value is the instruction that makes
-// it. What changes over time is a variable (`var`, `get`, `set`), so that loops and branches need
-// no merge points and the text that is emitted reads as it was written.
+// The IR: typed values in SSA form inside structured regions. A value is the instruction that
+// computes it. Mutable values are variables (`var`, `get`, `set`), so that loops and branches need
+// no phi nodes and emitted text resembles the source.
 //
 //   kernel @saxpy(%a: f32, %x: array<f32,1>, %y: array<f32,1>) dims 1 {
 //     %i = tid 0 : i32
@@ -29,7 +29,7 @@ using BlockId = std::uint32_t;  // an index into Function::blocks
 
 struct Inst {
   Op op = Op::constant;
-  TypeId type = kNone;      // of the value, of a variable; kNone where there is none
+  TypeId type = kNone;      // of the value or variable; kNone if there is none
   std::uint32_t first = 0;  // operands: Function::operands[first .. first + count)
   std::uint32_t count = 0;
   BlockId blocks[2] = {kAbsent, kAbsent};
@@ -64,8 +64,8 @@ struct Function {
   std::string_view name;
   FunctionKind kind = FunctionKind::function;
   bool helper = false;      // of the language, not of the user
-  std::string_view symbol;  // "*" where calls are written with an operator
-  bool effects = false;     // writes arrays, or calls what does
+  std::string_view symbol;  // "*" if calls are written with an operator
+  bool effects = false;     // writes arrays, or calls a function that does
   bool inlined = false;     // for the emitters: define in place of a call
   int dims = 0;             // launch dimensions of a kernel
   TypeId result = kNone;    // a tuple for several
@@ -89,17 +89,17 @@ struct Function {
 struct Module {
   std::shared_ptr<const Source> source;
   TypeTable types;
-  std::vector<Function> functions;                          // a callee stands before its callers
+  std::vector<Function> functions;                          // callees precede callers
   std::vector<std::shared_ptr<const std::string>> strings;  // shared with copies of the module
 
   std::string_view keep(std::string text) {
     return *strings.emplace_back(std::make_shared<const std::string>(std::move(text)));
   }
-  // The index of the kernel or function; -1 where there is none.
+  // The index of the kernel or function; -1 if there is none.
   int find(std::string_view name) const;
 };
 
-// IR text, which `read_ir` takes back.
+// IR text, which `read_ir` parses.
 std::string print_ir(const Module& module);
 // With `spans`, the place in the source of every line; empty for lines without one.
 std::string print_ir(const Module& module, const Function& function,
@@ -108,11 +108,11 @@ std::string print_ir(const Module& module, const Function& function,
 // Parses IR text and verifies it. Throws CompileError.
 Module read_ir(std::string name, std::string text);
 
-// What is wrong with the function, empty where nothing is.
+// The first error in the function; empty if it is valid.
 std::string verify(const Module& module, const Function& function);
 
-// A hash of what the kernel computes: names, spans and the values of constants do not enter,
-// callees do by their own structure.
+// A hash of the structure of the computation: without names, spans and values of constants, with
+// the structure of callees.
 std::uint64_t structural_hash(const Module& module, const Function& function);
 
 }  // namespace causeway::lang

@@ -55,7 +55,7 @@ struct OpInfo {
 };
 
 const OpInfo& info(Op op);
-// The operation of that name in IR text; false where there is none.
+// The operation of that name in IR text; false if there is none.
 bool find_op(std::string_view name, Op& op);
 
 constexpr bool is_unary_math(Op op) { return op >= Op::sqrt && op <= Op::erfcinv; }

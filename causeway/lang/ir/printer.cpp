@@ -1,5 +1,4 @@
-// IR text. Every value has a name of its own: that of the source where it is free, else with a
-// number.
+// Prints IR text. Every value has a unique name: that of the source, with a number if it is taken.
 #include "causeway/lang/ir/ir.h"
 
 #include <fmt/format.h>

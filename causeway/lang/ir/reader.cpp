@@ -1,6 +1,7 @@
-// Reads IR text. What it accepts has been verified.
+// Reads and verifies IR text.
 #include "causeway/core/shown.h"
 #include "causeway/lang/ir/builder.h"
+#include "causeway/lang/ir/scanner.h"
 
 #include <algorithm>
 #include <charconv>
@@ -13,22 +14,16 @@ namespace causeway::lang {
 namespace {
 
 constexpr int kMaxRegionDepth = 100;
-constexpr std::size_t kMaxTextBytes = 4 << 20;
 
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-class Reader {
+class Reader : IrScanner {
  public:
   explicit Reader(std::shared_ptr<const Source> source)
-      : text_(source->text()), builder_(module_, empty_) {
-    module_.source = std::move(source);
+      : IrScanner(std::move(source)), builder_(module_, empty_) {
+    module_.source = this->source();
   }
 
   Module run() {
-    if (text_.size() > kMaxTextBytes) fail("text is too large");
-    for (skip(); at_ < text_.size(); skip()) {
+    while (!at_end()) {
       const std::string_view word = name();
       if (word == "struct") {
         structure();
@@ -42,75 +37,15 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& what) const {
-    const auto at = static_cast<std::uint32_t>(at_);
-    throw CompileError(*module_.source, {at, at + 1}, {"invalid IR: " + what});
-  }
-  void skip() {
-    while (at_ < text_.size() &&
-           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
-      ++at_;
-  }
-  char peek() {
-    skip();
-    return at_ < text_.size() ? text_[at_] : '\0';
-  }
-  bool accept(char c) {
-    if (peek() != c) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c) {
-    if (!accept(c)) fail(std::string("expected \"") + c + "\"");
-  }
-  std::string_view name() {
-    skip();
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-    if (begin == at_) fail("expected a name");
-    return text_.substr(begin, at_ - begin);
-  }
-  // Names of values may have dots and a quote with a number.
-  std::string_view value_name() {
-    expect('%');
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.' || text_[at_] == '\''))
-      ++at_;
-    if (begin == at_) fail("expected a value's name");
-    return text_.substr(begin, at_ - begin);
-  }
-  bool accept_word(std::string_view word) {
-    skip();
-    if (text_.substr(at_, word.size()) != word) return false;
-    if (at_ + word.size() < text_.size() && is_word(text_[at_ + word.size()])) return false;
-    at_ += word.size();
-    return true;
-  }
-  std::int64_t integer() {
-    skip();
-    std::int64_t value = 0;
-    const auto done = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (done.ec != std::errc()) fail("expected an integer");
-    at_ = static_cast<std::size_t>(done.ptr - text_.data());
-    return value;
-  }
-  std::string_view quoted() {
-    expect('"');
-    const std::size_t begin = at_;
-    const std::size_t end = text_.find('"', at_);
-    if (end == std::string_view::npos) fail("string is not closed");
-    at_ = end + 1;
-    return text_.substr(begin, end - begin);
-  }
-
   int size(int most) {
     const std::int64_t n = integer();
     if (n < 1 || n > most) fail("size is out of range");
     return static_cast<int>(n);
   }
 
-  Scalar scalar() {
-    const std::string_view word = name();
+  Scalar scalar() { return scalar_named(name()); }
+
+  Scalar scalar_named(std::string_view word) const {
     for (int i = 0; i < kScalarCount; ++i) {
       if (short_name(static_cast<Scalar>(i)) == word) return static_cast<Scalar>(i);
     }
@@ -132,7 +67,6 @@ class Reader {
       }
       fail("unknown struct " + shown(word));
     }
-    const std::size_t begin = at_;
     const std::string_view word = name();
     TypeId id = kNone;
     if (word == "vec") {
@@ -171,8 +105,7 @@ class Reader {
       if (members.size() > 26) fail("a tuple has at most 26 members");
       id = module_.types.tuple(members);
     } else {
-      at_ = begin;
-      return scalar_type(scalar());
+      return scalar_type(scalar_named(word));
     }
     expect('>');
     return id;
@@ -274,30 +207,21 @@ class Reader {
     --depth_;
   }
 
+  // Reads a constant; its type, which follows, decides how a literal is parsed.
   void constant(Inst& inst) {
-    skip();
-    if (accept_word("nan")) {
+    real_ = accept_word("nan");
+    if (real_) {
       inst.imm = std::bit_cast<std::int64_t>(std::numeric_limits<double>::quiet_NaN());
-      real_ = true;
       return;
     }
-    const std::size_t begin = at_;
-    if (accept('-')) {
-    }
-    const bool infinite = accept_word("inf");
-    if (infinite) {
-      const double sign = text_[begin] == '-' ? -1 : 1;
+    const std::size_t begin = position();
+    const double sign = accept('-') ? -1 : 1;
+    real_ = accept_word("inf");
+    if (real_) {
       inst.imm = std::bit_cast<std::int64_t>(sign * std::numeric_limits<double>::infinity());
-      real_ = true;
-      return;
+    } else {
+      literal_ = number_from(begin);
     }
-    std::size_t end = at_;
-    while (end < text_.size() &&
-           (is_word(text_[end]) || text_[end] == '.' || text_[end] == '+' || text_[end] == '-'))
-      ++end;
-    literal_ = text_.substr(begin, end - begin);
-    at_ = end;
-    real_ = false;
   }
 
   void finish_constant(Inst& inst) {
@@ -407,15 +331,13 @@ class Reader {
            op == Op::var || op == Op::pop || op == Op::tape_check;
   }
 
-  std::string_view text_;
-  std::size_t at_ = 0;
   int depth_ = 0;
   Module module_;
   Function empty_;
   Builder builder_;
   std::unordered_map<std::string_view, ValueId> values_;
-  std::string_view literal_;
-  bool real_ = false;
+  std::string_view literal_;  // of the constant that is read
+  bool real_ = false;         // it is NaN or infinite, and has no literal
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ class Verifier {
   }
   bool is_bool(const Inst& inst, std::uint32_t i) const { return type(inst, i) == kBool; }
 
-  // `yields` is the type that the last instruction must yield; kNone where it must not.
+  // `yields` is the type that the last instruction must yield; kNone if it must not.
   void block(BlockId id, TypeId yields, bool in_loop) {
     const auto& insts = function_.blocks[id].insts;
     for (std::size_t i = 0; i < insts.size() && problem_.empty(); ++i) {

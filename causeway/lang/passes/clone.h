@@ -7,7 +7,7 @@
 
 namespace causeway::lang {
 
-// Copies instructions of `from` to the builder's function. `values` maps what was copied before
+// Copies instructions of `from` to the builder's function. `values` maps values copied before
 // (kAbsent: not yet) and is filled; operands that have no copy must not occur.
 class Cloner {
  public:

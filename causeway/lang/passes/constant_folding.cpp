@@ -28,7 +28,7 @@ class Folding {
         block(taken);
         const auto& moved = function_.blocks[taken].insts;
         kept.insert(kept.end(), moved.begin(), moved.end());
-        // What follows a return, break or continue is never reached.
+        // Instructions after a return, break or continue are unreachable.
         if (!moved.empty() && is_exit(function_[moved.back()].op)) break;
         continue;
       }
@@ -145,7 +145,7 @@ class Folding {
     }
   }
 
-  // The bits of the result where all operands are constants.
+  // The bits of the result if all operands are constants.
   std::optional<std::int64_t> evaluated(const Inst& inst) const {
     if (!is_exact(inst.op) || inst.count == 0 || !module_.types.is_scalar(inst.type)) return {};
     alignas(64) std::byte registers[3][kLanes * 8];

@@ -53,7 +53,8 @@ class DeadCode {
     return array;
   }
 
-  // The arrays of a forward pass are no results of the adjoint: writes to them live by their reads.
+  // Arrays of the forward pass are not results of the adjoint: writes are live only if they are
+  // read.
   bool is_scratch(const Inst& inst) const {
     if (!is_adjoint_) return false;
     const ValueId array = root(function_.arg(inst, 0));
@@ -79,7 +80,7 @@ class DeadCode {
     }
   }
 
-  // Whether a write can come before a read: it stands before it, or in a loop around both.
+  // Whether a write can precede a read: in program order, or in a loop around both.
   bool may_reach(ValueId write, ValueId read) const {
     if (position_[write] < position_[read]) return true;
     for (ValueId outer = owner_[write]; outer != kAbsent; outer = owner_[outer]) {

@@ -76,7 +76,7 @@ class ExitNormalizer {
     if (function_.kind != FunctionKind::kernel) b_.emit(Op::give, kNone, values);
   }
 
-  // Sets what says that the rest is skipped.
+  // Sets the flag that skips the rest.
   void raise(const Inst& inst) {
     if (inst.op == Op::give) {
       for (std::uint32_t i = 0; i < inst.count; ++i) b_.set(results_[i], function_.arg(inst, i));
@@ -123,7 +123,7 @@ class ExitNormalizer {
         const bool one_side =
             yes.always != no.always && (yes.always ? !no.sometimes : !yes.sometimes);
         if (one_side && i + 1 < insts.size()) {
-          // The rest belongs to the side that goes on.
+          // The rest moves to the branch that does not exit.
           const BlockId other = inst.blocks[yes.always ? 1 : 0];
           b_.set_block(other);
           const Exits after = rest(other, insts, i + 1);

@@ -5,7 +5,7 @@
 
 namespace causeway::lang {
 
-// Rewrites the function so that return stands only at the end of the body, continue nowhere, and
+// Rewrites the function so that return is only at the end of the body, continue nowhere, and
 // break only as the last statement of a loop's body, under a flag.
 void normalize_exits(Module& module, Function& function);
 

@@ -1,4 +1,5 @@
-// Transformations of one function, one file each. All keep what the kernel computes, to the bit.
+// Transformations of one function, one file each. All preserve the results of the kernel bit for
+// bit.
 #pragma once
 
 #include "causeway/lang/ir/ir.h"
@@ -8,21 +9,21 @@
 
 namespace causeway::lang {
 
-// Computes what depends on constants only, where IEEE arithmetic fixes the bits; drops branches
-// that are never taken; takes components of vectors that were just made.
+// Folds constants where IEEE arithmetic determines the bits, removes branches that are never taken,
+// and replaces components of constructed vectors.
 void fold_constants(const Module& module, Function& function);
 
 // Uses a value that was computed before instead of computing it again.
 // With `variables`, also reads of a variable between which it does not change.
 void merge_common(const Module& module, Function& function, bool variables = false);
 
-// Reads of a variable give the value that was assigned before, where that stands in the same block.
+// Replaces reads of a variable by the value assigned before in the same block.
 void forward_variables(Function& function);
 
 // Drops assignments that are overwritten, or whose variable ends, before they are read.
 void drop_dead_sets(Function& function);
 
-// Drops what no store, atomic, assert or return depends on.
+// Removes instructions that no store, atomic, assert or return depends on.
 void drop_dead_code(const Module& module, Function& function);
 
 // Copies the body of loops with a constant number of at most `limit` iterations.
@@ -31,7 +32,7 @@ void unroll_loops(Module& module, Function& function, int limit);
 // Replaces calls by the callee's body; `wanted` has one flag a function of the module.
 void inline_calls(Module& module, Function& function, const std::vector<bool>& wanted);
 
-// What an integer value lies between, as far as the text tells.
+// Bounds of an integer value, as far as they are known statically.
 struct ValueRange {
   std::int64_t low = INT64_MIN;
   std::int64_t high = INT64_MAX;

@@ -59,7 +59,7 @@ class Merge {
     ValueId value;
   };
 
-  // What is known of variables that the instruction, or a region of it, assigns.
+  // Forgets the values of variables that the instruction or its regions assign.
   void forget(const Inst& inst) {
     if (inst.op == Op::set || inst.op == Op::var) {
       const ValueId var = inst.op == Op::set ? function_.arg(inst, 0)

@@ -1,4 +1,4 @@
-// Intervals of integers, by one walk in program order. A variable may hold anything.
+// Intervals of integer values, in one pass in program order. Variables are unbounded.
 #include "causeway/lang/passes/passes.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class Ranges {
     }
   }
 
-  // What leaves the type's range wraps around, and may be anything of it.
+  // A result that may leave the type's range wraps around, so it is unbounded.
   ValueRange within(const Inst& inst, ValueRange range) const {
     const ValueRange whole = type_range(inst.type);
     return range.low < whole.low || range.high > whole.high ? whole : range;

@@ -70,7 +70,7 @@ class Forwarding {
   std::vector<ValueId> replaced_;
 };
 
-// Walks blocks backwards with the variables whose value is not needed any more.
+// Visits blocks in reverse with the set of variables whose value is not needed any more.
 void dead_sets(Function& function, BlockId block) {
   std::vector<ValueId>& insts = function.blocks[block].insts;
   std::vector<ValueId> dead;

@@ -1,5 +1,5 @@
-// What a tabular transformer reads, on the GPU. Bytes: the tables are read from L2 a few times, the
-// inputs written once; bound by those writes.
+// The inputs of a tabular transformer on the GPU. The tables are read from L2 a few times, the
+// inputs are written once; bound by those writes.
 #include "causeway/models/kernels/tabular.h"
 
 #include "causeway/kernels/elementwise/elementwise.cuh"
@@ -18,7 +18,7 @@ __device__ __forceinline__ double warp_sum(double value) {
   return value;
 }
 
-// A warp a column of a table.
+// One warp per column of a table.
 __global__ void __launch_bounds__(kThreads)
     statistics_kernel(TableView view, std::int64_t n_tables, float* out) {
   const std::int64_t at = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) / kWarp;
@@ -32,10 +32,10 @@ __global__ void __launch_bounds__(kThreads)
                                   : view.x + table * view.n_rows * view.n_features + column;
   const std::int64_t step = is_target ? 1 : view.n_features;
   const bool exists = is_target || column < view.sizes[3 * table + 1];
-  const std::int64_t known = exists ? view.sizes[3 * table + 2] : 0;
+  const std::int64_t n_context = exists ? view.sizes[3 * table + 2] : 0;
   double sum = 0;
   double n = 0;
-  for (std::int64_t i = lane; i < known; i += kWarp) {
+  for (std::int64_t i = lane; i < n_context; i += kWarp) {
     const float value = values[i * step];
     if (is_number(value)) {
       sum += value;
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads)
   n = warp_sum(n);
   const double mean = n > 0 ? sum / n : 0;
   double squares = 0;
-  for (std::int64_t i = lane; i < known; i += kWarp) {
+  for (std::int64_t i = lane; i < n_context; i += kWarp) {
     const float value = values[i * step];
     if (is_number(value)) squares += (value - mean) * (value - mean);
   }
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads)
   out[2 * at + 1] = inverse_deviation(mean, deviation);
 }
 
-// A thread eight numbers of a token.
+// One thread per eight elements of a token.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     inputs_kernel(TableInputs inputs, TableView view, std::int64_t n_tokens, std::int64_t n_rows,

@@ -1,5 +1,6 @@
-// What a tabular transformer reads of a batch of tables: for every row and column the numbers that
-// one linear layer makes a token of. Column 0 is the target, the others the features.
+// The inputs of a tabular transformer for a batch of tables: for every row and column the vector
+// that the encoder, a linear layer, turns into a token. Column 0 is the target, the others the
+// features.
 #pragma once
 
 #include "causeway/models/kernels/tabular_device.h"
@@ -7,23 +8,22 @@
 
 namespace causeway::kernels {
 
-// Tables lie padded: x (tables, rows, features) f32, NaN where a cell is missing, y (tables, rows)
-// f32, a number in every row that is known; `sizes` (tables, 3) i64 has each one's rows, features,
-// and rows whose target is known, which come first. All are contiguous.
+// Tables are padded: x (tables, rows, features) f32 with NaN for missing cells, y (tables, rows)
+// f32 with a value for every context row, sizes (tables, 3) i64 with the rows, features and context
+// rows of each table. Context rows come first. All are contiguous.
 
-// Of every feature, then of the target: the mean and one over the deviation of the known rows'
-// finite numbers, (tables, features + 1, 2) f32; the latter is 0 of a constant, both of nothing.
+// For every feature, then the target: mean and inverse standard deviation of the context rows'
+// finite values, (tables, features + 1, 2) f32. The latter is 0 for a constant, both are 0 without
+// values.
 CAUSEWAY_KERNEL(table_statistics, const Operand& x, const Operand& y, const Operand& sizes,
                 const Operand& statistics);
 
-// (tables, rows, features + 1, inputs.width()) of a floating dtype, or thinking + rows: as many as
-// `out` has.
+// out: (tables, rows or thinking + rows, features + 1, inputs.width()), any floating dtype.
 CAUSEWAY_KERNEL(table_inputs, const TableInputs& inputs, const Operand& x, const Operand& y,
                 const Operand& sizes, const Operand& statistics, const Operand& out);
 
-// What is to be said of every row, (tables, rows) i64: its class, or which stretch between
-// `borders` (n,) f32, ascending, its standardised target falls into; -100 for rows that are known,
-// have NaN or are none.
+// The training target of every row, (tables, rows) i64: its class, or the bin of its standardised
+// target between `borders` (n,) f32, ascending; -100 for context rows, padding and NaN.
 CAUSEWAY_KERNEL(table_targets, const Operand& y, const Operand& sizes, const Operand& statistics,
                 const Operand& borders, const Operand& out);
 

@@ -1,4 +1,4 @@
-// What a tabular transformer reads, on the CPU. Bound by memory but for the few numbers of a token.
+// The inputs of a tabular transformer on the CPU.
 #include "causeway/models/kernels/tabular.h"
 
 #include "causeway/kernels/loop_cpu.h"
@@ -16,7 +16,7 @@ struct Moments {
   float inverse = 0;
 };
 
-// Of `count` numbers `step` apart, those left out that are none.
+// Of `count` values with stride `step`; ignores those that are not finite.
 Moments moments_of(const float* values, std::int64_t step, std::int64_t count) {
   double sum = 0;
   std::int64_t n = 0;
@@ -51,12 +51,12 @@ void table_statistics(StreamView, const Operand& x, const Operand& y, const Oper
     for (std::int64_t at = begin; at < end; ++at) {
       const std::int64_t table = at / (n_features + 1);
       const std::int64_t column = at % (n_features + 1);
-      const std::int64_t known = size[3 * table + 2];
+      const std::int64_t n_context = size[3 * table + 2];
       Moments moments;
       if (column == n_features) {
-        moments = moments_of(targets + table * n_rows, 1, known);
+        moments = moments_of(targets + table * n_rows, 1, n_context);
       } else if (column < size[3 * table + 1]) {
-        moments = moments_of(values + table * n_rows * n_features + column, n_features, known);
+        moments = moments_of(values + table * n_rows * n_features + column, n_features, n_context);
       }
       out[2 * at] = moments.mean;
       out[2 * at + 1] = moments.inverse;

@@ -1,4 +1,4 @@
-// One number of what a tabular transformer reads.
+// The inputs of a tabular transformer, element by element.
 #pragma once
 
 #include "causeway/core/host_device.h"
@@ -7,29 +7,29 @@
 
 namespace causeway::kernels {
 
-// How a token's numbers are laid out. Those of other kinds of tokens are 0.
+// The layout of a token's input vector. Elements for other kinds of tokens are 0.
 struct TableInputs {
-  int group = 1;       // columns a feature's token sees: its own, and those 1, 3, 7, … after it
-  int n_classes = 0;   // classes are marked one by one; 0: the target is a number
-  int n_thinking = 0;  // rows before the table's, each marked
-  bool mean_for_queries = false;  // stands for their number, in place of a mark; without classes
+  int group = 1;       // columns a feature token reads: its own, and those 1, 3, 7, … after it
+  int n_classes = 0;   // one-hot classes; 0: the target is a number
+  int n_thinking = 0;  // rows before the table's, one-hot
+  bool mean_for_queries = false;  // query rows get the mean target instead of a mark
   bool standardise_target = true;
 
-  // Where each kind begins.
+  // Offsets of the parts.
   CAUSEWAY_HOST_DEVICE int missing() const { return group; }
   CAUSEWAY_HOST_DEVICE int feature() const { return 2 * group; }
   CAUSEWAY_HOST_DEVICE int target() const { return feature() + 1; }
-  CAUSEWAY_HOST_DEVICE int known() const { return target() + (n_classes > 0 ? n_classes : 1); }
-  CAUSEWAY_HOST_DEVICE int query() const { return known() + 1; }
+  CAUSEWAY_HOST_DEVICE int context() const { return target() + (n_classes > 0 ? n_classes : 1); }
+  CAUSEWAY_HOST_DEVICE int query() const { return context() + 1; }
   CAUSEWAY_HOST_DEVICE int thinking() const { return query() + 1; }
   CAUSEWAY_HOST_DEVICE int used() const { return thinking() + n_thinking; }
   CAUSEWAY_HOST_DEVICE int width() const { return (used() + 7) / 8 * 8; }
 };
 
-inline constexpr float kFarthest = 100.0f;  // standardised numbers end there
+inline constexpr float kMaxDeviations = 100.0f;  // standardised values are clipped
 inline constexpr std::int64_t kNoTarget = -100;
 
-// One over a deviation, or 0 of a constant: what f32 rounds off a mean is no deviation.
+// 1 / deviation, or 0 for a constant, whose deviation may be a rounding error of the mean.
 CAUSEWAY_HOST_DEVICE float inverse_deviation(double mean, double deviation) {
   const double least = 1e-7 * (mean < 0 ? -mean : mean);
   return deviation > least && deviation > 1e-30 ? static_cast<float>(1 / deviation) : 0.0f;
@@ -52,11 +52,10 @@ struct TableView {
     const float* of = statistics_of(table, column);
     if (of[1] == 0) return 0.0f;
     const float z = (value - of[0]) * of[1];
-    return z < -kFarthest ? -kFarthest : (z > kFarthest ? kFarthest : z);
+    return z < -kMaxDeviations ? -kMaxDeviations : (z > kMaxDeviations ? kMaxDeviations : z);
   }
 
-  // Number k of the token at (row, column) of a table, where row counts from the first thinking
-  // one.
+  // Element k of the token at (row, column) of a table; rows count from the first thinking row.
   CAUSEWAY_HOST_DEVICE float input(const TableInputs& inputs, std::int64_t table, std::int64_t row,
                                    std::int64_t column, int k) const {
     if (k >= inputs.thinking() || row < inputs.n_thinking) {
@@ -68,7 +67,7 @@ struct TableView {
                        : feature_input(inputs, table, own, column - 1, k);
   }
 
-  // What is to be said of a row: its class, or the stretch between borders its number is in.
+  // The training target of a row: its class, or the bin between borders.
   CAUSEWAY_HOST_DEVICE std::int64_t target(std::int64_t table, std::int64_t row,
                                            const float* borders, std::int64_t n_borders) const {
     if (row < sizes[3 * table + 2] || row >= sizes[3 * table]) return kNoTarget;
@@ -104,12 +103,12 @@ struct TableView {
 
   CAUSEWAY_HOST_DEVICE float target_input(const TableInputs& inputs, std::int64_t table,
                                           std::int64_t row, int k) const {
-    const bool known = row < sizes[3 * table + 2];
-    const bool as_known = known || inputs.mean_for_queries;
-    if (k == inputs.known()) return as_known ? 1.0f : 0.0f;
-    if (k == inputs.query()) return as_known ? 0.0f : 1.0f;
+    const bool is_context = row < sizes[3 * table + 2];
+    const bool as_context = is_context || inputs.mean_for_queries;
+    if (k == inputs.context()) return as_context ? 1.0f : 0.0f;
+    if (k == inputs.query()) return as_context ? 0.0f : 1.0f;
     if (k < inputs.target() || k > inputs.query()) return 0.0f;
-    if (!known) {
+    if (!is_context) {
       const bool is_mean = inputs.mean_for_queries && !inputs.standardise_target;
       return is_mean ? statistics_of(table, n_features)[0] : 0.0f;
     }

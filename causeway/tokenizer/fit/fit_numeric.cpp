@@ -39,7 +39,7 @@ std::vector<Sample> samples_of(const Block& block, std::int64_t at, const FitDat
   column.numbers = block.matrix.select(1, at);
   if (block.missing.numel() > 0) column.missing = block.missing.select(1, at);
   const std::vector<double> values = host_values(column);
-  const auto beside = [&](const Tensor& tensor, const char* what) {
+  const auto per_row = [&](const Tensor& tensor, const char* what) {
     std::vector<double> numbers;
     if (tensor.numel() == 0) return numbers;
     numbers = tensor.to(Device::cpu()).to(DType::f64).flatten().to_vector<double>();
@@ -49,8 +49,8 @@ std::vector<Sample> samples_of(const Block& block, std::int64_t at, const FitDat
     }
     return numbers;
   };
-  const std::vector<double> weights = beside(data.weights, "weights");
-  const std::vector<double> targets = beside(data.target, "targets");
+  const std::vector<double> weights = per_row(data.weights, "weights");
+  const std::vector<double> targets = per_row(data.target, "targets");
   std::vector<Sample> samples;
   bool any_weight = false;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,5 +1,5 @@
-// Snapshots for the tests of checkpoints: made in plain memory, so that a forked child can make
-// them too, and each number in one tells its step.
+// Checkpoints for tests, without tensor operations, so that a forked child can create them too. All
+// their values are the step.
 #pragma once
 
 #include "causeway/train/checkpoint.h"
@@ -23,10 +23,10 @@ using data_test::failure;
 using data_test::put;
 using data_test::says;
 using data_test::Scratch;
+using train::Checkpoint;
 using train::CheckpointFolder;
 using train::CheckpointInfo;
 using train::CheckpointOptions;
-using train::Snapshot;
 
 inline Tensor filled(const Shape& shape, float value) {
   Tensor tensor = Tensor::empty(shape);
@@ -34,31 +34,31 @@ inline Tensor filled(const Shape& shape, float value) {
   return tensor;
 }
 
-inline Snapshot snapshot_of(std::int64_t step, std::int64_t size = 4,
-                            std::optional<double> score = {}) {
-  Snapshot snapshot;
-  snapshot.step = step;
-  snapshot.datasets = 64 * step;
-  snapshot.score = score;
-  snapshot.random = R"({"seed":18446744073709551615,"next":[1,2]})";
-  snapshot.configuration = R"({"learning_rate":0.1,"name":"é"})";
+inline Checkpoint checkpoint_of(std::int64_t step, std::int64_t size = 4,
+                                std::optional<double> score = {}) {
+  Checkpoint checkpoint;
+  checkpoint.step = step;
+  checkpoint.datasets = 64 * step;
+  checkpoint.score = score;
+  checkpoint.random = R"({"seed":18446744073709551615,"next":[1,2]})";
+  checkpoint.configuration = R"({"learning_rate":0.1,"name":"é"})";
   const auto value = static_cast<float>(step);
-  snapshot.tensors["model"] = {{"a", filled({size}, value)}, {"b", filled({2, size}, value)}};
-  snapshot.tensors["optimizer"] = {{"control", filled({3}, value)}};
-  return snapshot;
+  checkpoint.tensors["model"] = {{"a", filled({size}, value)}, {"b", filled({2, size}, value)}};
+  checkpoint.tensors["optimizer"] = {{"control", filled({3}, value)}};
+  return checkpoint;
 }
 
-// Whether every number is the step's.
-inline testing::AssertionResult is_consistent(const Snapshot& snapshot) {
-  if (snapshot.datasets != 64 * snapshot.step || snapshot.tensors.size() != 2) {
-    return testing::AssertionFailure() << "manifest of step " << snapshot.step;
+// Whether every value is the step.
+inline testing::AssertionResult is_consistent(const Checkpoint& checkpoint) {
+  if (checkpoint.datasets != 64 * checkpoint.step || checkpoint.tensors.size() != 2) {
+    return testing::AssertionFailure() << "manifest of step " << checkpoint.step;
   }
-  for (const auto& [set, tensors] : snapshot.tensors) {
+  for (const auto& [set, tensors] : checkpoint.tensors) {
     for (const auto& [name, tensor] : tensors) {
       for (const float value : tensor.to_vector<float>()) {
-        if (value == static_cast<float>(snapshot.step)) continue;
+        if (value == static_cast<float>(checkpoint.step)) continue;
         return testing::AssertionFailure()
-               << set << "/" << name << " of step " << snapshot.step << " holds " << value;
+               << set << "/" << name << " of step " << checkpoint.step << " holds " << value;
       }
     }
   }
@@ -71,12 +71,12 @@ inline std::vector<std::int64_t> steps_in(const CheckpointFolder& folder) {
   return steps;
 }
 
-// How many things stand in a folder, temporary ones too.
+// Number of entries of a folder, including temporary ones.
 inline std::size_t n_entries(const std::filesystem::path& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-// In place.
+// Flips one bit of a file.
 inline void flip(const std::filesystem::path& path, std::size_t at, int bit) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekg(static_cast<std::streamoff>(at));

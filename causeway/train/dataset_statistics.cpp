@@ -1,4 +1,4 @@
-#include "causeway/train/fingerprint.h"
+#include "causeway/train/dataset_statistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ ColumnCounts count_column(const Tensor& x, std::int64_t column) {
 
 }  // namespace
 
-void Fingerprint::add(const HostBatch& batch) {
+void DatasetStatistics::add(const HostBatch& batch) {
   rejected.resize(prior::rejection_reasons().size());
   for (std::size_t k = 0; k < batch.facts.size(); ++k) {
     const prior::DatasetFacts& facts = batch.facts[k];
@@ -71,10 +71,10 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-double quantile(std::vector<double> values, double share) {
+double quantile(std::vector<double> values, double probability) {
   if (values.empty()) return 0.0;
   std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
+  const double place = probability * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, values.size() - 1);
   return values[below] + (place - std::floor(place)) * (values[above] - values[below]);

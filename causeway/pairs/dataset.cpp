@@ -1,0 +1,260 @@
+#include "causeway/pairs/dataset.h"
+
+#include "causeway/core/append_file.h"
+#include "causeway/core/error.h"
+#include "causeway/core/file.h"
+#include "causeway/core/nearest.h"
+#include "causeway/core/version.h"
+#include "causeway/data/zstd.h"
+#include "causeway/pairs/card.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <optional>
+
+namespace causeway::pairs {
+
+namespace {
+
+constexpr std::string_view kOperation = "pairs";
+constexpr int kBatch = 512;  // candidates of a shard between notes of progress
+
+std::vector<std::string> category_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kCategories; ++i) names.emplace_back(name_of(static_cast<Category>(i)));
+  return names;
+}
+
+[[noreturn]] void fail_argument(const std::string& text) {
+  throw Error(ErrorKind::invalid_argument, fmt::format("[{}] {}", kOperation, text));
+}
+
+void parse_shard(const std::string& text, int& shard, int& shards) {
+  const std::size_t slash = text.find('/');
+  const auto number = [&](std::string_view part, int& value) {
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return error == std::errc() && end == part.data() + part.size();
+  };
+  const std::string_view view = text;
+  if (slash == std::string::npos || !number(view.substr(0, slash), shard) ||
+      !number(view.substr(slash + 1), shards) || shards < 1 || shard < 0 || shard >= shards)
+    fail_argument("shard: expected I/N with 0 <= I < N, such as 0/4, got \"" + text + "\"");
+}
+
+void write_text(const std::filesystem::path& path, std::string_view text) {
+  FileWriter file(kOperation, path);
+  file.write(text);
+  file.commit();
+}
+
+// Where the writer stands: enough to go back to it.
+struct Progress {
+  std::uint64_t position = 0;  // the next candidate
+  DatasetResult result;
+  std::array<std::uint64_t, 3> bytes{};  // of the files of the splits
+};
+
+class Writer {
+ public:
+  Writer(const DatasetConfig& config, const std::filesystem::path& folder, int shard, int shards)
+      : config_(config), folder_(folder), shard_(shard), shards_(shards) {
+    std::filesystem::create_directories(config.format == Format::jsonl ? folder / "data" : folder);
+    lock_.emplace(kOperation, folder / ".lock", true);
+    load();
+    if (config.format == Format::jsonl) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        files_[i].emplace(kOperation, split_file(static_cast<Split>(i)));
+        if (files_[i]->size() < progress.bytes[i])
+          fail_argument(fmt::format(
+              "\"{}\" is shorter than when it was written; remove the folder and start again",
+              split_file(static_cast<Split>(i)).string()));
+        files_[i]->cut(progress.bytes[i]);
+      }
+    }
+  }
+
+  void add(const std::vector<Record>& records) {
+    std::array<std::string, 3> lines;
+    for (const Record& record : records) {
+      const auto split = static_cast<std::size_t>(record.structure.split());
+      std::string text = to_json(record, config_.device) + "\n";
+      if (config_.format == Format::json) {
+        // Not flushed to disk: files after the last note of progress are written again.
+        const std::int64_t number = progress.result.written * shards_ + shard_;
+        const std::filesystem::path path = folder_ / fmt::format("pair_{:06d}.json", number);
+        std::ofstream file(path, std::ios::binary);
+        file << text;
+        if (!file.flush()) fail_io(kOperation, "write", path, errno);
+      } else {
+        lines[split] += text;
+      }
+      ++progress.result.written;
+      ++progress.result.splits[split];
+      ++progress.result.categories[static_cast<std::size_t>(record.program.category)];
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (lines[i].empty()) continue;
+      files_[i]->add(config_.compress ? compress_zstd(lines[i]) : lines[i]);
+      progress.bytes[i] = files_[i]->size();
+    }
+  }
+
+  void save() const {
+    Json json{{"generator", std::string("causeway ") + kVersion},
+              {"schema", kSchemaVersion},
+              {"config", describe_dataset().to_json(&config_)},
+              {"position", progress.position},
+              {"written", progress.result.written},
+              {"bytes", progress.bytes},
+              {"rejections", progress.result.rejections},
+              {"splits", progress.result.splits},
+              {"categories", progress.result.categories}};
+    write_text(state_file(), json.dump(1) + "\n");
+  }
+
+  void finish() const {
+    const std::string card = dataset_card(config_, progress.result);
+    write_text(folder_ / "README.md", card);
+  }
+
+  Progress progress;
+
+ private:
+  std::filesystem::path state_file() const {
+    return folder_ / (shards_ == 1 ? "dataset.json"
+                                   : fmt::format("dataset-{:05d}-of-{:05d}.json", shard_, shards_));
+  }
+
+  std::filesystem::path split_file(Split split) const {
+    return folder_ / "data" /
+           fmt::format("{}-{:05d}-of-{:05d}.jsonl{}", name_of(split), shard_, shards_,
+                       config_.compress ? ".zst" : "");
+  }
+
+  void load() {
+    if (!std::filesystem::exists(state_file())) return;
+    const MappedFile file(kOperation, state_file());
+    const Json json = Json::parse(
+        reinterpret_cast<const char*>(file.bytes().data()),
+        reinterpret_cast<const char*>(file.bytes().data()) + file.bytes().size(), nullptr, false);
+    if (json.is_discarded() || !json.contains("config") || !json.contains("position"))
+      fail_argument(fmt::format("\"{}\" is damaged; remove the folder and start again",
+                                state_file().string()));
+    Json config = json["config"];
+    Json wanted = describe_dataset().to_json(&config_);
+    const bool fewer = config["count"] > wanted["count"];
+    config.erase("count");
+    wanted.erase("count");
+    if (config != wanted || fewer || json["generator"] != std::string("causeway ") + kVersion)
+      fail_argument(fmt::format("\"{}\" holds a dataset with other settings; choose another folder",
+                                folder_.string()));
+    progress.position = json["position"];
+    progress.bytes = json["bytes"];
+    progress.result.written = progress.result.kept = json["written"];
+    progress.result.rejections = json["rejections"];
+    progress.result.splits = json["splits"];
+    progress.result.categories = json["categories"];
+  }
+
+  const DatasetConfig& config_;
+  std::filesystem::path folder_;
+  int shard_;
+  int shards_;
+  std::optional<LockedFile> lock_;
+  std::array<std::optional<AppendFile>, 3> files_;
+};
+
+}  // namespace
+
+Category category_of(std::string_view name) {
+  const std::vector<std::string> names = category_names();
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<Category>(found - names.begin());
+  const std::string near = nearest_name(name, names);
+  fail_argument(fmt::format("\"{}\" is not a category{}; categories: {}", name,
+                            near.empty() ? "" : "; did you mean " + near + "?",
+                            fmt::join(names, ", ")));
+}
+
+StreamOptions DatasetConfig::stream(int threads) const {
+  StreamOptions options;
+  options.seed = seed;
+  for (const std::string& name : categories) options.categories.push_back(category_of(name));
+  options.lowest_level = lowest_level;
+  options.highest_level = highest_level;
+  if (lowest_level < 1 || highest_level > kLevels || lowest_level > highest_level)
+    fail_argument(fmt::format("level: expected LOW:HIGH from 1:1 to {0}:{0}, got {1}:{2}", kLevels,
+                              lowest_level, highest_level));
+  parse_shard(shard, options.shard, options.shards);
+  const auto wants = [this](std::string_view step) {
+    return std::ranges::find(verify, step) != verify.end();
+  };
+  const std::vector<std::string> known{"run", "adjoint", "none"};
+  for (const std::string& step : verify) {
+    if (std::ranges::find(known, step) == known.end())
+      fail_argument(fmt::format("verify: \"{}\" is not one of {}", step, fmt::join(known, ", ")));
+  }
+  options.run = wants("run");
+  options.adjoint = wants("adjoint");
+  options.threads = threads;
+  return options;
+}
+
+const ConfigDescription<DatasetConfig>& describe_dataset() {
+  static const auto description = [] {
+    ConfigDescription<DatasetConfig> d("pairs.generate");
+    d.add("count", &DatasetConfig::count, "Number of pairs, over all shards")
+        .option_name("count,-n")
+        .at_least(1);
+    d.add("seed", &DatasetConfig::seed, "Random seed").option_name("seed,-s");
+    d.add("categories", &DatasetConfig::categories, "Categories of programs")
+        .option_name("categories,-c")
+        .defaults_to("all");
+    d.range("level", &DatasetConfig::lowest_level, &DatasetConfig::highest_level,
+            "Difficulty, from 1 to 5");
+    d.add("verify", &DatasetConfig::verify,
+          "Checks of every pair: run (interpret), adjoint (gradients), or none");
+    d.choice("device", &DatasetConfig::device, {"cuda", "cpu"}, "Target named in the metadata")
+        .option_name("device,-d");
+    d.choice("format", &DatasetConfig::format, {"json", "jsonl"},
+             "A file for each pair, or JSON lines");
+    d.add("compress", &DatasetConfig::compress, "Compress JSON lines with Zstandard");
+    d.add("shard", &DatasetConfig::shard, "Write part I of N").written("I/N");
+    return d;
+  }();
+  return description;
+}
+
+DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::path& folder,
+                            int threads,
+                            const std::function<void(const DatasetProgress&)>& report) {
+  const StreamOptions options = config.stream(threads);
+  const std::int64_t count =
+      config.count / options.shards + (options.shard < config.count % options.shards ? 1 : 0);
+  Writer writer(config, folder, options.shard, options.shards);
+  Progress& progress = writer.progress;
+  Stream stream(options);
+  if (progress.result.written < count) stream.resume_at(progress.position);
+  const std::array<std::uint64_t, kRejections> earlier = progress.result.rejections;
+  while (progress.result.written < count) {
+    if (report) report({progress.result.written, count, progress.result.rejections});
+    std::vector<Record> records = stream.next(kBatch * options.shards);
+    const auto missing = static_cast<std::size_t>(count - progress.result.written);
+    if (records.size() > missing) records.resize(missing);
+    writer.add(records);
+    progress.position = stream.position();
+    for (std::size_t i = 0; i < kRejections; ++i)
+      progress.result.rejections[i] = earlier[i] + stream.rejections()[i];
+    writer.save();
+  }
+  if (report) report({progress.result.written, count, progress.result.rejections});
+  progress.result.candidates = static_cast<std::int64_t>(progress.position);
+  writer.finish();
+  return progress.result;
+}
+
+}  // namespace causeway::pairs

@@ -1,0 +1,61 @@
+// One record of the dataset: a program with everything that was derived from it and verified.
+#pragma once
+
+#include "causeway/pairs/program.h"
+#include "causeway/pairs/structure.h"
+#include "causeway/pairs/verify.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace causeway::pairs {
+
+inline constexpr int kSchemaVersion = 1;
+// A string that never occurs elsewhere: its presence in a model's output shows that the model was
+// trained on this dataset.
+extern const char kCanary[];
+
+struct LinePair {
+  int python = 0;  // both from 1
+  int cuda = 0;
+};
+
+struct Record {
+  Program program;
+  std::string cuda_forward;
+  std::string cuda_backward;  // empty where no parameter has a gradient
+  std::string cpp_forward;
+  std::string ir;
+  std::string ptx;  // where it was asked for
+  std::vector<LinePair> lines;
+  std::map<std::string, int, std::less<>> ops;         // instructions of the IR by name
+  std::map<std::string, int, std::less<>> constructs;  // statements of the Python text
+  Structure structure;
+  Tolerance tolerance = Tolerance::exact;
+  Verification verification;
+  std::vector<std::string> verified;  // "run", "adjoint", "compile", "gpu"
+  std::uint64_t candidate = 0;        // place in the stream of candidates
+};
+
+// "0123456789abcdef": of the structure and the seed.
+std::string record_id(const Record& record);
+
+// One line of JSON.
+std::string to_json(const Record& record, const std::string& device);
+
+// A compiled program. Throws lang::CompileError.
+struct Compiled {
+  lang::Module module;
+  int kernel = -1;
+  int adjoint = -1;  // -1 where no parameter has a gradient
+
+  const lang::Function& function() const {
+    return module.functions[static_cast<std::size_t>(kernel)];
+  }
+};
+Compiled compile_program(const Program& program);
+// Fills in the texts, counts and the tolerance class.
+void add_texts(Compiled& compiled, Record& record);
+
+}  // namespace causeway::pairs

@@ -1,0 +1,42 @@
+// What a set of records covers.
+#pragma once
+
+#include "causeway/core/config.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace causeway::pairs {
+
+class Statistics {
+ public:
+  // Throws a format error for what is not a record; `place` is named in it.
+  void add(std::string_view record, const std::string& place);
+
+  // {"records", "categories", "ops", …}: counts by name, lengths as quantiles.
+  Json to_json() const;
+  std::string to_text() const;
+
+ private:
+  using Counts = std::map<std::string, std::int64_t, std::less<>>;
+
+  std::int64_t records_ = 0;
+  Counts categories_;
+  Counts splits_;
+  Counts difficulty_;
+  Counts tolerance_;
+  Counts ops_;         // records that use the operation
+  Counts constructs_;  // records that use the construct
+  Counts types_;       // records with a parameter of the type
+  std::map<std::string, Counts, std::less<>> ops_by_type_;
+  std::vector<std::int64_t> python_lines_;
+  std::vector<std::int64_t> cuda_lines_;
+  std::unordered_set<std::string> structures_;
+  std::unordered_set<std::string> clusters_;
+};
+
+}  // namespace causeway::pairs

@@ -1,0 +1,55 @@
+// The stream of records that a seed defines. Candidates are numbered; each is generated from the
+// seed and its number alone. A candidate becomes a record if its structure did not occur before it
+// in the stream and if it passes verification. Which candidates have a new structure does not
+// depend on the verification of others, so that a shard of the stream can be computed alone, with
+// any number of threads, and gives the same records.
+#pragma once
+
+#include "causeway/pairs/record.h"
+
+#include <array>
+#include <vector>
+
+namespace causeway::pairs {
+
+struct StreamOptions {
+  std::uint64_t seed = 0;
+  std::vector<Category> categories = {};  // all where empty
+  int lowest_level = 1;
+  int highest_level = kLevels;
+  int shard = 0;  // candidates c with c % shards == shard
+  int shards = 1;
+  bool adjoint = true;  // check gradients by finite differences
+  bool run = true;      // interpret the kernels
+  int threads = 1;
+  std::vector<Structure> held_out = {};  // structures that must not occur
+};
+
+class Stream {
+ public:
+  explicit Stream(StreamOptions options);
+
+  // The records of the next candidates, in order; empty now and then.
+  std::vector<Record> next(int candidates);
+  // Candidates before this one count as seen and give no records.
+  void resume_at(std::uint64_t candidate);
+
+  std::uint64_t position() const { return position_; }  // the next candidate
+  // Candidates of the shard by the reason why they became no record.
+  const std::array<std::uint64_t, kRejections>& rejections() const { return rejections_; }
+
+ private:
+  struct Candidate;
+  template <class F>
+  void parallel(std::size_t count, const F& body) const;
+  Candidate make(std::uint64_t number) const;
+  void verify(Candidate& candidate) const;
+
+  StreamOptions options_;
+  StructureIndex index_;
+  StructureIndex held_out_;
+  std::uint64_t position_ = 0;
+  std::array<std::uint64_t, kRejections> rejections_{};
+};
+
+}  // namespace causeway::pairs

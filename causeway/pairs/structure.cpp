@@ -1,0 +1,168 @@
+#include "causeway/pairs/structure.h"
+
+#include "causeway/pairs/generate/dice.h"
+#include "causeway/pairs/inputs.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace causeway::pairs {
+
+namespace {
+
+constexpr int kBand = 4;  // hashes a band
+constexpr double kSame = 0.9;
+constexpr double kAcrossSplits = 0.75;
+
+constexpr std::string_view kKeywords[] = {
+    "if",  "elif", "else",  "for",   "in",    "while", "return", "break", "continue", "and", "or",
+    "not", "def",  "class", "range", "float", "int",   "bool",   "True",  "False",    "wp"};
+
+// Tokens as hashes: what the text does is kept, names and numbers are abstracted.
+struct Tokens {
+  std::vector<std::uint64_t> exact;         // names numbered by first appearance
+  std::vector<std::uint64_t> blurred;       // all names the same
+  std::uint64_t outline = fnv(nullptr, 0);  // control flow, types and builtins only
+};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Skips the docstring, a comment or a string.
+std::size_t skip_text(std::string_view text, std::size_t at) {
+  if (text[at] == '#') return std::min(text.find('\n', at), text.size());
+  const bool triple = text.substr(at, 3) == "\"\"\"";
+  const std::size_t end = text.find(triple ? "\"\"\"" : "\"", at + (triple ? 3 : 1));
+  return end == std::string_view::npos ? text.size() : end + (triple ? 3 : 1);
+}
+
+Tokens tokens_of(std::string_view text) {
+  Tokens tokens;
+  std::unordered_map<std::string_view, std::uint64_t> names;
+  std::size_t at = text.find('@');  // what comes before are imports
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '#' || c == '"') {
+      at = skip_text(text, at);
+      continue;
+    }
+    if (c == ' ' || c == '\n') {
+      // The indentation of a line is structure.
+      if (c == '\n') {
+        const std::size_t next = text.find_first_not_of(" \n", at);
+        const std::size_t start =
+            next == std::string_view::npos ? text.size() : text.rfind('\n', next) + 1;
+        const std::uint64_t indent =
+            mix(0x1000 + (next == std::string_view::npos ? 0 : next - start));
+        tokens.exact.push_back(indent);
+        tokens.outline = fnv(&indent, sizeof indent, tokens.outline);
+        at = next == std::string_view::npos ? text.size() : next;
+      } else {
+        ++at;
+      }
+      continue;
+    }
+    std::size_t end = at + 1;
+    std::uint64_t exact = 0;
+    std::uint64_t blurred = 0;
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
+      while (end < text.size() && (is_word(text[end]) || text[end] == '.')) ++end;
+      exact = blurred = mix(1);
+    } else if (is_word(c)) {
+      while (end < text.size() && is_word(text[end])) ++end;
+      const std::string_view word = text.substr(at, end - at);
+      const bool member =
+          at >= 3 && text.substr(at - 3, 3) == "wp.";  // a field of a struct is a name
+      if (member || std::ranges::find(kKeywords, word) != std::end(kKeywords)) {
+        exact = blurred = fnv(word.data(), word.size());
+        tokens.outline = fnv(word.data(), word.size(), tokens.outline);
+      } else {
+        exact = mix(2 + names.emplace(word, names.size()).first->second);
+        blurred = mix(2);
+      }
+    } else {
+      exact = blurred = mix(0x100 + static_cast<unsigned char>(c));
+    }
+    tokens.exact.push_back(exact);
+    tokens.blurred.push_back(blurred);
+    at = end;
+  }
+  return tokens;
+}
+
+// Multiply-shift hash functions, one for each place of a signature.
+constexpr std::array<std::uint64_t, kSignature> random_words(std::uint64_t stream,
+                                                             std::uint64_t bits) {
+  std::array<std::uint64_t, kSignature> words{};
+  for (std::uint64_t k = 0; k < kSignature; ++k) words[k] = mix(stream + k) | bits;
+  return words;
+}
+constexpr auto kFactors = random_words(0, 1);
+constexpr auto kOffsets = random_words(1000, 0);
+
+std::uint64_t hash_of(const std::vector<std::uint64_t>& words) {
+  return fnv(words.data(), words.size() * sizeof(std::uint64_t));
+}
+
+}  // namespace
+
+std::string_view name_of(Split split) {
+  constexpr std::string_view kNames[] = {"train", "validation", "test"};
+  return kNames[static_cast<int>(split)];
+}
+
+Split Structure::split() const {
+  const std::uint64_t place = mix(cluster) % 100;
+  return place < 90 ? Split::train : place < 95 ? Split::validation : Split::test;
+}
+
+Structure structure_of(std::string_view python, const lang::Module& module,
+                       const lang::Function& kernel) {
+  constexpr std::size_t kGram = 4;
+  Structure structure;
+  structure.key = lang::structural_hash(module, kernel);
+  const Tokens tokens = tokens_of(python);
+  structure.text = hash_of(tokens.exact);
+  structure.cluster = tokens.outline;
+  structure.signature.fill(UINT32_MAX);
+  for (std::size_t i = 0; i + kGram <= tokens.blurred.size(); ++i) {
+    const std::uint64_t gram = fnv(&tokens.blurred[i], kGram * sizeof(std::uint64_t));
+    for (std::size_t k = 0; k < kSignature; ++k) {
+      const auto hash = static_cast<std::uint32_t>((gram * kFactors[k] + kOffsets[k]) >> 32);
+      structure.signature[k] = std::min(structure.signature[k], hash);
+    }
+  }
+  return structure;
+}
+
+double similarity(const Structure& a, const Structure& b) {
+  int same = 0;
+  for (std::size_t k = 0; k < kSignature; ++k) same += a.signature[k] == b.signature[k] ? 1 : 0;
+  return static_cast<double>(same) / kSignature;
+}
+
+Rejection StructureIndex::add(const Structure& structure) {
+  // Both kinds of keys share one set: they are hashes of different things.
+  const std::uint64_t text = mix(structure.text);
+  if (keys_.contains(structure.key) || keys_.contains(text)) return Rejection::duplicate;
+  std::array<std::uint64_t, kSignature / kBand> bands;
+  for (std::size_t band = 0; band < bands.size(); ++band) {
+    bands[band] = fnv(&structure.signature[band * kBand], kBand * sizeof(std::uint32_t), mix(band));
+    const auto found = bands_.find(bands[band]);
+    if (found == bands_.end()) continue;
+    const Entry& other = structures_[found->second];
+    int same = 0;
+    for (std::size_t k = 0; k < kSignature; ++k)
+      same += structure.signature[k] == other.signature[k] ? 1 : 0;
+    const double alike = static_cast<double>(same) / kSignature;
+    if (alike >= (other.split == structure.split() ? kSame : kAcrossSplits))
+      return Rejection::similar;
+  }
+  keys_.insert(structure.key);
+  keys_.insert(text);
+  for (const std::uint64_t band : bands)
+    bands_[band] = static_cast<std::uint32_t>(structures_.size());
+  structures_.push_back({structure.signature, structure.split()});
+  return Rejection::none;
+}
+
+}  // namespace causeway::pairs

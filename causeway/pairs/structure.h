@@ -1,0 +1,55 @@
+// What makes two programs the same: keys that abstract from names and constants, and MinHash
+// signatures that find programs that are nearly the same.
+#pragma once
+
+#include "causeway/lang/ir/ir.h"
+#include "causeway/pairs/verify.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace causeway::pairs {
+
+inline constexpr int kSignature = 64;
+
+enum class Split : std::uint8_t { train, validation, test };
+std::string_view name_of(Split split);
+
+struct Structure {
+  std::uint64_t key = 0;      // of the IR: names and the values of constants do not enter
+  std::uint64_t text = 0;     // of the Python tokens, names and numbers abstracted
+  std::uint64_t cluster = 0;  // of its control flow, types and builtins; decides the split
+  std::array<std::uint32_t, kSignature> signature{};
+
+  Split split() const;  // 90% of the clusters train, 5% validate, 5% test
+};
+
+Structure structure_of(std::string_view python, const lang::Module& module,
+                       const lang::Function& kernel);
+
+// An estimate of the Jaccard similarity of the programs' token 4-grams.
+double similarity(const Structure& a, const Structure& b);
+
+// The structures that were seen.
+class StructureIndex {
+ public:
+  // none where the structure is new, which it then no longer is; duplicate for an equal key;
+  // similar from a similarity of 0.9 on, and from 0.75 on where the other is in another split.
+  Rejection add(const Structure& structure);
+  std::size_t size() const { return structures_.size(); }
+
+ private:
+  std::unordered_set<std::uint64_t> keys_;
+  std::unordered_map<std::uint64_t, std::uint32_t> bands_;  // the latest structure with that band
+  struct Entry {
+    std::array<std::uint32_t, kSignature> signature;
+    Split split;
+  };
+  std::vector<Entry> structures_;
+};
+
+}  // namespace causeway::pairs

@@ -1,0 +1,32 @@
+// Verifies a record from its JSON alone: nothing is taken from the generator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace causeway::pairs {
+
+struct RecordCheck {
+  std::string id;       // empty where the record has none
+  std::string problem;  // empty where the record is right
+};
+
+// Compiles the Python text again and compares every derived text, hash and result with the
+// record's; checks the gradients. Never throws for a wrong record.
+RecordCheck verify_record(std::string_view json);
+
+struct OutputArray {
+  std::string name;
+  std::string scalar;               // "float32"
+  std::vector<std::int64_t> shape;  // components of vectors and matrices come last
+  std::vector<std::byte> bytes;
+};
+
+// Interprets the record's kernel on an input set and returns the written arrays. Throws
+// invalid_argument for a wrong record.
+std::vector<OutputArray> run_record(std::string_view json, int set);
+
+}  // namespace causeway::pairs

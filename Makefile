@@ -38,7 +38,7 @@ build: bootstrap  ## build the program, the Python package, tests and benchmarks
 test: build  ## run all tests that need no GPU, format check and fuzzing
 	$(phase) "tests" $(CTEST) build
 	$(phase) "Python tests" $(PYTHON) -m pytest -q tests/python tests/parity  # the latter needs PyTorch
-	$(phase) "examples" bash -ec 'for example in examples/*.py; do $(PYTHON) $$example; done'
+	$(phase) "examples" bash -ec 'for example in examples/*.py examples/kernels/*.py; do $(PYTHON) $$example; done'
 	$(phase) "format check" scripts/format --check
 	$(phase) "fuzz" tests/fuzz/run 30
 	@printf '\n== %s\n' "all tests passed"

@@ -112,6 +112,7 @@ constexpr Suite kSuites[] = {
     {"learning", "Norms, losses, attention, layers and optimizers", bench::run_learning},
     {"tokenizer", "Fit and encode of the quantile tokenizer", bench::run_tokenizer},
     {"prior", "Generation of synthetic datasets, by prior family", bench::run_prior},
+    {"kernels", "Compiling and launching kernels of the language", bench::run_jit},
     {"pretrain", "Pre-training steps, including the generation of datasets, and prediction",
      bench::run_pretrain},
 };

@@ -8,6 +8,7 @@
 #include "causeway/data/hdf5.h"
 #include "causeway/dist/nccl.h"
 #include "causeway/dist/transport.h"
+#include "causeway/jit/nvrtc.h"
 #include "causeway/kernels/libraries.h"
 #include "causeway/runtime/device.h"
 #include "causeway/runtime/driver.h"
@@ -92,7 +93,8 @@ struct NamedLibrary {
 // slow.
 std::vector<NamedLibrary> libraries() {
   std::vector<NamedLibrary> all{{"HDF5", "hdf5", data::hdf5_status},
-                                {"MPI", "mpi", dist::mpi_status}};
+                                {"MPI", "mpi", dist::mpi_status},
+                                {"NVRTC", "nvrtc", jit::nvrtc_status}};
   if (cuda_device_count() == 0) return all;
   all.push_back({"cuBLASLt", "cublaslt", kernels::cublas_status});
   all.push_back({"cuDNN", "cudnn", kernels::cudnn_status});

@@ -1,6 +1,7 @@
 // The program: registers the subcommands and runs the one given.
 #include "cli/completion.h"
 #include "cli/info.h"
+#include "cli/kernel.h"
 #include "cli/predict.h"
 #include "cli/pretrain.h"
 #include "cli/pairs.h"
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
   causeway::cli::add_prior(app);
   causeway::cli::add_pairs(app);
   causeway::cli::add_tokenizer(app);
+  causeway::cli::add_kernel(app);
   causeway::cli::add_pretrain(app);
   causeway::cli::add_predict(app);
   causeway::cli::add_evaluate(app);

@@ -34,6 +34,7 @@ void bind_indexing(nb::module_& module, TensorClass& tensor);
 void bind_data(nb::module_& module);
 void bind_autograd(nb::module_& module, TensorClass& tensor);
 void bind_functional(nb::module_& module);
+void bind_kernels(nb::module_& module);
 void bind_nn(nb::module_& module);
 void bind_models(nb::module_& module);
 void bind_tables(nb::module_& module);

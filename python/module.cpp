@@ -33,6 +33,7 @@ NB_MODULE(_core, module) {
   bind_data(module);
   bind_autograd(module, tensor);
   bind_functional(module);
+  bind_kernels(module);
   bind_nn(module);
   bind_tables(module);
   bind_models(module);

@@ -26,7 +26,7 @@ Constant Constant::of(double value) {
 }
 
 Module compile(std::string file, std::string text, const CompileOptions& options) {
-  auto source = std::make_shared<const Source>(std::move(file), std::move(text));
+  auto source = std::make_shared<const Source>(std::move(file), std::move(text), options.origins);
   Module module = Checker(std::move(source), options).run();
   if (options.optimize) {
     for (Function& function : module.functions) optimize(module, function);

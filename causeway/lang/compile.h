@@ -32,6 +32,8 @@ struct Constant {
 struct CompileOptions {
   // Names that the text does not define itself.
   std::map<std::string, Constant, std::less<>> constants = {};
+  // Where lines of the text come from, for messages; without any, from the file.
+  std::vector<Origin> origins = {};
   // Loops over a constant range of at most this many iterations count as static, as Warp unrolls
   // them: they may change a name bound to a literal.
   int static_trips = 16;

@@ -29,10 +29,11 @@ std::string excerpt(const Source& source, Span span, Position position) {
   return text;
 }
 
-std::string describe(const Source& source, Span span, Position position, const Diagnostic& d) {
-  std::string text = source.name() + ":" + std::to_string(position.line) + ":" +
-                     std::to_string(position.column) + ": error: " + d.message +
-                     excerpt(source, span, position);
+std::string describe(const Source& source, Span span, const Diagnostic& d) {
+  const Place place = source.place(span.begin);
+  std::string text = place.file + ":" + std::to_string(place.line) + ":" +
+                     std::to_string(place.column) + ": error: " + d.message +
+                     excerpt(source, span, source.position(span.begin));
   if (!d.found.empty()) text += "\n  found: " + d.found;
   if (!d.expected.empty()) text += "\n  expected: " + d.expected;
   if (!d.hint.empty()) text += "\n  hint: " + d.hint;
@@ -56,8 +57,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Source::Source(std::string name, std::string text)
-    : name_(std::move(name)), text_(std::move(text)) {}
+Source::Source(std::string name, std::string text, std::vector<Origin> origins)
+    : name_(std::move(name)), text_(std::move(text)), origins_(std::move(origins)) {}
 
 std::string_view Source::text(Span span) const {
   if (span.begin > text_.size() || span.end < span.begin) return {};
@@ -73,6 +74,16 @@ Position Source::position(std::uint32_t offset) const {
   return {line, static_cast<int>(before.size() - start) + 1};
 }
 
+Place Source::place(std::uint32_t offset) const {
+  const Position at = position(offset);
+  Place place{name_, at.line, at.column};
+  for (const Origin& origin : origins_) {
+    if (origin.first_line > at.line) break;
+    place = {origin.file, at.line - origin.first_line + origin.line, at.column + origin.indent};
+  }
+  return place;
+}
+
 std::string_view Source::line(int number) const {
   std::string_view rest = text_;
   for (; number > 1; --number) {
@@ -86,9 +97,8 @@ std::string_view Source::line(int number) const {
 }
 
 CompileError::CompileError(const Source& source, Span span, const Diagnostic& diagnostic)
-    : Error(ErrorKind::compile, describe(source, span, source.position(span.begin), diagnostic)),
-      file_(source.name()),
-      position_(source.position(span.begin)),
+    : Error(ErrorKind::compile, describe(source, span, diagnostic)),
+      place_(source.place(span.begin)),
       diagnostic_(diagnostic) {}
 
 std::string_view nearest_name(std::string_view name,

@@ -22,20 +22,38 @@ struct Position {
   int column = 0;  // from 1, in bytes
 };
 
+// Where lines of a text come from, if it was put together from several files.
+struct Origin {
+  int first_line = 1;  // of the text: this line and those up to the next origin
+  std::string file;
+  int line = 1;    // of the file, where first_line is from
+  int indent = 0;  // columns that were cut off on the left
+};
+
+// A position in a file of the user's.
+struct Place {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
 // A named text. Names and tokens of a module are views into it, so a module keeps its source alive.
 class Source {
  public:
-  Source(std::string name, std::string text);
+  // `origins` are in the order of their lines; without any, the text is the file `name`.
+  Source(std::string name, std::string text, std::vector<Origin> origins = {});
 
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
   std::string_view text(Span span) const;
   Position position(std::uint32_t offset) const;
+  Place place(std::uint32_t offset) const;
   std::string_view line(int number) const;  // without its line break
 
  private:
   std::string name_;
   std::string text_;
+  std::vector<Origin> origins_;
 };
 
 // The content of an error message. `found`, `expected` and `hint` may be empty.
@@ -57,14 +75,13 @@ class CompileError : public Error {
  public:
   CompileError(const Source& source, Span span, const Diagnostic& diagnostic);
 
-  const std::string& file() const { return file_; }
-  int line() const { return position_.line; }
-  int column() const { return position_.column; }
+  const std::string& file() const { return place_.file; }
+  int line() const { return place_.line; }
+  int column() const { return place_.column; }
   const Diagnostic& diagnostic() const { return diagnostic_; }
 
  private:
-  std::string file_;
-  Position position_;
+  Place place_;
   Diagnostic diagnostic_;
 };
 

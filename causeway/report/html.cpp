@@ -59,8 +59,8 @@ std::string page_html(const Page& page) {
       "<title>{0}</title>\n<style>{1}</style>\n</head>\n"
       "<body{2}>\n<header>\n<h1>{0}</h1>\n<p>{3}</p>\n{4}\n</header>\n<main>\n{5}</main>\n</body>\n"
       "</html>\n",
-      escaped(page.title), style_sheet(), page.wide ? " class=\"wide\"" : "", escaped(page.lead),
-      page.header, page.body);
+      escaped(page.title), style_sheet() + page.style, page.wide ? " class=\"wide\"" : "",
+      escaped(page.lead), page.header, page.body);
 }
 
 }  // namespace causeway::report

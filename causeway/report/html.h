@@ -30,6 +30,7 @@ struct Page {
   std::string header;  // HTML below that
   std::string body;    // HTML
   bool wide = false;   // a grid of cards instead of a column
+  std::string style;   // further rules of the style sheet
 };
 
 std::string page_html(const Page& page);

@@ -272,6 +272,57 @@ void launch_graph(int device, CUgraphExec_st* graph, CUstream_st* stream) {
 
 void destroy_graph(CUgraphExec_st* graph) noexcept { cudaGraphExecDestroy(graph); }
 
+CUlib_st* load_code(const void* image) {
+  cudaLibrary_t code = nullptr;
+  check(cudaLibraryLoadData(&code, image, nullptr, nullptr, 0, nullptr, nullptr, 0),
+        "cudaLibraryLoadData");
+  return code;
+}
+
+void unload_code(CUlib_st* code) noexcept { cudaLibraryUnload(code); }
+
+CUkern_st* find_kernel(CUlib_st* code, const char* name) {
+  cudaKernel_t kernel = nullptr;
+  const cudaError_t status = cudaLibraryGetKernel(&kernel, code, name);
+  if (status == cudaErrorSymbolNotFound) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  check(status, "cudaLibraryGetKernel");
+  return kernel;
+}
+
+KernelResources resources(int device, CUkern_st* kernel) {
+  const DeviceScope scope(device);
+  cudaFuncAttributes found{};
+  check(cudaFuncGetAttributes(&found, kernel), "cudaFuncGetAttributes");
+  return {found.maxThreadsPerBlock, found.numRegs, found.sharedSizeBytes, found.localSizeBytes};
+}
+
+int active_blocks(int device, CUkern_st* kernel, int block_size, std::size_t shared_bytes) {
+  const DeviceScope scope(device);
+  int blocks = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block_size, shared_bytes),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return blocks;
+}
+
+void launch_kernel(const char* name, int device, CUstream_st* stream, CUkern_st* kernel,
+                   const GridSize& size, void** arguments) {
+  const DeviceScope scope(device);
+  constexpr std::size_t kStaticLimit = 48 * 1024;
+  if (size.shared_bytes > kStaticLimit) {
+    check(cudaKernelSetAttributeForDevice(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(size.shared_bytes), device),
+          name);
+  }
+  const auto extent = [](const std::array<unsigned, 3>& n) { return dim3(n[0], n[1], n[2]); };
+  check(cudaLaunchKernel(kernel, extent(size.grid), extent(size.block), arguments,
+                         size.shared_bytes, stream),
+        name);
+  if (internal::synchronize_launches()) check(cudaStreamSynchronize(stream), name);
+}
+
 void push_range(const char* name) { nvtxRangePushA(name); }
 void pop_range() { nvtxRangePop(); }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "causeway/runtime/device.h"
+#include "causeway/runtime/device_code.h"
 
 #include <cstddef>
 #include <string>
@@ -11,6 +12,8 @@
 struct CUstream_st;
 struct CUevent_st;
 struct CUgraphExec_st;
+struct CUlib_st;
+struct CUkern_st;
 
 namespace causeway::driver {
 
@@ -51,6 +54,17 @@ void begin_capture(int device, CUstream_st* stream);
 CUgraphExec_st* end_capture(int device, CUstream_st* stream, bool keep);
 void launch_graph(int device, CUgraphExec_st* graph, CUstream_st* stream);
 void destroy_graph(CUgraphExec_st* graph) noexcept;
+
+// Device code loaded at run time (device_code.h). `image` is a cubin; find_kernel returns nullptr
+// if the code has no kernel of that name.
+CUlib_st* load_code(const void* image);
+void unload_code(CUlib_st* code) noexcept;
+CUkern_st* find_kernel(CUlib_st* code, const char* name);
+KernelResources resources(int device, CUkern_st* kernel);
+// Blocks of that size that one multiprocessor runs at a time; 0 if it is too large.
+int active_blocks(int device, CUkern_st* kernel, int block_size, std::size_t shared_bytes);
+void launch_kernel(const char* name, int device, CUstream_st* stream, CUkern_st* kernel,
+                   const GridSize& size, void** arguments);
 
 void push_range(const char* name);  // NVTX
 void pop_range();

@@ -48,6 +48,15 @@ CUgraphExec_st* end_capture(int, CUstream_st*, bool) { absent(); }
 void launch_graph(int, CUgraphExec_st*, CUstream_st*) { absent(); }
 void destroy_graph(CUgraphExec_st*) noexcept {}
 
+CUlib_st* load_code(const void*) { absent(); }
+void unload_code(CUlib_st*) noexcept {}
+CUkern_st* find_kernel(CUlib_st*, const char*) { absent(); }
+KernelResources resources(int, CUkern_st*) { absent(); }
+int active_blocks(int, CUkern_st*, int, std::size_t) { absent(); }
+void launch_kernel(const char*, int, CUstream_st*, CUkern_st*, const GridSize&, void**) {
+  absent();
+}
+
 void push_range(const char*) {}
 void pop_range() {}
 

@@ -16,7 +16,11 @@ from . import _core, autograd, cuda, models, nn, optim, pairs, prior, testing
 from ._core import *  # noqa: F403
 from ._core import _version as __version__
 from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad
+from .fusion import fuse
 from .graph import Graph, StepGraph, capture
+from .kernel_types import *  # noqa: F403
+from .kernels import BUILTINS as _BUILTINS
+from .kernels import RawKernel, func, kernel, kernel_from_source, launch, struct
 from .pretrain import pretrain
 from .prior import Prior
 from .profiler import profile
@@ -48,6 +52,8 @@ _LAZY = {
 
 
 def __getattr__(name):
+    if name in _BUILTINS:
+        return _BUILTINS[name]
     if name not in _LAZY:
         raise AttributeError(f"module 'causeway' has no attribute {name!r}")
     module = importlib.import_module(f".{_LAZY[name] or name}", __name__)

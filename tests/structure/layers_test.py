@@ -28,7 +28,7 @@ ROWS = {
     "prior": "tensor",
     "tokenizer": "tensor",
     "lang": "core",
-    "jit": "lang runtime",
+    "jit": "lang autograd",
     "pairs": "lang jit data",
     "data": "core tensor",
     "dist": "core runtime tensor",
@@ -37,7 +37,10 @@ ROWS = {
 }
 # Single headers of other rooms that a room may include too. They include nothing that the room may
 # not.
-SINGLE_HEADERS = {"tokenizer": {"causeway/tables/table.h"}}
+SINGLE_HEADERS = {
+    "tokenizer": {"causeway/tables/table.h"},
+    "jit": {"causeway/data/crc32.h", "causeway/data/sha256.h"},
+}
 FOLDERS = ["causeway", "cli", "python", "tests", "bench"]
 SUFFIXES = {".h", ".cpp", ".cuh", ".cu"}
 FORBIDDEN_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager"}

@@ -16,6 +16,9 @@ struct EmitOptions {
   bool strided = false;
   // Read-only arrays are const __restrict__: they must not overlap arrays that are written.
   bool restrict_pointers = true;
+  // C++ only: the function runs the threads whose first coordinate is in [begin, end), for callers
+  // that divide a launch between processor threads.
+  bool ranges = false;
   // The name of the function; default: that of the kernel.
   std::string entry = {};
 };
@@ -28,6 +31,8 @@ enum class EmittedKind : std::uint8_t {
   shape,          // int: size of dimension `dim` of the array
   stride,         // int: elements between neighbours along `dim`
   launch_dim,     // int: size of launch dimension `dim`
+  range_begin,    // int: first of the first coordinates to run, with EmitOptions::ranges
+  range_end,      // int: one past the last of them
   tape,           // unsigned int*: words that the threads of an adjoint kernel save values in
   tape_capacity,  // int: words for each thread
   tape_needed,    // int*: the largest number of words that a thread needed, if above the capacity

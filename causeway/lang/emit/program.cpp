@@ -245,6 +245,10 @@ void FunctionWriter::name_threads() {
     const std::string wanted = function_.dims == 1 ? "dim" : "dim_" + std::string(kSuffixes[d]);
     launch_names_.push_back(scope_.unique(wanted));
   }
+  if (ranges()) {
+    range_begin_ = scope_.unique("begin");
+    range_end_ = scope_.unique("end");
+  }
 }
 
 void FunctionWriter::write_kernel(const std::string& name) {
@@ -274,6 +278,12 @@ void FunctionWriter::write_kernel(const std::string& name) {
   for (std::size_t d = 0; d < launch_names_.size(); ++d) {
     add_param(EmittedKind::launch_dim, 0, static_cast<int>(d), launch_names_[d],
               "int " + launch_names_[d], list);
+  }
+  if (ranges()) {
+    for (const std::string* bound : {&range_begin_, &range_end_}) {
+      add_param(bound == &range_begin_ ? EmittedKind::range_begin : EmittedKind::range_end, 0, 0,
+                *bound, "int " + *bound, list);
+    }
   }
   if (tape) {
     add_param(EmittedKind::tape, 0, 0, "tape_words", "unsigned int* tape_words", list);
@@ -334,7 +344,9 @@ void FunctionWriter::cuda_loop(const std::string&) {
 void FunctionWriter::cpp_loop(const std::string&) {
   for (std::size_t d = 0; d < launch_names_.size(); ++d) {
     const std::string& i = thread_names_[d];
-    open("for (int " + i + " = 0; " + i + " < " + launch_names_[d] + "; ++" + i + ") {");
+    const bool part = d == 0 && ranges();
+    open("for (int " + i + " = " + (part ? range_begin_ : "0") + "; " + i + " < " +
+         (part ? range_end_ : launch_names_[d]) + "; ++" + i + ") {");
   }
 }
 

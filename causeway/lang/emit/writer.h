@@ -148,6 +148,7 @@ class FunctionWriter {
                  const std::string& declaration, std::string& out);
   void cuda_loop(const std::string& name);
   void cpp_loop(const std::string& name);
+  bool ranges() const { return program_.options.ranges && !program_.cuda(); }
   bool returns_inside_loop(BlockId block, bool in_loop) const;
   void name_threads();
   std::string name_of(ValueId id);
@@ -163,6 +164,8 @@ class FunctionWriter {
   std::vector<bool> declared_;
   std::vector<std::string> thread_names_;
   std::vector<std::string> launch_names_;
+  std::string range_begin_;
+  std::string range_end_;
   int depth_ = 0;
   int temporaries_ = 0;
   int line_number_ = 1;

@@ -26,7 +26,14 @@ Interpreter::~Interpreter() = default;
 Interpreter::Interpreter(Interpreter&&) noexcept = default;
 
 void Interpreter::launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments) {
-  state_->machine.launch(dims, arguments);
+  std::int64_t total = 1;
+  for (const std::int64_t dim : dims) total *= dim;
+  state_->machine.launch(dims, arguments, 0, total);
+}
+
+void Interpreter::launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments,
+                         std::int64_t first, std::int64_t last) {
+  state_->machine.launch(dims, arguments, first, last);
 }
 
 namespace interpret {
@@ -103,7 +110,8 @@ void Machine::step(const Frame& frame, Span span) {
   }
 }
 
-void Machine::launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments) {
+void Machine::launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments,
+                     std::int64_t begin, std::int64_t end) {
   const Function& kernel = module_.functions[kernel_];
   if (dims.size() != static_cast<std::size_t>(kernel.dims)) {
     fail(ErrorKind::invalid_argument, "lang.interpret",
@@ -140,10 +148,8 @@ void Machine::launch(std::span<const std::int64_t> dims, std::span<const Argumen
       for (std::size_t i = 0; i < kLanes; ++i) std::memcpy(r + i * size, bytes, size);
     }
   }
-  std::int64_t total = 1;
-  for (const std::int64_t dim : dims) total *= dim;
-  for (std::int64_t first = 0; first < total; first += kLanes) {
-    const std::int64_t n = std::min<std::int64_t>(kLanes, total - first);
+  for (std::int64_t first = begin; first < end; first += kLanes) {
+    const std::int64_t n = std::min<std::int64_t>(kLanes, end - first);
     for (std::int64_t lane = 0; lane < n; ++lane) {
       std::int64_t rest = first + lane;
       for (std::size_t d = dims.size(); d-- > 0;) {

@@ -46,6 +46,9 @@ class Interpreter {
   // Runs dims[0] x … threads; one argument for each parameter of the kernel. Throws Error with the
   // source location if a check fails. Can be called repeatedly.
   void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments);
+  // Runs threads [first, last) of that launch only, the last coordinate changing fastest.
+  void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments,
+              std::int64_t first, std::int64_t last);
 
  private:
   struct State;

@@ -10,7 +10,8 @@ class Machine {
  public:
   Machine(const Module& module, int kernel, const InterpretOptions& options);
 
-  void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments);
+  void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments,
+              std::int64_t begin, std::int64_t end);
 
  private:
   void plan(std::size_t index);

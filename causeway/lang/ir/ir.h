@@ -101,7 +101,9 @@ struct Module {
 
 // IR text, which `read_ir` parses.
 std::string print_ir(const Module& module);
-std::string print_ir(const Module& module, const Function& function);
+// With `spans`, the place in the source of every line; empty for lines without one.
+std::string print_ir(const Module& module, const Function& function,
+                     std::vector<Span>* spans = nullptr);
 
 // Parses IR text and verifies it. Throws CompileError.
 Module read_ir(std::string name, std::string text);

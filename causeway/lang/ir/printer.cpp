@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <unordered_map>
@@ -20,8 +21,13 @@ namespace {
 
 class Printer {
  public:
-  Printer(const Module& module, const Function& function, std::string& out)
-      : module_(module), function_(function), names_(function.insts.size()), out_(out) {}
+  Printer(const Module& module, const Function& function, std::string& out,
+          std::vector<Span>* spans = nullptr)
+      : module_(module),
+        function_(function),
+        names_(function.insts.size()),
+        out_(out),
+        spans_(spans) {}
 
   void run() {
     out_ += function_.kind == FunctionKind::kernel ? "kernel @" : "func @";
@@ -63,6 +69,13 @@ class Printer {
     if (uses > 0) names_[id] += "'" + std::to_string(uses);
   }
 
+  // The line that is being written comes from `span`.
+  void note(Span span) {
+    if (spans_ == nullptr) return;
+    spans_->resize(static_cast<std::size_t>(std::count(out_.begin(), out_.end(), '\n')) + 1);
+    spans_->back() = span;
+  }
+
   void indent(int depth) { out_.append(static_cast<std::size_t>(depth) * 2, ' '); }
 
   void block(BlockId id, int depth) {
@@ -87,6 +100,7 @@ class Printer {
 
   void instruction(ValueId id, int depth) {
     const Inst& inst = function_[id];
+    note(inst.span);
     indent(depth);
     if (inst.type != kNone) {
       name(id, inst.name);
@@ -124,14 +138,15 @@ class Printer {
   std::vector<std::string> names_;
   std::unordered_map<std::string_view, int> used_;
   std::string& out_;
+  std::vector<Span>* spans_;
   int counter_ = 0;
 };
 
 }  // namespace
 
-std::string print_ir(const Module& module, const Function& function) {
+std::string print_ir(const Module& module, const Function& function, std::vector<Span>* spans) {
   std::string out;
-  Printer(module, function, out).run();
+  Printer(module, function, out, spans).run();
   return out;
 }
 

@@ -1,0 +1,109 @@
+// Kernels of the language: compile times, the disk cache, launch overhead, and memory bandwidth.
+#include "bench/harness.h"
+#include "causeway/jit/batch.h"
+#include "causeway/jit/kernel.h"
+#include "causeway/tensor/create.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <random>
+
+namespace causeway::bench {
+
+namespace {
+
+constexpr const char* kSaxpy = R"(
+@cw.kernel
+def saxpy(a: float, x: cw.array(dtype=float), y: cw.array(dtype=float)):
+    i = cw.tid()
+    y[i] = a * x[i] + y[i]
+)";
+
+// A kernel with a loop, a branch and a function call, of constants that no other kernel has: the
+// disk cache does not know it.
+lang::Emitted fresh_kernel(int number) {
+  static std::mt19937_64 random(std::random_device{}());
+  const double scale = std::uniform_real_distribution<double>(0, 1)(random);
+  const std::string text = fmt::format(R"(
+@cw.kernel
+def k(x: cw.array(dtype=float), y: cw.array(dtype=float), n: int):
+    i = cw.tid()
+    s = float(0.0)
+    for j in range(n):
+        v = x[i] * {0:.9f} + float(j)
+        if v > {1}.5:
+            s += cw.sin(v)
+        else:
+            s -= v
+    y[i] = cw.clamp(s, -1.0, 1.0)
+)",
+                                       scale, number);
+  lang::EmitOptions options;
+  options.entry = fmt::format("k_{}", number);
+  return jit::make_kernel("k.py", text, "k").emitted(options);
+}
+
+double milliseconds(const std::function<void()>& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+Result per_kernel(const std::string& name, double ms, int count) {
+  Result result;
+  result.name = name;
+  result.ms = result.ms_best = ms / count;
+  return result;
+}
+
+void run_compile(const Report& report) {
+  if (!jit::nvrtc_status().version.empty()) {
+    jit::compile_cuda({"first.cu", fresh_kernel(0).text});  // opens the library
+    for (const int count : {1, 100}) {
+      std::vector<lang::Emitted> kernels;
+      for (int i = 0; i < count; ++i) kernels.push_back(fresh_kernel(i));
+      for (const bool fast : {false, true}) {
+        jit::CudaOptions options;
+        options.fast_compile = fast;
+        const double ms = milliseconds([&] { jit::compile_batch(kernels, options); });
+        report(
+            per_kernel(fmt::format("NVRTC{}, {} a program, per kernel", fast ? " fast" : "", count),
+                       ms, count));
+      }
+    }
+    const lang::Emitted known = fresh_kernel(0);
+    const jit::CudaSource source{"k.cu", known.text};
+    jit::compile_cuda(source);
+    report(measure_host(
+        "kernel from the disk cache", [&] { jit::compile_cuda(source); }, 1));
+  }
+  report(measure_host(
+      "Python text to kernel", [] { jit::make_kernel("k.py", kSaxpy, ""); }, 1));
+}
+
+}  // namespace
+
+void run_jit(Device device, const Report& report) {
+  run_compile(report);
+  const jit::Kernel saxpy = jit::make_kernel("saxpy.py", kSaxpy, "saxpy");
+  const Tensor small = ones({1024}, DType::f32, device);
+  const Tensor other = ones({1024}, DType::f32, device);
+  report(measure_host(
+      "launch saxpy 1K",
+      [&] {
+        saxpy.launch({1024}, {2.0, small, other});
+      },
+      100));
+  const std::int64_t n = 16 << 20;
+  const Tensor x = ones({n}, DType::f32, device);
+  const Tensor y = ones({n}, DType::f32, device);
+  report(measure({"saxpy 16M", 12.0 * static_cast<double>(n), 0,
+                  [&] {
+                    saxpy.launch({n}, {2.0, x, y});
+                  }},
+                 device));
+}
+
+}  // namespace causeway::bench

@@ -1,0 +1,53 @@
+// CUDA C++ text to device code by NVRTC, which is opened at first use and needs no GPU. Results
+// come from the disk cache where they can.
+#pragma once
+
+#include "causeway/core/error.h"
+#include "causeway/core/library.h"
+#include "causeway/jit/disk_cache.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace causeway::jit {
+
+enum class CodeKind : std::uint8_t { cubin, ptx };
+
+struct CudaOptions {
+  int architecture = 90;  // compute capability times ten
+  CodeKind kind = CodeKind::cubin;
+  // Compiles several times faster, to code that may run slower.
+  bool fast_compile = false;
+  // Fused multiply-adds where the text has a product and a sum. Off, the bits are those of the CPU.
+  bool contract = false;
+  bool line_info = false;                // for profilers, and .loc lines in PTX
+  std::vector<std::string> others = {};  // further options of NVRTC
+};
+
+// One text; `name` is shown in messages.
+struct CudaSource {
+  std::string name;
+  std::string text;
+};
+
+// NVRTC refused the text; the log is its own.
+class CudaCompileError : public Error {
+ public:
+  CudaCompileError(const std::string& name, std::string log);
+  const std::string& log() const { return log_; }
+
+ private:
+  std::string log_;
+};
+
+// Throws CudaCompileError, and a device error if NVRTC is not found.
+Bytes compile_cuda(const CudaSource& source, const CudaOptions& options = {});
+
+// The same for many texts, in parallel. An empty result is a text that NVRTC refused.
+std::vector<Bytes> compile_cuda(std::span<const CudaSource> sources, const CudaOptions& options);
+
+// Version and path, or why there is none.
+LibraryStatus nvrtc_status();
+
+}  // namespace causeway::jit

@@ -1,0 +1,121 @@
+"""Fused functions against the same functions run operation by operation."""
+
+import causeway as cw
+import numpy as np
+import pytest
+
+
+def softmax(x):
+    e = cw.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def layer_norm(x, gain, bias):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = cw.square(centred).mean(axis=-1, keepdims=True)
+    return centred * cw.rsqrt(variance + 1e-5) * gain + bias
+
+
+def activations(x, y):
+    return cw.where(x > y, cw.gelu(x) * y, cw.silu(y) - 2.0) + cw.sigmoid(x * y) ** 2
+
+
+def ratio(x, y):
+    return cw.abs(x) / (1.0 + y * y) - cw.maximum(x, 0.25) + cw.clip(y, -0.5, 0.5)
+
+
+def statistics(x):
+    return x.sum(axis=-1), cw.sqrt(cw.square(x).mean(axis=-1)), x.min(axis=-1, keepdims=True)
+
+
+CASES = {
+    "softmax": (softmax, [(3, 4, 33)]),
+    "softmax of one row": (softmax, [(65,)]),
+    "layer_norm": (layer_norm, [(31, 17), (17,), (17,)]),
+    "activations": (activations, [(8, 9), (8, 9)]),
+    "row": (ratio, [(5, 1, 7), (7,)]),
+    "column": (ratio, [(6, 7), (6, 1)]),
+    "scalar": (ratio, [(6, 7), ()]),
+    "outer": (ratio, [(6, 1), (1, 7)]),
+    "inner broadcast": (ratio, [(2, 3, 4), (2, 1, 4)]),
+    "empty": (ratio, [(0, 4), (4,)]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_values_and_gradients(case, device):
+    function, shapes = CASES[case]
+    random = cw.Generator(5)
+    values = [random.normal(shape, device=device) for shape in shapes]
+    fused, plain = cw.fuse(function), function
+    results = []
+    weights = None
+    for f in (fused, plain):
+        inputs = [value.clone().requires_grad_() for value in values]
+        result = f(*inputs)
+        if weights is None:
+            weights = cw.Generator(6).normal(result.shape, device=device)
+        (result * weights).sum().backward()
+        results.append([result.detach().numpy(), *(x.grad.numpy() for x in inputs)])
+    for ours, theirs in zip(*results, strict=True):
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=2e-5)
+
+
+def test_several_results(device):
+    x = cw.Generator(1).normal((5, 6), device=device)
+    for ours, theirs in zip(cw.fuse(statistics)(x), statistics(x), strict=True):
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-6, atol=1e-6)
+
+
+def test_dtypes(device):
+    x = cw.Generator(1).normal((4, 5), device=device)
+    half = cw.fuse(lambda x: (x.to(cw.f32) * 2.0).to(cw.f16))(x.to("f16"))
+    assert half.dtype == cw.f16
+    np.testing.assert_array_equal(half.numpy(), (x.to("f16").to("f32") * 2.0).to("f16").numpy())
+    wide = cw.fuse(lambda a, b: a + b)(x, x.to("f64"))
+    assert wide.dtype == cw.f64
+    mask = cw.fuse(lambda a: cw.logical_not(a > 0))(x)
+    assert mask.dtype == cw.bool_ and mask.numpy().tolist() == (x.numpy() <= 0).tolist()
+    whole = cw.fuse(lambda a: a.to(cw.i32) * 3)(x * 10)
+    np.testing.assert_array_equal(whole.numpy(), np.trunc(x.numpy() * np.float32(10)).astype("i4") * 3)
+
+
+def test_one_kernel_for_each_class_of_shapes():
+    traced = []
+
+    @cw.fuse
+    def f(x, y, power):
+        traced.append(1)
+        return (x + y) ** power
+
+    for rows in (3, 4, 5):
+        f(cw.ones((rows, 7)), cw.ones(7), 2)
+    assert len(traced) == 1
+    f(cw.ones((3, 7)), cw.ones((3, 7)), 2)
+    f(cw.ones((3, 7)), cw.ones(7), 3)
+    assert len(traced) == 3
+    assert cw.exp(cw.zeros(1)).item() == 1  # the package is as before
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: x.sum(), "sum reduces over axis=-1 only, got axis=None"),
+        (lambda x: x - x.sum(axis=-1), "pass keepdims=True"),
+        (lambda x: x if x > 0 else -x, "branches on a value; use cw.where"),
+        (lambda x: x + np.ones(3), "is no operand of a fused function"),
+        (lambda x: 3.0, "the function returned a float"),
+    ],
+)
+def test_what_cannot_be_fused(function, message):
+    with pytest.raises(TypeError, match=message):
+        cw.fuse(function)(cw.ones((2, 3)))
+
+
+def test_shapes_must_broadcast():
+    with pytest.raises(cw.ShapeMismatch, match="do not broadcast"):
+        cw.fuse(lambda x, y: x + y)(cw.ones(3), cw.ones(4))
+    with pytest.raises(TypeError, match="at least one tensor"):
+        cw.fuse(lambda x: x)(3.0)

@@ -193,13 +193,15 @@ StreamOptions DatasetConfig::stream(int threads) const {
   const auto wants = [this](std::string_view step) {
     return std::ranges::find(verify, step) != verify.end();
   };
-  const std::vector<std::string> known{"run", "adjoint", "none"};
+  const std::vector<std::string> known{"run", "adjoint", "compile", "none"};
   for (const std::string& step : verify) {
     if (std::ranges::find(known, step) == known.end())
       fail_argument(fmt::format("verify: \"{}\" is not one of {}", step, fmt::join(known, ", ")));
   }
   options.run = wants("run");
   options.adjoint = wants("adjoint");
+  options.compile = wants("compile");
+  options.twins = twins;
   options.threads = threads;
   return options;
 }
@@ -217,7 +219,10 @@ const ConfigDescription<DatasetConfig>& describe_dataset() {
     d.range("level", &DatasetConfig::lowest_level, &DatasetConfig::highest_level,
             "Difficulty, from 1 to 5");
     d.add("verify", &DatasetConfig::verify,
-          "Checks of every pair: run (interpret), adjoint (gradients), or none");
+          "Checks of every pair: run (interpret), adjoint (gradients), compile (NVRTC), or none");
+    d.add("twins", &DatasetConfig::twins,
+          "Share of the pairs with a wrong variant and its diagnosis")
+        .between(0, 1);
     d.choice("device", &DatasetConfig::device, {"cuda", "cpu"}, "Target named in the metadata")
         .option_name("device,-d");
     d.choice("format", &DatasetConfig::format, {"json", "jsonl"},

@@ -207,6 +207,13 @@ std::string to_json(const Record& record, const std::string& device) {
     json.open('[').number(pair.python).number(pair.cuda).close(']');
   json.close(']');
   write_inputs(json, record);
+  if (record.twin) {
+    json.key("twin").open('{').member("bug", name_of(record.twin->bug));
+    json.member("diagnosis", record.twin->diagnosis).member("caught_by", record.twin->caught_by);
+    json.member("python_source", record.twin->python_source)
+        .member("cuda_forward", record.twin->cuda_forward)
+        .close('}');
+  }
   write_metadata(json, record, device);
   json.close('}');
   return std::move(json.text());

@@ -3,9 +3,11 @@
 
 #include "causeway/pairs/program.h"
 #include "causeway/pairs/structure.h"
+#include "causeway/pairs/twins.h"
 #include "causeway/pairs/verify.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,7 @@ struct Record {
   Verification verification;
   std::vector<std::string> verified;  // "run", "adjoint", "compile", "gpu"
   std::uint64_t candidate = 0;        // place in the stream of candidates
+  std::optional<Twin> twin = {};      // a wrong variant
 };
 
 // "0123456789abcdef": of the structure and the seed.

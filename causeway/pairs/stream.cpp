@@ -1,5 +1,6 @@
 #include "causeway/pairs/stream.h"
 
+#include "causeway/jit/batch.h"
 #include "causeway/pairs/generate.h"
 #include "causeway/pairs/generate/dice.h"
 
@@ -74,9 +75,41 @@ void Stream::verify(Candidate& candidate) const {
       candidate.rejection = record.verification.rejection;
       record.verified.emplace_back("adjoint");
     }
+    const bool wanted = Dice(record.program.seed + 1).chance(options_.twins);
+    if (options_.run && wanted) record.twin = make_twin(record.program, record.verification.hashes);
   } catch (const Error& error) {
     candidate.rejection = Rejection::refused;
     record.verification.detail = error.what();
+  }
+}
+
+void Stream::compile(std::vector<Candidate*>& candidates) const {
+  std::vector<lang::Emitted> kernels(2 * candidates.size());
+  parallel(candidates.size(), [&](std::size_t i) {
+    const Compiled& compiled = *candidates[i]->compiled;
+    // Kernels of one program have different names.
+    lang::EmitOptions options;
+    options.entry = "forward_" + std::to_string(i);
+    kernels[2 * i] = lang::emit(compiled.module, compiled.kernel, options);
+    options.entry = "backward_" + std::to_string(i);
+    if (compiled.adjoint >= 0)
+      kernels[2 * i + 1] = lang::emit(compiled.module, compiled.adjoint, options);
+  });
+  std::vector<std::size_t> owners;
+  std::vector<lang::Emitted> texts;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i].text.empty()) continue;
+    owners.push_back(i / 2);
+    texts.push_back(std::move(kernels[i]));
+  }
+  jit::CudaOptions options;
+  options.fast_compile = true;
+  const std::vector<jit::BatchResult> results = jit::compile_batch(texts, options);
+  for (Candidate* candidate : candidates) candidate->record.verified.emplace_back("compile");
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (results[k].code) continue;
+    candidates[owners[k]]->rejection = Rejection::compile;
+    candidates[owners[k]]->record.verification.detail = results[k].log;
   }
 }
 
@@ -102,6 +135,13 @@ std::vector<Record> Stream::next(int candidates) {
     }
   }
   parallel(mine.size(), [&](std::size_t i) { verify(batch[mine[i]]); });
+  if (options_.compile) {
+    std::vector<Candidate*> passed;
+    for (const std::size_t i : mine) {
+      if (batch[i].rejection == Rejection::none) passed.push_back(&batch[i]);
+    }
+    compile(passed);
+  }
   position_ += static_cast<std::uint64_t>(candidates);
   std::vector<Record> records;
   for (const std::size_t i : mine) {

@@ -19,8 +19,10 @@ struct StreamOptions {
   int highest_level = kLevels;
   int shard = 0;  // candidates c with c % shards == shard
   int shards = 1;
-  bool adjoint = true;  // check gradients by finite differences
-  bool run = true;      // interpret the kernels
+  bool adjoint = true;   // check gradients by finite differences
+  bool run = true;       // interpret the kernels
+  bool compile = false;  // compile the CUDA texts with NVRTC
+  double twins = 0.25;   // share of the records that get a wrong variant, where `run` is on
   int threads = 1;
   std::vector<Structure> held_out = {};  // structures that must not occur
 };
@@ -44,6 +46,8 @@ class Stream {
   void parallel(std::size_t count, const F& body) const;
   Candidate make(std::uint64_t number) const;
   void verify(Candidate& candidate) const;
+  // Compiles the forward and backward kernels of the candidates, many in one program.
+  void compile(std::vector<Candidate*>& candidates) const;
 
   StreamOptions options_;
   StructureIndex index_;

@@ -26,7 +26,7 @@ from ._settings import check_names, document, names_of, to_json
 __all__ = ["generate", "read", "run", "sample", "to_parquet", "verify", "write"]
 
 _NAMES = names_of(_pairs.fields())
-_SAMPLE = Path(__file__).parent / "data" / "pairs.jsonl.zst"
+_SAMPLE = Path(__file__).parent / "pairs_sample.jsonl.zst"
 
 
 def generate(count: int, **settings: Any) -> Iterator[dict[str, Any]]:

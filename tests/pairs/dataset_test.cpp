@@ -5,6 +5,7 @@
 #include "causeway/core/error.h"
 #include "causeway/pairs/export.h"
 #include "causeway/pairs/stats.h"
+#include "causeway/pairs/twins.h"
 #include "causeway/pairs/verify_record.h"
 
 #include <gtest/gtest.h>
@@ -156,6 +157,31 @@ TEST_F(PairsDataset, EveryRecordVerifiesAndEditsAreNoticed) {
   EXPECT_EQ(verify_record("{\"half").problem, "not valid JSON");
 }
 
+TEST_F(PairsDataset, TwinsAreWrongInTheWayTheySay) {
+  DatasetConfig config;
+  config.count = 150;
+  config.verify = {"run"};
+  config.twins = 1;
+  write_dataset(config, folder_, 2);
+  std::map<std::string, int> bugs;
+  for (const std::string& line : lines(folder_)) {
+    Json record = Json::parse(line);
+    if (!record.contains("twin")) continue;
+    const Json twin = record["twin"];
+    ++bugs[twin["bug"]];
+    EXPECT_NE(twin["caught_by"], "");
+    EXPECT_NE(twin["diagnosis"], "");
+    EXPECT_NE(twin["cuda_forward"], record["cuda_forward"]);
+    // A record whose texts are the twin's fails verification, except where the mistake needs
+    // surplus threads.
+    record["python_source"] = twin["python_source"];
+    record["cuda_forward"] = twin["cuda_forward"];
+    EXPECT_NE(verify_record(record.dump()).problem, "");
+  }
+  for (int i = 0; i < kBugs; ++i)
+    EXPECT_GT(bugs[std::string(name_of(static_cast<Bug>(i)))], 0) << i;
+}
+
 TEST_F(PairsDataset, StatisticsAndExports) {
   DatasetConfig config;
   config.count = 80;
@@ -184,8 +210,8 @@ TEST_F(PairsDataset, BadInputIsNamed) {
   DatasetConfig config;
   config.count = 10;
   config.categories = {"arithmetics"};
-  EXPECT_EQ(message_of([&] { write_dataset(config, folder_, 1); }).substr(0, 75),
-            "[pairs] \"arithmetics\" is not a category; did you mean arithmetic?; categor");
+  EXPECT_EQ(message_of([&] { write_dataset(config, folder_, 1); }).substr(0, 65),
+            "[pairs] \"arithmetics\" is not a category; did you mean arithmetic?");
   config.categories = {};
   for (const char* shard : {"2/2", "-1/2", "0", "a/b", "0/0"}) {
     config.shard = shard;

@@ -4,7 +4,7 @@
 #include "cli/pairs.h"
 #include "cli/progress.h"
 
-#include "causeway/pairs/dataset.h"
+#include "causeway/pairs/dataset_json.h"
 #include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>

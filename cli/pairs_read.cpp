@@ -2,6 +2,7 @@
 #include "cli/options.h"
 #include "cli/pairs.h"
 
+#include "causeway/core/config.h"
 #include "causeway/core/file.h"
 #include "causeway/pairs/dataset.h"
 #include "causeway/pairs/export.h"
@@ -64,7 +65,7 @@ void stats(const ReadOptions& options) {
   pairs::read_records(options.path, [&](std::string_view line, const std::string& place) {
     statistics.add(line, place);
   });
-  fmt::print("{}", options.json ? statistics.to_json().dump(2) + "\n" : statistics.to_text());
+  fmt::print("{}", options.json ? statistics.to_json() + "\n" : statistics.to_text());
 }
 
 void write_export(const ReadOptions& options) {

@@ -1,5 +1,5 @@
 // Kernel pairs: records are passed as lines of JSON.
-#include "causeway/pairs/dataset.h"
+#include "causeway/pairs/dataset_json.h"
 #include "causeway/pairs/verify_record.h"
 #include "causeway/runtime/threads.h"
 #include "python/bind.h"

@@ -7,6 +7,7 @@
 #include "causeway/core/version.h"
 #include "causeway/data/zstd.h"
 #include "causeway/pairs/card.h"
+#include "causeway/pairs/dataset_json.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 // A folder of records: generated, resumed, read back.
 #pragma once
 
-#include "causeway/core/config.h"
 #include "causeway/pairs/stream.h"
 
 #include <array>
@@ -29,8 +28,6 @@ struct DatasetConfig {
 
   StreamOptions stream(int threads) const;  // throws invalid_argument
 };
-
-const ConfigDescription<DatasetConfig>& describe_dataset();
 
 struct DatasetProgress {
   std::int64_t written = 0;  // records of this shard so far

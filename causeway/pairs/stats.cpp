@@ -1,5 +1,6 @@
 #include "causeway/pairs/stats.h"
 
+#include "causeway/core/config.h"
 #include "causeway/core/error.h"
 
 #include <fmt/format.h>
@@ -55,21 +56,22 @@ void Statistics::add(std::string_view text, const std::string& place) {
   }
 }
 
-Json Statistics::to_json() const {
-  return {{"records", records_},
-          {"structures", structures_.size()},
-          {"duplicates", records_ - static_cast<std::int64_t>(structures_.size())},
-          {"clusters", clusters_.size()},
-          {"categories", categories_},
-          {"splits", splits_},
-          {"difficulty", difficulty_},
-          {"tolerance", tolerance_},
-          {"types", types_},
-          {"constructs", constructs_},
-          {"ops", ops_},
-          {"ops_by_type", ops_by_type_},
-          {"python_lines", quantiles(python_lines_)},
-          {"cuda_lines", quantiles(cuda_lines_)}};
+std::string Statistics::to_json() const {
+  const Json json{{"records", records_},
+                  {"structures", structures_.size()},
+                  {"duplicates", records_ - static_cast<std::int64_t>(structures_.size())},
+                  {"clusters", clusters_.size()},
+                  {"categories", categories_},
+                  {"splits", splits_},
+                  {"difficulty", difficulty_},
+                  {"tolerance", tolerance_},
+                  {"types", types_},
+                  {"constructs", constructs_},
+                  {"ops", ops_},
+                  {"ops_by_type", ops_by_type_},
+                  {"python_lines", quantiles(python_lines_)},
+                  {"cuda_lines", quantiles(cuda_lines_)}};
+  return json.dump(2);
 }
 
 std::string Statistics::to_text() const {

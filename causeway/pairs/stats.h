@@ -1,8 +1,6 @@
 // What a set of records covers.
 #pragma once
 
-#include "causeway/core/config.h"
-
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,8 +15,8 @@ class Statistics {
   // Throws a format error for what is not a record; `place` is named in it.
   void add(std::string_view record, const std::string& place);
 
-  // {"records", "categories", "ops", …}: counts by name, lengths as quantiles.
-  Json to_json() const;
+  // {"records", "categories", "ops", …} as JSON text: counts by name, lengths as quantiles.
+  std::string to_json() const;
   std::string to_text() const;
 
  private:

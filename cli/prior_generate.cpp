@@ -12,10 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -58,17 +55,6 @@ struct Outcome {
   std::int64_t n_bytes = 0;
   double seconds = 0.0;
 };
-
-// A dump can be resumed at any point, so that an interrupt needs no clean-up.
-void report_interrupt() {
-  std::signal(SIGINT, [](int) {
-    constexpr std::string_view kWords =
-        "\ncauseway: interrupted; run the same command again to resume\n";
-    const ssize_t ignored = ::write(STDERR_FILENO, kWords.data(), kWords.size());
-    static_cast<void>(ignored);
-    _exit(130);
-  });
-}
 
 std::int64_t bytes_at(const std::filesystem::path& path) {
   std::error_code error;

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
+#include <string_view>
 
 namespace causeway::cli {
 
@@ -80,6 +82,16 @@ void Progress::show(double fraction, const std::string& text) {
 void Progress::clear() {
   if (shown_) std::fputs("\r\033[K", stderr);
   shown_ = false;
+}
+
+void report_interrupt() {
+  std::signal(SIGINT, [](int) {
+    constexpr std::string_view kWords =
+        "\ncauseway: interrupted; run the same command again to resume\n";
+    const ssize_t ignored = ::write(STDERR_FILENO, kWords.data(), kWords.size());
+    static_cast<void>(ignored);
+    _exit(130);
+  });
 }
 
 }  // namespace causeway::cli

@@ -38,6 +38,9 @@ class Progress {
   double rate(Clock::time_point now, std::int64_t done);
 };
 
+// For commands that resume from what they wrote: Ctrl-C says so and ends the process.
+void report_interrupt();
+
 // 3725 to "1:02:05", 65 to "1:05".
 std::string format_seconds(double seconds);
 

@@ -52,7 +52,7 @@ void write_text(const std::filesystem::path& path, std::string_view text) {
   file.commit();
 }
 
-// Where the writer stands: enough to go back to it.
+// The state from which a run resumes.
 struct Progress {
   std::uint64_t position = 0;  // the next candidate
   DatasetResult result;

@@ -21,7 +21,6 @@ Stream::Stream(StreamOptions options) : options_(std::move(options)) {
   if (options_.categories.empty()) {
     for (int i = 0; i < kCategories; ++i) options_.categories.push_back(static_cast<Category>(i));
   }
-  for (const Structure& structure : options_.held_out) held_out_.add(structure);
 }
 
 // Calls body(i) for all i below `count`, on all threads.
@@ -121,12 +120,8 @@ std::vector<Record> Stream::next(int candidates) {
   std::vector<std::size_t> mine;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     Candidate& candidate = batch[i];
-    if (candidate.rejection == Rejection::none) {
+    if (candidate.rejection == Rejection::none)
       candidate.rejection = index_.add(candidate.record.structure);
-      if (candidate.rejection == Rejection::none && held_out_.size() > 0 &&
-          StructureIndex(held_out_).add(candidate.record.structure) != Rejection::none)
-        candidate.rejection = Rejection::held_out;
-    }
     const bool here = candidate.number % static_cast<std::uint64_t>(options_.shards) ==
                       static_cast<std::uint64_t>(options_.shard);
     if (!here) continue;

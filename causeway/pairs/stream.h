@@ -24,7 +24,6 @@ struct StreamOptions {
   bool compile = false;  // compile the CUDA texts with NVRTC
   double twins = 0.25;   // share of the records that get a wrong variant, where `run` is on
   int threads = 1;
-  std::vector<Structure> held_out = {};  // structures that must not occur
 };
 
 class Stream {
@@ -51,7 +50,6 @@ class Stream {
 
   StreamOptions options_;
   StructureIndex index_;
-  StructureIndex held_out_;
   std::uint64_t position_ = 0;
   std::array<std::uint64_t, kRejections> rejections_{};
 };

@@ -28,11 +28,9 @@ enum class Rejection : std::uint8_t {
   adjoint,     // finite differences disagree with the adjoint
   duplicate,   // the same structure as an earlier program
   similar,     // nearly the same as an earlier program
-  held_out,    // the structure of a program that is kept out
   compile,     // NVRTC or the C++ compiler refuses the emitted text
-  device,      // the GPU computes something else
 };
-inline constexpr int kRejections = 11;
+inline constexpr int kRejections = 9;
 std::string_view name_of(Rejection rejection);
 
 struct Verification {

@@ -211,7 +211,7 @@ TEST(LangErrors, IrReaderNamesThePlace) {
   EXPECT_EQ(message("kernel @k(%a: f32) dims 1 {\n  break\n}\n"),
             "invalid IR: break: is outside a loop");
   EXPECT_EQ(message("kernel @k() dims 1 {\n  %0 = call @f#7 : i32\n}\n"),
-            "invalid IR: call: names a function that stands later");
+            "invalid IR: call: names a function that is defined later");
   EXPECT_EQ(message("junk"), "invalid IR: expected struct, kernel or func");
 }
 

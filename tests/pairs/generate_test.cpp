@@ -123,10 +123,7 @@ TEST(PairsStructure, SplitsHaveTheirShares) {
   EXPECT_NEAR(counts[2], 1000, 150);
 }
 
-TEST(PairsVerify, CatchesWrongGradients) {
-  // The gradient of the floor is zero almost everywhere, that of a cast too: both are right. A
-  // kernel that reads what another thread wrote has no fixed result and is not generated; one whose
-  // value is not finite is rejected.
+TEST(PairsVerify, RejectsWhatIsNotFiniteOutOfRangeOrConstant) {
   Program program;
   program.kernel = "k";
   program.source =

@@ -269,7 +269,7 @@ class Verifier {
     const bool inside = own >= 0 && own < static_cast<std::int64_t>(module_.functions.size());
     if (inst.imm < 0 ||
         inst.imm >= (inside ? own : static_cast<std::int64_t>(module_.functions.size())))
-      return fail(inst, "names a function that stands later");
+      return fail(inst, "names a function that is defined later");
     const Function& callee = module_.functions[static_cast<std::size_t>(inst.imm)];
     bool fine = callee.kind == FunctionKind::function && inst.count == callee.params.size() &&
                 inst.type == callee.result;

@@ -18,15 +18,13 @@ void read(Builder& b, const Array& array, const std::string& index, const std::s
   }
 }
 
-std::string neighbor(Builder& b, const std::string& i, int offset, const std::string& n,
-                     int style) {
+std::string neighbor(const std::string& i, int offset, const std::string& n, int style) {
   const std::string moved = i + (offset > 0 ? " + " : " - ") + std::to_string(std::abs(offset));
   switch (style) {
     case 0: return offset > 0 ? "wp.min(" + moved + ", " + n + " - 1)" : "wp.max(" + moved + ", 0)";
     case 1: return offset > 0 ? "(" + moved + ") % " + n : "(" + moved + " + " + n + ") % " + n;
     default: return moved;
   }
-  (void)b;
 }
 
 Program stencil(Builder& b, ValueType type) {
@@ -50,7 +48,7 @@ Program stencil(Builder& b, ValueType type) {
       continue;
     }
     if (radius == 2 && b.dice.chance(0.3)) continue;
-    read(b, x, neighbor(b, elements.index, offset, n, style),
+    read(b, x, neighbor(elements.index, offset, n, style),
          std::string(std::abs(offset) == 1 ? "the " : "the second ") +
              (offset < 0 ? "left" : "right") + " neighbor");
   }
@@ -163,7 +161,7 @@ Program plane(Builder& b, ValueType type) {
       if (b.dice.chance(0.25)) continue;
       const bool vertical = side < 2;
       const std::string moved =
-          neighbor(b, vertical ? "i" : "j", side % 2 == 0 ? -1 : 1, vertical ? h : w, style);
+          neighbor(vertical ? "i" : "j", side % 2 == 0 ? -1 : 1, vertical ? h : w, style);
       read(b, x, vertical ? moved + ", j" : "i, " + moved, kWords[side]);
     }
   }

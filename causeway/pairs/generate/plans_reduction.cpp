@@ -99,7 +99,6 @@ Program two_passes(Builder& b, ValueType type) {
   Row row = begin_row(b);
   const Array x = b.input(type, {{row.rows}, {row.cols}}, b.usual_range(type));
   count_columns(b, row, x);
-  const Scalar scalar = type.scalar;
   const std::string at = x.name + "[" + row.index + ", " + row.counter + "]";
   scalar_inputs(b, type, b.dice.below(2));
   b.grammar.scope.push_back({at, type, x.range, x.name});
@@ -137,7 +136,6 @@ Program two_passes(Builder& b, ValueType type) {
                           ? b.grammar.tame(binary('+', result, variable_expr(spread), type))
                           : result;
   b.store(out, row.index, stored);
-  (void)scalar;
   return b.finish(Category::reduction, kernel_name(b, "moments"),
                   sentence("averages " + value.phrase + " over each row of " + x.name +
                            ", then combines it with " + spread.phrase + " of the deviations"));

@@ -389,11 +389,11 @@ ExprId ExpressionParser::index_item() {
 
 void ExpressionParser::refuse_keyword(const Token& token) {
   const std::string word(token.text);
-  std::string hint;
-  if (word == "lambda") hint = "write a function with @wp.func";
-  if (word == "in" || word == "is" || word == "not") hint = "compare with == or !=";
-  if (word == "in" || word == "is" || word == "not" || word == "lambda" || word == "await" ||
-      word == "yield") {
+  const bool compares = word == "in" || word == "is" || word == "not";
+  if (compares || word == "lambda" || word == "await" || word == "yield") {
+    const char* hint = compares           ? "compare with == or !="
+                       : word == "lambda" ? "write a function with @wp.func"
+                                          : "";
     const std::string shown_word = word == "not" ? "not in" : word;
     tokens_.fail(token.span, {"`" + shown_word + "` is not supported in kernels", "", "", hint});
   }

@@ -179,9 +179,9 @@ TEST(Checkpoint, AnUnwritableFolderIsAnError) {
   const int code = in_child([&] {
     if (::geteuid() == 0 && ::setuid(65534) != 0) return 2;  // root may write everywhere
     const std::string why = "Permission denied; check the permissions";
-    const bool told = says(failure([&] { folder.save(checkpoint_of(2)); }), "io:", why) &&
-                      says(failure([&] { folder.check_writable(); }), "io:", why);
-    return told && is_consistent(*folder.load_newest()) ? 0 : 1;
+    const bool refused = says(failure([&] { folder.save(checkpoint_of(2)); }), "io:", why) &&
+                         says(failure([&] { folder.check_writable(); }), "io:", why);
+    return refused && is_consistent(*folder.load_newest()) ? 0 : 1;
   });
   EXPECT_EQ(code, 0);
   ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);

@@ -71,6 +71,8 @@ class Grammar {
   Expr cast_to(lang::Scalar scalar, int depth);
   Expr comparison(int depth);
   Expr operand(ValueType type, int depth, const Expr& other);
+  // a minus another value of the type; a sum if both are the same, since the difference is 0.
+  Expr difference(const Expr& a, ValueType type, int depth);
   // Any vector or matrix type that the scope has, of the scalar.
   std::optional<ValueType> composite(ValueType::Shape shape, lang::Scalar scalar);
 

@@ -58,6 +58,11 @@ Expr Grammar::scalar_of_vector(Scalar scalar, int depth) {
       Binds::atom, type, v.range, "component " + component_name(i) + " of " + v.phrase};
 }
 
+Expr Grammar::difference(const Expr& a, ValueType type, int depth) {
+  const Expr b = make(type, depth - 1);
+  return a.text == b.text ? binary('+', a, b, type) : tame(binary('-', a, b, type));
+}
+
 Expr Grammar::make_vector(ValueType type, int depth) {
   const ValueType scalar = scalar_of(type.scalar);
   const auto leaf = variable(type);
@@ -83,10 +88,7 @@ Expr Grammar::make_vector(ValueType type, int depth) {
       3, 2.5, 3, 1, three ? 1.5 : 0, 1.2, 1, 0.8, 0.5, square_matrix ? 3.0 : 0, rotation ? 3.0 : 0};
   switch (dice_.weighted(weights)) {
     case 0: return tame(binary('+', a, make(type, depth - 1), type));
-    case 1: {
-      const Expr b = make(type, depth - 1);
-      return a.text == b.text ? binary('+', a, b, type) : tame(binary('-', a, b, type));
-    }
+    case 1: return difference(a, type, depth);
     case 2: {
       const Expr s = operand(scalar, depth - 1, a);
       return tame(dice_.chance(0.6) ? binary('*', a, s, type) : binary('*', s, a, type));
@@ -185,10 +187,7 @@ Expr Grammar::make_matrix(ValueType type, int depth) {
   const double weights[] = {2.5, 2, 3, 2.5, 2, has(vector) ? 1.0 : 0, 1.2};
   switch (dice_.weighted(weights)) {
     case 0: return tame(binary('+', a, make(type, depth - 1), type));
-    case 1: {
-      const Expr b = make(type, depth - 1);
-      return a.text == b.text ? binary('+', a, b, type) : tame(binary('-', a, b, type));
-    }
+    case 1: return difference(a, type, depth);
     case 2: {
       const Expr b = make(type, depth - 1);
       Expr product = binary(dice_.chance(0.5) ? '*' : '@', a, b, type);

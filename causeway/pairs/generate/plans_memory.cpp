@@ -18,6 +18,14 @@ void read(Builder& b, const Array& array, const std::string& index, const std::s
   }
 }
 
+// The value that a thread stores: an expression of what is in scope, scalar inputs and locals.
+Expr stored_value(Builder& b, ValueType type, int extra_depth = 0) {
+  scalar_inputs(b, type, b.dice.below(2));
+  const ValueType types[] = {type};
+  locals(b, types, b.statements());
+  return b.absorb(b.grammar.make(type, b.depth() + extra_depth));
+}
+
 std::string neighbor(const std::string& i, int offset, const std::string& n, int style) {
   const std::string moved = i + (offset > 0 ? " + " : " - ") + std::to_string(std::abs(offset));
   switch (style) {
@@ -74,10 +82,7 @@ Program gather(Builder& b, ValueType type) {
   b.line(at + " = " + index.name + "[" + elements.index + "]");
   read(b, source, at, "the gathered " + source.name);
   element_inputs(b, elements, type, b.dice.below(2));
-  scalar_inputs(b, type, b.dice.below(2));
-  const ValueType types[] = {type};
-  locals(b, types, b.statements());
-  const Expr value = b.absorb(b.grammar.make(type, b.depth()));
+  const Expr value = stored_value(b, type);
   const Array out = b.output(type, {elements.size()});
   b.store(out, elements.index, value);
   return b.finish(Category::memory, kernel_name(b, "gather"),
@@ -89,10 +94,7 @@ Program scatter(Builder& b, ValueType type) {
   const Elements elements = begin_elements(b);
   const Array order = b.index_input({elements.size()}, Fill::permutation);
   element_inputs(b, elements, type, b.dice.between(1, 2));
-  scalar_inputs(b, type, b.dice.below(2));
-  const ValueType types[] = {type};
-  locals(b, types, b.statements());
-  const Expr value = b.absorb(b.grammar.make(type, b.depth()));
+  const Expr value = stored_value(b, type);
   const Array out = b.output(type, {elements.size()});
   b.store(out, order.name + "[" + elements.index + "]", value);
   return b.finish(Category::memory, kernel_name(b, "scatter"),
@@ -112,10 +114,7 @@ Program strided(Builder& b, ValueType type) {
     read(b, x, k == 0 ? base : base + " + " + std::to_string(k),
          "value " + std::to_string(k) + " of the group");
   }
-  scalar_inputs(b, type, b.dice.below(2));
-  const ValueType types[] = {type};
-  locals(b, types, b.statements());
-  const Expr value = b.absorb(b.grammar.make(type, b.depth()));
+  const Expr value = stored_value(b, type);
   const Array out = b.output(type, {elements.size()});
   b.store(out, elements.index, value);
   return b.finish(Category::memory, kernel_name(b, "strided"),
@@ -132,10 +131,7 @@ Program reversed(Builder& b, ValueType type) {
   b.line(mirror + " = " + n + " - 1 - " + elements.index);
   read(b, x, mirror, "the mirrored " + x.name);
   if (b.dice.chance(0.6)) read(b, x, elements.index, x.name);
-  scalar_inputs(b, type, b.dice.below(2));
-  const ValueType types[] = {type};
-  locals(b, types, b.statements());
-  const Expr value = b.absorb(b.grammar.make(type, b.depth()));
+  const Expr value = stored_value(b, type);
   const Array out = b.output(type, {elements.size()});
   const bool forward = b.dice.chance(0.7);
   b.store(out, forward ? elements.index : mirror, value);
@@ -165,10 +161,7 @@ Program plane(Builder& b, ValueType type) {
       read(b, x, vertical ? moved + ", j" : "i, " + moved, kWords[side]);
     }
   }
-  scalar_inputs(b, type, b.dice.below(2));
-  const ValueType types[] = {type};
-  locals(b, types, b.statements());
-  const Expr value = b.absorb(b.grammar.make(type, b.depth() + 1));
+  const Expr value = stored_value(b, type, 1);
   const Array out = transpose ? b.output(type, {{cols}, {rows}}) : b.output(type, {{rows}, {cols}});
   b.store(out, transpose ? "j, i" : "i, j", value);
   return b.finish(Category::memory, kernel_name(b, transpose ? "transpose" : "stencil2d"),

@@ -19,6 +19,8 @@ Tensor binary(BinaryOp op, Scalar a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor clamp(const Tensor& x, Scalar low, Scalar high);
 Tensor activation(const Activation& how, const Tensor& x);
+// silu(gate) * up for x (…, 2 * width) that holds the gates, then the values: (…, width).
+Tensor swiglu(const Tensor& x);
 
 inline Tensor add(const Tensor& a, const Tensor& b) {
   return autograd::binary(BinaryOp::add, a, b);

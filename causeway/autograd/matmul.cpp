@@ -198,7 +198,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
 }
 
 Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
-           const Tensor& weight_out, const Tensor& bias_out) {
+           const Tensor& weight_out, const Tensor& bias_out, bool keep_hidden) {
   require_linear("mlp", x, weight_in, &bias_in);
   const Tensor rows = detach(rows_of(x.contiguous()));
   const Tensor first_bias = bias_in.contiguous();
@@ -210,10 +210,9 @@ Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
   const Tensor out =
       product(Epilogue::bias, hidden, weight_out.transpose(), {&second_bias, nullptr})
           .reshape(with_last(x.shape(), weight_out.size(0)));
-  // A large hidden activation is not kept but recomputed in the backward pass.
   constexpr std::size_t kLarge = std::size_t{512} << 20;
   std::optional<Tensor> kept;
-  if (hidden.n_bytes() < kLarge) kept = hidden;
+  if (keep_hidden && hidden.n_bytes() < kLarge) kept = hidden;
   return record(
       "mlp", out, {&x, &weight_in, &bias_in, &weight_out, &bias_out},
       Reads{&rows, &weight_in, &weight_out},

@@ -1,6 +1,7 @@
 // The CUDA kernels of a build without CUDA.
 #include "causeway/kernels/absent.h"
 #include "causeway/kernels/activation/activation.h"
+#include "causeway/kernels/activation/swiglu.h"
 #include "causeway/kernels/attention/attention.h"
 #include "causeway/kernels/convolution/convolution.h"
 #include "causeway/kernels/cross_entropy/cross_entropy.h"
@@ -14,6 +15,7 @@
 #include "causeway/kernels/optimizer/optimizer.h"
 #include "causeway/kernels/random/random.h"
 #include "causeway/kernels/reduce/reduce.h"
+#include "causeway/kernels/rotary/rotary.h"
 #include "causeway/kernels/sort/sort.h"
 
 namespace causeway::kernels {
@@ -92,6 +94,9 @@ CAUSEWAY_ABSENT(batch_norm_gradient, const BatchNorm&, const Operand&, const Ope
 CAUSEWAY_ABSENT(target_weight, const CrossEntropy&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(cross_entropy, const CrossEntropy&, const Operand&, const Operand&, const Operand&,
                 const Operand&, const Operand&)
+CAUSEWAY_ABSENT(rotary, const Rotary&, const Operand&, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(swiglu, const Operand&, const Operand&)
+CAUSEWAY_ABSENT(swiglu_gradient, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(dropout, RandomKey, const Operand&, double, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(embedding_gradient, const Operand&, const Operand&, const Operand&, std::int64_t,
                 std::int64_t, std::int64_t)

@@ -13,7 +13,8 @@ namespace causeway::kernels {
 // stride 1 in one of its two dimensions and at least its other size in the other; `out` is
 // contiguous. f16 and bf16 accumulate in f32; `allow_tf32` lets f32 round its operands to TF32.
 CAUSEWAY_KERNEL(matmul, const Operand& a, const Operand& b, const Operand& out, bool allow_tf32);
-// out = of_product * a b + of_added * added, rounded once; `added` has the layout of `out`.
+// out = of_product * a b + of_added * added, rounded once; `added` has the layout of `out`. For
+// 16-bit `a` and `b`, `added` and `out` may be f32, to sum many products without rounding the sum.
 CAUSEWAY_KERNEL(matmul_add, double of_product, const Operand& a, const Operand& b, double of_added,
                 const Operand& added, const Operand& out, bool allow_tf32);
 

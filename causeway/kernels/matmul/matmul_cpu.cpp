@@ -68,12 +68,16 @@ std::vector<float> widen(const MatrixLayout& layout, const T* data) {
 
 template <class T>
 void gemm(const MatrixLayout& a, const T* a_data, const MatrixLayout& b, const T* b_data,
+          const Factors& factors, float* out) {
+  gemm(a, widen(a, a_data).data(), b, widen(b, b_data).data(), factors, out);
+}
+
+template <class T>
+void gemm(const MatrixLayout& a, const T* a_data, const MatrixLayout& b, const T* b_data,
           const Factors& factors, T* out) {
-  const std::vector<float> wide_a = widen(a, a_data);
-  const std::vector<float> wide_b = widen(b, b_data);
   std::vector<float> wide_out(static_cast<std::size_t>(a.rows * b.columns));
   if (factors.previous != 0) std::copy_n(out, wide_out.size(), wide_out.begin());
-  gemm(a, wide_a.data(), b, wide_b.data(), factors, wide_out.data());
+  gemm(a, a_data, b, b_data, factors, wide_out.data());
   std::transform(wide_out.begin(), wide_out.end(), out, [](float value) { return T(value); });
 }
 
@@ -99,15 +103,22 @@ void multiply(const Operand& a, const Operand& b, const Factors& factors, const 
   }
   const std::int64_t matrix = layout_a.rows * layout_b.columns;
   const std::int64_t batches = matrix == 0 ? 0 : numel(out.shape) / matrix;
+  const bool sums_wide = size_of(a.dtype) == 2 && out.dtype == DType::f32;
   const auto run = [&](auto tag, std::int64_t begin, std::int64_t end) {
     using T = typename decltype(tag)::type;
     for (std::int64_t batch = begin; batch < end; ++batch) {
-      gemm(layout_a, static_cast<const T*>(a.data) + batch_offset(a, batch), layout_b,
-           static_cast<const T*>(b.data) + batch_offset(b, batch), factors,
-           static_cast<T*>(out.data) + batch * matrix);
+      const T* from_a = static_cast<const T*>(a.data) + batch_offset(a, batch);
+      const T* from_b = static_cast<const T*>(b.data) + batch_offset(b, batch);
+      if (sums_wide) {
+        gemm(layout_a, from_a, layout_b, from_b, factors,
+             static_cast<float*>(out.data) + batch * matrix);
+      } else {
+        gemm(layout_a, from_a, layout_b, from_b, factors,
+             static_cast<T*>(out.data) + batch * matrix);
+      }
     }
   };
-  dispatch_floating(out.dtype, [&](auto tag) {
+  dispatch_floating(a.dtype, [&](auto tag) {
     // OpenBLAS parallelises one large product itself; many small ones are better distributed here.
     const std::int64_t work = matrix * std::max<std::int64_t>(layout_a.columns, 1);
     // A BLAS library with its own threads (not OpenMP's) is only called from one thread.

@@ -57,7 +57,8 @@ Problem problem_of(StreamView stream, const Operand& a, const Operand& b, const 
   problem.transposed_a = layout_a.transposed;
   problem.transposed_b = layout_b.transposed;
   problem.device = stream.device().index;
-  problem.dtype = static_cast<std::uint8_t>(out.dtype);
+  problem.dtype = static_cast<std::uint8_t>(a.dtype);
+  problem.out_dtype = static_cast<std::uint8_t>(out.dtype);
   problem.tf32 = allow_tf32;
   return problem;
 }
@@ -126,7 +127,8 @@ void multiply_batches(StreamView stream, const Operand& a, const Operand& b, con
   problem.stride_b = batches.stride_b[0];
   std::int64_t outer = 1;
   for (std::size_t dim = 1; dim < batches.n_dims; ++dim) outer *= batches.size[dim];
-  const auto element = static_cast<std::int64_t>(size_of(out.dtype));
+  const auto element = static_cast<std::int64_t>(size_of(a.dtype));
+  const auto out_element = static_cast<std::int64_t>(size_of(out.dtype));
   for (std::int64_t i = 0; i < outer; ++i) {
     std::int64_t offset_a = 0;
     std::int64_t offset_b = 0;
@@ -136,7 +138,7 @@ void multiply_batches(StreamView stream, const Operand& a, const Operand& b, con
       offset_b += rest % batches.size[dim] * batches.stride_b[dim];
       rest /= batches.size[dim];
     }
-    const std::int64_t offset_out = i * batches.size[0] * problem.m * problem.n * element;
+    const std::int64_t offset_out = i * batches.size[0] * problem.m * problem.n * out_element;
     ProductData data = blend;
     data.a = static_cast<const std::byte*>(a.data) + offset_a * element;
     data.b = static_cast<const std::byte*>(b.data) + offset_b * element;

@@ -119,11 +119,13 @@ Plan make_plan(const Problem& problem) {
     return make_layout(type, transposed ? columns : rows, transposed ? rows : columns, leading,
                        problem.batches, stride);
   };
+  const cudaDataType_t out_type = data_type(static_cast<DType>(problem.out_dtype));
   plan.left =
       side(problem.transposed_b != 0, problem.n, problem.k, problem.leading_b, problem.stride_b);
   plan.right =
       side(problem.transposed_a != 0, problem.k, problem.m, problem.leading_a, problem.stride_a);
-  plan.out = side(false, problem.n, problem.m, problem.n, problem.m * problem.n);
+  plan.out = make_layout(out_type, problem.n, problem.m, problem.n, problem.batches,
+                         problem.m * problem.n);
 
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublas().cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");

@@ -21,12 +21,13 @@ struct Problem {
   std::int64_t stride_b = 0;
   std::int32_t device = 0;
   std::int32_t alignment = 0;  // common alignment of all addresses, in bytes
-  std::uint8_t dtype = 0;
+  std::uint8_t dtype = 0;      // of a and b
+  std::uint8_t out_dtype = 0;  // of out and added
   std::uint8_t transposed_a = 0;
   std::uint8_t transposed_b = 0;
   std::uint8_t tf32 = 0;
   std::uint8_t epilogue = 0;  // an Epilogue
-  std::uint8_t padding[3] = {};
+  std::uint8_t padding[2] = {};
 
   friend bool operator<(const Problem& a, const Problem& b) {
     return std::memcmp(&a, &b, sizeof(Problem)) < 0;

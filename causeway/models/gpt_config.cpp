@@ -1,0 +1,148 @@
+#include "causeway/models/gpt_config.h"
+
+#include "causeway/core/config.h"
+#include "causeway/core/error.h"
+
+#include <fmt/format.h>
+
+namespace causeway::models {
+
+namespace {
+
+struct LayerSizes {
+  std::int64_t qkv = 0;  // outputs of the projection to q, k and v
+  std::int64_t matrices = 0;
+  std::int64_t vectors = 0;
+};
+
+LayerSizes layer_sizes(const GptConfig& c) {
+  LayerSizes sizes;
+  sizes.qkv = (c.heads + 2 * c.n_kv_heads()) * c.head_size();
+  const std::int64_t into_hidden =
+      (c.activation == GptActivation::swiglu ? 2 : 1) * c.n_hidden();
+  sizes.matrices = c.width * (sizes.qkv + c.width + into_hidden + c.n_hidden());
+  const std::int64_t norms = 2 * c.width;
+  sizes.vectors = norms;
+  if (c.bias) {
+    if (c.norm == GptNorm::layer) sizes.vectors += norms;
+    sizes.vectors += sizes.qkv + c.width + into_hidden + c.width;
+  }
+  return sizes;
+}
+
+GptConfig gpt2(std::int64_t width, std::int64_t layers, std::int64_t heads) {
+  GptConfig config;
+  config.width = width;
+  config.layers = layers;
+  config.heads = heads;
+  return config;
+}
+
+ConfigDescription<GptConfig> make_description() {
+  using Config = GptConfig;
+  ConfigDescription<Config> d("gpt");
+  d.add("vocabulary", &Config::vocabulary, "Number of token ids")
+      .between(2, 1 << 24)
+      .json_only();
+  d.add("length", &Config::length, "Longest sequence, in tokens").between(1, 1 << 20);
+  d.add("width", &Config::width, "Embedding width").between(8, 65536);
+  d.add("layers", &Config::layers, "Transformer layers").between(1, 512);
+  d.add("heads", &Config::heads, "Attention heads").between(1, 512);
+  d.add("kv_heads", &Config::kv_heads, "Heads of keys and values; 0 for as many as heads")
+      .between(0, 512);
+  d.add("hidden", &Config::hidden, "Hidden width of the MLP; 0 for 4 * width").between(0, 1 << 20);
+  d.choice("norm", &Config::norm, {"layer", "rms"}, "Normalisation before each branch");
+  d.choice("positions", &Config::positions, {"learned", "rotary"}, "Position embedding");
+  d.choice("activation", &Config::activation, {"gelu", "swiglu"}, "Activation of the MLP");
+  d.add("bias", &Config::bias, "Biases in linear layers and layer norms");
+  d.add("tied_head", &Config::tied_head, "Use the token embedding as the head's weight");
+  d.add("epsilon", &Config::epsilon, "Epsilon of the norms").above(0);
+  d.add("rotary_base", &Config::rotary_base, "Base of the rotary angles").above(1);
+  d.choice("recompute", &Config::recompute, {"none", "mlp", "layers"},
+           "Activations that the backward pass computes again to save memory");
+  return d;
+}
+
+}  // namespace
+
+std::int64_t GptConfig::n_parameters() const {
+  const LayerSizes sizes = layer_sizes(*this);
+  const std::int64_t last_norm = bias && norm == GptNorm::layer ? 2 * width : width;
+  const std::int64_t embeddings = vocabulary * width * (tied_head ? 1 : 2) +
+                                  (positions == GptPositions::learned ? length * width : 0);
+  return embeddings + layers * (sizes.matrices + sizes.vectors) + last_norm;
+}
+
+double GptConfig::step_flops(std::int64_t sequences, std::int64_t tokens) const {
+  const auto n_tokens = static_cast<double>(sequences * tokens);
+  const auto matrices =
+      static_cast<double>(layers * layer_sizes(*this).matrices + vocabulary * width);
+  // Two products per layer; a query attends to half of the tokens on average.
+  const auto attention = static_cast<double>(layers * width) * static_cast<double>(tokens + 1);
+  return 3 * n_tokens * (2 * matrices + 2 * attention);
+}
+
+void GptConfig::check() const {
+  describe_gpt().check(this);
+  const auto refuse = [](const std::string& why) {
+    fail(ErrorKind::invalid_argument, "gpt", why);
+  };
+  if (width % heads != 0) {
+    refuse(fmt::format("width {} is not a multiple of heads {}", width, heads));
+  }
+  if (heads % n_kv_heads() != 0) {
+    refuse(fmt::format("heads {} is not a multiple of kv_heads {}", heads, n_kv_heads()));
+  }
+  if (head_size() % 8 != 0 || head_size() > 256) {
+    refuse(fmt::format("width {} with {} heads: width / heads must be a multiple of 8 up to 256",
+                       width, heads));
+  }
+}
+
+GptConfig GptConfig::preset(std::string_view name) {
+  if (name == "gpt2") return gpt2(768, 12, 12);
+  if (name == "gpt2-medium") return gpt2(1024, 24, 16);
+  if (name == "gpt2-large") return gpt2(1280, 36, 20);
+  if (name == "gpt2-xl") return gpt2(1600, 48, 25);
+  if (name == "llama-tiny") {
+    GptConfig config = gpt2(288, 6, 6);
+    config.vocabulary = 32000;
+    config.length = 256;
+    config.hidden = 768;
+    config.norm = GptNorm::rms;
+    config.positions = GptPositions::rotary;
+    config.activation = GptActivation::swiglu;
+    config.bias = false;
+    return config;
+  }
+  if (name == "bytes") {
+    GptConfig config = gpt2(128, 5, 4);
+    config.vocabulary = 257;
+    config.length = 256;
+    return config;
+  }
+  fail(ErrorKind::invalid_argument, "gpt",
+       fmt::format("unknown preset \"{}\"; expected gpt2, gpt2-medium, gpt2-large, gpt2-xl, "
+                   "llama-tiny or bytes",
+                   name));
+}
+
+const ConfigDescription<GptConfig>& describe_gpt() {
+  static const ConfigDescription<GptConfig> description = make_description();
+  return description;
+}
+
+std::string GptConfig::to_json() const { return describe_gpt().to_json(this).dump(); }
+
+GptConfig GptConfig::from_json(std::string_view text) {
+  GptConfig config;
+  try {
+    describe_gpt().read(&config, Json::parse(text));
+  } catch (const nlohmann::json::exception& problem) {
+    fail(ErrorKind::format, "gpt", fmt::format("not a model configuration: {}", problem.what()));
+  }
+  config.check();
+  return config;
+}
+
+}  // namespace causeway::models

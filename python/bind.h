@@ -37,6 +37,7 @@ void bind_functional(nb::module_& module);
 void bind_kernels(nb::module_& module);
 void bind_nn(nb::module_& module);
 void bind_models(nb::module_& module);
+void bind_gpt(nb::module_& models);
 void bind_tables(nb::module_& module);
 void bind_estimators(nb::module_& module);
 void bind_optim(nb::module_& module);

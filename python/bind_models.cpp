@@ -147,6 +147,7 @@ void bind_models(nb::module_& parent) {
   nb::module_ module = parent.def_submodule("_models", "Models.");
   bind_context(module);
   bind_tabular(module);
+  bind_gpt(module);
   bind_estimators(module);
   bind_files(module);
 }

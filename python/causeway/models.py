@@ -4,6 +4,9 @@
     loss = model.loss(x, y, sizes)                        # cross entropy of the query rows
     context = model.encode_context(x_context, y_context)  # once
     logits = model.predict_logits(context, x_query)       # per batch of query rows
+
+    model = cw.models.GPT("gpt2", dtype="bf16", device="cuda")
+    loss = model.loss(tokens, targets)                    # cross entropy of the next tokens
 """
 
 from __future__ import annotations
@@ -16,9 +19,9 @@ from typing import Any
 from . import cuda, nn
 from ._core import Generator
 from ._settings import check_names, to_json
-from ._core._models import TableContext, _read_tabular, _save_tabular, _TabularTransformer
+from ._core._models import TableContext, _Gpt, _read_tabular, _save_tabular, _TabularTransformer
 
-__all__ = ["TableContext", "TabularTransformer", "load_tabular", "save_tabular"]
+__all__ = ["GPT", "TableContext", "TabularTransformer", "load_tabular", "save_tabular"]
 
 
 class TabularTransformer(_TabularTransformer):
@@ -69,6 +72,37 @@ def _rebuild(
 
 # Constructor arguments for copy.deepcopy, which then copies tensors and attributes.
 nn._ARGUMENTS[_TabularTransformer] = lambda model: (model._config, "f32", "cpu", Generator(0))
+
+
+class GPT(_Gpt):
+    """A decoder-only transformer: GPT-2, or a Llama-shaped model by its settings.
+
+    config is a preset ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "llama-tiny" or "bytes") or a
+    mapping of all settings; keyword arguments override single settings, such as length=256 or
+    norm="rms".
+    """
+
+    def __init__(
+        self,
+        config: str | Mapping[str, Any] = "gpt2",
+        *,
+        dtype: Any = "f32",
+        device: str = "cpu",
+        generator: Generator | None = None,
+        **changes: Any,
+    ) -> None:
+        settings = json.loads(self._preset(config)) if isinstance(config, str) else dict(config)
+        check_names("GPT", changes, json.loads(self._preset("gpt2")))
+        super().__init__(to_json(settings | changes), dtype, device, generator)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All settings."""
+        return json.loads(self._config)
+
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={value}" for name, value in self.config.items())
+        return f"GPT({settings})"
 
 
 def save_tabular(model: TabularTransformer, path: str | os.PathLike[str]) -> None:

@@ -1,0 +1,69 @@
+// GPT models: causeway.models.GPT derives from this class.
+#include "causeway/models/gpt.h"
+#include "python/bind.h"
+#include "python/casters.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+namespace causeway::python {
+
+namespace {
+
+using models::Gpt;
+using models::GptConfig;
+
+Tensor as_ids(const Gpt& model, nb::handle values) {
+  return autograd::detach(as_tensor(values)).to(model.embedding().device()).to(DType::i64);
+}
+
+}  // namespace
+
+void bind_gpt(nb::module_& module) {
+  nb::class_<Gpt, nn::Module>(module, "_Gpt")
+      .def(
+          "__init__",
+          [](Gpt* self, const std::string& config, DTypeArg dtype, Device device,
+             Generator* generator) {
+            new (self) Gpt(GptConfig::from_json(config), {dtype.value, device, generator});
+          },
+          "config"_a, "dtype"_a.sig("f32") = DTypeArg{}, "device"_a = Device::cpu(),
+          "generator"_a.none() = nb::none())
+      .def_static("_preset", [](std::string_view name) { return GptConfig::preset(name).to_json(); })
+      .def_prop_ro("_config", [](const Gpt& self) { return self.config().to_json(); })
+      .def_prop_ro(
+          "device", [](const Gpt& self) { return self.embedding().device(); },
+          "Device of the parameters.")
+      .def(
+          "logits",
+          [](Gpt& self, nb::handle tokens) {
+            const Tensor ids = as_ids(self, tokens);
+            return without_gil([&] { return self.logits(ids); });
+          },
+          "tokens"_a, "Logits (batch, length, vocabulary) of token ids (batch, length).")
+      .def(
+          "loss",
+          [](Gpt& self, nb::handle tokens, nb::handle targets) {
+            const Tensor ids = as_ids(self, tokens);
+            const Tensor goal = as_ids(self, targets);
+            return without_gil([&] { return self.loss(ids, goal); });
+          },
+          "tokens"_a, "targets"_a,
+          "The mean cross entropy of targets (batch, length); targets of -100 are ignored. The "
+          "logits of all tokens never exist at once.")
+      .def(
+          "n_parameters", [](const Gpt& self) { return self.config().n_parameters(); },
+          "Number of parameters, without the padding of the vocabulary.")
+      .def(
+          "step_flops",
+          [](const Gpt& self, std::int64_t sequences, std::int64_t tokens) {
+            return self.config().step_flops(sequences, tokens);
+          },
+          "sequences"_a, "tokens"_a,
+          "Floating-point operations of a training step on sequences of so many tokens.")
+      .def("matrices", &Gpt::matrices, "The matrices of the layers, for Muon.")
+      .def("others", &Gpt::others, "All other parameters.");
+}
+
+}  // namespace causeway::python

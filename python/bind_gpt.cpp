@@ -52,7 +52,7 @@ void bind_gpt(nb::module_& module) {
           "tokens"_a, "targets"_a,
           "The mean cross entropy of targets (batch, length); targets of -100 are ignored. The "
           "logits of all tokens never exist at once.")
-      .def(
+      .def_prop_ro(
           "n_parameters", [](const Gpt& self) { return self.config().n_parameters(); },
           "Number of parameters, without the padding of the vocabulary.")
       .def(

@@ -82,7 +82,7 @@ Tensor GptAttention::grouped(const Tensor& heads) const {
 }
 
 GptMlp::GptMlp(const GptConfig& config, const Placement& placement)
-    : activation_(config.activation), keeps_hidden_(config.recompute == Recompute::none) {
+    : activation_(config.activation), keeps_hidden_(config.recompute != Recompute::mlp) {
   const std::int64_t hidden = config.n_hidden();
   const std::int64_t n_in = activation_ == GptActivation::swiglu ? 2 * hidden : hidden;
   in = std::make_shared<Linear>(config.width, n_in, config.bias, placement);

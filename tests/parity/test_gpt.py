@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+DEVICES = [entry["device"] for entry in cw.devices()]
 VOCABULARY, LENGTH, WIDTH, LAYERS, HEADS = 300, 64, 96, 3, 4
 
 
@@ -93,7 +94,7 @@ def pair(name, device, dtype="f32"):
     ours = cw.models.GPT("gpt2", vocabulary=VOCABULARY, length=LENGTH, width=WIDTH, layers=LAYERS,
                          heads=HEADS, device=device, dtype=dtype, **changes)  # fmt: skip
     rows = ours.state_dict()["embedding"].shape[0]
-    ours.load_state_dict({k: cw.tensor(v) for k, v in state_of(by_name(twin), rows).items()})
+    ours.load_state_dict({k: cw.array(v) for k, v in state_of(by_name(twin), rows).items()})
     return ours, twin, lambda values: state_of(values, rows)
 
 
@@ -113,6 +114,7 @@ def torch_loss(twin, tokens, targets):
     return logits, loss
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", MODELS)
 def test_logits_loss_and_gradients(name, device):
     ours, twin, renamed = pair(name, device)
@@ -131,6 +133,7 @@ def test_logits_loss_and_gradients(name, device):
         assert error < 1e-4 * np.abs(value).max(), (key, error, np.abs(value).max())
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_ten_adamw_steps(name, device):
     ours, twin, _ = pair(name, device)
@@ -149,6 +152,7 @@ def test_ten_adamw_steps(name, device):
         assert abs(mine.item() - loss.item()) < 1e-4 * loss.item(), step
 
 
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_bf16(name, device):
     ours, twin, renamed = pair(name, device, "bf16")

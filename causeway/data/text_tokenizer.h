@@ -18,8 +18,8 @@ class TextTokenizer {
  public:
   virtual ~TextTokenizer() = default;
 
-  // The ids of a text. Throws a format error if it is not valid UTF-8. No token is added at the
-  // start or the end.
+  // The ids of a text. No token is added at the start or the end. Tokenizers other than
+  // ByteTokenizer throw a format error if the text is not valid UTF-8.
   virtual std::vector<TokenId> encode(std::string_view text) const = 0;
   // The bytes of the tokens, one after the other; special tokens are included. The result may be
   // invalid UTF-8 if `ids` cut a character. Throws invalid_argument for an unknown id.

@@ -1,6 +1,7 @@
 #include "causeway/data/text_tokenizer.h"
 
 #include "causeway/core/error.h"
+#include "causeway/data/bpe.h"
 #include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>
@@ -28,6 +29,11 @@ std::string ByteTokenizer::token(TokenId id) const {
          fmt::format("id {}, but the vocabulary has {} ids", id, vocabulary()));
   }
   return id == end_of_text() ? std::string() : std::string(1, static_cast<char>(id));
+}
+
+std::unique_ptr<TextTokenizer> load_text_tokenizer(const std::string& name) {
+  if (name == "bytes") return std::make_unique<ByteTokenizer>();
+  return std::make_unique<BpeTokenizer>(std::filesystem::path(name));
 }
 
 std::vector<std::vector<TokenId>> encode_all(const TextTokenizer& tokenizer,

@@ -2,6 +2,7 @@
 
 #include "causeway/core/advice.h"
 #include "causeway/data/csv_chunk.h"
+#include "causeway/data/utf8.h"
 #include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>
@@ -78,7 +79,7 @@ void CsvReader::begin() {
     const std::int64_t line = fields.line();
     const auto column = static_cast<std::int64_t>(layout_.names.size()) + 1;
     if (!fields.next(field, last, problem)) csv::fail_at(layout_, {line, column, problem});
-    if (!csv::is_utf8(field) || field.find('\0') != std::string_view::npos) {
+    if (!data::is_utf8(field) || field.find('\0') != std::string_view::npos) {
       csv::fail_at(layout_,
                    {line, column, "not UTF-8; convert the file, for example with iconv -t UTF-8"});
     }

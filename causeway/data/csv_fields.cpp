@@ -161,32 +161,6 @@ bool parse_time(std::string_view text, std::int64_t& microseconds) {
   return true;
 }
 
-bool is_utf8(std::string_view text) {
-  const auto* at = reinterpret_cast<const unsigned char*>(text.data());
-  const auto* end = at + text.size();
-  while (at < end) {
-    if (*at < 0x80) {
-      ++at;
-      continue;
-    }
-    const int more = *at >= 0xf0 && *at <= 0xf4  ? 3
-                     : *at >= 0xe0 && *at < 0xf0 ? 2
-                     : *at >= 0xc2 && *at < 0xe0 ? 1
-                                                 : -1;
-    if (more < 0 || end - at <= more) return false;
-    for (int i = 1; i <= more; ++i) {
-      if ((at[i] & 0xc0) != 0x80) return false;
-    }
-    // Overlong encodings, surrogates, and code points beyond U+10FFFF.
-    if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
-        (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f)) {
-      return false;
-    }
-    at += more + 1;
-  }
-  return true;
-}
-
 void set_missing(Layout& layout, std::vector<std::string> words) {
   layout.missing = std::move(words);
   for (const std::string& word : layout.missing) {

@@ -70,7 +70,6 @@ bool parse_boolean(std::string_view text, bool& value);
 // 2026-01-31, 2026-01-31T12:00, 2026-01-31 12:00:00.25Z; microseconds since 1970.
 bool parse_time(std::string_view text, std::int64_t& microseconds);
 std::string_view trimmed(std::string_view text);
-bool is_utf8(std::string_view text);
 void set_missing(Layout& layout, std::vector<std::string> words);
 bool is_missing(const Layout& layout, std::string_view trimmed_field);
 

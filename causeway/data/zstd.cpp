@@ -8,8 +8,13 @@ namespace causeway {
 
 namespace {
 
-// Declared here because the library's header is not needed for four functions of a stable
+// Declared here because the library's header is not needed for a few functions of a stable
 // interface.
+struct ZstdBuffer {  // ZSTD_inBuffer and ZSTD_outBuffer
+  const void* data;
+  std::size_t size;
+  std::size_t position;
+};
 struct Zstd {
   SharedLibrary library{{.name = "Zstandard",
                          .files = {"libzstd.so.1"},
@@ -26,12 +31,20 @@ struct Zstd {
       library.symbol<decltype(frame)>("ZSTD_findFrameCompressedSize");
   unsigned long long (*content)(const void*, std::size_t) =
       library.symbol<decltype(content)>("ZSTD_getFrameContentSize");
+  void* (*open_stream)() = library.symbol<decltype(open_stream)>("ZSTD_createDStream");
+  std::size_t (*close_stream)(void*) = library.symbol<decltype(close_stream)>("ZSTD_freeDStream");
+  std::size_t (*read_stream)(void*, ZstdBuffer*, ZstdBuffer*) =
+      library.symbol<decltype(read_stream)>("ZSTD_decompressStream");
   unsigned (*failed)(std::size_t) = library.symbol<decltype(failed)>("ZSTD_isError");
 };
 
 const Zstd& zstd() {
   static const Zstd library;
   return library;
+}
+
+Error damaged(std::string_view name, std::string_view how) {
+  return Error(ErrorKind::io, fmt::format("[zstd] \"{}\" is damaged: {}", name, how));
 }
 
 }  // namespace
@@ -46,23 +59,50 @@ std::string compress_zstd(std::string_view bytes, int level) {
 }
 
 std::string decompress_zstd(std::string_view bytes, std::string_view name, std::size_t limit) {
-  const auto damaged = [&](const char* how) {
-    return Error(ErrorKind::io, fmt::format("[zstd] \"{}\" is damaged: {}", name, how));
-  };
   std::string result;
   while (!bytes.empty()) {
     const std::size_t frame = zstd().frame(bytes.data(), bytes.size());
-    if (zstd().failed(frame) != 0) throw damaged("a frame is incomplete or has no valid header");
+    if (zstd().failed(frame) != 0)
+      throw damaged(name, "a frame is incomplete or has no valid header");
     const unsigned long long content = zstd().content(bytes.data(), frame);
     if (content > limit - result.size())  // unknown sizes are larger than any limit
-      throw damaged(fmt::format("a frame of unknown size, or more than {} bytes", limit).c_str());
+      throw damaged(name, fmt::format("a frame of unknown size, or more than {} bytes", limit));
     const std::size_t at = result.size();
     result.resize(at + content);
     const std::size_t size = zstd().decompress(result.data() + at, content, bytes.data(), frame);
-    if (zstd().failed(size) != 0 || size != content) throw damaged("a frame does not decompress");
+    if (zstd().failed(size) != 0 || size != content)
+      throw damaged(name, "a frame does not decompress");
     bytes.remove_prefix(frame);
   }
   return result;
+}
+
+ZstdReader::ZstdReader(std::string_view bytes, std::string name)
+    : bytes_(bytes), name_(std::move(name)), stream_(zstd().open_stream()) {
+  if (stream_ == nullptr) throw Error(ErrorKind::out_of_memory, "[zstd] no memory for a stream");
+}
+
+ZstdReader::~ZstdReader() { zstd().close_stream(stream_); }
+
+bool ZstdReader::read(std::string& out) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  const std::size_t before = out.size();
+  out.resize(before + kPiece);
+  ZstdBuffer from{bytes_.data(), bytes_.size(), position_};
+  ZstdBuffer to{out.data() + before, kPiece, 0};
+  std::size_t progress = 1;
+  while (to.position < to.size && progress > 0) {
+    if (from.position == from.size && !frame_is_open_) break;
+    const std::size_t start = from.position + to.position;
+    const std::size_t hint = zstd().read_stream(stream_, &to, &from);
+    if (zstd().failed(hint) != 0) throw damaged(name_, "a frame does not decompress");
+    frame_is_open_ = hint != 0;
+    progress = from.position + to.position - start;
+  }
+  position_ = from.position;
+  out.resize(before + to.position);
+  if (to.position == 0 && frame_is_open_) throw damaged(name_, "the last frame is incomplete");
+  return to.position > 0;
 }
 
 }  // namespace causeway

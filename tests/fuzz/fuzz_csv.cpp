@@ -1,6 +1,7 @@
 // Fuzzes the fields of CSV files: any bytes are read to the end or refused with a message, every
 // field lies within its record, and what is written with quotes reads back as itself.
 #include "causeway/data/csv_fields.h"
+#include "causeway/data/utf8.h"
 #include "tests/fuzz/require.h"
 
 #include <string>
@@ -39,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (csv::parse_number(cell, number)) FUZZ_REQUIRE(!cell.empty());
     csv::parse_boolean(cell, truth);
     csv::parse_time(cell, time);
-    csv::is_utf8(field);
+    causeway::data::is_utf8(field);
     records.back().emplace_back(field);
     if (last) records.emplace_back();
   }

@@ -132,4 +132,9 @@ class Optimizer {
   std::vector<Group> groups_;
 };
 
+// Adds matrices in groups of Muon: the learning rate of a matrix is multiplied by `factor` and the
+// square root of its longer side.
+void add_muon_groups(Optimizer& optimizer, const std::vector<Tensor>& matrices, double factor,
+                     double weight_decay);
+
 }  // namespace causeway::optim

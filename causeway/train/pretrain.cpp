@@ -1,14 +1,12 @@
 #include "causeway/train/pretrain.h"
 
 #include "causeway/core/error.h"
-#include "causeway/core/log.h"
 #include "causeway/nn/init.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -47,19 +45,8 @@ void add_groups(optim::Optimizer& optimizer, const PretrainConfig& config,
     return;
   }
   optimizer.add_group(model.others(), plain);
-  optim::GroupOptions muon;
-  muon.algorithm = optim::Algorithm::muon;
-  muon.momentum = 0.95;
-  muon.nesterov = true;
-  muon.weight_decay = 10 * config.weight_decay;
-  std::map<std::int64_t, std::vector<Tensor>> by_length;
-  for (const Tensor& matrix : model.matrices()) {
-    by_length[std::max(matrix.size(0), matrix.size(1))].push_back(matrix);
-  }
-  for (const auto& [longer, matrices] : by_length) {
-    muon.rate_factor = config.muon_factor * std::sqrt(static_cast<double>(longer));
-    optimizer.add_group(matrices, muon);
-  }
+  optim::add_muon_groups(optimizer, model.matrices(), config.muon_factor,
+                         10 * config.weight_decay);
 }
 
 TableStreamOptions stream_options(const PretrainConfig& config, const dist::Group& group) {
@@ -203,20 +190,7 @@ void Pretrainer::restore(const Checkpoint& checkpoint) {
 }
 
 void Pretrainer::check_compatible(const PretrainConfig& other) const {
-  std::string others;
-  for (const std::string& difference : differences(other, config_)) {
-    for (const char* fixed : {"model.", "muon ", "dtype "}) {
-      if (!difference.starts_with(fixed)) continue;
-      fail(ErrorKind::format, "pretrain",
-           fmt::format(
-               "the checkpoint has another model or optimizer: {}; resume with its settings, "
-               "or use another folder",
-               difference));
-    }
-    others += (others.empty() ? "" : ", ") + difference;
-  }
-  if (!others.empty())
-    logger::warn(fmt::format("[pretrain] resuming with changed settings: {}", others));
+  check_resumed_settings("pretrain", differences(other, config_), {"model.", "muon ", "dtype "});
 }
 
 }  // namespace causeway::train

@@ -12,6 +12,7 @@
 #include "causeway/train/checkpoint.h"
 #include "causeway/train/gradient_sync.h"
 #include "causeway/train/pretrain_config.h"
+#include "causeway/train/run_loop.h"
 #include "causeway/train/table_stream.h"
 
 #include <chrono>
@@ -40,10 +41,7 @@ class Pretrainer {
   void advance();
   // The mean loss of the steps since the last call, over all ranks, and the gradient norm of the
   // last step. Waits for the device. Throws on all ranks if the loss is not finite.
-  struct Progress {
-    double loss = 0;
-    double norm = 0;
-  };
+  using Progress = TrainingJob::Progress;
   Progress progress();
   // Tokens (rows times columns including the target and padding) since the last call, over all
   // ranks.

@@ -134,28 +134,11 @@ ConfigDescription<PretrainConfig> make_description() {
 
 ConfigDescription<RunConfig> make_run_description() {
   ConfigDescription<RunConfig> d(kOperation);
-  d.add("steps", &RunConfig::steps, "Optimizer steps in total")
-      .at_least(1)
-      .optional()
-      .defaults_to("1000 unless seconds are given");
-  d.add("seconds", &RunConfig::seconds, "Seconds of training in total")
-      .above(0)
-      .optional()
-      .defaults_to("no limit");
-  d.add("log_steps", &RunConfig::log_steps, "Steps between log lines").at_least(1);
-  d.add("save_steps", &RunConfig::save_steps, "Steps between checkpoints")
-      .at_least(1)
-      .optional()
-      .defaults_to("one at the end");
-  d.add("keep", &RunConfig::keep, "Checkpoints kept, besides the best").at_least(1);
+  describe_loop(d);
   d.add("evaluate", &RunConfig::evaluate, "CSV files to score the model on at the end")
       .written("CSV")
       .defaults_to("none");
   d.add("target", &RunConfig::target, "Target column of these files").written("NAME");
-  d.add("evaluate_steps", &RunConfig::evaluate_steps, "Steps between scores, besides the last")
-      .at_least(1)
-      .optional()
-      .defaults_to("only at the end");
   return d;
 }
 

@@ -4,6 +4,7 @@
 #include "causeway/models/tabular.h"
 #include "causeway/optim/schedule.h"
 #include "causeway/prior/config.h"
+#include "causeway/train/run_loop.h"
 #include "causeway/train/table_stream.h"
 
 #include <cstdint>
@@ -55,16 +56,10 @@ const ConfigDescription<PretrainConfig>& describe_pretrain();
 // The settings that differ, as "batch 8 instead of 4", "model.width 32 instead of 16".
 std::vector<std::string> differences(const PretrainConfig& before, const PretrainConfig& now);
 
-// When a run ends and what it writes.
-struct RunConfig {
-  std::int64_t steps = 0;             // in total; 0: no limit
-  double seconds = 0;                 // of training in total; 0: no limit
-  std::int64_t log_steps = 20;        // between log lines
-  std::int64_t save_steps = 0;        // between checkpoints, besides the last; 0: none
-  std::int64_t keep = 3;              // checkpoints kept, besides the best
-  std::vector<std::string> evaluate;  // CSV files to score the model on
+// When a run ends, what it writes, and the tables that it scores the model on.
+struct RunConfig : LoopConfig {
+  std::vector<std::string> evaluate;  // CSV files
   std::string target = "target";      // their target column
-  std::int64_t evaluate_steps = 0;    // between scores, besides the last; 0: none
 };
 
 // Everything that `causeway pretrain` and cw.pretrain take.

@@ -1,7 +1,8 @@
-// Runs pre-training in a folder: log, checkpoints, resume, and the end by steps, time or signal.
+// Runs pre-training in a folder (run_loop.h).
 #pragma once
 
 #include "causeway/train/pretrain.h"
+#include "causeway/train/run_loop.h"
 
 #include <filesystem>
 
@@ -34,9 +35,7 @@ struct RunResult {
   bool interrupted = false;
 };
 
-// Trains until a limit or signal; rank 0 calls `report` with every log line. Throws if the folder
-// holds a run and `resume` is not set. On a full disk training continues with a warning; only a
-// failure to write the last checkpoint is an error.
+// Trains until a limit or signal, as run_loop does; rank 0 calls `report` with every log line.
 RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
                           const std::function<void(const RunLine&)>& report);
 

@@ -1,0 +1,74 @@
+// Trains a GPT on a stream of tokens. A step (forward, backward, clip, update) is one CUDA graph.
+#pragma once
+
+#include "causeway/autograd/step_graph.h"
+#include "causeway/data/token_stream.h"
+#include "causeway/dist/group.h"
+#include "causeway/models/gpt.h"
+#include "causeway/optim/optimizer.h"
+#include "causeway/train/gpt_config.h"
+#include "causeway/train/gradient_sync.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace causeway::train {
+
+class GptTrainer {
+ public:
+  // `training` and `validation` hold ids below the model's vocabulary. The group must outlive this.
+  // Throws invalid_argument if the batch cannot be divided among ranks and passes, or the data is
+  // too short.
+  GptTrainer(const GptTrainConfig& config, const data::TokenData& training,
+             const std::optional<data::TokenData>& validation, Device device, dist::Group& group);
+
+  const GptTrainConfig& config() const { return config_; }
+  Device device() const { return device_; }
+  std::int64_t step() const { return step_; }  // steps taken
+  std::int64_t tokens_per_step() const { return config_.batch * config_.model.length; }
+  models::Gpt& model() { return *model_; }
+
+  // Queues one step without waiting for it. Throws if another rank was lost.
+  void advance();
+  // The mean loss of the steps since the last call, over all ranks, and the gradient norm of the
+  // last step. Waits for the device. Throws on all ranks if the loss is not finite.
+  TrainingJob::Progress progress();
+  // The mean loss of the first `batches` batches of the validation tokens; nullopt without such
+  // tokens. The same for any number of ranks, except for rounding.
+  std::optional<double> validation_loss(std::int64_t batches);
+
+  Checkpoint checkpoint();
+  // Throws a format error for a checkpoint of another model, optimizer or dtype, and warns about
+  // other settings that differ.
+  void restore(const Checkpoint& checkpoint);
+
+ private:
+  std::vector<Tensor> train_on(const Tensor& tokens, const Tensor& targets);
+  // Forward and backward pass of one part of the batch; returns its loss.
+  Tensor pass(const Tensor& tokens, const Tensor& targets, std::int64_t n_parts);
+  void add_gradients();
+  void take_summed_gradients();
+  void reset_losses();
+  void check_compatible(const GptTrainConfig& other) const;
+
+  GptTrainConfig config_;
+  Device device_;
+  dist::Group& group_;
+  std::int64_t n_parts_;  // passes per step
+  std::shared_ptr<models::Gpt> model_;
+  std::vector<Tensor> parameters_;
+  optim::Optimizer optimizer_;
+  std::unique_ptr<GradientSync> sync_;
+  std::optional<Tensor> sums_;    // f32: the gradients of all parameters, with several passes
+  std::vector<Tensor> sum_views_;  // of sums_, one per parameter
+  data::TokenStream stream_;
+  std::optional<data::TokenStream> validation_;
+  autograd::StepGraph graph_;
+  Tensor losses_;  // sum since the last progress()
+  std::int64_t n_losses_ = 0;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace causeway::train

@@ -1,0 +1,236 @@
+#include "causeway/train/run_loop.h"
+
+#include "causeway/core/advice.h"
+#include "causeway/core/error.h"
+#include "causeway/core/file.h"
+#include "causeway/core/log.h"
+#include "causeway/train/interrupt.h"
+#include "causeway/train/run_log.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <span>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace causeway::train {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+class Loop {
+ public:
+  Loop(TrainingJob& job, dist::Group& group, const LoopOptions& options)
+      : job_(job),
+        group_(group),
+        options_(options),
+        exchange_steps_(job.device().is_cuda() ? 8 : 1) {
+    if (options.folder.empty()) return;
+    CheckpointOptions kept;
+    kept.keep_last = static_cast<std::size_t>(options.config.keep);
+    kept.higher_is_better = options.higher_is_better;
+    checkpoints_.emplace(options.folder, kept);
+    if (options.resume) {
+      restore();
+    } else if (holds_a_run()) {
+      fail(ErrorKind::invalid_argument, options.operation,
+           fmt::format("\"{}\" already holds a run; pass {} to resume it, or another folder",
+                       options.folder.string(), advice("--resume", "resume=True")));
+    }
+    group.barrier();  // nothing is written before all ranks have read the folder
+    if (group.rank() != 0) return;
+    checkpoints_->check_writable();
+    if (!options.settings.empty()) {
+      const std::string text = options.settings + "\n";
+      const auto bytes = std::as_bytes(std::span(text));
+      warn_if_full("config.json", [&] {
+        write_file_atomically(options.operation, options.folder / "config.json", std::array{bytes});
+      });
+    }
+    log_.emplace(options.folder, job.step() > 0 ? job.step() : -1);
+  }
+
+  LoopResult go() {
+    begin();
+    while (!ends()) {
+      job_.advance();
+      const std::int64_t step = job_.step();
+      const bool evaluates =
+          options_.config.evaluate_steps > 0 && step % options_.config.evaluate_steps == 0;
+      const bool saves = options_.config.save_steps > 0 && step % options_.config.save_steps == 0;
+      if (step % options_.config.log_steps != 0 && !evaluates && !saves) continue;
+      close_line();
+      if (evaluates) score();
+      write_line();
+      if (saves) save(false);
+      begin();
+    }
+    const bool has_more = job_.step() > line_.step;
+    if (has_more) close_line();
+    const bool scores = !interrupted_ && !line_.score.has_value() && score();
+    if (has_more || scores) write_line();
+    if (saved_ != job_.step()) save(true);
+    if (!options_.folder.empty() && group_.rank() == 0) job_.save_model(options_.folder);
+    group_.barrier();  // a launcher ends all ranks when one has ended
+    return {line_, interrupted_};
+  }
+
+ private:
+  bool holds_a_run() const {
+    const std::filesystem::path log = options_.folder / "log.jsonl";
+    std::error_code none;
+    return !checkpoints_->list().empty() ||
+           (std::filesystem::exists(log, none) && std::filesystem::file_size(log, none) > 0);
+  }
+
+  void restore() {
+    const auto found = checkpoints_->load_newest(job_.device());
+    if (found.has_value()) {
+      job_.restore(*found);
+      const auto noted = nlohmann::json::parse(found->progress);
+      line_.step = saved_ = job_.step();
+      line_.seconds = noted.value("seconds", 0.0);
+      line_.loss = noted.value("loss", 0.0);
+      line_.norm = noted.value("gradient_norm", 0.0);
+      line_.score = found->score;
+    }
+    for (const std::int64_t there : group_.all_gather(job_.step())) {
+      if (there == job_.step()) continue;
+      fail(ErrorKind::io, options_.operation,
+           fmt::format(
+               "ranks resume from steps {} and {}; \"{}\" must be a folder that all ranks share",
+               job_.step(), there, options_.folder.string()));
+    }
+  }
+
+  // Whether the step limit or time limit is reached or a signal came. Clocks and signals differ
+  // between ranks, so the ranks exchange them.
+  bool ends() {
+    if (options_.config.steps > 0 && job_.step() >= options_.config.steps) return true;
+    constexpr double kTimeLimit = 1;
+    constexpr double kInterrupted = 2;
+    double reason = 0;
+    if (options_.config.seconds > 0 && line_.seconds + since(start_) >= options_.config.seconds) {
+      reason = kTimeLimit;
+    }
+    if (interrupt_.requested()) reason = kInterrupted;
+    if (group_.size() > 1) {
+      if (job_.step() % exchange_steps_ != 0) return false;
+      for (const double other : group_.all_gather(reason)) reason = std::max(reason, other);
+    }
+    interrupted_ = reason == kInterrupted;
+    return reason > 0;
+  }
+
+  void begin() {
+    start_ = Clock::now();
+    first_step_ = job_.step();
+  }
+
+  // Waits for the steps since begin().
+  void close_line() {
+    const TrainingJob::Progress progress = job_.progress();
+    const double seconds = since(start_);
+    line_.step = job_.step();
+    line_.seconds += seconds;
+    line_.loss = progress.loss;
+    line_.norm = progress.norm;
+    line_.score.reset();
+    rates_ = job_.rates(seconds, job_.step() - first_step_);
+    start_ = Clock::now();
+  }
+
+  bool score() {
+    line_.score = job_.score();
+    return line_.score.has_value();
+  }
+
+  void write_line() {
+    if (group_.rank() != 0) return;
+    if (log_.has_value()) {
+      std::vector<NamedNumber> numbers = {
+          {"loss", line_.loss}, {"gradient_norm", line_.norm}, {"seconds", line_.seconds}};
+      numbers.insert(numbers.end(), rates_.begin(), rates_.end());
+      if (line_.score.has_value()) numbers.push_back({options_.score_name, *line_.score});
+      warn_if_full("this line of the log", [&] { log_->add(line_.step, numbers); });
+    }
+    job_.report(line_);
+  }
+
+  void save(bool is_last) {
+    if (!checkpoints_.has_value() || group_.rank() != 0) return;
+    Checkpoint checkpoint = job_.checkpoint();
+    checkpoint.score = line_.score;
+    checkpoint.progress = nlohmann::json{
+        {"seconds", line_.seconds},
+        {"loss", line_.loss},
+        {"gradient_norm",
+         line_.norm}}.dump();
+    if (is_last) {
+      checkpoints_->save(checkpoint);
+    } else if (warn_if_full("this checkpoint", [&] { checkpoints_->save(checkpoint); })) {
+      saved_ = job_.step();
+    }
+  }
+
+  // Warns on io errors, since a full disk may have space again later. Returns whether it wrote.
+  static bool warn_if_full(const char* what, const std::function<void()>& write) {
+    try {
+      write();
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io) throw;
+      logger::warn(fmt::format("training continues without {}: {}", what, error.what()));
+      return false;
+    }
+  }
+
+  TrainingJob& job_;
+  dist::Group& group_;
+  const LoopOptions& options_;
+  const Interrupt interrupt_;
+  const std::int64_t exchange_steps_;  // between exchanges; a GPU's steps are short
+  std::optional<CheckpointFolder> checkpoints_;
+  std::optional<RunLog> log_;
+  LoopLine line_;
+  std::vector<NamedNumber> rates_;
+  std::int64_t saved_ = -1;
+  bool interrupted_ = false;
+  Clock::time_point start_ = Clock::now();
+  std::int64_t first_step_ = 0;
+};
+
+}  // namespace
+
+void check_resumed_settings(const std::string& operation,
+                            const std::vector<std::string>& differences,
+                            std::initializer_list<std::string_view> fixed) {
+  std::string others;
+  for (const std::string& difference : differences) {
+    for (const std::string_view name : fixed) {
+      if (!difference.starts_with(name)) continue;
+      fail(ErrorKind::format, operation,
+           fmt::format(
+               "the checkpoint has another model or optimizer: {}; resume with its settings, "
+               "or use another folder",
+               difference));
+    }
+    others += (others.empty() ? "" : ", ") + difference;
+  }
+  if (others.empty()) return;
+  logger::warn(fmt::format("[{}] resuming with changed settings: {}", operation, others));
+}
+
+LoopResult run_loop(TrainingJob& job, dist::Group& group, const LoopOptions& options) {
+  return Loop(job, group, options).go();
+}
+
+}  // namespace causeway::train

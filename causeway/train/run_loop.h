@@ -1,0 +1,115 @@
+// The loop of a training run in a folder: log, checkpoints, resume, and the end by steps, time or
+// signal. What is trained is a TrainingJob.
+#pragma once
+
+#include "causeway/core/config.h"
+#include "causeway/data/tensorboard.h"
+#include "causeway/dist/group.h"
+#include "causeway/train/checkpoint.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace causeway::train {
+
+// When a run ends and what it writes.
+struct LoopConfig {
+  std::int64_t steps = 0;           // in total; 0: no limit
+  double seconds = 0;               // of training in total; 0: no limit
+  std::int64_t log_steps = 20;      // between log lines
+  std::int64_t save_steps = 0;      // between checkpoints, besides the last; 0: none
+  std::int64_t keep = 3;            // checkpoints kept, besides the best
+  std::int64_t evaluate_steps = 0;  // between scores, besides the last; 0: none
+};
+
+// Adds the fields of a configuration that derives from LoopConfig.
+template <class Config>
+void describe_loop(ConfigDescription<Config>& d) {
+  d.add("steps", &LoopConfig::steps, "Optimizer steps in total")
+      .at_least(1)
+      .optional()
+      .defaults_to("1000 unless seconds are given");
+  d.add("seconds", &LoopConfig::seconds, "Seconds of training in total")
+      .above(0)
+      .optional()
+      .defaults_to("no limit");
+  d.add("log_steps", &LoopConfig::log_steps, "Steps between log lines").at_least(1);
+  d.add("save_steps", &LoopConfig::save_steps, "Steps between checkpoints")
+      .at_least(1)
+      .optional()
+      .defaults_to("one at the end");
+  d.add("keep", &LoopConfig::keep, "Checkpoints kept, besides the best").at_least(1);
+  d.add("evaluate_steps", &LoopConfig::evaluate_steps, "Steps between scores, besides the last")
+      .at_least(1)
+      .optional()
+      .defaults_to("only at the end");
+}
+
+struct LoopLine {
+  std::int64_t step = 0;
+  double seconds = 0;  // of training, without evaluation and saving
+  double loss = 0;     // mean since the last line
+  double norm = 0;     // of the last step's gradient
+  std::optional<double> score;
+};
+
+class TrainingJob {
+ public:
+  virtual ~TrainingJob() = default;
+
+  virtual Device device() const = 0;
+  virtual std::int64_t step() const = 0;  // steps taken
+  // Queues one step without waiting for it.
+  virtual void advance() = 0;
+  // Waits for the device. The mean loss of the steps since the last call, and the gradient norm of
+  // the last one.
+  struct Progress {
+    double loss = 0;
+    double norm = 0;
+  };
+  virtual Progress progress() = 0;
+  // More numbers for the log, about the last `steps` steps, which took this time.
+  virtual std::vector<NamedNumber> rates(double seconds, std::int64_t steps) = 0;
+  // The score of the weights; nullopt if there is nothing to score. Called on all ranks.
+  virtual std::optional<double> score() = 0;
+  // Shows a line that was logged. Called on rank 0.
+  virtual void report(const LoopLine& line) = 0;
+
+  virtual Checkpoint checkpoint() = 0;
+  virtual void restore(const Checkpoint& checkpoint) = 0;
+  // Writes the weights for inference. Called on rank 0.
+  virtual void save_model(const std::filesystem::path& folder) = 0;
+};
+
+struct LoopOptions {
+  std::string operation;         // in messages
+  std::filesystem::path folder;  // empty: nothing is written
+  bool resume = false;           // from the newest checkpoint, if there is one
+  LoopConfig config;
+  std::string settings;  // JSON, written to the folder as config.json; empty: not written
+  std::string score_name = "score";
+  bool higher_is_better = true;
+};
+
+struct LoopResult {
+  LoopLine last;
+  bool interrupted = false;
+};
+
+// For a run that resumes with other settings: `differences` are those of config_differences. Throws
+// a format error if one begins with an entry of `fixed`, and warns about the others.
+void check_resumed_settings(const std::string& operation,
+                            const std::vector<std::string>& differences,
+                            std::initializer_list<std::string_view> fixed);
+
+// Trains until a limit or signal. Throws if the folder holds a run and `resume` is not set. On a
+// full disk training continues with a warning; only a failure to write the last checkpoint is an
+// error.
+LoopResult run_loop(TrainingJob& job, dist::Group& group, const LoopOptions& options);
+
+}  // namespace causeway::train

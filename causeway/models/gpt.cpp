@@ -50,9 +50,6 @@ Gpt::Gpt(const GptConfig& config, const Placement& placement)
   if (config.positions == GptPositions::learned) {
     positions_ = &add_parameter("positions", blank({config.length, config.width}, placement));
     nn::normal_(autograd::detach(*positions_), 0, kDeviation, generator);
-  } else {
-    rotary_ = autograd::rotary_table(config.length, config.head_size(), config.rotary_base,
-                                     placement.device);
   }
   const double at_end = kDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));
   for (std::int64_t i = 0; i < config.layers; ++i) {
@@ -92,28 +89,37 @@ Tensor Gpt::embed(const Tensor& tokens) const {
 }
 
 // `before` holds the residual stream and its norm; returns both after the layer.
-AddNorm Gpt::run_layer(std::size_t layer, const AddNorm& before) {
+AddNorm Gpt::run_layer(std::size_t layer, const AddNorm& before, const OnHeads& on_heads) {
   GptLayer& part = *layers_[layer];
   GptNormLayer& next = layer + 1 < layers_.size() ? *layers_[layer + 1]->norm_1 : *last_norm_;
-  const Tensor mixed =
-      part.attention->forward(before.normed, rotary_.has_value() ? &*rotary_ : nullptr);
-  const AddNorm middle = part.norm_2->add(mixed, before.sum);
+  const Tensor heads = part.attention->heads(before.normed, rotary());
+  if (on_heads) on_heads(layer, heads);
+  const AddNorm middle = part.norm_2->add(part.attention->mix(heads), before.sum);
   return next.add(part.mlp->forward(middle.normed), middle.sum);
 }
 
-Tensor Gpt::hidden(const Tensor& tokens) {
+const Tensor* Gpt::rotary() {
+  if (config_.positions != GptPositions::rotary) return nullptr;
+  if (!rotary_.has_value() || rotary_->device() != embedding_.device()) {
+    rotary_ = autograd::rotary_table(config_.length, config_.head_size(), config_.rotary_base,
+                                     embedding_.device());
+  }
+  return &*rotary_;
+}
+
+Tensor Gpt::hidden(const Tensor& tokens, const OnHeads& on_heads) {
   check(tokens);
   AddNorm state;
   state.sum = embed(tokens);
   state.normed = layers_[0]->norm_1->forward(state.sum);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (config_.recompute != Recompute::layers) {
-      state = run_layer(i, state);
+    if (config_.recompute != Recompute::layers || on_heads) {
+      state = run_layer(i, state, on_heads);
       continue;
     }
     const auto results = autograd::checkpoint(
         [this, i](const std::vector<Tensor>& inputs) {
-          const AddNorm after = run_layer(i, {inputs[0], inputs[1]});
+          const AddNorm after = run_layer(i, {inputs[0], inputs[1]}, {});
           return std::vector{after.sum, after.normed};
         },
         {state.sum, state.normed});

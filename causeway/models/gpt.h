@@ -3,6 +3,7 @@
 
 #include "causeway/models/gpt_layer.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,7 +20,10 @@ class Gpt : public nn::Module {
 
   // Tokens are integers (batch, length).
   // The hidden states after the last norm, (batch, length, width).
-  Tensor hidden(const Tensor& tokens);
+  Tensor hidden(const Tensor& tokens) { return hidden(tokens, {}); }
+  // Also calls `on_heads` with the index of each layer and the q, k and v of all heads.
+  using OnHeads = std::function<void(std::size_t layer, const Tensor& heads)>;
+  Tensor hidden(const Tensor& tokens, const OnHeads& on_heads);
   // (batch, length, vocabulary).
   Tensor logits(const Tensor& tokens);
   // The mean cross entropy of targets (batch, length), where -100 is ignored. `scale`, one f32 on
@@ -36,11 +40,14 @@ class Gpt : public nn::Module {
   const Tensor* positions() const { return positions_; }  // (length, width), or null
   GptNormLayer& last_norm() const { return *last_norm_; }
   const Tensor& head() const { return head_ != nullptr ? *head_ : embedding_; }
+  // The table of rotary_table() on the device of the weights, or null.
+  const Tensor* rotary();
 
  private:
   void check(const Tensor& tokens) const;
   Tensor embed(const Tensor& tokens) const;
-  autograd::AddNorm run_layer(std::size_t layer, const autograd::AddNorm& before);
+  autograd::AddNorm run_layer(std::size_t layer, const autograd::AddNorm& before,
+                              const OnHeads& on_heads);
 
   GptConfig config_;
   Tensor& embedding_;

@@ -42,18 +42,20 @@ GptAttention::GptAttention(const GptConfig& config, const Placement& placement)
   add_module("projection", projection);
 }
 
-Tensor GptAttention::forward(const Tensor& x, const Tensor* rotary) {
+Tensor GptAttention::heads(const Tensor& x, const Tensor* rotary) {
   const std::int64_t n_kv = config_.n_kv_heads();
-  Tensor heads = qkv->forward(x);
-  if (rotary != nullptr) {
-    const Shape split{x.size(0), x.size(1), config_.heads + 2 * n_kv, config_.head_size()};
-    heads = autograd::reshape(
-        autograd::rotary(autograd::reshape(heads, split), *rotary, config_.heads + n_kv),
-        heads.shape());
-  }
+  const Tensor heads = qkv->forward(x);
+  if (rotary == nullptr) return heads;
+  const Shape split{x.size(0), x.size(1), config_.heads + 2 * n_kv, config_.head_size()};
+  return autograd::reshape(
+      autograd::rotary(autograd::reshape(heads, split), *rotary, config_.heads + n_kv),
+      heads.shape());
+}
+
+Tensor GptAttention::mix(const Tensor& heads) {
   autograd::AttentionOptions options;
   options.causal = true;
-  const Tensor mixed = n_kv == config_.heads
+  const Tensor mixed = config_.n_kv_heads() == config_.heads
                            ? autograd::attention_packed(heads, config_.heads, options)
                            : grouped(heads);
   return projection->forward(mixed);

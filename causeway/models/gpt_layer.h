@@ -32,14 +32,16 @@ class GptAttention : public nn::Module {
  public:
   GptAttention(const GptConfig& config, const nn::Placement& placement);
 
-  // `rotary` is the table of rotary_table(), or null.
-  Tensor forward(const Tensor& x, const Tensor* rotary);
+  // q, k and v of all heads, (batch, length, (heads + 2 kv_heads) * size). `rotary` is the table of
+  // rotary_table(), or null.
+  Tensor heads(const Tensor& x, const Tensor* rotary);
+  // Causal attention and the projection.
+  Tensor mix(const Tensor& heads);
 
   std::shared_ptr<nn::Linear> qkv;  // rows: q of all heads, then k, then v
   std::shared_ptr<nn::Linear> projection;
 
  private:
-  using nn::Module::forward;
   Tensor grouped(const Tensor& heads) const;
 
   GptConfig config_;

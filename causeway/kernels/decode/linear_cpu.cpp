@@ -1,0 +1,108 @@
+// Products of a few vectors with a matrix on the CPU. Bytes: the weights once. Bound by memory.
+#include "causeway/kernels/decode/decode.h"
+
+#include "causeway/kernels/decode/decode_device.h"
+#include "causeway/kernels/dispatch.h"
+#include "causeway/kernels/loop_cpu.h"
+
+#include <cmath>
+#include <vector>
+
+namespace causeway::kernels::cpu {
+
+namespace {
+
+float value_at(const Operand& operand, std::int64_t i) {
+  if (operand.data == nullptr) return 0;
+  float value = 0;
+  dispatch_floating(operand.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    value = static_cast<float>(static_cast<const T*>(operand.data)[i]);
+  });
+  return value;
+}
+
+// The rows of x after the norm.
+std::vector<float> normed(const DecodeLinear& how, const DecodeLinearOperands& ops) {
+  const std::int64_t batch = ops.x.shape[0];
+  const std::int64_t width = ops.x.shape[1];
+  const auto* x = static_cast<const float*>(ops.x.data);
+  std::vector<float> out(x, x + batch * width);
+  if (how.norm == DecodeNorm::none) return out;
+  for (std::int64_t b = 0; b < batch; ++b) {
+    float* row = out.data() + b * width;
+    double mean = 0;
+    if (how.norm == DecodeNorm::layer) {
+      for (std::int64_t i = 0; i < width; ++i) mean += static_cast<double>(row[i]);
+      mean /= static_cast<double>(width);
+    }
+    double squares = 0;
+    for (std::int64_t i = 0; i < width; ++i) {
+      const double centred = static_cast<double>(row[i]) - mean;
+      squares += centred * centred;
+    }
+    const double variance = squares / static_cast<double>(width);
+    const auto scale = static_cast<float>(1 / std::sqrt(variance + static_cast<double>(how.epsilon)));
+    for (std::int64_t i = 0; i < width; ++i) {
+      row[i] = (row[i] - static_cast<float>(mean)) * scale * value_at(ops.norm_weight, i) +
+               value_at(ops.norm_bias, i);
+    }
+  }
+  return out;
+}
+
+// Eight sums, so that the additions of one row do not wait for each other.
+template <class W>
+float dot(const float* x, const W* weight, std::int64_t count) {
+  constexpr std::int64_t kLanes = 32;
+  float sums[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+#pragma omp simd
+    for (std::int64_t j = 0; j < kLanes; ++j) sums[j] += x[i + j] * static_cast<float>(weight[i + j]);
+  }
+  float sum = 0;
+  for (const float part : sums) sum += part;
+  for (; i < count; ++i) sum += x[i] * static_cast<float>(weight[i]);
+  return sum;
+}
+
+template <class W>
+void multiply(const DecodeLinear& how, const DecodeLinearOperands& ops) {
+  const std::vector<float> x = normed(how, ops);
+  const std::int64_t batch = ops.x.shape[0];
+  const std::int64_t in = ops.x.shape[1];
+  const std::int64_t out = ops.y.shape[1];
+  const auto* weight = static_cast<const W*>(ops.weight.data);
+  const auto* scales = static_cast<const float*>(ops.scales.data);
+  auto* y = static_cast<float*>(ops.y.data);
+  const auto product = [&](std::int64_t b, std::int64_t row) {
+    const float sum = dot(x.data() + b * in, weight + row * in, in);
+    return sum * (scales != nullptr ? scales[row] : 1.0f) + value_at(ops.bias, row);
+  };
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, in));
+  parallel_for(out, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      for (std::int64_t b = 0; b < batch; ++b) {
+        float value = product(b, row);
+        if (how.activation == DecodeActivation::gelu) value = decode_gelu(value);
+        if (how.activation == DecodeActivation::swiglu) {
+          value = swiglu_of(value, product(b, row + out));
+        }
+        float& to = y[b * out + row];
+        to = how.adds ? to + value : value;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void decode_linear(StreamView, const DecodeLinear& how, const DecodeLinearOperands& operands) {
+  if (operands.weight.dtype == DType::i8) return multiply<std::int8_t>(how, operands);
+  dispatch_floating(operands.weight.dtype, [&](auto tag) {
+    multiply<typename decltype(tag)::type>(how, operands);
+  });
+}
+
+}  // namespace causeway::kernels::cpu

@@ -1,0 +1,196 @@
+// Draws tokens, a block per sequence. Bytes: the logits three times, and eight times more for top-k
+// and top-p, from the L2 cache. Bound by the latency of its passes: one sequence has one block.
+#include "causeway/kernels/decode/decode.h"
+
+#include "causeway/kernels/decode/decode.cuh"
+#include "causeway/kernels/decode/decode_device.h"
+#include "causeway/kernels/vectors.cuh"
+#include "causeway/random/philox.h"
+
+namespace causeway::kernels::cuda {
+
+namespace {
+
+constexpr int kBlock = 1024;
+constexpr int kWarps = kBlock / 32;
+constexpr int kBins = 256;
+
+struct Row {
+  const float* logits;
+  int n;
+  float largest;
+  float inverse_temperature;
+
+  __device__ std::uint64_t mass(int i) const {
+    return mass_of(logits[i], largest, inverse_temperature);
+  }
+};
+
+__device__ std::uint64_t sum_block(std::uint64_t value, std::uint64_t* scratch) {
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(0xffffffffu, value, mask);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
+  __syncthreads();
+  std::uint64_t sum = 0;
+  for (int i = 0; i < kWarps; ++i) sum += scratch[i];
+  return sum;
+}
+
+// The index of the largest logit, the first of equal ones.
+__device__ int find_largest(const Row& row, std::uint64_t* scratch) {
+  std::uint64_t best = 0;  // key, then the complement of the index
+  for (int i = threadIdx.x; i < row.n; i += kBlock) {
+    const std::uint64_t entry = (std::uint64_t{ordered_key(row.logits[i])} << 32) |
+                                (0xffffffffu - static_cast<std::uint32_t>(i));
+    best = best > entry ? best : entry;
+  }
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) {
+    const std::uint64_t other = __shfl_xor_sync(0xffffffffu, best, mask);
+    best = best > other ? best : other;
+  }
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = best;
+  __syncthreads();
+  for (int i = 0; i < kWarps; ++i) best = best > scratch[i] ? best : scratch[i];
+  return static_cast<int>(0xffffffffu - static_cast<std::uint32_t>(best));
+}
+
+// The largest key K such that the entries with keys of at least K weigh `wanted` or more, by radix
+// selection: one pass for each byte of the key. `weigh` is 1 or the mass of an entry, 0 to leave it
+// out.
+template <class Weigh>
+__device__ std::uint32_t select_key(const Row& row, std::uint64_t wanted, std::uint64_t* bins,
+                                    std::uint32_t* chosen, const Weigh& weigh) {
+  std::uint32_t prefix = 0;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    for (int i = threadIdx.x; i < kBins; i += kBlock) bins[i] = 0;
+    __syncthreads();
+    const std::uint32_t fixed = shift == 24 ? 0 : ~((1u << (shift + 8)) - 1);
+    for (int i = threadIdx.x; i < row.n; i += kBlock) {
+      const std::uint32_t key = ordered_key(row.logits[i]);
+      if ((key & fixed) != prefix) continue;
+      const std::uint64_t weight = weigh(i, key);
+      if (weight > 0) {
+        atomicAdd(reinterpret_cast<unsigned long long*>(&bins[(key >> shift) & 0xffu]),
+                  static_cast<unsigned long long>(weight));
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      int bin = kBins - 1;
+      for (; bin > 0 && bins[bin] < wanted; --bin) wanted -= bins[bin];
+      chosen[0] = prefix | (static_cast<std::uint32_t>(bin) << shift);
+      bins[0] = wanted;
+    }
+    __syncthreads();
+    prefix = chosen[0];
+    wanted = bins[0];
+    __syncthreads();
+  }
+  return prefix;
+}
+
+// The first index at which the running sum of masses exceeds `rest`. Each thread sums a contiguous
+// part of the row.
+template <class Mass>
+__device__ void find_index(int n, std::uint64_t rest, std::uint64_t* scratch, const Mass& mass,
+                           int* found) {
+  const int part = (n + kBlock - 1) / kBlock;
+  const int begin = static_cast<int>(threadIdx.x) * part;
+  const int end = begin + part < n ? begin + part : n;
+  std::uint64_t mine = 0;
+  for (int i = begin; i < end; ++i) mine += mass(i);
+  std::uint64_t before = mine;  // inclusive sum over the warp
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const std::uint64_t other = __shfl_up_sync(0xffffffffu, before, step);
+    if (lane >= step) before += other;
+  }
+  __syncthreads();
+  if (lane == 31) scratch[threadIdx.x / 32] = before;
+  __syncthreads();
+  before -= mine;
+  for (int i = 0; i < static_cast<int>(threadIdx.x) / 32; ++i) before += scratch[i];
+  if (rest < before || rest >= before + mine) return;
+  for (int i = begin; i < end; ++i) {
+    const std::uint64_t here = mass(i);
+    if (rest < before + here) {
+      *found = i;
+      return;
+    }
+    before += here;
+  }
+}
+
+__global__ void __launch_bounds__(kBlock)
+    sample_kernel(SampleTokens how, const float* logits, std::int64_t columns, std::int64_t capacity,
+                  std::int64_t* tokens, std::int64_t* lengths) {
+  __shared__ std::uint64_t scratch[kWarps];
+  __shared__ std::uint64_t bins[kBins];
+  __shared__ std::uint32_t chosen;
+  __shared__ int found;
+  start_next();
+  wait_for_previous();
+  const std::int64_t b = blockIdx.x;
+  const std::int64_t length = lengths[b];
+  if (length + 1 >= capacity) return;
+  Row row{logits + b * columns, static_cast<int>(how.n_classes), 0, 0};
+  const int best = find_largest(row, scratch);
+  if (threadIdx.x == 0) found = best;
+  if (how.temperature > 0) {
+    row.largest = row.logits[best];
+    row.inverse_temperature = 1.0f / how.temperature;
+    std::uint32_t least = 0;
+    if (how.top_k > 0 && how.top_k < how.n_classes) {
+      least = select_key(row, static_cast<std::uint64_t>(how.top_k), bins, &chosen,
+                         [](int, std::uint32_t) { return std::uint64_t{1}; });
+    }
+    if (how.top_p < 1) {
+      std::uint64_t kept = 0;
+      for (int i = threadIdx.x; i < row.n; i += kBlock) {
+        if (ordered_key(row.logits[i]) >= least) kept += row.mass(i);
+      }
+      const double total = static_cast<double>(sum_block(kept, scratch));
+      const auto wanted =
+          static_cast<std::uint64_t>(ceil(static_cast<double>(how.top_p) * total));
+      const std::uint32_t by_mass =
+          select_key(row, wanted, bins, &chosen, [&](int i, std::uint32_t key) {
+            return key >= least ? row.mass(i) : std::uint64_t{0};
+          });
+      least = by_mass > least ? by_mass : least;
+    }
+    const auto least_mass = static_cast<std::uint64_t>(how.min_p * kMassOfLargest);
+    const auto mass = [&](int i) {
+      const std::uint64_t here = row.mass(i);
+      return ordered_key(row.logits[i]) < least || here < least_mass ? std::uint64_t{0} : here;
+    };
+    std::uint64_t sum = 0;
+    for (int i = threadIdx.x; i < row.n; i += kBlock) sum += mass(i);
+    const std::uint64_t total = sum_block(sum, scratch);
+    const Bits128 bits = philox(how.seed, static_cast<std::uint64_t>(b),
+                                static_cast<std::uint64_t>(length));
+    const std::uint64_t rest =
+        scaled_draw((std::uint64_t{bits.word[1]} << 32) | bits.word[0], total);
+    find_index(row.n, rest, scratch, mass, &found);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  tokens[b * capacity + length + 1] = found;
+  lengths[b] = length + 1;
+}
+
+}  // namespace
+
+void sample_tokens(StreamView stream, const SampleTokens& how, const Operand& logits,
+                   const Operand& tokens, const Operand& lengths) {
+  launch(Launch("sample_tokens", stream, dim3(static_cast<unsigned>(logits.shape[0])), dim3(kBlock))
+             .overlapping(),
+         sample_kernel, how, static_cast<const float*>(logits.data), logits.shape[1],
+         tokens.shape[1], static_cast<std::int64_t*>(tokens.data),
+         static_cast<std::int64_t*>(lengths.data));
+}
+
+}  // namespace causeway::kernels::cuda

@@ -1,0 +1,288 @@
+#include "causeway/models/gpt_decoder.h"
+
+#include "causeway/autograd/matmul.h"
+#include "causeway/core/error.h"
+#include "causeway/core/interrupt.h"
+#include "causeway/models/quantize.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/operand.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace causeway::models {
+
+namespace {
+
+constexpr const char* kOperation = "generate";
+
+kernels::Operand operand_or_none(const std::optional<Tensor>& tensor, StreamView stream) {
+  return tensor.has_value() ? operand(*tensor, stream) : kernels::Operand();
+}
+
+kernels::DecodeNorm norm_of(const GptConfig& config) {
+  return config.norm == GptNorm::layer ? kernels::DecodeNorm::layer : kernels::DecodeNorm::rms;
+}
+
+}  // namespace
+
+void GenerateOptions::check() const {
+  const auto require = [](bool good, const char* what) {
+    if (!good) fail(ErrorKind::invalid_argument, kOperation, what);
+  };
+  require(tokens >= 1, "tokens: expected 1 or more");
+  require(temperature >= 0, "temperature: expected 0 or more");
+  require(top_k >= 0, "top_k: expected 0 or more");
+  require(top_p > 0 && top_p <= 1, "top_p: expected a number above 0 and up to 1");
+  require(min_p >= 0 && min_p <= 1, "min_p: expected a number from 0 to 1");
+}
+
+GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity, bool int8)
+    : model_(model),
+      config_(model.config()),
+      device_(model.embedding().device()),
+      batch_(batch),
+      capacity_(capacity > 0 ? capacity : config_.length),
+      int8_(int8) {
+  if (batch < 1 || capacity_ > config_.length) {
+    fail(ErrorKind::invalid_argument, kOperation,
+         fmt::format("{} sequences of {} tokens; expected 1 or more, of up to {} tokens", batch,
+                     capacity_, config_.length));
+  }
+  const DType dtype = model.embedding().dtype();
+  const Shape cache{batch, config_.n_kv_heads(), capacity_, config_.head_size()};
+  for (const auto& part : model.layers()) {
+    Layer layer;
+    layer.qkv = matrix_of(part->attention->qkv->weight, part->attention->qkv->bias);
+    layer.projection =
+        matrix_of(part->attention->projection->weight, part->attention->projection->bias);
+    layer.in = matrix_of(part->mlp->in->weight, part->mlp->in->bias);
+    layer.out = matrix_of(part->mlp->out->weight, part->mlp->out->bias);
+    layer.keys = zeros(cache, dtype, device_);
+    layer.values = zeros(cache, dtype, device_);
+    layers_.push_back(std::move(layer));
+  }
+  head_ = matrix_of(model.head(), nullptr);
+  tokens_ = zeros({batch, capacity_}, DType::i64, device_);
+  lengths_ = zeros({batch}, DType::i64, device_);
+  const auto rows = [&](std::int64_t n) { return Tensor::empty({batch, n}, DType::f32, device_); };
+  x_ = rows(config_.width);
+  heads_ = rows(layers_[0].qkv.weight.size(0));
+  mixed_ = rows(config_.width);
+  hidden_ = rows(config_.n_hidden());
+  logits_ = rows(head_.weight.size(0));
+}
+
+GptDecoder::Matrix GptDecoder::matrix_of(const Tensor& weight, const Tensor* bias) const {
+  Matrix made;
+  const Tensor plain = autograd::detach(weight);
+  if (bias != nullptr) made.bias = autograd::detach(*bias);
+  if (int8_) {
+    QuantizedMatrix rounded = quantize_rows(plain);
+    made.weight = rounded.values;
+    made.scales = rounded.scales;
+  } else {
+    made.weight = plain;
+  }
+  return made;
+}
+
+void GptDecoder::start(const std::vector<Tokens>& prompts) {
+  if (static_cast<std::int64_t>(prompts.size()) != batch_) {
+    fail(ErrorKind::invalid_argument, kOperation,
+         fmt::format("{} prompts for {} sequences", prompts.size(), batch_));
+  }
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(batch_ * capacity_), 0);
+  std::vector<std::int64_t> lengths;
+  std::int64_t longest = 1;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const auto size = static_cast<std::int64_t>(prompts[i].size());
+    if (size < 1 || size > capacity_) {
+      fail(ErrorKind::invalid_argument, kOperation,
+           fmt::format("prompt {} has {} tokens; expected 1 to {}", i, size, capacity_));
+    }
+    for (const std::int64_t id : prompts[i]) {
+      if (id >= 0 && id < config_.vocabulary) continue;
+      fail(ErrorKind::invalid_argument, kOperation,
+           fmt::format("prompt {}: token id {} is not below the vocabulary of {}", i, id,
+                       config_.vocabulary));
+    }
+    std::copy(prompts[i].begin(), prompts[i].end(),
+              ids.begin() + static_cast<std::ptrdiff_t>(i) * capacity_);
+    lengths.push_back(size - 1);
+    longest = std::max(longest, size);
+  }
+  tokens_.copy_from(Tensor::from<std::int64_t>(ids, tokens_.shape(), device_));
+  lengths_.copy_from(Tensor::from<std::int64_t>(lengths, lengths_.shape(), device_));
+  if (longest > 1) fill_cache(tokens_.slice(1, 0, longest).contiguous());
+}
+
+// Shorter prompts are padded on the right; their steps overwrite the cache of the padding before
+// they attend to it.
+void GptDecoder::fill_cache(const Tensor& tokens) {
+  const std::int64_t length = tokens.size(1);
+  const std::int64_t n_kv = config_.n_kv_heads();
+  const std::int64_t size = config_.head_size();
+  model_.hidden(tokens, [&](std::size_t layer, const Tensor& heads) {
+    const Tensor split = heads.reshape({batch_, length, config_.heads + 2 * n_kv, size});
+    const auto store = [&](const Tensor& cache, std::int64_t first) {
+      cache.slice(2, 0, length).copy_from(split.slice(2, first, first + n_kv).transpose(1, 2));
+    };
+    store(layers_[layer].keys, config_.heads);
+    store(layers_[layer].values, config_.heads + n_kv);
+  });
+}
+
+void GptDecoder::multiply(kernels::DecodeLinear how, const GptNormLayer* norm,
+                          const Matrix& matrix, const Tensor& x, const Tensor& y) {
+  const StreamView stream = current_stream(device_);
+  kernels::DecodeLinearOperands operands;
+  operands.x = operand(x, stream);
+  if (norm != nullptr) {
+    how.norm = norm_of(config_);
+    how.epsilon = static_cast<float>(config_.epsilon);
+    operands.norm_weight = operand_or_none(norm->find("weight"), stream);
+    operands.norm_bias = operand_or_none(norm->find("bias"), stream);
+  }
+  operands.weight = operand(matrix.weight, stream);
+  operands.scales = operand_or_none(matrix.scales, stream);
+  operands.bias = operand_or_none(matrix.bias, stream);
+  operands.y = operand(y, stream);
+  kernels::decode_linear(stream, how, operands);
+}
+
+void GptDecoder::attend(const Layer& layer) {
+  const StreamView stream = current_stream(device_);
+  const Tensor* rotary = model_.rotary();
+  const kernels::DecodeAttention how{static_cast<int>(config_.heads),
+                                     static_cast<int>(config_.n_kv_heads())};
+  kernels::decode_attention(stream, how, operand(heads_, stream),
+                            rotary != nullptr ? operand(*rotary, stream) : kernels::Operand(),
+                            operand(layer.keys, stream), operand(layer.values, stream),
+                            operand(lengths_, stream), operand(mixed_, stream));
+}
+
+Tensor GptDecoder::embedded() {
+  const StreamView stream = current_stream(device_);
+  const Tensor* positions = model_.positions();
+  kernels::decode_embed(
+      stream, operand(tokens_, stream), operand(lengths_, stream),
+      operand(autograd::detach(model_.embedding()), stream),
+      positions != nullptr ? operand(autograd::detach(*positions), stream) : kernels::Operand(),
+      operand(x_, stream));
+  return x_;
+}
+
+void GptDecoder::decode_vectors() {
+  embedded();
+  kernels::DecodeLinear plain;
+  kernels::DecodeLinear adding;
+  adding.adds = true;
+  kernels::DecodeLinear active;
+  active.activation = config_.activation == GptActivation::gelu
+                          ? kernels::DecodeActivation::gelu
+                          : kernels::DecodeActivation::swiglu;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    const GptLayer& part = *model_.layers()[i];
+    multiply(plain, part.norm_1.get(), layer.qkv, x_, heads_);
+    attend(layer);
+    multiply(adding, nullptr, layer.projection, mixed_, x_);
+    multiply(active, part.norm_2.get(), layer.in, x_, hidden_);
+    multiply(adding, nullptr, layer.out, hidden_, x_);
+  }
+  multiply(plain, &model_.last_norm(), head_, x_, logits_);
+}
+
+void GptDecoder::decode_matrices() {
+  const DType dtype = model_.embedding().dtype();
+  autograd::AddNorm state;
+  state.sum = embedded().to(dtype);
+  state.normed = model_.layers()[0]->norm_1->forward(state.sum);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    GptLayer& part = *model_.layers()[i];
+    GptNormLayer& next =
+        i + 1 < layers_.size() ? *model_.layers()[i + 1]->norm_1 : model_.last_norm();
+    heads_.copy_from(part.attention->qkv->forward(state.normed));
+    attend(layers_[i]);
+    const Tensor mixed = part.attention->projection->forward(mixed_.to(dtype));
+    const autograd::AddNorm middle = part.norm_2->add(mixed, state.sum);
+    state = next.add(part.mlp->forward(middle.normed), middle.sum);
+  }
+  logits_.copy_from(autograd::linear(state.normed, model_.head()));
+}
+
+void GptDecoder::step(const kernels::SampleTokens& how) {
+  if (batch_ <= kernels::kMaxDecodeBatch) {
+    decode_vectors();
+  } else {
+    decode_matrices();
+  }
+  const StreamView stream = current_stream(device_);
+  kernels::sample_tokens(stream, how, operand(logits_, stream), operand(tokens_, stream),
+                         operand(lengths_, stream));
+}
+
+std::vector<GptDecoder::Tokens> GptDecoder::generate(const std::vector<Tokens>& prompts,
+                                                     const GenerateOptions& options,
+                                                     const OnTokens& on_tokens) {
+  options.check();
+  const autograd::NoGrad no_grad;
+  kernels::SampleTokens how;
+  how.n_classes = config_.vocabulary;
+  how.temperature = static_cast<float>(options.temperature);
+  how.top_k = options.top_k;
+  how.top_p = static_cast<float>(options.top_p);
+  how.min_p = static_cast<float>(options.min_p);
+  how.seed = options.seed;
+  start(prompts);
+  std::vector<Tokens> made(prompts.size());
+  std::vector<bool> ended(prompts.size());
+  // New tokens up to step `taken`; returns whether a sequence has more to come.
+  const auto collect = [&](std::int64_t taken) {
+    const Tensor all = tokens_.to(Device::cpu());
+    bool more = false;
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const auto size = static_cast<std::int64_t>(prompts[i].size());
+      const std::int64_t end = std::min(size + taken, capacity_);
+      const std::int64_t* row =
+          reinterpret_cast<const std::int64_t*>(all.data()) + static_cast<std::int64_t>(i) * capacity_;
+      const std::size_t before = made[i].size();
+      if (!ended[i]) made[i].assign(row + size, row + end);
+      if (!ended[i] && on_tokens && made[i].size() > before) {
+        ended[i] = !on_tokens(i, std::span(made[i]).subspan(before));
+      }
+      ended[i] = ended[i] || end == capacity_;
+      more = more || !ended[i];
+    }
+    return more;
+  };
+  // On a GPU several steps are queued before their tokens are read.
+  const std::int64_t ahead = device_.is_cuda() ? 16 : 1;
+  std::optional<Stream> own;
+  std::optional<StreamGuard> guard;
+  std::optional<Graph> graph;
+  if (device_.is_cuda()) {
+    own.emplace(device_);
+    own->view().wait(current_stream(device_));
+    guard.emplace(*own);
+  }
+  for (std::int64_t taken = 0; taken < options.tokens;) {
+    const std::int64_t count = std::min(ahead, options.tokens - taken);
+    for (std::int64_t i = 0; i < count; ++i) {
+      check_interrupt();
+      if (device_.is_cpu() || taken + i == 0) {
+        step(how);
+        continue;
+      }
+      if (!graph.has_value()) graph.emplace(Graph::capture(*own, [&] { step(how); }));
+      graph->replay(*own);
+    }
+    taken += count;
+    if (!collect(taken)) break;
+  }
+  return made;
+}
+
+}  // namespace causeway::models

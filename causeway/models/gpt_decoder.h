@@ -1,0 +1,87 @@
+// Text generation: continues prompts token by token with a key-value cache. On a GPU a step,
+// including the draw of the tokens, is one CUDA graph.
+#pragma once
+
+#include "causeway/kernels/decode/decode.h"
+#include "causeway/models/gpt.h"
+#include "causeway/runtime/graph.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace causeway::models {
+
+struct GenerateOptions {
+  std::int64_t tokens = 100;  // new tokens per sequence, at most
+  double temperature = 1;     // 0: always the most probable token
+  std::int64_t top_k = 0;     // draws from the k most probable tokens; 0: all
+  double top_p = 1;           // draws from the most probable tokens whose probabilities sum to this
+  double min_p = 0;           // leaves out tokens below this times the largest probability
+  std::uint64_t seed = 0;
+
+  // Throws invalid_argument.
+  void check() const;
+};
+
+class GptDecoder {
+ public:
+  // For `batch` sequences of up to `capacity` tokens, prompts included; 0: the model's length. The
+  // model must outlive this, and its weights must not change. With `int8`, matrices are rounded to
+  // 8 bits with one scale per row.
+  GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity = 0, bool int8 = false);
+
+  using Tokens = std::vector<std::int64_t>;
+  // Receives the new tokens of a sequence, several at a time; returns false to end the sequence.
+  using OnTokens = std::function<bool(std::size_t sequence, std::span<const std::int64_t> tokens)>;
+
+  // Continues `batch` prompts of one token or more and returns the new tokens of each. A sequence
+  // ends after options.tokens, when it is full, or when `on_tokens` returns false. Sequence i of a
+  // seed is the same for any batch, except for rounding.
+  std::vector<Tokens> generate(const std::vector<Tokens>& prompts, const GenerateOptions& options,
+                               const OnTokens& on_tokens = {});
+
+ private:
+  // A matrix as it is multiplied: in the model's dtype, or i8 with scales of its rows.
+  struct Matrix {
+    Tensor weight;
+    std::optional<Tensor> scales;
+    std::optional<Tensor> bias;
+  };
+  struct Layer {
+    Matrix qkv, projection, in, out;
+    Tensor keys, values;  // (batch, kv_heads, capacity, size)
+  };
+
+  Matrix matrix_of(const Tensor& weight, const Tensor* bias) const;
+  void start(const std::vector<Tokens>& prompts);
+  void fill_cache(const Tensor& tokens);
+  void step(const kernels::SampleTokens& how);
+  // A step as products of vectors, or as matrix products for larger batches.
+  void decode_vectors();
+  void decode_matrices();
+  void multiply(kernels::DecodeLinear how, const GptNormLayer* norm, const Matrix& matrix,
+                const Tensor& x, const Tensor& y);
+  void attend(const Layer& layer);
+  Tensor embedded();
+
+  Gpt& model_;
+  GptConfig config_;
+  Device device_;
+  std::int64_t batch_;
+  std::int64_t capacity_;
+  bool int8_;
+  std::vector<Layer> layers_;
+  Matrix head_;
+  Tensor tokens_;   // (batch, capacity) i64
+  Tensor lengths_;  // (batch) i64: the position of each sequence's last token
+  Tensor x_;        // f32, one row per sequence: the residual stream
+  Tensor heads_;
+  Tensor mixed_;
+  Tensor hidden_;
+  Tensor logits_;
+};
+
+}  // namespace causeway::models

@@ -1,5 +1,6 @@
 // The program: registers the subcommands and runs the one given.
 #include "cli/completion.h"
+#include "cli/gpt.h"
 #include "cli/info.h"
 #include "cli/kernel.h"
 #include "cli/predict.h"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   causeway::cli::add_pairs(app);
   causeway::cli::add_tokenizer(app);
   causeway::cli::add_kernel(app);
+  causeway::cli::add_gpt(app);
   causeway::cli::add_pretrain(app);
   causeway::cli::add_predict(app);
   causeway::cli::add_evaluate(app);

@@ -41,6 +41,7 @@ NB_MODULE(_core, module) {
   bind_prior(module);
   bind_pairs(module);
   bind_pretrain(module);
+  bind_text(module);
   bind_tokenizer(module);
   bind_partial_fit(module);
 }

@@ -1,6 +1,7 @@
 #include "causeway/data/csv_chunk.h"
 
 #include "causeway/core/advice.h"
+#include "causeway/data/utf8.h"
 #include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>
@@ -123,7 +124,7 @@ bool ChunkParser::put(std::size_t column, std::string_view field, std::int64_t r
     }
     case CsvType::text: break;
   }
-  if (!is_utf8(field) || field.find('\0') != std::string_view::npos) {
+  if (!data::is_utf8(field) || field.find('\0') != std::string_view::npos) {
     return refuse(0, number, "not UTF-8; convert the file, for example with iconv -t UTF-8");
   }
   CsvText& text = chunk_.texts[target.text];

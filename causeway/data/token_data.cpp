@@ -19,13 +19,13 @@ void check_fraction(std::string_view operation, double fraction) {
        fmt::format("fraction {} for validation, expected 0 to 1", fraction));
 }
 
+}  // namespace
+
 bool is_validation(std::uint64_t document, double fraction, std::uint64_t seed) {
   constexpr std::uint64_t kStream = 0x646f6373;  // apart from other uses of the seed
   const Bits128 bits = philox(seed, kStream, document);
   return static_cast<double>(bits.word[0]) < fraction * 0x1p32;
 }
-
-}  // namespace
 
 TokenData TokenData::open(std::span<const std::string> inputs, TokenId vocabulary) {
   TokenData data;

@@ -14,6 +14,9 @@
 
 namespace causeway::data {
 
+// Whether document number `document` is for validation: a function of its number and the seed.
+bool is_validation(std::uint64_t document, double fraction, std::uint64_t seed);
+
 class TokenData {
  public:
   // The shards in the given order. Inputs are files, folders (their .bin files, sorted by name) and

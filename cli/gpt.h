@@ -1,0 +1,12 @@
+// `causeway gpt tokenize`: language models on text.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace causeway::cli {
+
+void add_gpt(CLI::App& app);
+// Its parts.
+void add_gpt_tokenize(CLI::App& gpt);
+
+}  // namespace causeway::cli

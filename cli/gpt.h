@@ -1,4 +1,4 @@
-// `causeway gpt tokenize`: language models on text.
+// `causeway gpt`: language models on text.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,5 +8,7 @@ namespace causeway::cli {
 void add_gpt(CLI::App& app);
 // Its parts.
 void add_gpt_tokenize(CLI::App& gpt);
+void add_gpt_train(CLI::App& gpt);
+void add_gpt_sample(CLI::App& gpt);
 
 }  // namespace causeway::cli

@@ -30,7 +30,8 @@ void bind_gpt(nb::module_& module) {
           },
           "config"_a, "dtype"_a.sig("f32") = DTypeArg{}, "device"_a = Device::cpu(),
           "generator"_a.none() = nb::none())
-      .def_static("_preset", [](std::string_view name) { return GptConfig::preset(name).to_json(); })
+      .def_static("_preset",
+                  [](std::string_view name) { return GptConfig::preset(name).to_json(); })
       .def_prop_ro("_config", [](const Gpt& self) { return self.config().to_json(); })
       .def_prop_ro(
           "device", [](const Gpt& self) { return self.embedding().device(); },

@@ -238,22 +238,22 @@ Tensor swiglu(const Tensor& x) {
   Shape shape = x.shape();
   shape[shape.size() - 1] /= 2;
   const std::int64_t width = shape.back();
-  const Tensor from = dense(detach(x)).reshape({width > 0 ? x.numel() / (2 * width) : 0, 2 * width});
+  const Tensor from =
+      dense(detach(x)).reshape({width > 0 ? x.numel() / (2 * width) : 0, 2 * width});
   Tensor out = Tensor::empty({from.size(0), width}, x.dtype(), x.device());
   const StreamView stream = current_stream(x.device());
   if (out.numel() > 0) kernels::swiglu(stream, operand(from, stream), operand(out, stream));
-  return record("swiglu", out.reshape(shape), {&x}, Reads{&from},
-                [from, given = x.shape()](Backward& pass) {
-                  const Tensor incoming = dense(pass.gradient());
-                  Tensor result = Tensor::empty(from.shape(), from.dtype(), from.device());
-                  const StreamView on = current_stream(from.device());
-                  const Tensor rows = incoming.reshape({from.size(0), from.size(1) / 2});
-                  if (result.numel() > 0) {
-                    kernels::swiglu_gradient(on, operand(from, on), operand(rows, on),
-                                             operand(result, on));
-                  }
-                  pass.accumulate(0, result.reshape(given));
-                });
+  return record(
+      "swiglu", out.reshape(shape), {&x}, Reads{&from}, [from, given = x.shape()](Backward& pass) {
+        const Tensor incoming = dense(pass.gradient());
+        Tensor result = Tensor::empty(from.shape(), from.dtype(), from.device());
+        const StreamView on = current_stream(from.device());
+        const Tensor rows = incoming.reshape({from.size(0), from.size(1) / 2});
+        if (result.numel() > 0) {
+          kernels::swiglu_gradient(on, operand(from, on), operand(rows, on), operand(result, on));
+        }
+        pass.accumulate(0, result.reshape(given));
+      });
 }
 
 }  // namespace causeway::autograd

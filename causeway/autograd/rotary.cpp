@@ -19,8 +19,7 @@ Tensor apply(const kernels::Rotary& how, const Tensor& x, const Tensor& table) {
   Tensor out = Tensor::empty(in.shape(), in.dtype(), in.device());
   const StreamView stream = current_stream(in.device());
   if (out.numel() > 0) {
-    kernels::rotary(stream, how, operand(in, stream), operand(table, stream),
-                    operand(out, stream));
+    kernels::rotary(stream, how, operand(in, stream), operand(table, stream), operand(out, stream));
   }
   return out;
 }

@@ -1,4 +1,5 @@
-// A decoder-only transformer: GPT-2 (Radford et al. 2019), or a Llama-shaped model by configuration.
+// A decoder-only transformer: GPT-2 (Radford et al. 2019), or a Llama-shaped model by
+// configuration.
 #pragma once
 
 #include "causeway/models/gpt_layer.h"

@@ -18,8 +18,7 @@ struct LayerSizes {
 LayerSizes layer_sizes(const GptConfig& c) {
   LayerSizes sizes;
   sizes.qkv = (c.heads + 2 * c.n_kv_heads()) * c.head_size();
-  const std::int64_t into_hidden =
-      (c.activation == GptActivation::swiglu ? 2 : 1) * c.n_hidden();
+  const std::int64_t into_hidden = (c.activation == GptActivation::swiglu ? 2 : 1) * c.n_hidden();
   sizes.matrices = c.width * (sizes.qkv + c.width + into_hidden + c.n_hidden());
   const std::int64_t norms = 2 * c.width;
   sizes.vectors = norms;
@@ -41,9 +40,7 @@ GptConfig gpt2(std::int64_t width, std::int64_t layers, std::int64_t heads) {
 ConfigDescription<GptConfig> make_description() {
   using Config = GptConfig;
   ConfigDescription<Config> d("gpt");
-  d.add("vocabulary", &Config::vocabulary, "Number of token ids")
-      .between(2, 1 << 24)
-      .json_only();
+  d.add("vocabulary", &Config::vocabulary, "Number of token ids").between(2, 1 << 24).json_only();
   d.add("length", &Config::length, "Longest sequence, in tokens").between(1, 1 << 20);
   d.add("width", &Config::width, "Embedding width").between(8, 65536);
   d.add("layers", &Config::layers, "Transformer layers").between(1, 512);
@@ -84,9 +81,7 @@ double GptConfig::step_flops(std::int64_t sequences, std::int64_t tokens) const 
 
 void GptConfig::check() const {
   describe_gpt().check(this);
-  const auto refuse = [](const std::string& why) {
-    fail(ErrorKind::invalid_argument, "gpt", why);
-  };
+  const auto refuse = [](const std::string& why) { fail(ErrorKind::invalid_argument, "gpt", why); };
   if (width % heads != 0) {
     refuse(fmt::format("width {} is not a multiple of heads {}", width, heads));
   }

@@ -34,9 +34,9 @@ struct GptConfig {
   GptNorm norm = GptNorm::layer;
   GptPositions positions = GptPositions::learned;
   GptActivation activation = GptActivation::gelu;
-  bool bias = true;        // in linear layers and layer norms
-  bool tied_head = true;   // the head's weight is the token embedding
-  double epsilon = 1e-5;   // of the norms
+  bool bias = true;       // in linear layers and layer norms
+  bool tied_head = true;  // the head's weight is the token embedding
+  double epsilon = 1e-5;  // of the norms
   double rotary_base = 10000;
   Recompute recompute = Recompute::none;
 

@@ -134,8 +134,8 @@ void GptDecoder::fill_cache(const Tensor& tokens) {
   });
 }
 
-void GptDecoder::multiply(kernels::DecodeLinear how, const GptNormLayer* norm,
-                          const Matrix& matrix, const Tensor& x, const Tensor& y) {
+void GptDecoder::multiply(kernels::DecodeLinear how, const GptNormLayer* norm, const Matrix& matrix,
+                          const Tensor& x, const Tensor& y) {
   const StreamView stream = current_stream(device_);
   kernels::DecodeLinearOperands operands;
   operands.x = operand(x, stream);
@@ -180,9 +180,8 @@ void GptDecoder::decode_vectors() {
   kernels::DecodeLinear adding;
   adding.adds = true;
   kernels::DecodeLinear active;
-  active.activation = config_.activation == GptActivation::gelu
-                          ? kernels::DecodeActivation::gelu
-                          : kernels::DecodeActivation::swiglu;
+  active.activation = config_.activation == GptActivation::gelu ? kernels::DecodeActivation::gelu
+                                                                : kernels::DecodeActivation::swiglu;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     const GptLayer& part = *model_.layers()[i];
@@ -246,8 +245,8 @@ std::vector<GptDecoder::Tokens> GptDecoder::generate(const std::vector<Tokens>& 
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       const auto size = static_cast<std::int64_t>(prompts[i].size());
       const std::int64_t end = std::min(size + taken, capacity_);
-      const std::int64_t* row =
-          reinterpret_cast<const std::int64_t*>(all.data()) + static_cast<std::int64_t>(i) * capacity_;
+      const std::int64_t* row = reinterpret_cast<const std::int64_t*>(all.data()) +
+                                static_cast<std::int64_t>(i) * capacity_;
       const std::size_t before = made[i].size();
       if (!ended[i]) made[i].assign(row + size, row + end);
       if (!ended[i] && on_tokens && made[i].size() > before) {

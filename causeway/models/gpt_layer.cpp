@@ -32,11 +32,10 @@ autograd::AddNorm GptNormLayer::add(const Tensor& branch, const Tensor& x) {
   return autograd::add_norm(op, branch, x, weight_, bias(), epsilon_);
 }
 
-GptAttention::GptAttention(const GptConfig& config, const Placement& placement)
-    : config_(config) {
+GptAttention::GptAttention(const GptConfig& config, const Placement& placement) : config_(config) {
   const std::int64_t n_heads = config.heads + 2 * config.n_kv_heads();
-  qkv = std::make_shared<Linear>(config.width, n_heads * config.head_size(), config.bias,
-                                 placement);
+  qkv =
+      std::make_shared<Linear>(config.width, n_heads * config.head_size(), config.bias, placement);
   projection = std::make_shared<Linear>(config.width, config.width, config.bias, placement);
   add_module("qkv", qkv);
   add_module("projection", projection);
@@ -67,19 +66,17 @@ Tensor GptAttention::grouped(const Tensor& heads) const {
   const std::int64_t length = heads.size(1);
   const std::int64_t n_kv = config_.n_kv_heads();
   const std::int64_t size = config_.head_size();
-  const Tensor split =
-      autograd::reshape(heads, {batch, length, config_.heads + 2 * n_kv, size});
+  const Tensor split = autograd::reshape(heads, {batch, length, config_.heads + 2 * n_kv, size});
   const auto repeated = [&](std::int64_t first) {
     const Tensor part = autograd::unsqueeze(autograd::slice(split, 2, first, first + n_kv), 3);
-    const Tensor all =
-        autograd::expand(part, {batch, length, n_kv, config_.heads / n_kv, size});
+    const Tensor all = autograd::expand(part, {batch, length, n_kv, config_.heads / n_kv, size});
     return autograd::transpose(autograd::reshape(all, {batch, length, config_.heads, size}), 1, 2);
   };
   autograd::AttentionOptions options;
   options.causal = true;
   const Tensor q = autograd::transpose(autograd::slice(split, 2, 0, config_.heads), 1, 2);
-  const Tensor mixed = autograd::attention(q, repeated(config_.heads),
-                                           repeated(config_.heads + n_kv), options);
+  const Tensor mixed =
+      autograd::attention(q, repeated(config_.heads), repeated(config_.heads + n_kv), options);
   return autograd::reshape(autograd::transpose(mixed, 1, 2), {batch, length, config_.width});
 }
 

@@ -1,6 +1,7 @@
 #include "causeway/train/gpt_config.h"
 
 #include "causeway/core/error.h"
+#include "causeway/train/gpt_data.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -67,12 +68,15 @@ ConfigDescription<GptDataConfig> make_data_description() {
   d.add("data", &Config::data,
         "Text files, .jsonl files, folders or globs of them, or token shards (.bin)")
       .written("PATH...");
-  d.add("tokenizer", &Config::tokenizer, "bytes, or a tokenizer.json").written("NAME");
+  d.add("tokenizer", &Config::tokenizer, "bytes, or a tokenizer.json")
+      .written("NAME")
+      .defaults_to("bytes for text, that of a folder of shards");
   d.add("validation", &Config::validation, "Share of the tokens that is held out").between(0, 0.5);
   d.add("separator", &Config::separator, "Line that separates the documents of a text file");
-  d.add("pattern", &Config::pattern, "Text of a JSON object: \"{field} ...\"");
-  d.add("answer", &Config::answer,
-        "Field of the pattern where the loss begins; the text before it is the prompt");
+  d.add("template", &Config::pattern, "Text of a JSON object, such as \"{question} {answer}\"");
+  d.add(
+      "answer", &Config::answer,
+      "Field of the template at which the answer begins; tokens before it are no training targets");
   return d;
 }
 
@@ -144,9 +148,7 @@ GptTrainConfig GptTrainConfig::from_json(std::string_view text) {
   return config;
 }
 
-std::string GptSettings::to_json() const {
-  return describe_gpt_settings().to_json(this).dump(2);
-}
+std::string GptSettings::to_json() const { return describe_gpt_settings().to_json(this).dump(2); }
 
 GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view given_text,
                                  Device device) {
@@ -157,9 +159,11 @@ GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view gi
   if (base.empty()) {
     GptSettings first;
     description.read(&first, given);  // for the preset, which other settings override
-    const bool bytes = first.data.tokenizer == "bytes";
-    settings.config.model =
-        models::GptConfig::preset(!first.preset.empty() ? first.preset : bytes ? "bytes" : "gpt2");
+    const bool bytes = first.data.tokenizer == "bytes" ||
+                       (first.data.tokenizer.empty() && !is_tokenized(first.data));
+    settings.config.model = models::GptConfig::preset(!first.preset.empty() ? first.preset
+                                                      : bytes               ? "bytes"
+                                                                            : "gpt2");
     settings.config.dtype = device.is_cuda() ? DType::bf16 : DType::f32;
   } else {
     description.read(&settings, base);

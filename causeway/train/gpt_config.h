@@ -37,10 +37,10 @@ const ConfigDescription<GptTrainConfig>& describe_gpt_train();
 
 // Where the tokens come from.
 struct GptDataConfig {
-  std::vector<std::string> data;     // text, .jsonl, folders, globs, or token shards (.bin)
-  std::string tokenizer = "bytes";   // or a tokenizer.json
-  double validation = 0.05;          // share of the tokens that is held out, at the end
-  std::string separator = {};        // see data::TextSourceOptions
+  std::vector<std::string> data;  // text, .jsonl, folders, globs, or token shards (.bin)
+  std::string tokenizer = {};     // "bytes" or a tokenizer.json; empty: bytes for text
+  double validation = 0.05;       // share of the tokens that is held out, at the end
+  std::string separator = {};     // see data::TextSourceOptions
   std::string pattern = "{text}";
   std::string answer = {};
 };

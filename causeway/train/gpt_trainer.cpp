@@ -74,8 +74,7 @@ data::TokenStream validation_stream(const GptTrainConfig& config, const dist::Gr
 std::int64_t parts_of(const GptTrainConfig& config, const dist::Group& group) {
   if (config.batch % group.size() != 0) {
     fail(ErrorKind::invalid_argument, kOperation,
-         fmt::format("a batch of {} cannot be divided among {} ranks", config.batch,
-                     group.size()));
+         fmt::format("a batch of {} cannot be divided among {} ranks", config.batch, group.size()));
   }
   const std::int64_t share = config.batch / group.size();
   const std::int64_t part = config.micro_batch > 0 ? config.micro_batch : share;

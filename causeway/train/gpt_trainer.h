@@ -61,7 +61,7 @@ class GptTrainer {
   std::vector<Tensor> parameters_;
   optim::Optimizer optimizer_;
   std::unique_ptr<GradientSync> sync_;
-  std::optional<Tensor> sums_;    // f32: the gradients of all parameters, with several passes
+  std::optional<Tensor> sums_;     // f32: the gradients of all parameters, with several passes
   std::vector<Tensor> sum_views_;  // of sums_, one per parameter
   data::TokenStream stream_;
   std::optional<data::TokenStream> validation_;

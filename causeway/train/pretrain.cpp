@@ -45,8 +45,7 @@ void add_groups(optim::Optimizer& optimizer, const PretrainConfig& config,
     return;
   }
   optimizer.add_group(model.others(), plain);
-  optim::add_muon_groups(optimizer, model.matrices(), config.muon_factor,
-                         10 * config.weight_decay);
+  optim::add_muon_groups(optimizer, model.matrices(), config.muon_factor, 10 * config.weight_decay);
 }
 
 TableStreamOptions stream_options(const PretrainConfig& config, const dist::Group& group) {

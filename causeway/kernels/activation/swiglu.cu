@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(kThreads)
   const auto up = load_vector<kVec>(gates + width);
 #pragma unroll
   for (int i = 0; i < kVec; ++i) {
-    gate.value[i] = static_cast<T>(
-        swiglu_of(static_cast<C>(gate.value[i]), static_cast<C>(up.value[i])));
+    gate.value[i] =
+        static_cast<T>(swiglu_of(static_cast<C>(gate.value[i]), static_cast<C>(up.value[i])));
   }
   store_vector(out + row * width + column, gate);
 }

@@ -47,8 +47,8 @@ void swiglu_gradient(StreamView, const Operand& in, const Operand& gradient, con
       T* to = static_cast<T*>(out.data) + row * 2 * width;
 #pragma omp simd
       for (std::int64_t i = 0; i < width; ++i) {
-        const auto slopes = swiglu_slopes(static_cast<C>(gate[i]), static_cast<C>(up[i]),
-                                          static_cast<C>(g[i]));
+        const auto slopes =
+            swiglu_slopes(static_cast<C>(gate[i]), static_cast<C>(up[i]), static_cast<C>(g[i]));
         to[i] = static_cast<T>(slopes.gate);
         to[width + i] = static_cast<T>(slopes.up);
       }

@@ -1,5 +1,5 @@
-// Attention of one token per sequence to the key-value cache. Bytes: the cache of the sequence, once
-// per head of a group. Bound by latency for one sequence, by memory for many.
+// Attention of one token per sequence to the key-value cache. Bytes: the cache of the sequence,
+// once per head of a group. Bound by latency for one sequence, by memory for many.
 #include "causeway/kernels/decode/decode.h"
 
 #include "causeway/kernels/decode/decode.cuh"
@@ -57,8 +57,8 @@ __global__ void __launch_bounds__(kBlock)
   extern __shared__ float shared[];
   __shared__ float scratch[kWarps];
   const int size = shape.size;
-  float* q = shared;             // size
-  float* parts = q + size;       // kBlock * kVec: sums of values
+  float* q = shared;        // size
+  float* parts = q + size;  // kBlock * kVec: sums of values
   float* scores = parts + kBlock * kVec;
   const int head = static_cast<int>(blockIdx.x);
   const int b = static_cast<int>(blockIdx.y);
@@ -109,7 +109,8 @@ __global__ void __launch_bounds__(kBlock)
   if (group < groups) {
 #pragma unroll 4
     for (int t = group; t <= position; t += groups) {
-      const auto vector = load_vector<kVec>(value_rows + static_cast<std::int64_t>(t) * size + column);
+      const auto vector =
+          load_vector<kVec>(value_rows + static_cast<std::int64_t>(t) * size + column);
 #pragma unroll
       for (int j = 0; j < kVec; ++j) sums[j] += scores[t] * static_cast<float>(vector.value[j]);
     }

@@ -26,9 +26,9 @@ std::vector<float> head_at(const float* from, const Shapes& s, const Operand& ro
   const std::int64_t half = s.size / 2;
   const float* angles = static_cast<const float*>(rotary.data) + position * s.size;
   for (std::int64_t i = 0; i < half; ++i) {
-    const auto turned = rotate(Pair<float>{head[static_cast<std::size_t>(i)],
-                                           head[static_cast<std::size_t>(i + half)]},
-                               angles[2 * i], angles[2 * i + 1]);
+    const auto turned = rotate(
+        Pair<float>{head[static_cast<std::size_t>(i)], head[static_cast<std::size_t>(i + half)]},
+        angles[2 * i], angles[2 * i + 1]);
     head[static_cast<std::size_t>(i)] = turned.first;
     head[static_cast<std::size_t>(i + half)] = turned.second;
   }
@@ -94,8 +94,7 @@ void decode_attention(StreamView, const DecodeAttention& how, const Operand& hea
                    value + position * s.size);
         for (std::int64_t head = kv * group; head < (kv + 1) * group; ++head) {
           attend(head_at(token + head * s.size, s, rotary, position, true), key, value,
-                 position + 1,
-                 static_cast<float*>(out.data) + (b * s.n_heads + head) * s.size);
+                 position + 1, static_cast<float*>(out.data) + (b * s.n_heads + head) * s.size);
         }
       }
     });

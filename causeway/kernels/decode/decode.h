@@ -44,7 +44,8 @@ struct DecodeAttention {
 // One token of each sequence, at position lengths[b], attends to positions 0 to lengths[b]. `heads`
 // (batch, (heads + 2 kv_heads) * size) f32 has its q, k and v. `rotary` is empty, or the table of
 // the rotary kernel, which rotates q and k. k and v are written to the caches (batch, kv_heads,
-// capacity, size). lengths (batch) are i64 and below the capacity. out is (batch, heads * size) f32.
+// capacity, size). lengths (batch) are i64 and below the capacity. out is (batch, heads * size)
+// f32.
 CAUSEWAY_KERNEL(decode_attention, const DecodeAttention& how, const Operand& heads,
                 const Operand& rotary, const Operand& keys, const Operand& values,
                 const Operand& lengths, const Operand& out);

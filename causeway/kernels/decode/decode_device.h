@@ -36,8 +36,8 @@ CAUSEWAY_HOST_DEVICE std::uint64_t scaled_draw(std::uint64_t bits, std::uint64_t
   const std::uint64_t low = bits & 0xffffffffu;
   const std::uint64_t total_high = total >> 32;
   const std::uint64_t total_low = total & 0xffffffffu;
-  const std::uint64_t middle = (low * total_low >> 32) + (low * total_high & 0xffffffffu) +
-                               (high * total_low & 0xffffffffu);
+  const std::uint64_t middle =
+      (low * total_low >> 32) + (low * total_high & 0xffffffffu) + (high * total_low & 0xffffffffu);
   return high * total_high + (low * total_high >> 32) + (high * total_low >> 32) + (middle >> 32);
 }
 

@@ -1,6 +1,6 @@
-// Products of up to 8 vectors with a matrix. Bytes: the weights once. Bound by memory and, for small
-// matrices, by the latency of a launch: weights are fetched to the L2 cache while the previous
-// kernel ends.
+// Products of up to 8 vectors with a matrix. Bytes: the weights once. Bound by memory and, for
+// small matrices, by the latency of a launch: weights are fetched to the L2 cache while the
+// previous kernel ends.
 #include "causeway/kernels/decode/decode.h"
 
 #include "causeway/kernels/decode/decode.cuh"
@@ -164,8 +164,9 @@ int padded_batch(int batch) { return batch <= 2 ? batch : batch <= 4 ? 4 : 8; }
 template <class W>
 void run(StreamView stream, const LinearShape& shape, const LinearData& data, const W* weight) {
   constexpr int kVec = static_cast<int>(16 / sizeof(W));
-  const auto kernel = rows_align(shape.in, kVec, sizeof(W), weight) ? kernel_for<kVec, W>(shape.batch)
-                                                                  : kernel_for<1, W>(shape.batch);
+  const auto kernel = rows_align(shape.in, kVec, sizeof(W), weight)
+                          ? kernel_for<kVec, W>(shape.batch)
+                          : kernel_for<1, W>(shape.batch);
   // Rows beyond the batch are read as they are and not stored.
   const std::size_t shared = sizeof(float) * static_cast<std::size_t>(padded_batch(shape.batch)) *
                              static_cast<std::size_t>(shape.in);

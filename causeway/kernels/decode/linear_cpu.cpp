@@ -42,7 +42,8 @@ std::vector<float> normed(const DecodeLinear& how, const DecodeLinearOperands& o
       squares += centred * centred;
     }
     const double variance = squares / static_cast<double>(width);
-    const auto scale = static_cast<float>(1 / std::sqrt(variance + static_cast<double>(how.epsilon)));
+    const auto scale =
+        static_cast<float>(1 / std::sqrt(variance + static_cast<double>(how.epsilon)));
     for (std::int64_t i = 0; i < width; ++i) {
       row[i] = (row[i] - static_cast<float>(mean)) * scale * value_at(ops.norm_weight, i) +
                value_at(ops.norm_bias, i);
@@ -59,7 +60,8 @@ float dot(const float* x, const W* weight, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
 #pragma omp simd
-    for (std::int64_t j = 0; j < kLanes; ++j) sums[j] += x[i + j] * static_cast<float>(weight[i + j]);
+    for (std::int64_t j = 0; j < kLanes; ++j)
+      sums[j] += x[i + j] * static_cast<float>(weight[i + j]);
   }
   float sum = 0;
   for (const float part : sums) sum += part;
@@ -100,9 +102,8 @@ void multiply(const DecodeLinear& how, const DecodeLinearOperands& ops) {
 
 void decode_linear(StreamView, const DecodeLinear& how, const DecodeLinearOperands& operands) {
   if (operands.weight.dtype == DType::i8) return multiply<std::int8_t>(how, operands);
-  dispatch_floating(operands.weight.dtype, [&](auto tag) {
-    multiply<typename decltype(tag)::type>(how, operands);
-  });
+  dispatch_floating(operands.weight.dtype,
+                    [&](auto tag) { multiply<typename decltype(tag)::type>(how, operands); });
 }
 
 }  // namespace causeway::kernels::cpu

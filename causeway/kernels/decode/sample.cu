@@ -126,8 +126,8 @@ __device__ void find_index(int n, std::uint64_t rest, std::uint64_t* scratch, co
 }
 
 __global__ void __launch_bounds__(kBlock)
-    sample_kernel(SampleTokens how, const float* logits, std::int64_t columns, std::int64_t capacity,
-                  std::int64_t* tokens, std::int64_t* lengths) {
+    sample_kernel(SampleTokens how, const float* logits, std::int64_t columns,
+                  std::int64_t capacity, std::int64_t* tokens, std::int64_t* lengths) {
   __shared__ std::uint64_t scratch[kWarps];
   __shared__ std::uint64_t bins[kBins];
   __shared__ std::uint32_t chosen;
@@ -154,12 +154,10 @@ __global__ void __launch_bounds__(kBlock)
         if (ordered_key(row.logits[i]) >= least) kept += row.mass(i);
       }
       const double total = static_cast<double>(sum_block(kept, scratch));
-      const auto wanted =
-          static_cast<std::uint64_t>(ceil(static_cast<double>(how.top_p) * total));
-      const std::uint32_t by_mass =
-          select_key(row, wanted, bins, &chosen, [&](int i, std::uint32_t key) {
-            return key >= least ? row.mass(i) : std::uint64_t{0};
-          });
+      const auto wanted = static_cast<std::uint64_t>(ceil(static_cast<double>(how.top_p) * total));
+      const std::uint32_t by_mass = select_key(
+          row, wanted, bins, &chosen,
+          [&](int i, std::uint32_t key) { return key >= least ? row.mass(i) : std::uint64_t{0}; });
       least = by_mass > least ? by_mass : least;
     }
     const auto least_mass = static_cast<std::uint64_t>(how.min_p * kMassOfLargest);
@@ -170,8 +168,8 @@ __global__ void __launch_bounds__(kBlock)
     std::uint64_t sum = 0;
     for (int i = threadIdx.x; i < row.n; i += kBlock) sum += mass(i);
     const std::uint64_t total = sum_block(sum, scratch);
-    const Bits128 bits = philox(how.seed, static_cast<std::uint64_t>(b),
-                                static_cast<std::uint64_t>(length));
+    const Bits128 bits =
+        philox(how.seed, static_cast<std::uint64_t>(b), static_cast<std::uint64_t>(length));
     const std::uint64_t rest =
         scaled_draw((std::uint64_t{bits.word[1]} << 32) | bits.word[0], total);
     find_index(row.n, rest, scratch, mass, &found);

@@ -25,13 +25,12 @@ std::uint32_t least_key(const SampleTokens& how, const std::vector<std::uint32_t
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return keys[a] > keys[b]; });
-  std::uint32_t least =
-      by_count ? keys[order[static_cast<std::size_t>(how.top_k - 1)]] : 0;
+  std::uint32_t least = by_count ? keys[order[static_cast<std::size_t>(how.top_k - 1)]] : 0;
   if (how.top_p >= 1) return least;
   std::uint64_t total = 0;
   for (const std::size_t i : order) total += keys[i] >= least ? masses[i] : 0;
-  const auto wanted =
-      static_cast<std::uint64_t>(std::ceil(static_cast<double>(how.top_p) * static_cast<double>(total)));
+  const auto wanted = static_cast<std::uint64_t>(
+      std::ceil(static_cast<double>(how.top_p) * static_cast<double>(total)));
   std::uint64_t sum = 0;
   for (const std::size_t i : order) {
     sum += masses[i];
@@ -61,10 +60,9 @@ std::int64_t draw(const SampleTokens& how, const float* logits, std::int64_t seq
     if (keys[i] < least || masses[i] < least_mass) masses[i] = 0;
     total += masses[i];
   }
-  const Bits128 bits = philox(how.seed, static_cast<std::uint64_t>(sequence),
-                              static_cast<std::uint64_t>(position));
-  std::uint64_t rest =
-      scaled_draw((std::uint64_t{bits.word[1]} << 32) | bits.word[0], total);
+  const Bits128 bits =
+      philox(how.seed, static_cast<std::uint64_t>(sequence), static_cast<std::uint64_t>(position));
+  std::uint64_t rest = scaled_draw((std::uint64_t{bits.word[1]} << 32) | bits.word[0], total);
   for (std::size_t i = 0; i < n; ++i) {
     if (rest < masses[i]) return static_cast<std::int64_t>(i);
     rest -= masses[i];

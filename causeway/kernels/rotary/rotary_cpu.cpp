@@ -34,7 +34,8 @@ void rotary(StreamView, const Rotary& how, const Operand& in, const Operand& tab
     const auto* from = static_cast<const T*>(in.data);
     auto* to = static_cast<T*>(out.data);
     const std::int64_t n_tokens = in.shape[0] * length;
-    parallel_for(n_tokens, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, n_heads * size)),
+    parallel_for(n_tokens,
+                 std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, n_heads * size)),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t token = begin; token < end; ++token) {
                      const float* row = angles + token % length * size;

@@ -1,0 +1,145 @@
+#include "causeway/train/gpt_run.h"
+
+#include "causeway/core/append_file.h"
+#include "causeway/core/error.h"
+#include "causeway/core/file.h"
+#include "causeway/core/log.h"
+#include "causeway/models/gpt_decoder.h"
+#include "causeway/models/gpt_file.h"
+#include "causeway/train/gpt_data.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace causeway::train {
+
+namespace {
+
+constexpr const char* kOperation = "gpt train";
+
+class GptJob final : public TrainingJob {
+ public:
+  GptJob(GptTrainer& trainer, const GptData& data, const GptRunOptions& options,
+         const std::function<void(const GptLine&)>& report)
+      : trainer_(trainer),
+        data_(data),
+        options_(options),
+        report_(report),
+        peak_flops_(describe(trainer.device()).peak_flops) {}
+
+  Device device() const override { return trainer_.device(); }
+  std::int64_t step() const override { return trainer_.step(); }
+  void advance() override { trainer_.advance(); }
+  Progress progress() override { return trainer_.progress(); }
+
+  std::vector<NamedNumber> rates(double seconds, std::int64_t steps) override {
+    const GptTrainConfig& config = trainer_.config();
+    const auto n_steps = static_cast<double>(steps);
+    line_.tokens_per_second = n_steps * static_cast<double>(trainer_.tokens_per_step()) / seconds;
+    const double flops = n_steps * config.model.step_flops(config.batch, config.model.length);
+    line_.mfu = peak_flops_ > 0 ? flops / seconds / peak_flops_ : 0;
+    return {{"tokens", static_cast<double>(step() * trainer_.tokens_per_step())},
+            {"tokens_per_second", line_.tokens_per_second},
+            {"mfu", line_.mfu},
+            {"learning_rate", config.schedule.at(std::max<std::int64_t>(step() - 1, 0))}};
+  }
+
+  std::optional<double> score() override {
+    return trainer_.validation_loss(options_.settings.run.evaluate_batches);
+  }
+
+  void report(const LoopLine& line) override {
+    GptLine full = line_of(line);
+    const std::int64_t every = options_.settings.run.sample_steps;
+    if (every > 0 && line.step / every > sampled_ / every) full.sample = sample();
+    report_(full);
+  }
+
+  GptLine line_of(const LoopLine& line) const {
+    GptLine full = line_;
+    static_cast<LoopLine&>(full) = line;
+    full.tokens = line.step * trainer_.tokens_per_step();
+    return full;
+  }
+
+  // Text that the model writes; "" without a tokenizer.
+  std::string sample() {
+    sampled_ = step();
+    const GptRunConfig& run = options_.settings.run;
+    if (data_.tokenizer == nullptr || run.sample_tokens == 0) return "";
+    const auto ids = data_.tokenizer->encode(run.prompt);
+    models::GptDecoder::Tokens prompt(ids.begin(), ids.end());
+    const auto end_of_text = static_cast<std::int64_t>(data_.tokenizer->end_of_text());
+    const std::int64_t length = trainer_.config().model.length;
+    if (prompt.empty()) prompt.push_back(end_of_text);
+    if (std::ssize(prompt) > length) prompt.erase(prompt.begin(), prompt.end() - length);
+    models::GptDecoder decoder(trainer_.model(), 1);
+    models::GenerateOptions how;
+    how.tokens = run.sample_tokens;
+    how.temperature = 0.8;
+    how.seed = static_cast<std::uint64_t>(step());
+    auto made = decoder.generate({prompt}, how)[0];
+    made.erase(std::ranges::find(made, end_of_text), made.end());
+    const std::vector<data::TokenId> narrow(made.begin(), made.end());
+    const std::string text = run.prompt + data_.tokenizer->decode(narrow);
+    log_sample(text);
+    return text;
+  }
+
+  Checkpoint checkpoint() override { return trainer_.checkpoint(); }
+  void restore(const Checkpoint& checkpoint) override { trainer_.restore(checkpoint); }
+
+  void save_model(const std::filesystem::path& folder) override {
+    models::save_gpt(folder / "model.safetensors", trainer_.model());
+    if (data_.tokenizer_file.empty()) return;
+    const std::filesystem::path to = folder / "tokenizer.json";
+    std::error_code none;
+    if (std::filesystem::equivalent(data_.tokenizer_file, to, none)) return;
+    const MappedFile from(kOperation, data_.tokenizer_file);
+    write_file_atomically(kOperation, to, std::array{from.bytes()});
+  }
+
+ private:
+  void log_sample(const std::string& text) const {
+    if (options_.folder.empty()) return;
+    const nlohmann::ordered_json json{{"step", step()}, {"text", text}};
+    AppendFile file(kOperation, options_.folder / "samples.jsonl");
+    file.add(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  }
+
+  GptTrainer& trainer_;
+  const GptData& data_;
+  const GptRunOptions& options_;
+  const std::function<void(const GptLine&)>& report_;
+  const double peak_flops_;   // of the device
+  GptLine line_;              // the rates of the last line
+  std::int64_t sampled_ = 0;  // step of the last sample
+};
+
+}  // namespace
+
+GptResult run_gpt(const GptRunOptions& given, Device device, dist::Group& group,
+                  const std::function<void(const GptLine&)>& report) {
+  GptRunOptions options = given;
+  GptTrainConfig& config = options.settings.config;
+  const GptData data = load_gpt_data(options.settings.data, config.model.vocabulary, config.seed);
+  if (data.tokenizer != nullptr) config.model.vocabulary = data.tokenizer->vocabulary();
+  GptTrainer trainer(config, data.training, data.validation, device, group);
+  GptJob job(trainer, data, options, report);
+  LoopOptions loop;
+  loop.operation = kOperation;
+  loop.folder = options.folder;
+  loop.resume = options.resume;
+  loop.config = options.settings.run;
+  loop.settings = options.settings.to_json();
+  loop.score_name = "validation_loss";
+  loop.higher_is_better = false;
+  const LoopResult result = run_loop(job, group, loop);
+  GptLine last = job.line_of(result.last);
+  if (group.rank() == 0 && !result.interrupted) last.sample = job.sample();
+  return {last, result.interrupted};
+}
+
+}  // namespace causeway::train

@@ -1,4 +1,4 @@
-// `causeway pairs verify|stats|export`: what reads records.
+// `causeway pairs verify|export`: what reads records.
 #include "cli/options.h"
 #include "cli/pairs.h"
 
@@ -6,7 +6,6 @@
 #include "causeway/core/file.h"
 #include "causeway/pairs/dataset.h"
 #include "causeway/pairs/export.h"
-#include "causeway/pairs/stats.h"
 #include "causeway/pairs/verify_record.h"
 
 #include <fmt/format.h>
@@ -25,13 +24,6 @@ struct ReadOptions {
   std::string style = "instruct";
   bool json = false;
 };
-
-CLI::Option* add_path(CLI::App& command, std::string& path) {
-  return command
-      .add_option("path", path, "Folder of a dataset, or a .json, .jsonl or .jsonl.zst file")
-      ->type_name("PATH")
-      ->required();
-}
 
 void verify(const ReadOptions& options) {
   std::int64_t count = 0;
@@ -60,14 +52,6 @@ void verify(const ReadOptions& options) {
         fmt::format("[pairs.verify] {} of {} records failed verification", wrong.size(), count));
 }
 
-void stats(const ReadOptions& options) {
-  pairs::Statistics statistics;
-  pairs::read_records(options.path, [&](std::string_view line, const std::string& place) {
-    statistics.add(line, place);
-  });
-  fmt::print("{}", options.json ? statistics.to_json() + "\n" : statistics.to_text());
-}
-
 void write_export(const ReadOptions& options) {
   FileWriter file("pairs.export", options.out);
   std::int64_t count = 0;
@@ -85,24 +69,16 @@ void add_pairs_verify(CLI::App& pairs) {
   CLI::App* command =
       pairs.add_subcommand("verify", "Compile, run and differentiate every record again");
   const auto options = std::make_shared<ReadOptions>();
-  add_path(*command, options->path);
+  add_records(*command, options->path);
   add_json(*command, options->json);
   command->footer("Exits with code 3 if a record fails.");
   command->callback([options] { verify(*options); });
 }
 
-void add_pairs_stats(CLI::App& pairs) {
-  CLI::App* command = pairs.add_subcommand("stats", "Print what a dataset covers");
-  const auto options = std::make_shared<ReadOptions>();
-  add_path(*command, options->path);
-  add_json(*command, options->json);
-  command->callback([options] { stats(*options); });
-}
-
 void add_pairs_export(CLI::App& pairs) {
   CLI::App* command = pairs.add_subcommand("export", "Write records as training examples");
   const auto options = std::make_shared<ReadOptions>();
-  add_path(*command, options->path);
+  add_records(*command, options->path);
   command->add_option("-o,--out", options->out, "Output file (JSON lines)")
       ->type_name("FILE")
       ->required();

@@ -8,6 +8,7 @@
 #include "causeway/data/zstd.h"
 #include "causeway/pairs/card.h"
 #include "causeway/pairs/dataset_json.h"
+#include "causeway/runtime/device.h"
 
 #include <fmt/format.h>
 
@@ -194,7 +195,7 @@ StreamOptions DatasetConfig::stream(int threads) const {
   const auto wants = [this](std::string_view step) {
     return std::ranges::find(verify, step) != verify.end();
   };
-  const std::vector<std::string> known{"run", "adjoint", "compile", "none"};
+  const std::vector<std::string> known{"run", "adjoint", "compile", "cpp", "gpu", "none"};
   for (const std::string& step : verify) {
     if (std::ranges::find(known, step) == known.end())
       fail_argument(fmt::format("verify: \"{}\" is not one of {}", step, fmt::join(known, ", ")));
@@ -202,6 +203,9 @@ StreamOptions DatasetConfig::stream(int threads) const {
   options.run = wants("run");
   options.adjoint = wants("adjoint");
   options.compile = wants("compile");
+  options.cpp = wants("cpp");
+  options.gpu = wants("gpu");
+  if (options.gpu) parse_device("cuda");  // throws where there is none
   options.twins = twins;
   options.threads = threads;
   return options;
@@ -219,8 +223,10 @@ const ConfigDescription<DatasetConfig>& describe_dataset() {
         .defaults_to("all");
     d.range("level", &DatasetConfig::lowest_level, &DatasetConfig::highest_level,
             "Difficulty, from 1 to 5");
-    d.add("verify", &DatasetConfig::verify,
-          "Checks of every pair: run (interpret), adjoint (gradients), compile (NVRTC), or none");
+    d.add(
+        "verify", &DatasetConfig::verify,
+        "Checks of every pair: run (interpret), adjoint (gradients), compile (NVRTC), gpu (run on "
+        "the first GPU), or none");
     d.add("twins", &DatasetConfig::twins,
           "Share of the pairs with a wrong variant and its diagnosis")
         .between(0, 1);

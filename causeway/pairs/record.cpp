@@ -112,6 +112,12 @@ void write_metadata(JsonText& json, const Record& record, const std::string& dev
   json.member("input_sets", record.verification.hashes.size())
       .member("derivatives", record.verification.derivatives);
   json.member("worst_derivative_error", record.verification.worst_derivative).close('}');
+  if (record.resources) {
+    const KernelResources& kernel = record.resources->kernel;
+    json.key("resources").open('{').member("gpu", record.resources->gpu);
+    json.member("registers", kernel.registers).member("shared_bytes", kernel.shared_bytes);
+    json.member("local_bytes", kernel.local_bytes).close('}');
+  }
   json.member("structure", hex(record.structure.key))
       .member("cluster", hex(record.structure.cluster));
   json.member("split", name_of(record.structure.split())).member("seed", program.seed);

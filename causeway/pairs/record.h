@@ -5,6 +5,7 @@
 #include "causeway/pairs/structure.h"
 #include "causeway/pairs/twins.h"
 #include "causeway/pairs/verify.h"
+#include "causeway/runtime/device_code.h"
 
 #include <map>
 #include <optional>
@@ -23,6 +24,12 @@ struct LinePair {
   int cuda = 0;
 };
 
+// What the forward kernel needs on a GPU.
+struct MeasuredResources {
+  std::string gpu;  // its name
+  KernelResources kernel;
+};
+
 struct Record {
   Program program;
   std::string cuda_forward;
@@ -36,9 +43,10 @@ struct Record {
   Structure structure;
   Tolerance tolerance = Tolerance::exact;
   Verification verification;
-  std::vector<std::string> verified;  // "run", "adjoint", "compile", "gpu"
-  std::uint64_t candidate = 0;        // place in the stream of candidates
-  std::optional<Twin> twin = {};      // a wrong variant
+  std::vector<std::string> verified;                // "run", "adjoint", "compile", "gpu"
+  std::optional<MeasuredResources> resources = {};  // where it ran on a GPU
+  std::uint64_t candidate = 0;                      // place in the stream of candidates
+  std::optional<Twin> twin = {};                    // a wrong variant
 };
 
 // "0123456789abcdef": of the structure and the seed.

@@ -1,12 +1,13 @@
 #include "causeway/pairs/stream.h"
 
 #include "causeway/jit/batch.h"
+#include "causeway/pairs/cpp_check.h"
 #include "causeway/pairs/generate.h"
 #include "causeway/pairs/generate/dice.h"
+#include "causeway/pairs/gpu_check.h"
+#include "causeway/pairs/parallel.h"
 
-#include <atomic>
 #include <optional>
-#include <thread>
 
 namespace causeway::pairs {
 
@@ -21,18 +22,6 @@ Stream::Stream(StreamOptions options) : options_(std::move(options)) {
   if (options_.categories.empty()) {
     for (int i = 0; i < kCategories; ++i) options_.categories.push_back(static_cast<Category>(i));
   }
-}
-
-// Calls body(i) for all i below `count`, on all threads.
-template <class F>
-void Stream::parallel(std::size_t count, const F& body) const {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) body(i);
-  };
-  std::vector<std::jthread> threads;
-  for (int i = 1; i < options_.threads; ++i) threads.emplace_back(work);
-  work();
 }
 
 Stream::Candidate Stream::make(std::uint64_t number) const {
@@ -82,9 +71,9 @@ void Stream::verify(Candidate& candidate) const {
   }
 }
 
-void Stream::compile(std::vector<Candidate*>& candidates) const {
+void Stream::compile(const std::vector<Candidate*>& candidates) const {
   std::vector<lang::Emitted> kernels(2 * candidates.size());
-  parallel(candidates.size(), [&](std::size_t i) {
+  in_parallel(candidates.size(), options_.threads, [&](std::size_t i) {
     const Compiled& compiled = *candidates[i]->compiled;
     // Kernels of one program have different names.
     lang::EmitOptions options;
@@ -114,9 +103,51 @@ void Stream::compile(std::vector<Candidate*>& candidates) const {
   }
 }
 
+std::vector<BackendTask> Stream::tasks_of(const std::vector<Candidate*>& candidates) {
+  std::vector<BackendTask> tasks;
+  for (Candidate* candidate : candidates) {
+    BackendTask task{&*candidate->compiled, candidate->record.tolerance, {}};
+    for (InputSet& set : input_sets(candidate->record.program))
+      task.launches.push_back({&candidate->record.program, std::move(set)});
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+void Stream::run_cpp(const std::vector<Candidate*>& candidates) const {
+  const std::vector<CppResult> results = check_with_cpp(tasks_of(candidates), options_.threads);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Record& record = candidates[i]->record;
+    if (results[i].problem.empty()) {
+      record.verified.emplace_back("cpp");
+      continue;
+    }
+    candidates[i]->rejection = results[i].compiled ? Rejection::cpp : Rejection::compile;
+    record.verification.detail = results[i].problem;
+  }
+}
+
+void Stream::run_on_gpu(const std::vector<Candidate*>& candidates) const {
+  const Device device = Device::cuda();
+  const std::string name = describe(device).name;
+  const std::vector<GpuResult> results =
+      check_on_gpu(tasks_of(candidates), device, options_.threads);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Record& record = candidates[i]->record;
+    if (results[i].problem.empty()) {
+      record.verified.emplace_back("gpu");
+      record.resources = {name, results[i].resources};
+      continue;
+    }
+    candidates[i]->rejection = results[i].compiled ? Rejection::gpu : Rejection::compile;
+    record.verification.detail = results[i].problem;
+  }
+}
+
 std::vector<Record> Stream::next(int candidates) {
   std::vector<Candidate> batch(static_cast<std::size_t>(candidates));
-  parallel(batch.size(), [&](std::size_t i) { batch[i] = make(position_ + i); });
+  in_parallel(batch.size(), options_.threads,
+              [&](std::size_t i) { batch[i] = make(position_ + i); });
   std::vector<std::size_t> mine;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     Candidate& candidate = batch[i];
@@ -131,14 +162,17 @@ std::vector<Record> Stream::next(int candidates) {
       ++rejections_[static_cast<std::size_t>(candidate.rejection)];
     }
   }
-  parallel(mine.size(), [&](std::size_t i) { verify(batch[mine[i]]); });
-  if (options_.compile) {
-    std::vector<Candidate*> passed;
+  in_parallel(mine.size(), options_.threads, [&](std::size_t i) { verify(batch[mine[i]]); });
+  const auto passed = [&] {
+    std::vector<Candidate*> list;
     for (const std::size_t i : mine) {
-      if (batch[i].rejection == Rejection::none) passed.push_back(&batch[i]);
+      if (batch[i].rejection == Rejection::none) list.push_back(&batch[i]);
     }
-    compile(passed);
-  }
+    return list;
+  };
+  if (options_.compile) compile(passed());
+  if (options_.cpp) run_cpp(passed());
+  if (options_.gpu) run_on_gpu(passed());
   position_ += static_cast<std::uint64_t>(candidates);
   std::vector<Record> records;
   for (const std::size_t i : mine) {
@@ -156,7 +190,8 @@ void Stream::resume_at(std::uint64_t candidate) {
   while (position_ < candidate) {
     const std::uint64_t count = std::min(kBatch, candidate - position_);
     std::vector<Candidate> batch(count);
-    parallel(batch.size(), [&](std::size_t i) { batch[i] = make(position_ + i); });
+    in_parallel(batch.size(), options_.threads,
+                [&](std::size_t i) { batch[i] = make(position_ + i); });
     for (const Candidate& seen : batch) {
       if (seen.rejection == Rejection::none) index_.add(seen.record.structure);
     }

@@ -2,11 +2,15 @@
 
 #include "causeway/core/config.h"
 #include "causeway/lang/source.h"
-#include "causeway/pairs/record.h"
+#include "causeway/pairs/backend.h"
+#include "causeway/pairs/cpp_check.h"
+#include "causeway/pairs/gpu_check.h"
+#include "causeway/pairs/parallel.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 namespace causeway::pairs {
 
@@ -165,17 +169,26 @@ void compare(const Json& record, const char* name, const std::string& expected) 
   if (!same) throw Problem{fmt::format("\"{}\" is not what the Python text compiles to", name)};
 }
 
-void check(const Json& record) {
+// A record that was compiled again, with the launches of its input sets.
+struct Reproduced {
+  Record record;
+  Compiled compiled;
+  std::deque<Program> programs;  // of the launches, which point to them
+  std::vector<Launch> launches;
+};
+
+void check(const Json& record, Reproduced& result) {
   if (!record.is_object() || !record.contains("metadata") || !record["metadata"].is_object())
     throw Problem{"the record has no metadata"};
   const Json& metadata = record["metadata"];
   if (number_of(metadata, "schema") != kSchemaVersion)
     throw Problem{fmt::format("schema {} is not {}, which this version reads",
                               metadata["schema"].dump(), kSchemaVersion)};
-  Record again;
+  Record& again = result.record;
+  Compiled& compiled = result.compiled;
   again.program.source = text_of(record, "python_source");
   again.program.kernel = text_of(metadata, "kernel");
-  Compiled compiled = compile_program(again.program);
+  compiled = compile_program(again.program);
   if (compiled.kernel < 0)
     throw Problem{fmt::format("the Python text has no kernel {}", again.program.kernel)};
   again.structure = structure_of(again.program.source, compiled.module, compiled.function());
@@ -192,8 +205,9 @@ void check(const Json& record) {
   const bool gradients = std::ranges::find(passed, Json("adjoint")) != passed.end();
   for (const Json& set : list_of(record, "inputs")) {
     InputSet inputs;
-    const Program program = launch_of(set, record, inputs);
+    const Program& program = result.programs.emplace_back(launch_of(set, record, inputs));
     check_parameters(program, compiled);
+    result.launches.push_back({&program, inputs});
     Verification verification;
     run_program(program, inputs, compiled.module, compiled.kernel, verification);
     if (verification.rejection == Rejection::none && set.contains("output_hash") &&
@@ -207,16 +221,15 @@ void check(const Json& record) {
   }
 }
 
-}  // namespace
-
-RecordCheck verify_record(std::string_view json) {
+// Never throws for a wrong record.
+RecordCheck reproduce(std::string_view json, Reproduced& reproduced) {
   RecordCheck result;
   const Json record = Json::parse(json, nullptr, false);
   if (record.is_discarded()) return {"", "not valid JSON"};
   try {
     if (record.is_object() && record.contains("metadata") && record["metadata"].is_object())
       result.id = record["metadata"].value("id", "");
-    check(record);
+    check(record, reproduced);
   } catch (const Problem& problem) {
     result.problem = problem.text;
   } catch (const Error& error) {
@@ -225,6 +238,38 @@ RecordCheck verify_record(std::string_view json) {
     result.problem = "unexpected JSON";
   }
   return result;
+}
+
+}  // namespace
+
+RecordCheck verify_record(std::string_view json) {
+  Reproduced reproduced;
+  return reproduce(json, reproduced);
+}
+
+std::vector<RecordCheck> verify_records(std::span<const std::string> records,
+                                        const RecordChecks& checks) {
+  std::vector<RecordCheck> results(records.size());
+  std::vector<Reproduced> reproduced(records.size());
+  in_parallel(records.size(), checks.threads,
+              [&](std::size_t i) { results[i] = reproduce(records[i], reproduced[i]); });
+  std::vector<BackendTask> tasks;
+  std::vector<std::size_t> owners;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!results[i].problem.empty()) continue;
+    owners.push_back(i);
+    tasks.push_back(
+        {&reproduced[i].compiled, reproduced[i].record.tolerance, reproduced[i].launches});
+  }
+  const auto take = [&](const auto& found, std::string_view what) {
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      if (!found[k].problem.empty())
+        results[owners[k]].problem = fmt::format("{}: {}", what, found[k].problem);
+    }
+  };
+  if (checks.cpp) take(check_with_cpp(tasks, checks.threads), "cpp");
+  if (checks.gpu) take(check_on_gpu(tasks, parse_device("cuda"), checks.threads), "gpu");
+  return results;
 }
 
 std::vector<OutputArray> run_record(std::string_view json, int set) {

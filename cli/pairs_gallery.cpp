@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -33,7 +34,19 @@ std::string check_text(const std::string& check, const Json& verification) {
                        verification.at("worst_derivative_error").get<double>());
   }
   if (check == "compile") return "compiled by NVRTC";
+  if (check == "cpp") return "run as C++";
+  if (check == "gpu") return "run on a GPU";
   return check;
+}
+
+std::string variant_title(const Json& variant) {
+  std::string form = variant.at("form");
+  std::ranges::replace(form, '_', ' ');
+  const std::string time =
+      variant.contains("microseconds")
+          ? fmt::format(", {:.1f} microseconds", variant["microseconds"].get<double>())
+          : "";
+  return fmt::format("Equivalent kernel: {}{}", form, time);
 }
 
 report::PairCard card_of(std::string_view line, const std::string& place) {
@@ -60,6 +73,8 @@ report::PairCard card_of(std::string_view line, const std::string& place) {
     card.python = record.at("python_source");
     card.cuda = record.at("cuda_forward");
     if (record.at("cuda_backward").is_string()) card.adjoint = record["cuda_backward"];
+    for (const Json& variant : record.value("variants", Json::array()))
+      card.variants.push_back({variant_title(variant), variant.at("cuda_forward")});
     if (record.contains("twin")) {
       card.mistake = record["twin"].at("diagnosis");
       card.wrong_python = record["twin"].at("python_source");

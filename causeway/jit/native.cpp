@@ -67,8 +67,9 @@ std::string batch_entry(std::size_t i) { return fmt::format("{}_{}", kEntry, i);
 
 // Each function has a namespace: types and functions of two kernels may share a name. Headers come
 // first, so that the includes inside have no effect.
-std::string batch_text(std::span<const lang::Emitted> functions) {
+std::string batch_text(std::span<const lang::Emitted> functions, std::string_view preamble) {
   std::string text = "#include <cassert>\n#include <cmath>\n#include <cstdio>\n";
+  text += preamble;
   for (std::size_t i = 0; i < functions.size(); ++i)
     text +=
         fmt::format("namespace kernel_{} {{\n{}}}\n", i, whole_text(functions[i], batch_entry(i)));
@@ -185,9 +186,9 @@ NativeFunction compile_native(const lang::Emitted& emitted) {
   return reinterpret_cast<NativeFunction>(::dlsym(load(emitted.entry, *library), kEntry));
 }
 
-NativeBatch::NativeBatch(std::span<const lang::Emitted> functions) {
+NativeBatch::NativeBatch(std::span<const lang::Emitted> functions, std::string_view preamble) {
   require_compiler();
-  library_ = load("batch", compile_text("batch", batch_text(functions), kBatchOptions));
+  library_ = load("batch", compile_text("batch", batch_text(functions, preamble), kBatchOptions));
   for (std::size_t i = 0; i < functions.size(); ++i)
     calls_.push_back(reinterpret_cast<NativeFunction>(::dlsym(library_, batch_entry(i).c_str())));
 }

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace causeway::jit {
@@ -27,7 +28,8 @@ bool is_native_cached(const lang::Emitted& emitted);
 // functions that run once. Unloaded with the object. Throws compile errors with the compiler's log.
 class NativeBatch {
  public:
-  explicit NativeBatch(std::span<const lang::Emitted> functions);
+  // `preamble` precedes the functions.
+  explicit NativeBatch(std::span<const lang::Emitted> functions, std::string_view preamble = {});
   ~NativeBatch();
   NativeBatch(const NativeBatch&) = delete;
   NativeBatch& operator=(const NativeBatch&) = delete;

@@ -15,8 +15,14 @@ struct CppResult {
   bool compiled = true;  // the compiler accepts the text
 };
 
+enum class CppText : std::uint8_t {
+  emitted,        // the C++ dialect
+  emulated_cuda,  // the CUDA text with a preamble that emulates a GPU; no half precision
+};
+
 // One result per task; the kernels of several tasks are one translation unit. Throws a compile
 // error where there is no compiler.
-std::vector<CppResult> check_with_cpp(std::span<const BackendTask> tasks, int threads);
+std::vector<CppResult> check_with_cpp(std::span<const BackendTask> tasks, int threads,
+                                      CppText text = CppText::emitted);
 
 }  // namespace causeway::pairs

@@ -207,6 +207,7 @@ StreamOptions DatasetConfig::stream(int threads) const {
   options.gpu = wants("gpu");
   if (options.gpu) parse_device("cuda");  // throws where there is none
   options.twins = twins;
+  options.variants = variants;
   options.threads = threads;
   return options;
 }
@@ -229,6 +230,9 @@ const ConfigDescription<DatasetConfig>& describe_dataset() {
         "the first GPU), or none");
     d.add("twins", &DatasetConfig::twins,
           "Share of the pairs with a wrong variant and its diagnosis")
+        .between(0, 1);
+    d.add("variants", &DatasetConfig::variants,
+          "Share of the pairs with equivalent CUDA kernels in other forms, compiled and run")
         .between(0, 1);
     d.choice("device", &DatasetConfig::device, {"cuda", "cpu"}, "Target named in the metadata")
         .option_name("device,-d");

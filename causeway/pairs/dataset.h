@@ -21,6 +21,7 @@ struct DatasetConfig {
   int highest_level = kLevels;
   std::vector<std::string> verify = {"run", "adjoint"};
   double twins = 0.25;
+  double variants = 0;
   std::string device = "cuda";
   Format format = Format::jsonl;
   bool compress = true;  // JSON lines in Zstandard frames

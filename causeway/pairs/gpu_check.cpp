@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kKernelsPerProgram = 16;  // more would leave threads without work
 constexpr std::size_t kAlignment = 256;         // of an array in device memory
-constexpr int kBlockSize = 128;
 
 // The arrays of all launches of a cubin, in one block of memory that crosses the bus twice.
 class Arena {
@@ -66,14 +65,8 @@ void queue(Launched& launched, const BackendTask& task, const lang::Emitted& emi
     if (array.data != nullptr) array.data = arena.on_device(launched.offsets[i]);
   }
   const std::vector<std::int64_t> dims = launched.launch->dims();
-  std::int64_t n_threads = 1;
-  for (const std::int64_t dim : dims) n_threads *= dim;
   jit::PackedArguments packed(task.module(), task.function(), emitted, arguments, dims);
-  GridSize size;
-  size.grid[0] =
-      static_cast<unsigned>(std::max<std::int64_t>(1, (n_threads + kBlockSize - 1) / kBlockSize));
-  size.block[0] = kBlockSize;
-  kernel.launch(stream, size, packed.addresses());
+  kernel.launch(stream, grid_of(task.form, dims), packed.addresses());
 }
 
 std::string compare(Launched& launched, const BackendTask& task, const Arena& arena) {
@@ -87,9 +80,7 @@ void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> resu
                    Device device) {
   std::vector<lang::Emitted> texts;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    lang::EmitOptions form;
-    form.entry = "kernel_" + std::to_string(i);  // kernels of one program have different names
-    texts.push_back(lang::emit(tasks[i].module(), tasks[i].compiled->kernel, form));
+    texts.push_back(tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i)));
   }
   jit::CudaOptions options = jit::options_for(device);
   options.fast_compile = true;  // twice as fast, and every kernel runs only a few times

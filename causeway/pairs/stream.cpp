@@ -1,22 +1,11 @@
 #include "causeway/pairs/stream.h"
 
-#include "causeway/jit/batch.h"
-#include "causeway/pairs/cpp_check.h"
+#include "causeway/pairs/candidate.h"
 #include "causeway/pairs/generate.h"
 #include "causeway/pairs/generate/dice.h"
-#include "causeway/pairs/gpu_check.h"
 #include "causeway/pairs/parallel.h"
 
-#include <optional>
-
 namespace causeway::pairs {
-
-struct Stream::Candidate {
-  std::uint64_t number = 0;
-  Record record;
-  std::optional<Compiled> compiled;
-  Rejection rejection = Rejection::none;
-};
 
 Stream::Stream(StreamOptions options) : options_(std::move(options)) {
   if (options_.categories.empty()) {
@@ -71,79 +60,6 @@ void Stream::verify(Candidate& candidate) const {
   }
 }
 
-void Stream::compile(const std::vector<Candidate*>& candidates) const {
-  std::vector<lang::Emitted> kernels(2 * candidates.size());
-  in_parallel(candidates.size(), options_.threads, [&](std::size_t i) {
-    const Compiled& compiled = *candidates[i]->compiled;
-    // Kernels of one program have different names.
-    lang::EmitOptions options;
-    options.entry = "forward_" + std::to_string(i);
-    kernels[2 * i] = lang::emit(compiled.module, compiled.kernel, options);
-    options.entry = "backward_" + std::to_string(i);
-    if (compiled.adjoint >= 0)
-      kernels[2 * i + 1] = lang::emit(compiled.module, compiled.adjoint, options);
-  });
-  std::vector<std::size_t> owners;
-  std::vector<lang::Emitted> texts;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (kernels[i].text.empty()) continue;
-    owners.push_back(i / 2);
-    texts.push_back(std::move(kernels[i]));
-  }
-  jit::CudaOptions options;
-  options.fast_compile = true;
-  options.kind =
-      jit::CodeKind::ptx;  // assembling it takes four times as long and refuses nothing more
-  const std::vector<jit::BatchResult> results = jit::compile_batch(texts, options, 48);
-  for (Candidate* candidate : candidates) candidate->record.verified.emplace_back("compile");
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    if (results[k].code) continue;
-    candidates[owners[k]]->rejection = Rejection::compile;
-    candidates[owners[k]]->record.verification.detail = results[k].log;
-  }
-}
-
-std::vector<BackendTask> Stream::tasks_of(const std::vector<Candidate*>& candidates) {
-  std::vector<BackendTask> tasks;
-  for (Candidate* candidate : candidates) {
-    BackendTask task{&*candidate->compiled, candidate->record.tolerance, {}};
-    for (InputSet& set : input_sets(candidate->record.program))
-      task.launches.push_back({&candidate->record.program, std::move(set)});
-    tasks.push_back(std::move(task));
-  }
-  return tasks;
-}
-
-void Stream::run_cpp(const std::vector<Candidate*>& candidates) const {
-  const std::vector<CppResult> results = check_with_cpp(tasks_of(candidates), options_.threads);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    Record& record = candidates[i]->record;
-    if (results[i].problem.empty()) {
-      record.verified.emplace_back("cpp");
-      continue;
-    }
-    candidates[i]->rejection = results[i].compiled ? Rejection::cpp : Rejection::compile;
-    record.verification.detail = results[i].problem;
-  }
-}
-
-void Stream::run_on_gpu(const std::vector<Candidate*>& candidates) const {
-  const Device device = Device::cuda();
-  const std::string name = describe(device).name;
-  const std::vector<GpuResult> results =
-      check_on_gpu(tasks_of(candidates), device, options_.threads);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    Record& record = candidates[i]->record;
-    if (results[i].problem.empty()) {
-      record.verified.emplace_back("gpu");
-      record.resources = {name, results[i].resources};
-      continue;
-    }
-    candidates[i]->rejection = results[i].compiled ? Rejection::gpu : Rejection::compile;
-    record.verification.detail = results[i].problem;
-  }
-}
-
 std::vector<Record> Stream::next(int candidates) {
   std::vector<Candidate> batch(static_cast<std::size_t>(candidates));
   in_parallel(batch.size(), options_.threads,
@@ -173,6 +89,7 @@ std::vector<Record> Stream::next(int candidates) {
   if (options_.compile) compile(passed());
   if (options_.cpp) run_cpp(passed());
   if (options_.gpu) run_on_gpu(passed());
+  if (options_.variants > 0) add_variants(passed());
   position_ += static_cast<std::uint64_t>(candidates);
   std::vector<Record> records;
   for (const std::size_t i : mine) {

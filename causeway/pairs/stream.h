@@ -25,6 +25,7 @@ struct StreamOptions {
   bool cpp = false;      // compile and run the C++ texts
   bool gpu = false;      // run the CUDA texts on the first GPU
   double twins = 0.25;   // share of the records that get a wrong variant, where `run` is on
+  double variants = 0;   // share of the records that get equivalent CUDA kernels
   int threads = 1;
 };
 
@@ -47,10 +48,14 @@ class Stream {
   void verify(Candidate& candidate) const;
   // Compiles the forward and backward kernels of the candidates, many in one program.
   void compile(const std::vector<Candidate*>& candidates) const;
+  static std::vector<std::string> refusals(const std::vector<BackendTask>& tasks);
   static std::vector<BackendTask> tasks_of(const std::vector<Candidate*>& candidates);
   // Run the forward kernels as C++ and on the GPU.
   void run_cpp(const std::vector<Candidate*>& candidates) const;
   void run_on_gpu(const std::vector<Candidate*>& candidates) const;
+  // Adds equivalent kernels to a share of the candidates, verifies and, on a GPU, measures them.
+  void add_variants(const std::vector<Candidate*>& candidates) const;
+  void time_variants(const std::vector<Candidate*>& candidates) const;
 
   StreamOptions options_;
   StructureIndex index_;

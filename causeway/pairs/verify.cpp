@@ -234,7 +234,7 @@ Tolerance tolerance_of(const Module& module, const Function& kernel) {
 std::string_view name_of(Rejection rejection) {
   constexpr std::string_view kNames[kRejections] = {
       "none",      "refused", "failed",  "not_finite", "constant", "adjoint",
-      "duplicate", "similar", "compile", "cpp",        "gpu"};
+      "duplicate", "similar", "compile", "cpp",        "gpu",      "variant"};
   return kNames[static_cast<int>(rejection)];
 }
 

@@ -31,8 +31,9 @@ enum class Rejection : std::uint8_t {
   compile,     // NVRTC or the C++ compiler refuses the emitted text
   cpp,         // the results of the C++ text differ from the interpreter's
   gpu,         // the results on the GPU differ from the interpreter's
+  variant,     // the results of an equivalent variant differ from the interpreter's
 };
-inline constexpr int kRejections = 11;
+inline constexpr int kRejections = 12;
 std::string_view name_of(Rejection rejection);
 
 struct Verification {

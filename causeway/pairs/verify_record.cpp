@@ -175,7 +175,26 @@ struct Reproduced {
   Compiled compiled;
   std::deque<Program> programs;  // of the launches, which point to them
   std::vector<Launch> launches;
+  std::vector<lang::LaunchForm> forms;  // of its variants
 };
+
+void check_variants(const Json& record, Reproduced& result) {
+  if (!record.contains("variants")) return;
+  for (const Json& variant : list_of(record, "variants")) {
+    const std::string name = text_of(variant, "form");
+    BackendTask task{&result.compiled, Tolerance::exact, {}};
+    int form = 1;
+    while (form < lang::kLaunchForms && name_of(static_cast<lang::LaunchForm>(form)) != name)
+      ++form;
+    task.form = static_cast<lang::LaunchForm>(form);
+    if (form == lang::kLaunchForms ||
+        !lang::has_form(task.module(), task.compiled->kernel, task.form))
+      throw Problem{fmt::format("\"{}\" is not a form of the kernel", name)};
+    if (text_of(variant, "cuda_forward") != task.emit(lang::Dialect::cuda, "").text)
+      throw Problem{fmt::format("the variant {} is not what the Python text compiles to", name)};
+    result.forms.push_back(task.form);
+  }
+}
 
 void check(const Json& record, Reproduced& result) {
   if (!record.is_object() || !record.contains("metadata") || !record["metadata"].is_object())
@@ -197,6 +216,7 @@ void check(const Json& record, Reproduced& result) {
   compare(record, "cuda_backward", again.cuda_backward);
   compare(record, "cpp_forward", again.cpp_forward);
   compare(record, "ir", again.ir);
+  check_variants(record, result);
   if (text_of(metadata, "structure") != fmt::format("{:016x}", again.structure.key))
     throw Problem{"\"structure\" is another program's"};
   if (text_of(metadata, "split") != name_of(again.structure.split()))
@@ -220,6 +240,17 @@ void check(const Json& record, Reproduced& result) {
       throw Problem{fmt::format("{}: {}", name_of(verification.rejection), verification.detail)};
   }
 }
+
+// Kernels to run, and the records they belong to.
+struct Tasks {
+  std::vector<BackendTask> list;
+  std::vector<std::size_t> owners;
+
+  void add(std::size_t owner, BackendTask task) {
+    list.push_back(std::move(task));
+    owners.push_back(owner);
+  }
+};
 
 // Never throws for a wrong record.
 RecordCheck reproduce(std::string_view json, Reproduced& reproduced) {
@@ -253,22 +284,31 @@ std::vector<RecordCheck> verify_records(std::span<const std::string> records,
   std::vector<Reproduced> reproduced(records.size());
   in_parallel(records.size(), checks.threads,
               [&](std::size_t i) { results[i] = reproduce(records[i], reproduced[i]); });
-  std::vector<BackendTask> tasks;
-  std::vector<std::size_t> owners;
+  Tasks kernels;
+  Tasks variants;
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (!results[i].problem.empty()) continue;
-    owners.push_back(i);
-    tasks.push_back(
-        {&reproduced[i].compiled, reproduced[i].record.tolerance, reproduced[i].launches});
+    const Reproduced& one = reproduced[i];
+    kernels.add(i, {&one.compiled, one.record.tolerance, one.launches});
+    for (const lang::LaunchForm form : one.forms)
+      variants.add(i, {&one.compiled, one.record.tolerance, one.launches, form});
   }
-  const auto take = [&](const auto& found, std::string_view what) {
+  const auto take = [&](const Tasks& tasks, const auto& found, std::string_view what) {
     for (std::size_t k = 0; k < found.size(); ++k) {
       if (!found[k].problem.empty())
-        results[owners[k]].problem = fmt::format("{}: {}", what, found[k].problem);
+        results[tasks.owners[k]].problem = fmt::format("{}: {}", what, found[k].problem);
     }
   };
-  if (checks.cpp) take(check_with_cpp(tasks, checks.threads), "cpp");
-  if (checks.gpu) take(check_on_gpu(tasks, parse_device("cuda"), checks.threads), "gpu");
+  if (checks.cpp) {
+    take(kernels, check_with_cpp(kernels.list, checks.threads), "cpp");
+    take(variants, check_with_cpp(variants.list, checks.threads, CppText::emulated_cuda),
+         "variant");
+  }
+  if (checks.gpu) {
+    const Device device = parse_device("cuda");
+    take(kernels, check_on_gpu(kernels.list, device, checks.threads), "gpu");
+    take(variants, check_on_gpu(variants.list, device, checks.threads), "variant");
+  }
   return results;
 }
 

@@ -80,19 +80,26 @@ std::string mistake_html(const PairCard& card) {
       escaped(card.mistake), text);
 }
 
+std::string variant_html(const PairCard::Form& variant) {
+  return fmt::format("<details><summary>{}</summary><pre tabindex=\"0\">{}</pre></details>\n",
+                     escaped(variant.title), highlighted(variant.text, CodeLanguage::cuda));
+}
+
 std::string card_html(const PairCard& card) {
   std::string badges;
   for (const std::string& check : card.checks) badges += fmt::format("<li>{}</li>", escaped(check));
   std::string forms = form_html("Python", card.python, CodeLanguage::python);
   forms += form_html("CUDA C++", card.cuda, CodeLanguage::cuda);
   if (!card.adjoint.empty()) forms += form_html("Adjoint", card.adjoint, CodeLanguage::cuda);
+  std::string variants;
+  for (const PairCard::Form& variant : card.variants) variants += variant_html(variant);
+  if (!card.mistake.empty()) variants += mistake_html(card);
   return fmt::format(
       "<article id=\"{0}\" class=\"c-{1} l-{2}\">\n<div class=\"about\"><h2>{3}<small>{1}, level "
       "{2}</small></h2>\n<p>{4}</p>\n<ul class=\"badges\">{5}</ul>\n{6}</div>\n"
       "<div class=\"forms\">{7}</div>\n{8}</article>\n",
       escaped(card.id), escaped(card.category), card.level, escaped(card.kernel),
-      escaped(card.description), badges, facts_html(card.facts), forms,
-      card.mistake.empty() ? "" : mistake_html(card));
+      escaped(card.description), badges, facts_html(card.facts), forms, variants);
 }
 
 using Counts = std::map<std::string, int>;

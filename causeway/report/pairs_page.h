@@ -18,9 +18,14 @@ struct PairCard {
   Facts facts;
   std::string python;
   std::string cuda;
-  std::string adjoint;       // empty if there is none
-  std::string mistake;       // of a wrong variant; empty if there is none
-  std::string wrong_python;  // the variant
+  std::string adjoint;  // empty if there is none
+  struct Form {
+    std::string title;
+    std::string text;
+  };
+  std::vector<Form> variants;  // equivalent CUDA kernels
+  std::string mistake;         // of a wrong variant; empty if there is none
+  std::string wrong_python;    // that variant
 };
 
 struct PairsPage {

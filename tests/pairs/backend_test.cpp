@@ -1,4 +1,5 @@
 // The C++ and CUDA texts of random programs against the interpreter.
+#include "causeway/jit/nvrtc.h"
 #include "causeway/pairs/compare.h"
 #include "causeway/pairs/cpp_check.h"
 #include "causeway/pairs/dataset.h"
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstring>
 
 namespace causeway::pairs {
@@ -56,6 +58,62 @@ TEST(PairsBackend, CppAgreesWithTheInterpreter) {
     EXPECT_EQ(results[i].problem, "") << programs.source(i);
 }
 
+// The programs in every form they have.
+std::vector<BackendTask> all_forms(const SmallPrograms& programs) {
+  std::vector<BackendTask> tasks;
+  for (BackendTask task : programs.tasks()) {
+    for (int form = 0; form < lang::kLaunchForms; ++form) {
+      task.form = static_cast<lang::LaunchForm>(form);
+      if (!lang::has_form(task.module(), task.compiled->kernel, task.form)) continue;
+      if (!task.emit(lang::Dialect::cuda, "").uses_half) tasks.push_back(task);
+    }
+  }
+  return tasks;
+}
+
+TEST(PairsBackend, EmulatedCudaOfEveryFormAgreesWithTheInterpreter) {
+  const SmallPrograms programs(110);
+  const std::vector<BackendTask> tasks = all_forms(programs);
+  const std::vector<CppResult> results = check_with_cpp(tasks, 2, CppText::emulated_cuda);
+  std::array<int, lang::kLaunchForms> n{};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    ++n[static_cast<std::size_t>(tasks[i].form)];
+    EXPECT_EQ(results[i].problem, "") << tasks[i].emit(lang::Dialect::cuda, "").text;
+  }
+  for (const int count : n) EXPECT_GT(count, 4);
+}
+
+TEST(PairsBackend, VariantsAreCheckedAgain) {
+  DatasetConfig config;
+  config.categories = {"arithmetic", "atomic"};
+  config.verify = {"run"};
+  config.variants = 1;
+  if (!jit::nvrtc_status().version.empty()) {
+    Stream stream(config.stream(2));
+    std::vector<std::string> lines;
+    int vectorized = 0;
+    for (const Record& record : stream.next(12)) {
+      lines.push_back(to_json(record, config.device));
+      for (const Variant& variant : record.variants)
+        vectorized += variant.form == lang::LaunchForm::vectorized ? 1 : 0;
+    }
+    EXPECT_GT(vectorized, 0);
+    RecordChecks checks;
+    checks.cpp = true;
+    for (const RecordCheck& check : verify_records(lines, checks)) EXPECT_EQ(check.problem, "");
+    auto edited = nlohmann::json::parse(lines[0]);
+    std::string text = edited["variants"][0]["cuda_forward"];
+    text.insert(text.size() - 2, " ");
+    edited["variants"][0]["cuda_forward"] = text;
+    EXPECT_EQ(verify_record(edited.dump()).problem,
+              "the variant one_element is not what the Python text compiles to");
+    edited["variants"][0]["form"] = "unrolled";
+    EXPECT_EQ(verify_record(edited.dump()).problem, "\"unrolled\" is not a form of the kernel");
+  } else {
+    GTEST_SKIP() << "NVRTC is not installed";
+  }
+}
+
 TEST(PairsBackend, ThreadsPassErrorsOn) {
   EXPECT_THROW(in_parallel(100, 3,
                            [](std::size_t i) {
@@ -75,6 +133,35 @@ TEST(GpuPairs, CudaAgreesWithTheInterpreter) {
     EXPECT_EQ(results[i].problem, "") << programs.source(i);
     EXPECT_GT(results[i].resources.registers, 0);
   }
+}
+
+TEST(GpuPairs, EveryFormAgreesWithTheInterpreter) {
+  REQUIRE_GPU();
+  const SmallPrograms programs(220);
+  const std::vector<BackendTask> tasks = all_forms(programs);
+  const std::vector<GpuResult> results = check_on_gpu(tasks, Device::cuda(), 4);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    EXPECT_EQ(results[i].problem, "") << tasks[i].emit(lang::Dialect::cuda, "").text;
+}
+
+TEST(GpuPairs, VariantsHaveTimes) {
+  REQUIRE_GPU();
+  DatasetConfig config;
+  config.seed = 3;
+  config.verify = {"run", "gpu"};
+  config.variants = 1;
+  Stream stream(config.stream(4));
+  int timed = 0;
+  for (const Record& record : stream.next(40)) {
+    if (record.variants.empty()) continue;
+    ASSERT_TRUE(record.times);
+    ++timed;
+    EXPECT_GT(record.times->forward, 0);
+    ASSERT_EQ(record.times->variants.size(), record.variants.size());
+    for (const double time : record.times->variants) EXPECT_GT(time, 0);
+  }
+  EXPECT_GT(timed, 20);
+  EXPECT_EQ(stream.rejections()[static_cast<std::size_t>(Rejection::variant)], 0U);
 }
 
 TEST(GpuPairs, RecordsHaveResourcesAndVerifyAgain) {

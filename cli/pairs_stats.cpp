@@ -21,6 +21,7 @@ namespace {
 struct StatsOptions {
   std::string path;
   std::string html;
+  std::string signatures;
   bool json = false;
 };
 
@@ -78,6 +79,11 @@ void run(const StatsOptions& options) {
     statistics.add(line, place);
   });
   fmt::print("{}", options.json ? statistics.to_json() + "\n" : statistics.to_text());
+  if (!options.signatures.empty()) {
+    FileWriter file("pairs.stats", options.signatures);
+    for (const std::string& structure : statistics.structures()) file.write(structure + "\n");
+    file.commit();
+  }
   if (options.html.empty()) return;
   FileWriter file("pairs.stats", options.html);
   file.write(page_of(Json::parse(statistics.to_json()), options.path));
@@ -91,6 +97,10 @@ void add_pairs_stats(CLI::App& pairs) {
   const auto options = std::make_shared<StatsOptions>();
   add_records(*command, options->path);
   command->add_option("--html", options->html, "Also write a page of charts")->type_name("FILE");
+  command
+      ->add_option("--signatures", options->signatures,
+                   "Also write the structures, for generate --exclude")
+      ->type_name("FILE");
   add_json(*command, options->json);
   command->callback([options] { run(*options); });
 }

@@ -23,7 +23,7 @@ namespace causeway::pairs {
 namespace {
 
 constexpr std::string_view kOperation = "pairs";
-constexpr int kBatch = 512;  // candidates of a shard between notes of progress
+constexpr int kBatch = 512;  // candidates of a shard between notes of progress, at most
 
 std::vector<std::string> category_names() {
   std::vector<std::string> names;
@@ -45,6 +45,28 @@ void parse_shard(const std::string& text, int& shard, int& shards) {
   if (slash == std::string::npos || !number(view.substr(0, slash), shard) ||
       !number(view.substr(slash + 1), shards) || shards < 1 || shard < 0 || shard >= shards)
     fail_argument("shard: expected I/N with 0 <= I < N, such as 0/4, got \"" + text + "\"");
+}
+
+// One hexadecimal number per line, as `causeway pairs stats --signatures` writes them.
+std::vector<std::uint64_t> read_signatures(const std::filesystem::path& path) {
+  const MappedFile file(kOperation, path);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                              file.bytes().size());
+  std::vector<std::uint64_t> signatures;
+  std::size_t begin = 0;
+  for (int line = 1; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const char* first = text.data() + begin;
+    const char* last = text.data() + end;
+    std::uint64_t value = 0;
+    const auto [stop, error] = std::from_chars(first, last, value, 16);
+    if (end > begin && (error != std::errc() || stop != last))
+      fail_argument(fmt::format("{}:{}: expected a hexadecimal number, got \"{}\"", path.string(),
+                                line, std::string_view(first, end - begin)));
+    if (end > begin) signatures.push_back(value);
+    begin = end + 1;
+  }
+  return signatures;
 }
 
 void write_text(const std::filesystem::path& path, std::string_view text) {
@@ -208,6 +230,12 @@ StreamOptions DatasetConfig::stream(int threads) const {
   if (options.gpu) parse_device("cuda");  // throws where there is none
   options.twins = twins;
   options.variants = variants;
+  options.ptx = ptx;
+  if (!exclude.empty()) options.excluded = read_signatures(exclude);
+  if (format == Format::parquet)
+    fail_argument(
+        "format: Parquet files are made by the Python package: write JSON lines, then call "
+        "cw.pairs.to_parquet(folder, \"pairs.parquet\")");
   options.threads = threads;
   return options;
 }
@@ -234,10 +262,14 @@ const ConfigDescription<DatasetConfig>& describe_dataset() {
     d.add("variants", &DatasetConfig::variants,
           "Share of the pairs with equivalent CUDA kernels in other forms, compiled and run")
         .between(0, 1);
+    d.add("ptx", &DatasetConfig::ptx, "Add the PTX of the forward kernel, by NVRTC for sm_90");
+    d.add("exclude", &DatasetConfig::exclude,
+          "File of structures that must not occur (pairs stats --signatures)")
+        .written("FILE");
     d.choice("device", &DatasetConfig::device, {"cuda", "cpu"}, "Target named in the metadata")
         .option_name("device,-d");
-    d.choice("format", &DatasetConfig::format, {"json", "jsonl"},
-             "A file for each pair, or JSON lines");
+    d.choice("format", &DatasetConfig::format, {"json", "jsonl", "parquet"},
+             "A file for each pair, or JSON lines; Parquet through Python");
     d.add("compress", &DatasetConfig::compress, "Compress JSON lines with Zstandard");
     d.add("shard", &DatasetConfig::shard, "Write part I of N").written("I/N");
     return d;
@@ -258,9 +290,12 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
   const std::array<std::uint64_t, kRejections> earlier = progress.result.rejections;
   while (progress.result.written < count) {
     if (report) report({progress.result.written, count, progress.result.rejections});
-    std::vector<Record> records = stream.next(kBatch * options.shards);
-    const auto missing = static_cast<std::size_t>(count - progress.result.written);
-    if (records.size() > missing) records.resize(missing);
+    const std::int64_t missing = count - progress.result.written;
+    // A fifth is rejected on average; the last batches are small.
+    const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, kBatch);
+    std::vector<Record> records = stream.next(static_cast<int>(wanted) * options.shards);
+    if (records.size() > static_cast<std::size_t>(missing))
+      records.resize(static_cast<std::size_t>(missing));
     writer.add(records);
     progress.position = stream.position();
     for (std::size_t i = 0; i < kRejections; ++i)

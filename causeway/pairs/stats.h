@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -18,6 +19,8 @@ class Statistics {
   // counts.
   std::string to_json() const;
   std::string to_text() const;
+  // One for each structure, sorted: "0123456789abcdef".
+  const std::set<std::string>& structures() const { return structures_; }
 
  private:
   using Counts = std::map<std::string, std::int64_t, std::less<>>;
@@ -35,7 +38,7 @@ class Statistics {
   std::map<std::string, Counts, std::less<>> ops_by_construct_;
   Lengths python_lines_;
   Lengths cuda_lines_;
-  std::unordered_set<std::string> structures_;
+  std::set<std::string> structures_;
   std::unordered_set<std::string> clusters_;
 };
 

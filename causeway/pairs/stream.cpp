@@ -11,6 +11,7 @@ Stream::Stream(StreamOptions options) : options_(std::move(options)) {
   if (options_.categories.empty()) {
     for (int i = 0; i < kCategories; ++i) options_.categories.push_back(static_cast<Category>(i));
   }
+  index_.exclude(options_.excluded);
 }
 
 Stream::Candidate Stream::make(std::uint64_t number) const {
@@ -90,6 +91,7 @@ std::vector<Record> Stream::next(int candidates) {
   if (options_.cpp) run_cpp(passed());
   if (options_.gpu) run_on_gpu(passed());
   if (options_.variants > 0) add_variants(passed());
+  if (options_.ptx) add_ptx(passed());
   position_ += static_cast<std::uint64_t>(candidates);
   std::vector<Record> records;
   for (const std::size_t i : mine) {

@@ -24,8 +24,10 @@ struct StreamOptions {
   bool compile = false;  // compile the CUDA texts with NVRTC
   bool cpp = false;      // compile and run the C++ texts
   bool gpu = false;      // run the CUDA texts on the first GPU
+  bool ptx = false;      // add the PTX of the forward kernels
   double twins = 0.25;   // share of the records that get a wrong variant, where `run` is on
   double variants = 0;   // share of the records that get equivalent CUDA kernels
+  std::vector<std::uint64_t> excluded = {};  // structures that must not occur
   int threads = 1;
 };
 
@@ -55,6 +57,7 @@ class Stream {
   void run_on_gpu(const std::vector<Candidate*>& candidates) const;
   // Adds equivalent kernels to a share of the candidates, verifies and, on a GPU, measures them.
   void add_variants(const std::vector<Candidate*>& candidates) const;
+  void add_ptx(const std::vector<Candidate*>& candidates) const;
   void time_variants(const std::vector<Candidate*>& candidates) const;
 
   StreamOptions options_;

@@ -135,6 +135,20 @@ void Stream::add_variants(const std::vector<Candidate*>& candidates) const {
   }
 }
 
+void Stream::add_ptx(const std::vector<Candidate*>& candidates) const {
+  std::vector<jit::CudaSource> sources;
+  for (const Candidate* candidate : candidates)
+    sources.push_back({candidate->record.program.kernel + ".cu", candidate->record.cuda_forward});
+  jit::CudaOptions options;
+  options.kind = jit::CodeKind::ptx;
+  const std::vector<jit::Bytes> codes = jit::compile_cuda(sources, options);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i].empty()) candidates[i]->rejection = Rejection::compile;
+    candidates[i]->record.ptx.assign(reinterpret_cast<const char*>(codes[i].data()),
+                                     codes[i].size());
+  }
+}
+
 void Stream::time_variants(const std::vector<Candidate*>& candidates) const {
   std::vector<BackendTask> tasks;
   std::vector<Candidate*> timed;

@@ -32,8 +32,9 @@ enum class Rejection : std::uint8_t {
   cpp,         // the results of the C++ text differ from the interpreter's
   gpu,         // the results on the GPU differ from the interpreter's
   variant,     // the results of an equivalent variant differ from the interpreter's
+  excluded,    // its structure is on the list of those that must not occur
 };
-inline constexpr int kRejections = 12;
+inline constexpr int kRejections = 13;
 std::string_view name_of(Rejection rejection);
 
 struct Verification {

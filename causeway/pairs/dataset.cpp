@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <charconv>
 #include <fstream>
+#include <future>
 #include <optional>
 
 namespace causeway::pairs {
@@ -288,21 +289,31 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
   Stream stream(options);
   if (progress.result.written < count) stream.resume_at(progress.position);
   const std::array<std::uint64_t, kRejections> earlier = progress.result.rejections;
-  while (progress.result.written < count) {
-    if (report) report({progress.result.written, count, progress.result.rejections});
-    const std::int64_t missing = count - progress.result.written;
+  std::int64_t written = progress.result.written;
+  std::array<std::uint64_t, kRejections> rejections = earlier;
+  std::future<void> writing;  // of the batch before
+  while (written < count) {
+    if (report) report({written, count, rejections});
+    const std::int64_t missing = count - written;
     // A fifth is rejected on average; the last batches are small.
     const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, kBatch);
     std::vector<Record> records = stream.next(static_cast<int>(wanted) * options.shards);
     if (records.size() > static_cast<std::size_t>(missing))
       records.resize(static_cast<std::size_t>(missing));
-    writer.add(records);
-    progress.position = stream.position();
+    written += static_cast<std::int64_t>(records.size());
     for (std::size_t i = 0; i < kRejections; ++i)
-      progress.result.rejections[i] = earlier[i] + stream.rejections()[i];
-    writer.save();
+      rejections[i] = earlier[i] + stream.rejections()[i];
+    if (writing.valid()) writing.get();
+    writing = std::async(std::launch::async, [&writer, records = std::move(records), rejections,
+                                              position = stream.position()] {
+      writer.add(records);
+      writer.progress.position = position;
+      writer.progress.result.rejections = rejections;
+      writer.save();
+    });
   }
-  if (report) report({progress.result.written, count, progress.result.rejections});
+  if (writing.valid()) writing.get();
+  if (report) report({written, count, rejections});
   progress.result.candidates = static_cast<std::int64_t>(progress.position);
   writer.finish();
   return progress.result;

@@ -68,7 +68,9 @@ void run(const GenerateOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const pairs::DatasetResult result = pairs::write_dataset(
       config, options.out, options.threads > 0 ? options.threads : thread_count(),
-      [&](const pairs::DatasetProgress& done) { progress.update(done.written, done.count); });
+      [&](const pairs::DatasetProgress& done) {
+        progress.update(done.written, done.count, "rejected: " + reasons(done.rejections));
+      });
   progress.clear();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -1,4 +1,4 @@
-// `causeway pairs verify|stats|export`: what reads records.
+// `causeway pairs verify|export`: what reads records.
 #include "cli/options.h"
 #include "cli/pairs.h"
 
@@ -6,8 +6,9 @@
 #include "causeway/core/file.h"
 #include "causeway/pairs/dataset.h"
 #include "causeway/pairs/export.h"
-#include "causeway/pairs/stats.h"
 #include "causeway/pairs/verify_record.h"
+#include "causeway/runtime/device.h"
+#include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,26 +24,39 @@ struct ReadOptions {
   std::string path;
   std::string out;
   std::string style = "instruct";
+  std::vector<std::string> checks;
+  int threads = 0;
   bool json = false;
 };
 
-CLI::Option* add_path(CLI::App& command, std::string& path) {
-  return command
-      .add_option("path", path, "Folder of a dataset, or a .json, .jsonl or .jsonl.zst file")
-      ->type_name("PATH")
-      ->required();
-}
-
 void verify(const ReadOptions& options) {
+  constexpr std::size_t kBatch = 512;
+  pairs::RecordChecks checks;
+  checks.threads = options.threads > 0 ? options.threads : thread_count();
+  for (const std::string& check : options.checks) (check == "cpp" ? checks.cpp : checks.gpu) = true;
+  if (checks.gpu) parse_device("cuda");  // throws where there is none
   std::int64_t count = 0;
   std::vector<std::pair<std::string, std::string>> wrong;
+  std::vector<std::string> lines;
+  std::vector<std::string> places;
+  const auto verify_batch = [&] {
+    const std::vector<pairs::RecordCheck> results = pairs::verify_records(lines, checks);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      ++count;
+      const auto& [id, problem] = results[i];
+      if (problem.empty()) continue;
+      wrong.emplace_back(id.empty() ? places[i] : places[i] + " (" + id + ")", problem);
+      if (!options.json) fmt::print("{}: {}\n", wrong.back().first, problem);
+    }
+    lines.clear();
+    places.clear();
+  };
   pairs::read_records(options.path, [&](std::string_view line, const std::string& place) {
-    const pairs::RecordCheck check = pairs::verify_record(line);
-    ++count;
-    if (check.problem.empty()) return;
-    wrong.emplace_back(check.id.empty() ? place : place + " (" + check.id + ")", check.problem);
-    if (!options.json) fmt::print("{}: {}\n", wrong.back().first, check.problem);
+    lines.emplace_back(line);
+    places.push_back(place);
+    if (lines.size() == kBatch) verify_batch();
   });
+  verify_batch();
   if (options.json) {
     Json json{{"records", count},
               {"verified", count - static_cast<std::int64_t>(wrong.size())},
@@ -58,14 +72,6 @@ void verify(const ReadOptions& options) {
     throw Error(
         ErrorKind::format,
         fmt::format("[pairs.verify] {} of {} records failed verification", wrong.size(), count));
-}
-
-void stats(const ReadOptions& options) {
-  pairs::Statistics statistics;
-  pairs::read_records(options.path, [&](std::string_view line, const std::string& place) {
-    statistics.add(line, place);
-  });
-  fmt::print("{}", options.json ? statistics.to_json() + "\n" : statistics.to_text());
 }
 
 void write_export(const ReadOptions& options) {
@@ -85,24 +91,22 @@ void add_pairs_verify(CLI::App& pairs) {
   CLI::App* command =
       pairs.add_subcommand("verify", "Compile, run and differentiate every record again");
   const auto options = std::make_shared<ReadOptions>();
-  add_path(*command, options->path);
+  add_records(*command, options->path);
+  command
+      ->add_option("--verify", options->checks,
+                   "Further checks: cpp (compile and run the C++), gpu (run on the first GPU)")
+      ->check(CLI::IsMember({"cpp", "gpu"}))
+      ->type_name("cpp|gpu");
+  add_threads(*command, options->threads);
   add_json(*command, options->json);
   command->footer("Exits with code 3 if a record fails.");
   command->callback([options] { verify(*options); });
 }
 
-void add_pairs_stats(CLI::App& pairs) {
-  CLI::App* command = pairs.add_subcommand("stats", "Print what a dataset covers");
-  const auto options = std::make_shared<ReadOptions>();
-  add_path(*command, options->path);
-  add_json(*command, options->json);
-  command->callback([options] { stats(*options); });
-}
-
 void add_pairs_export(CLI::App& pairs) {
   CLI::App* command = pairs.add_subcommand("export", "Write records as training examples");
   const auto options = std::make_shared<ReadOptions>();
-  add_path(*command, options->path);
+  add_records(*command, options->path);
   command->add_option("-o,--out", options->out, "Output file (JSON lines)")
       ->type_name("FILE")
       ->required();

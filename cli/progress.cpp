@@ -53,7 +53,7 @@ double Progress::rate(Clock::time_point now, std::int64_t done) {
   return static_cast<double>(done - recent_.front().second) / std::max(passed.count(), 1e-9);
 }
 
-void Progress::update(std::int64_t done, std::int64_t total) {
+void Progress::update(std::int64_t done, std::int64_t total, const std::string& note) {
   if (quiet_) return;
   const Clock::time_point now = Clock::now();
   if (now - last_ < (is_terminal_ ? kBarEvery : kLineEvery) && done < total) return;
@@ -66,7 +66,7 @@ void Progress::update(std::int64_t done, std::int64_t total) {
   const std::string text =
       fmt::format("{} of {} {}, {:.3g}/s, {} left", done, total, what_, per_second, left);
   if (is_terminal_) {
-    show(fraction, text);
+    show(fraction, note.empty() ? text : text + "; " + note);
   } else {
     fmt::print(stderr, "causeway: {}\n", text);
   }

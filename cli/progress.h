@@ -18,7 +18,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(std::int64_t done, std::int64_t total);
+  // `note` follows the time left on a terminal.
+  void update(std::int64_t done, std::int64_t total, const std::string& note = {});
   // Shows the bar with the given text, if stderr is a terminal.
   void show(double fraction, const std::string& text);
   // Removes the bar, so that other text can be printed.

@@ -28,6 +28,8 @@ namespace fs = std::filesystem;
 
 const std::vector<std::string> kOptions = {"-std=c++17",        "-O2", "-shared", "-fPIC",
                                            "-ffp-contract=off", "-w"};
+const std::vector<std::string> kBatchOptions = {"-std=c++17",        "-O1", "-shared", "-fPIC",
+                                                "-ffp-contract=off", "-w"};
 constexpr const char* kEntry = "causeway_call";
 
 std::string find_program(const std::string& name) {
@@ -51,14 +53,27 @@ std::string compiler_identity() {
   return identity;
 }
 
-// The emitted function and one that takes its arguments by address.
-std::string whole_text(const lang::Emitted& emitted) {
+// The emitted function and one of that name which takes its arguments by address.
+std::string whole_text(const lang::Emitted& emitted, const std::string& name = kEntry) {
   std::string call;
   for (std::size_t i = 0; i < emitted.params.size(); ++i) {
     call += fmt::format("{}*({}*)arguments[{}]", i > 0 ? ", " : "", emitted.params[i].type, i);
   }
   return fmt::format("{}\nextern \"C\" void {}(void** arguments) {{ {}({}); }}\n", emitted.text,
-                     kEntry, emitted.entry, call);
+                     name, emitted.entry, call);
+}
+
+std::string batch_entry(std::size_t i) { return fmt::format("{}_{}", kEntry, i); }
+
+// Each function has a namespace: types and functions of two kernels may share a name. Headers come
+// first, so that the includes inside have no effect.
+std::string batch_text(std::span<const lang::Emitted> functions, std::string_view preamble) {
+  std::string text = "#include <cassert>\n#include <cmath>\n#include <cstdio>\n";
+  text += preamble;
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    text +=
+        fmt::format("namespace kernel_{} {{\n{}}}\n", i, whole_text(functions[i], batch_entry(i)));
+  return text;
 }
 
 std::string key_of(const std::string& text) {
@@ -104,7 +119,8 @@ int run(const std::vector<std::string>& command, const std::string& log) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-Bytes compile_text(const std::string& name, const std::string& text) {
+Bytes compile_text(const std::string& name, const std::string& text,
+                   const std::vector<std::string>& options) {
   const ScratchFolder folder;
   const std::string source = folder.path + "/" + name + ".cpp";
   const std::string library = folder.path + "/" + name + ".so";
@@ -113,7 +129,7 @@ Bytes compile_text(const std::string& name, const std::string& text) {
   writer.write(text);
   writer.commit();
   std::vector<std::string> command{system_compiler()};
-  command.insert(command.end(), kOptions.begin(), kOptions.end());
+  command.insert(command.end(), options.begin(), options.end());
   command.insert(command.end(), {source, "-o", library});
   if (run(command, log) != 0) {
     fail(ErrorKind::compile, "kernel " + name,
@@ -124,7 +140,7 @@ Bytes compile_text(const std::string& name, const std::string& text) {
 }
 
 // Loads a shared library. Its file is new: dlopen takes two libraries of one path for the same.
-NativeFunction load(const std::string& name, const Bytes& library) {
+void* load(const std::string& name, const Bytes& library) {
   const ScratchFolder folder;
   const std::string path = folder.path + "/" + name + ".so";
   FileWriter writer("kernel", path);
@@ -132,7 +148,13 @@ NativeFunction load(const std::string& name, const Bytes& library) {
   writer.commit();
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) fail(ErrorKind::compile, "kernel " + name, ::dlerror());
-  return reinterpret_cast<NativeFunction>(::dlsym(handle, kEntry));
+  return handle;
+}
+
+void require_compiler() {
+  if (system_compiler().empty()) {
+    fail(ErrorKind::compile, "kernel", "there is no C++ compiler; set CXX to one");
+  }
 }
 
 }  // namespace
@@ -153,17 +175,24 @@ bool is_native_cached(const lang::Emitted& emitted) {
 }
 
 NativeFunction compile_native(const lang::Emitted& emitted) {
-  if (system_compiler().empty()) {
-    fail(ErrorKind::compile, "kernel", "there is no C++ compiler; set CXX to one");
-  }
+  require_compiler();
   const std::string text = whole_text(emitted);
   const std::string key = key_of(text);
   std::optional<Bytes> library = DiskCache::shared().find(key);
   if (!library) {
-    library = compile_text(emitted.entry, text);
+    library = compile_text(emitted.entry, text, kOptions);
     DiskCache::shared().store(key, *library);
   }
-  return load(emitted.entry, *library);
+  return reinterpret_cast<NativeFunction>(::dlsym(load(emitted.entry, *library), kEntry));
 }
+
+NativeBatch::NativeBatch(std::span<const lang::Emitted> functions, std::string_view preamble) {
+  require_compiler();
+  library_ = load("batch", compile_text("batch", batch_text(functions, preamble), kBatchOptions));
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    calls_.push_back(reinterpret_cast<NativeFunction>(::dlsym(library_, batch_entry(i).c_str())));
+}
+
+NativeBatch::~NativeBatch() { ::dlclose(library_); }
 
 }  // namespace causeway::jit

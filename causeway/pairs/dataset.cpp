@@ -8,6 +8,7 @@
 #include "causeway/data/zstd.h"
 #include "causeway/pairs/card.h"
 #include "causeway/pairs/dataset_json.h"
+#include "causeway/runtime/device.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@
 #include <cerrno>
 #include <charconv>
 #include <fstream>
+#include <future>
 #include <optional>
 
 namespace causeway::pairs {
@@ -22,7 +24,7 @@ namespace causeway::pairs {
 namespace {
 
 constexpr std::string_view kOperation = "pairs";
-constexpr int kBatch = 512;  // candidates of a shard between notes of progress
+constexpr int kBatch = 512;  // candidates of a shard between notes of progress, at most
 
 std::vector<std::string> category_names() {
   std::vector<std::string> names;
@@ -44,6 +46,28 @@ void parse_shard(const std::string& text, int& shard, int& shards) {
   if (slash == std::string::npos || !number(view.substr(0, slash), shard) ||
       !number(view.substr(slash + 1), shards) || shards < 1 || shard < 0 || shard >= shards)
     fail_argument("shard: expected I/N with 0 <= I < N, such as 0/4, got \"" + text + "\"");
+}
+
+// One hexadecimal number per line, as `causeway pairs stats --signatures` writes them.
+std::vector<std::uint64_t> read_signatures(const std::filesystem::path& path) {
+  const MappedFile file(kOperation, path);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
+                              file.bytes().size());
+  std::vector<std::uint64_t> signatures;
+  std::size_t begin = 0;
+  for (int line = 1; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const char* first = text.data() + begin;
+    const char* last = text.data() + end;
+    std::uint64_t value = 0;
+    const auto [stop, error] = std::from_chars(first, last, value, 16);
+    if (end > begin && (error != std::errc() || stop != last))
+      fail_argument(fmt::format("{}:{}: expected a hexadecimal number, got \"{}\"", path.string(),
+                                line, std::string_view(first, end - begin)));
+    if (end > begin) signatures.push_back(value);
+    begin = end + 1;
+  }
+  return signatures;
 }
 
 void write_text(const std::filesystem::path& path, std::string_view text) {
@@ -194,7 +218,7 @@ StreamOptions DatasetConfig::stream(int threads) const {
   const auto wants = [this](std::string_view step) {
     return std::ranges::find(verify, step) != verify.end();
   };
-  const std::vector<std::string> known{"run", "adjoint", "compile", "none"};
+  const std::vector<std::string> known{"run", "adjoint", "compile", "cpp", "gpu", "none"};
   for (const std::string& step : verify) {
     if (std::ranges::find(known, step) == known.end())
       fail_argument(fmt::format("verify: \"{}\" is not one of {}", step, fmt::join(known, ", ")));
@@ -202,7 +226,17 @@ StreamOptions DatasetConfig::stream(int threads) const {
   options.run = wants("run");
   options.adjoint = wants("adjoint");
   options.compile = wants("compile");
+  options.cpp = wants("cpp");
+  options.gpu = wants("gpu");
+  if (options.gpu) parse_device("cuda");  // throws where there is none
   options.twins = twins;
+  options.variants = variants;
+  options.ptx = ptx;
+  if (!exclude.empty()) options.excluded = read_signatures(exclude);
+  if (format == Format::parquet)
+    fail_argument(
+        "format: Parquet files are made by the Python package: write JSON lines, then call "
+        "cw.pairs.to_parquet(folder, \"pairs.parquet\")");
   options.threads = threads;
   return options;
 }
@@ -219,15 +253,24 @@ const ConfigDescription<DatasetConfig>& describe_dataset() {
         .defaults_to("all");
     d.range("level", &DatasetConfig::lowest_level, &DatasetConfig::highest_level,
             "Difficulty, from 1 to 5");
-    d.add("verify", &DatasetConfig::verify,
-          "Checks of every pair: run (interpret), adjoint (gradients), compile (NVRTC), or none");
+    d.add(
+        "verify", &DatasetConfig::verify,
+        "Checks of every pair: run (interpret), adjoint (gradients), compile (NVRTC), gpu (run on "
+        "the first GPU), or none");
     d.add("twins", &DatasetConfig::twins,
           "Share of the pairs with a wrong variant and its diagnosis")
         .between(0, 1);
+    d.add("variants", &DatasetConfig::variants,
+          "Share of the pairs with equivalent CUDA kernels in other forms, compiled and run")
+        .between(0, 1);
+    d.add("ptx", &DatasetConfig::ptx, "Add the PTX of the forward kernel, by NVRTC for sm_90");
+    d.add("exclude", &DatasetConfig::exclude,
+          "File of structures that must not occur (pairs stats --signatures)")
+        .written("FILE");
     d.choice("device", &DatasetConfig::device, {"cuda", "cpu"}, "Target named in the metadata")
         .option_name("device,-d");
-    d.choice("format", &DatasetConfig::format, {"json", "jsonl"},
-             "A file for each pair, or JSON lines");
+    d.choice("format", &DatasetConfig::format, {"json", "jsonl", "parquet"},
+             "A file for each pair, or JSON lines; Parquet through Python");
     d.add("compress", &DatasetConfig::compress, "Compress JSON lines with Zstandard");
     d.add("shard", &DatasetConfig::shard, "Write part I of N").written("I/N");
     return d;
@@ -246,18 +289,31 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
   Stream stream(options);
   if (progress.result.written < count) stream.resume_at(progress.position);
   const std::array<std::uint64_t, kRejections> earlier = progress.result.rejections;
-  while (progress.result.written < count) {
-    if (report) report({progress.result.written, count, progress.result.rejections});
-    std::vector<Record> records = stream.next(kBatch * options.shards);
-    const auto missing = static_cast<std::size_t>(count - progress.result.written);
-    if (records.size() > missing) records.resize(missing);
-    writer.add(records);
-    progress.position = stream.position();
+  std::int64_t written = progress.result.written;
+  std::array<std::uint64_t, kRejections> rejections = earlier;
+  std::future<void> writing;  // of the batch before
+  while (written < count) {
+    if (report) report({written, count, rejections});
+    const std::int64_t missing = count - written;
+    // A fifth is rejected on average; the last batches are small.
+    const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, kBatch);
+    std::vector<Record> records = stream.next(static_cast<int>(wanted) * options.shards);
+    if (records.size() > static_cast<std::size_t>(missing))
+      records.resize(static_cast<std::size_t>(missing));
+    written += static_cast<std::int64_t>(records.size());
     for (std::size_t i = 0; i < kRejections; ++i)
-      progress.result.rejections[i] = earlier[i] + stream.rejections()[i];
-    writer.save();
+      rejections[i] = earlier[i] + stream.rejections()[i];
+    if (writing.valid()) writing.get();
+    writing = std::async(std::launch::async, [&writer, records = std::move(records), rejections,
+                                              position = stream.position()] {
+      writer.add(records);
+      writer.progress.position = position;
+      writer.progress.result.rejections = rejections;
+      writer.save();
+    });
   }
-  if (report) report({progress.result.written, count, progress.result.rejections});
+  if (writing.valid()) writing.get();
+  if (report) report({written, count, rejections});
   progress.result.candidates = static_cast<std::int64_t>(progress.position);
   writer.finish();
   return progress.result;

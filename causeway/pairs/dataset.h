@@ -11,7 +11,7 @@
 
 namespace causeway::pairs {
 
-enum class Format : std::uint8_t { json, jsonl };
+enum class Format : std::uint8_t { json, jsonl, parquet };
 
 struct DatasetConfig {
   std::int64_t count = 1000;
@@ -21,6 +21,9 @@ struct DatasetConfig {
   int highest_level = kLevels;
   std::vector<std::string> verify = {"run", "adjoint"};
   double twins = 0.25;
+  double variants = 0;
+  bool ptx = false;
+  std::string exclude = {};  // a file of structures
   std::string device = "cuda";
   Format format = Format::jsonl;
   bool compress = true;  // JSON lines in Zstandard frames

@@ -121,7 +121,7 @@ std::vector<std::int64_t> array_shape(const Program& program, const Parameter& p
 }
 
 Memory make_memory(const Program& program, const InputSet& set, const lang::Module& module,
-                   const lang::Function& function) {
+                   const lang::Function& function, std::uint64_t period) {
   Memory memory;
   std::vector<lang::Leaf> leaves;
   for (std::size_t i = 0; i < program.parameters.size(); ++i) {
@@ -141,6 +141,10 @@ Memory make_memory(const Program& program, const InputSet& set, const lang::Modu
     const Filler filler{parameter, set, mix(set.seed + 1000 + i)};
     for (std::uint64_t element = 0; element < count; ++element) {
       std::byte* at = bytes.data() + element * size;
+      if (element >= period) {
+        std::memcpy(at, bytes.data() + element % period * size, size);
+        continue;
+      }
       std::size_t leaf = 0;
       if (parameter.fields.empty()) {
         for (; leaf < leaves.size(); ++leaf)

@@ -40,9 +40,9 @@ struct Memory {
 };
 
 // The content before the launch. `function` is the kernel, compiled with or without promoted
-// floats.
+// floats. From element `period` on, arrays repeat their content.
 Memory make_memory(const Program& program, const InputSet& set, const lang::Module& module,
-                   const lang::Function& function);
+                   const lang::Function& function, std::uint64_t period = UINT64_MAX);
 
 // FNV-1a, 64 bits.
 std::uint64_t fnv(const void* data, std::size_t bytes, std::uint64_t hash = 0xcbf29ce484222325ULL);

@@ -112,6 +112,12 @@ void write_metadata(JsonText& json, const Record& record, const std::string& dev
   json.member("input_sets", record.verification.hashes.size())
       .member("derivatives", record.verification.derivatives);
   json.member("worst_derivative_error", record.verification.worst_derivative).close('}');
+  if (record.resources) {
+    const KernelResources& kernel = record.resources->kernel;
+    json.key("resources").open('{').member("gpu", record.resources->gpu);
+    json.member("registers", kernel.registers).member("shared_bytes", kernel.shared_bytes);
+    json.member("local_bytes", kernel.local_bytes).close('}');
+  }
   json.member("structure", hex(record.structure.key))
       .member("cluster", hex(record.structure.cluster));
   json.member("split", name_of(record.structure.split())).member("seed", program.seed);
@@ -121,6 +127,22 @@ void write_metadata(JsonText& json, const Record& record, const std::string& dev
       .member("licence", "MIT")
       .member("canary", kCanary)
       .close('}');
+}
+
+void write_variants(JsonText& json, const Record& record) {
+  json.key("variants").open('[');
+  for (std::size_t i = 0; i < record.variants.size(); ++i) {
+    const Variant& variant = record.variants[i];
+    json.open('{').member("form", name_of(variant.form));
+    json.member("cuda_forward", variant.cuda_forward).member("verified", variant.verified);
+    if (record.times) json.member("microseconds", record.times->variants[i]);
+    json.close('}');
+  }
+  json.close(']');
+  if (!record.times) return;
+  json.key("times").open('{').member("gpu", record.times->gpu);
+  write_sizes(json, "dim", record.times->dim);
+  json.member("microseconds", record.times->forward).close('}');
 }
 
 void count_ops(const lang::Module& module, const lang::Function& function, Record& record) {
@@ -159,6 +181,12 @@ void count_constructs(const std::string& source, Record& record) {
 }
 
 }  // namespace
+
+std::string_view name_of(lang::LaunchForm form) {
+  constexpr std::string_view kNames[lang::kLaunchForms] = {"grid_stride", "one_element",
+                                                           "vectorized", "block_reduction"};
+  return kNames[static_cast<int>(form)];
+}
 
 std::string record_id(const Record& record) {
   return hex(fnv(&record.structure.key, sizeof record.structure.key, record.program.seed));
@@ -214,6 +242,7 @@ std::string to_json(const Record& record, const std::string& device) {
         .member("cuda_forward", record.twin->cuda_forward)
         .close('}');
   }
+  if (!record.variants.empty()) write_variants(json, record);
   write_metadata(json, record, device);
   json.close('}');
   return std::move(json.text());

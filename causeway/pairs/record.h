@@ -1,19 +1,22 @@
 // One record of the dataset: a program with everything that was derived from it and verified.
 #pragma once
 
+#include "causeway/lang/emit/emit.h"
 #include "causeway/pairs/program.h"
 #include "causeway/pairs/structure.h"
 #include "causeway/pairs/twins.h"
 #include "causeway/pairs/verify.h"
+#include "causeway/runtime/device_code.h"
 
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace causeway::pairs {
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 // A string that never occurs elsewhere: its presence in a model's output shows that the model was
 // trained on this dataset.
 extern const char kCanary[];
@@ -21,6 +24,30 @@ extern const char kCanary[];
 struct LinePair {
   int python = 0;  // both from 1
   int cuda = 0;
+};
+
+// What the forward kernel needs on a GPU.
+struct MeasuredResources {
+  std::string gpu;  // its name
+  KernelResources kernel;
+};
+
+// "grid_stride", "one_element", "vectorized", "block_reduction".
+std::string_view name_of(lang::LaunchForm form);
+
+// The forward kernel in another form, with the same results.
+struct Variant {
+  lang::LaunchForm form = lang::LaunchForm::one_element;
+  std::string cuda_forward;
+  std::string verified;  // "gpu", or "emulation" on a CPU
+};
+
+// Times of a launch on a GPU.
+struct MeasuredTimes {
+  std::string gpu;                // its name
+  std::vector<std::int64_t> dim;  // of the launch
+  double forward = 0;             // microseconds: of cuda_forward
+  std::vector<double> variants;   // and of the variants
 };
 
 struct Record {
@@ -36,9 +63,12 @@ struct Record {
   Structure structure;
   Tolerance tolerance = Tolerance::exact;
   Verification verification;
-  std::vector<std::string> verified;  // "run", "adjoint", "compile", "gpu"
-  std::uint64_t candidate = 0;        // place in the stream of candidates
-  std::optional<Twin> twin = {};      // a wrong variant
+  std::vector<std::string> verified;                // "run", "adjoint", "compile", "gpu"
+  std::optional<MeasuredResources> resources = {};  // where it ran on a GPU
+  std::uint64_t candidate = 0;                      // place in the stream of candidates
+  std::vector<Variant> variants = {};
+  std::optional<MeasuredTimes> times = {};  // where there are variants and a GPU
+  std::optional<Twin> twin = {};            // a wrong variant
 };
 
 // "0123456789abcdef": of the structure and the seed.

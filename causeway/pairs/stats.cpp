@@ -14,13 +14,23 @@ namespace {
 
 std::int64_t lines_of(const std::string& text) { return std::ranges::count(text, '\n'); }
 
-Json quantiles(std::vector<std::int64_t> values) {
-  if (values.empty()) return Json();
-  std::ranges::sort(values);
+Json lengths_json(const std::map<std::int64_t, std::int64_t>& lengths) {
+  std::int64_t total = 0;
+  Json counts = Json::array();
+  for (const auto& [length, count] : lengths) {
+    counts.push_back({length, count});
+    total += count;
+  }
+  if (total == 0) return Json();
   const auto at = [&](double share) {
-    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+    std::int64_t left = static_cast<std::int64_t>(share * static_cast<double>(total - 1));
+    for (const auto& [length, count] : lengths) {
+      if ((left -= count) < 0) return length;
+    }
+    return lengths.rbegin()->first;
   };
-  return {{"least", at(0)}, {"median", at(0.5)}, {"p90", at(0.9)}, {"most", at(1)}};
+  return {
+      {"least", at(0)}, {"median", at(0.5)}, {"p90", at(0.9)}, {"most", at(1)}, {"counts", counts}};
 }
 
 }  // namespace
@@ -43,11 +53,13 @@ void Statistics::add(std::string_view text, const std::string& place) {
     for (const auto& [op, count] : metadata.at("ops").items()) {
       ++ops_[op];
       for (const std::string& type : types) ++ops_by_type_[op][type];
+      for (const auto& [construct, uses] : metadata.at("constructs").items())
+        ++ops_by_construct_[op][construct];
     }
     for (const auto& [construct, count] : metadata.at("constructs").items())
       ++constructs_[construct];
-    python_lines_.push_back(lines_of(record.at("python_source")));
-    cuda_lines_.push_back(lines_of(record.at("cuda_forward")));
+    ++python_lines_[lines_of(record.at("python_source"))];
+    ++cuda_lines_[lines_of(record.at("cuda_forward"))];
     structures_.insert(metadata.at("structure"));
     clusters_.insert(metadata.at("cluster"));
     ++records_;
@@ -69,8 +81,9 @@ std::string Statistics::to_json() const {
                   {"constructs", constructs_},
                   {"ops", ops_},
                   {"ops_by_type", ops_by_type_},
-                  {"python_lines", quantiles(python_lines_)},
-                  {"cuda_lines", quantiles(cuda_lines_)}};
+                  {"ops_by_construct", ops_by_construct_},
+                  {"python_lines", lengths_json(python_lines_)},
+                  {"cuda_lines", lengths_json(cuda_lines_)}};
   return json.dump(2);
 }
 
@@ -95,8 +108,8 @@ std::string Statistics::to_text() const {
   table("type of a parameter (records)", types_);
   table("construct (records)", constructs_);
   table("operation (records)", ops_);
-  const Json python = quantiles(python_lines_);
-  const Json cuda = quantiles(cuda_lines_);
+  const Json python = lengths_json(python_lines_);
+  const Json cuda = lengths_json(cuda_lines_);
   if (records_ > 0) {
     text += fmt::format("\nlines: Python {} to {}, median {}; CUDA {} to {}, median {}\n",
                         python["least"].dump(), python["most"].dump(), python["median"].dump(),

@@ -1,38 +1,17 @@
 #include "causeway/pairs/stream.h"
 
-#include "causeway/jit/batch.h"
+#include "causeway/pairs/candidate.h"
 #include "causeway/pairs/generate.h"
 #include "causeway/pairs/generate/dice.h"
-
-#include <atomic>
-#include <optional>
-#include <thread>
+#include "causeway/pairs/parallel.h"
 
 namespace causeway::pairs {
-
-struct Stream::Candidate {
-  std::uint64_t number = 0;
-  Record record;
-  std::optional<Compiled> compiled;
-  Rejection rejection = Rejection::none;
-};
 
 Stream::Stream(StreamOptions options) : options_(std::move(options)) {
   if (options_.categories.empty()) {
     for (int i = 0; i < kCategories; ++i) options_.categories.push_back(static_cast<Category>(i));
   }
-}
-
-// Calls body(i) for all i below `count`, on all threads.
-template <class F>
-void Stream::parallel(std::size_t count, const F& body) const {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) body(i);
-  };
-  std::vector<std::jthread> threads;
-  for (int i = 1; i < options_.threads; ++i) threads.emplace_back(work);
-  work();
+  index_.exclude(options_.excluded);
 }
 
 Stream::Candidate Stream::make(std::uint64_t number) const {
@@ -82,41 +61,10 @@ void Stream::verify(Candidate& candidate) const {
   }
 }
 
-void Stream::compile(std::vector<Candidate*>& candidates) const {
-  std::vector<lang::Emitted> kernels(2 * candidates.size());
-  parallel(candidates.size(), [&](std::size_t i) {
-    const Compiled& compiled = *candidates[i]->compiled;
-    // Kernels of one program have different names.
-    lang::EmitOptions options;
-    options.entry = "forward_" + std::to_string(i);
-    kernels[2 * i] = lang::emit(compiled.module, compiled.kernel, options);
-    options.entry = "backward_" + std::to_string(i);
-    if (compiled.adjoint >= 0)
-      kernels[2 * i + 1] = lang::emit(compiled.module, compiled.adjoint, options);
-  });
-  std::vector<std::size_t> owners;
-  std::vector<lang::Emitted> texts;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (kernels[i].text.empty()) continue;
-    owners.push_back(i / 2);
-    texts.push_back(std::move(kernels[i]));
-  }
-  jit::CudaOptions options;
-  options.fast_compile = true;
-  options.kind =
-      jit::CodeKind::ptx;  // assembling it takes four times as long and refuses nothing more
-  const std::vector<jit::BatchResult> results = jit::compile_batch(texts, options, 48);
-  for (Candidate* candidate : candidates) candidate->record.verified.emplace_back("compile");
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    if (results[k].code) continue;
-    candidates[owners[k]]->rejection = Rejection::compile;
-    candidates[owners[k]]->record.verification.detail = results[k].log;
-  }
-}
-
 std::vector<Record> Stream::next(int candidates) {
   std::vector<Candidate> batch(static_cast<std::size_t>(candidates));
-  parallel(batch.size(), [&](std::size_t i) { batch[i] = make(position_ + i); });
+  in_parallel(batch.size(), options_.threads,
+              [&](std::size_t i) { batch[i] = make(position_ + i); });
   std::vector<std::size_t> mine;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     Candidate& candidate = batch[i];
@@ -131,14 +79,19 @@ std::vector<Record> Stream::next(int candidates) {
       ++rejections_[static_cast<std::size_t>(candidate.rejection)];
     }
   }
-  parallel(mine.size(), [&](std::size_t i) { verify(batch[mine[i]]); });
-  if (options_.compile) {
-    std::vector<Candidate*> passed;
+  in_parallel(mine.size(), options_.threads, [&](std::size_t i) { verify(batch[mine[i]]); });
+  const auto passed = [&] {
+    std::vector<Candidate*> list;
     for (const std::size_t i : mine) {
-      if (batch[i].rejection == Rejection::none) passed.push_back(&batch[i]);
+      if (batch[i].rejection == Rejection::none) list.push_back(&batch[i]);
     }
-    compile(passed);
-  }
+    return list;
+  };
+  if (options_.compile) compile(passed());
+  if (options_.cpp) run_cpp(passed());
+  if (options_.gpu) run_on_gpu(passed());
+  if (options_.variants > 0) add_variants(passed());
+  if (options_.ptx) add_ptx(passed());
   position_ += static_cast<std::uint64_t>(candidates);
   std::vector<Record> records;
   for (const std::size_t i : mine) {
@@ -156,7 +109,8 @@ void Stream::resume_at(std::uint64_t candidate) {
   while (position_ < candidate) {
     const std::uint64_t count = std::min(kBatch, candidate - position_);
     std::vector<Candidate> batch(count);
-    parallel(batch.size(), [&](std::size_t i) { batch[i] = make(position_ + i); });
+    in_parallel(batch.size(), options_.threads,
+                [&](std::size_t i) { batch[i] = make(position_ + i); });
     for (const Candidate& seen : batch) {
       if (seen.rejection == Rejection::none) index_.add(seen.record.structure);
     }

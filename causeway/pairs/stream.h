@@ -5,7 +5,7 @@
 // any number of threads, and gives the same records.
 #pragma once
 
-#include "causeway/pairs/record.h"
+#include "causeway/pairs/backend.h"
 
 #include <array>
 #include <vector>
@@ -22,7 +22,12 @@ struct StreamOptions {
   bool adjoint = true;   // check gradients by finite differences
   bool run = true;       // interpret the kernels
   bool compile = false;  // compile the CUDA texts with NVRTC
+  bool cpp = false;      // compile and run the C++ texts
+  bool gpu = false;      // run the CUDA texts on the first GPU
+  bool ptx = false;      // add the PTX of the forward kernels
   double twins = 0.25;   // share of the records that get a wrong variant, where `run` is on
+  double variants = 0;   // share of the records that get equivalent CUDA kernels
+  std::vector<std::uint64_t> excluded = {};  // structures that must not occur
   int threads = 1;
 };
 
@@ -41,12 +46,19 @@ class Stream {
 
  private:
   struct Candidate;
-  template <class F>
-  void parallel(std::size_t count, const F& body) const;
   Candidate make(std::uint64_t number) const;
   void verify(Candidate& candidate) const;
   // Compiles the forward and backward kernels of the candidates, many in one program.
-  void compile(std::vector<Candidate*>& candidates) const;
+  void compile(const std::vector<Candidate*>& candidates) const;
+  static std::vector<std::string> refusals(const std::vector<BackendTask>& tasks);
+  static std::vector<BackendTask> tasks_of(const std::vector<Candidate*>& candidates);
+  // Run the forward kernels as C++ and on the GPU.
+  void run_cpp(const std::vector<Candidate*>& candidates) const;
+  void run_on_gpu(const std::vector<Candidate*>& candidates) const;
+  // Adds equivalent kernels to a share of the candidates, verifies and, on a GPU, measures them.
+  void add_variants(const std::vector<Candidate*>& candidates) const;
+  void add_ptx(const std::vector<Candidate*>& candidates) const;
+  void time_variants(const std::vector<Candidate*>& candidates) const;
 
   StreamOptions options_;
   StructureIndex index_;

@@ -141,6 +141,7 @@ double similarity(const Structure& a, const Structure& b) {
 }
 
 Rejection StructureIndex::add(const Structure& structure) {
+  if (excluded_.contains(structure.key)) return Rejection::excluded;
   // Both kinds of keys share one set: they are hashes of different things.
   const std::uint64_t text = mix(structure.text);
   if (keys_.contains(structure.key) || keys_.contains(text)) return Rejection::duplicate;

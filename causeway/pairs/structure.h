@@ -39,11 +39,16 @@ class StructureIndex {
  public:
   // none where the structure is new, which it then no longer is; duplicate for an equal key;
   // similar from a similarity of 0.9 on, and from 0.75 on where the other is in another split.
+  // excluded for a key that must not occur.
   Rejection add(const Structure& structure);
+  void exclude(const std::vector<std::uint64_t>& keys) {
+    excluded_.insert(keys.begin(), keys.end());
+  }
   std::size_t size() const { return structures_.size(); }
 
  private:
   std::unordered_set<std::uint64_t> keys_;
+  std::unordered_set<std::uint64_t> excluded_;
   std::unordered_map<std::uint64_t, std::uint32_t> bands_;  // the latest structure with that band
   struct Entry {
     std::array<std::uint32_t, kSignature> signature;

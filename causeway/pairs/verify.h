@@ -11,7 +11,7 @@ namespace causeway::pairs {
 
 // How closely backends must agree.
 enum class Tolerance : std::uint8_t {
-  exact,      // integers and IEEE arithmetic: the same bits
+  exact,      // integers and IEEE arithmetic: the same bits, except the sign of zero
   close,      // math functions: a few units in the last place, amplified by what follows
   unordered,  // floating-point atomics: the order of additions is not fixed
 };
@@ -29,8 +29,12 @@ enum class Rejection : std::uint8_t {
   duplicate,   // the same structure as an earlier program
   similar,     // nearly the same as an earlier program
   compile,     // NVRTC or the C++ compiler refuses the emitted text
+  cpp,         // the results of the C++ text differ from the interpreter's
+  gpu,         // the results on the GPU differ from the interpreter's
+  variant,     // the results of an equivalent variant differ from the interpreter's
+  excluded,    // its structure is on the list of those that must not occur
 };
-inline constexpr int kRejections = 9;
+inline constexpr int kRejections = 13;
 std::string_view name_of(Rejection rejection);
 
 struct Verification {

@@ -2,11 +2,15 @@
 
 #include "causeway/core/config.h"
 #include "causeway/lang/source.h"
-#include "causeway/pairs/record.h"
+#include "causeway/pairs/backend.h"
+#include "causeway/pairs/cpp_check.h"
+#include "causeway/pairs/gpu_check.h"
+#include "causeway/pairs/parallel.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 namespace causeway::pairs {
 
@@ -165,17 +169,45 @@ void compare(const Json& record, const char* name, const std::string& expected) 
   if (!same) throw Problem{fmt::format("\"{}\" is not what the Python text compiles to", name)};
 }
 
-void check(const Json& record) {
+// A record that was compiled again, with the launches of its input sets.
+struct Reproduced {
+  Record record;
+  Compiled compiled;
+  std::deque<Program> programs;  // of the launches, which point to them
+  std::vector<Launch> launches;
+  std::vector<lang::LaunchForm> forms;  // of its variants
+};
+
+void check_variants(const Json& record, Reproduced& result) {
+  if (!record.contains("variants")) return;
+  for (const Json& variant : list_of(record, "variants")) {
+    const std::string name = text_of(variant, "form");
+    BackendTask task{&result.compiled, Tolerance::exact, {}};
+    int form = 1;
+    while (form < lang::kLaunchForms && name_of(static_cast<lang::LaunchForm>(form)) != name)
+      ++form;
+    task.form = static_cast<lang::LaunchForm>(form);
+    if (form == lang::kLaunchForms ||
+        !lang::has_form(task.module(), task.compiled->kernel, task.form))
+      throw Problem{fmt::format("\"{}\" is not a form of the kernel", name)};
+    if (text_of(variant, "cuda_forward") != task.emit(lang::Dialect::cuda, "").text)
+      throw Problem{fmt::format("the variant {} is not what the Python text compiles to", name)};
+    result.forms.push_back(task.form);
+  }
+}
+
+void check(const Json& record, Reproduced& result) {
   if (!record.is_object() || !record.contains("metadata") || !record["metadata"].is_object())
     throw Problem{"the record has no metadata"};
   const Json& metadata = record["metadata"];
   if (number_of(metadata, "schema") != kSchemaVersion)
     throw Problem{fmt::format("schema {} is not {}, which this version reads",
                               metadata["schema"].dump(), kSchemaVersion)};
-  Record again;
+  Record& again = result.record;
+  Compiled& compiled = result.compiled;
   again.program.source = text_of(record, "python_source");
   again.program.kernel = text_of(metadata, "kernel");
-  Compiled compiled = compile_program(again.program);
+  compiled = compile_program(again.program);
   if (compiled.kernel < 0)
     throw Problem{fmt::format("the Python text has no kernel {}", again.program.kernel)};
   again.structure = structure_of(again.program.source, compiled.module, compiled.function());
@@ -184,6 +216,7 @@ void check(const Json& record) {
   compare(record, "cuda_backward", again.cuda_backward);
   compare(record, "cpp_forward", again.cpp_forward);
   compare(record, "ir", again.ir);
+  check_variants(record, result);
   if (text_of(metadata, "structure") != fmt::format("{:016x}", again.structure.key))
     throw Problem{"\"structure\" is another program's"};
   if (text_of(metadata, "split") != name_of(again.structure.split()))
@@ -192,8 +225,9 @@ void check(const Json& record) {
   const bool gradients = std::ranges::find(passed, Json("adjoint")) != passed.end();
   for (const Json& set : list_of(record, "inputs")) {
     InputSet inputs;
-    const Program program = launch_of(set, record, inputs);
+    const Program& program = result.programs.emplace_back(launch_of(set, record, inputs));
     check_parameters(program, compiled);
+    result.launches.push_back({&program, inputs});
     Verification verification;
     run_program(program, inputs, compiled.module, compiled.kernel, verification);
     if (verification.rejection == Rejection::none && set.contains("output_hash") &&
@@ -207,16 +241,26 @@ void check(const Json& record) {
   }
 }
 
-}  // namespace
+// Kernels to run, and the records they belong to.
+struct Tasks {
+  std::vector<BackendTask> list;
+  std::vector<std::size_t> owners;
 
-RecordCheck verify_record(std::string_view json) {
+  void add(std::size_t owner, BackendTask task) {
+    list.push_back(std::move(task));
+    owners.push_back(owner);
+  }
+};
+
+// Never throws for a wrong record.
+RecordCheck reproduce(std::string_view json, Reproduced& reproduced) {
   RecordCheck result;
   const Json record = Json::parse(json, nullptr, false);
   if (record.is_discarded()) return {"", "not valid JSON"};
   try {
     if (record.is_object() && record.contains("metadata") && record["metadata"].is_object())
       result.id = record["metadata"].value("id", "");
-    check(record);
+    check(record, reproduced);
   } catch (const Problem& problem) {
     result.problem = problem.text;
   } catch (const Error& error) {
@@ -225,6 +269,47 @@ RecordCheck verify_record(std::string_view json) {
     result.problem = "unexpected JSON";
   }
   return result;
+}
+
+}  // namespace
+
+RecordCheck verify_record(std::string_view json) {
+  Reproduced reproduced;
+  return reproduce(json, reproduced);
+}
+
+std::vector<RecordCheck> verify_records(std::span<const std::string> records,
+                                        const RecordChecks& checks) {
+  std::vector<RecordCheck> results(records.size());
+  std::vector<Reproduced> reproduced(records.size());
+  in_parallel(records.size(), checks.threads,
+              [&](std::size_t i) { results[i] = reproduce(records[i], reproduced[i]); });
+  Tasks kernels;
+  Tasks variants;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (!results[i].problem.empty()) continue;
+    const Reproduced& one = reproduced[i];
+    kernels.add(i, {&one.compiled, one.record.tolerance, one.launches});
+    for (const lang::LaunchForm form : one.forms)
+      variants.add(i, {&one.compiled, one.record.tolerance, one.launches, form});
+  }
+  const auto take = [&](const Tasks& tasks, const auto& found, std::string_view what) {
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      if (!found[k].problem.empty())
+        results[tasks.owners[k]].problem = fmt::format("{}: {}", what, found[k].problem);
+    }
+  };
+  if (checks.cpp) {
+    take(kernels, check_with_cpp(kernels.list, checks.threads), "cpp");
+    take(variants, check_with_cpp(variants.list, checks.threads, CppText::emulated_cuda),
+         "variant");
+  }
+  if (checks.gpu) {
+    const Device device = parse_device("cuda");
+    take(kernels, check_on_gpu(kernels.list, device, checks.threads), "gpu");
+    take(variants, check_on_gpu(variants.list, device, checks.threads), "variant");
+  }
+  return results;
 }
 
 std::vector<OutputArray> run_record(std::string_view json, int set) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,17 @@ struct RecordCheck {
 // Compiles the Python text again and compares every derived text, hash and result with the
 // record's; checks the gradients. Never throws for a wrong record.
 RecordCheck verify_record(std::string_view json);
+
+// Further checks of many records at once.
+struct RecordChecks {
+  bool cpp = false;  // compile and run the C++
+  bool gpu = false;  // run the CUDA text on the first GPU
+  int threads = 1;
+};
+
+// One result per record. Throws where there is no compiler or no GPU.
+std::vector<RecordCheck> verify_records(std::span<const std::string> records,
+                                        const RecordChecks& checks);
 
 struct OutputArray {
   std::string name;

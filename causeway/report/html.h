@@ -26,11 +26,11 @@ std::string section_html(std::string_view id, std::string_view title, std::strin
 
 struct Page {
   std::string title;
-  std::string lead;    // plain text below the title
-  std::string header;  // HTML below that
-  std::string body;    // HTML
-  bool wide = false;   // a grid of cards instead of a column
-  std::string style;   // further rules of the style sheet
+  std::string lead;        // plain text below the title
+  std::string header;      // HTML below that
+  std::string body;        // HTML
+  bool wide = false;       // a grid of cards instead of a column
+  std::string style = {};  // further rules of the style sheet
 };
 
 std::string page_html(const Page& page);

@@ -10,9 +10,11 @@ A record is a dict; docs/pairs.md describes its columns.
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import json
 import math
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from ._core import _pairs
 from ._progress import ProgressBar
 from ._settings import check_names, document, names_of, to_json
 
-__all__ = ["generate", "read", "run", "sample", "to_parquet", "verify", "write"]
+__all__ = ["add_warp", "generate", "read", "run", "sample", "to_parquet", "verify", "write"]
 
 _NAMES = names_of(_pairs.fields())
 _SAMPLE = Path(__file__).parent / "pairs_sample.jsonl.zst"
@@ -70,18 +72,42 @@ def sample() -> list[dict[str, Any]]:
     return read(_SAMPLE)
 
 
+def add_warp(records: list[dict[str, Any]]) -> None:
+    """Adds `warp_cuda` to records: the CUDA text that NVIDIA Warp generates from `python_source`.
+
+    Needs the package warp-lang, no GPU. Warp also compiles the text, which takes about a second per record.
+    """
+    import warp as wp
+
+    with tempfile.TemporaryDirectory() as folder:
+        for record in records:
+            name = f"pair_{record['metadata']['id']}"
+            path = Path(folder, name + ".py")
+            path.write_text(record["python_source"])
+            spec = importlib.util.spec_from_file_location(name, path)
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            kernel = getattr(module, record["metadata"]["kernel"])
+            wp.compile_aot_module(kernel.module, arch=90, use_ptx=True, strip_hash=True, module_dir=Path(folder, name))
+            (text,) = (file.read_text() for file in Path(folder, name).glob("*.cu"))
+            # Macros that are the same in every module come first. Comments repeat the Python text.
+            body = text[text.rindex("#define adj_int(") :].splitlines()[1:]
+            code = [line for line in body if not line.lstrip().startswith("//")]
+            record["warp_cuda"] = "\n".join(code).strip() + "\n"
+
+
 def to_parquet(path: str | Path, out: str | Path) -> None:
     """Writes the records of a dataset to a Parquet file; `inputs` and `metadata` become JSON text."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rows = read(path)
-    nested = ("line_map", "inputs", "metadata")
-    columns: dict[str, list[Any]] = {name: [] for name in rows[0]}
+    nested = ("line_map", "inputs", "twin", "variants", "times", "metadata")
+    columns: dict[str, list[Any]] = {name: [] for name in dict.fromkeys(name for row in rows for name in row)}
     for row in rows:
         for name, values in columns.items():
             value = row.get(name)
-            values.append(json.dumps(value) if name in nested else value)
+            values.append(json.dumps(value) if name in nested and value is not None else value)
     for name in ("id", "category", "split", "description", "difficulty"):
         columns[name] = [row["metadata"][name] for row in rows]
     pq.write_table(pa.table(columns), out, compression="zstd")

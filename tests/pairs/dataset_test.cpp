@@ -146,7 +146,7 @@ TEST_F(PairsDataset, EveryRecordVerifiesAndEditsAreNoticed) {
             "the results on the input set edges have another hash");
   EXPECT_EQ(edited([&](Json& r) { r.erase("inputs"); }), "\"inputs\" is not a list");
   EXPECT_EQ(edited([&](Json& r) { r["metadata"]["schema"] = 9; }),
-            "schema 9 is not 1, which this version reads");
+            "schema 9 is not 2, which this version reads");
   EXPECT_NE(edited([&](Json& r) { r["inputs"][0]["parameters"].erase(0); }), "");
   EXPECT_NE(edited([&](Json& r) {
               r["inputs"][0]["parameters"][0]["shape"] = {1 << 19, 1 << 19};

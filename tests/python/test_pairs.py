@@ -43,6 +43,26 @@ def test_write_and_read(tmp_path):
     assert json.loads(table["metadata"][0].as_py()) == records[0]["metadata"]
 
 
+def test_parquet_has_the_columns_of_all_records(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    folder = cw.pairs.write(tmp_path / "out", 40, seed=2, verify=["run"], twins=0.5, compress=False)
+    records = cw.pairs.read(folder)
+    assert len({"twin" in record for record in records}) == 2
+    cw.pairs.to_parquet(folder, tmp_path / "pairs.parquet")
+    twins = pq.read_table(tmp_path / "pairs.parquet")["twin"].to_pylist()
+    assert [twin and json.loads(twin) for twin in twins] == [record.get("twin") for record in records]
+
+
+def test_warp_text():
+    pytest.importorskip("warp")
+    records = list(cw.pairs.generate(2, seed=3, verify=["none"], categories=["function"]))
+    cw.pairs.add_warp(records)
+    for record in records:
+        kernel = record["metadata"]["kernel"]
+        assert f'extern "C" __global__ void {kernel}_cuda_kernel_forward(' in record["warp_cuda"]
+        assert "//" not in record["warp_cuda"]
+
+
 def test_datasets_loads_the_folder(tmp_path):
     datasets = pytest.importorskip("datasets")
     folder = cw.pairs.write(tmp_path / "out", 120, verify=["none"], compress=False)

@@ -203,7 +203,18 @@ bool FunctionWriter::unique_index(const Inst& inst) const {
   return true;
 }
 
+// The function for scalars of the type.
+std::string FunctionWriter::atomic_call(Op op, TypeId type) {
+  const std::string name = native(op, module_.types[type].scalar);
+  return name.empty() ? program_.need_atomic(op, type) : name;
+}
+
 void FunctionWriter::atomic(const Inst& inst, ValueId id) {
+  if (const auto partial = partials_.find(id); partial != partials_.end()) {
+    const std::string value = expr(function_.arg(inst, inst.count - 1));
+    if (inst.op == Op::atomic_sub) return line(partial->second + " -= " + value + ";", inst.span);
+    return combine(inst, partial->second, value);
+  }
   const std::uint32_t n_values = inst.op == Op::atomic_cas ? 2 : 1;
   const std::string place = element(inst, inst.count - 1 - n_values);
   const ValueId value = function_.arg(inst, inst.count - 1);

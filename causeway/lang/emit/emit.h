@@ -10,8 +10,21 @@ namespace causeway::lang {
 
 enum class Dialect : std::uint8_t { cuda, cpp };
 
+// How the threads of a CUDA kernel share the elements of a launch.
+enum class LaunchForm : std::uint8_t {
+  grid_stride,      // a thread takes every n-th element, n being the number of threads
+  one_element,      // one thread for each element, in a grid of the launch's dimensions
+  vectorized,       // a thread takes four neighbours, with 16-byte loads and stores
+  block_reduction,  // grid-stride; blocks combine values in shared memory before an atomic
+                    // operation
+};
+inline constexpr int kLaunchForms = 4;
+// Threads of a block in a block_reduction: at most, and a power of two.
+inline constexpr int kReductionThreads = 256;
+
 struct EmitOptions {
   Dialect dialect = Dialect::cuda;
+  LaunchForm form = LaunchForm::grid_stride;  // CUDA only
   // Passes strides (in elements) with every array; else arrays are row-major.
   bool strided = false;
   // Read-only arrays are const __restrict__: they must not overlap arrays that are written.
@@ -64,5 +77,10 @@ struct Emitted {
 // (-ffp-contract=off) for the interpreter's bits. Throws Error for operations that the dialect does
 // not support.
 Emitted emit(const Module& module, int kernel, const EmitOptions& options = {});
+
+// Whether the kernel can have that form. one_element: up to three launch dimensions. vectorized:
+// y[i] is a function of elements i of other arrays, all of 4-byte scalars. block_reduction: an
+// atomic sum, minimum or maximum on an element that is the same for all threads.
+bool has_form(const Module& module, int kernel, LaunchForm form);
 
 }  // namespace causeway::lang

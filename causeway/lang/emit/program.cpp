@@ -3,6 +3,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/lang/emit/writer.h"
+#include "causeway/lang/passes/element_function.h"
 
 #include <algorithm>
 
@@ -12,6 +13,15 @@ Emitted emit(const Module& module, int kernel, const EmitOptions& options) {
   if (kernel < 0 || kernel >= static_cast<int>(module.functions.size()) ||
       module.functions[static_cast<std::size_t>(kernel)].kind != FunctionKind::kernel) {
     fail(ErrorKind::invalid_argument, "lang.emit", "there is no such kernel in the module");
+  }
+  if (options.form != LaunchForm::grid_stride &&
+      (options.dialect != Dialect::cuda || !has_form(module, kernel, options.form))) {
+    fail(ErrorKind::invalid_argument, "lang.emit", "the kernel does not have this form");
+  }
+  if (options.form == LaunchForm::vectorized) {
+    Module split = module;
+    const int calls = split_element_function(split, kernel);
+    return emit_text::Program(split, options).run(calls);
   }
   return emit_text::Program(module, options).run(kernel);
 }
@@ -218,18 +228,6 @@ void FunctionWriter::write_function(const std::string& name) {
   close();
 }
 
-bool FunctionWriter::returns_inside_loop(BlockId id, bool in_loop) const {
-  for (const ValueId inst_id : function_.blocks[id].insts) {
-    const Inst& inst = function_[inst_id];
-    if (inst.op == Op::give && in_loop) return true;
-    const bool is_loop = inst.op == Op::loop || inst.op == Op::repeat;
-    for (const BlockId inner : inst.blocks) {
-      if (inner != kAbsent && returns_inside_loop(inner, in_loop || is_loop)) return true;
-    }
-  }
-  return false;
-}
-
 void FunctionWriter::name_threads() {
   static constexpr std::string_view kDefaults[] = {"i", "j", "k", "l"};
   static constexpr std::string_view kSuffixes[] = {"x", "y", "z", "w"};
@@ -256,7 +254,8 @@ void FunctionWriter::write_kernel(const std::string& name) {
   name_threads();
   const bool tape = program_.uses_tape[static_cast<std::size_t>(index_)];
   const std::vector<EmittedParam> arguments = params;
-  const bool split = returns_inside_loop(0, false);
+  const LaunchForm form = program_.options.form;
+  const bool split = form != LaunchForm::one_element && returns_inside_loop(function_);
   std::string thread_list = list;
   std::string thread_call;
   for (const EmittedParam& argument : arguments)
@@ -292,6 +291,11 @@ void FunctionWriter::write_kernel(const std::string& name) {
   }
   open((program_.cuda() ? "extern \"C\" __global__ void " : "extern \"C\" void ") + name + "(" +
        list + ") {");
+  if (form == LaunchForm::one_element || form == LaunchForm::vectorized) {
+    form == LaunchForm::one_element ? one_element() : vector_loops();
+    return close();
+  }
+  if (form == LaunchForm::block_reduction) declare_partials();
   in_kernel_loop_ = !split;
   if (program_.cuda()) {
     cuda_loop(name);
@@ -309,6 +313,7 @@ void FunctionWriter::write_kernel(const std::string& name) {
   }
   const std::size_t n_loops = program_.cuda() ? 1 : launch_names_.size();
   for (std::size_t i = 0; i < n_loops; ++i) close();
+  combine_partials();
   close();
 }
 

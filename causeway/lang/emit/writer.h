@@ -1,5 +1,6 @@
 // Writes a kernel with its functions and types. program.cpp: the complete text; function.cpp:
-// statements; expressions.cpp; types.cpp: structs and their operators; atomics.cpp.
+// statements; expressions.cpp; types.cpp: structs and their operators; atomics.cpp; forms.cpp:
+// kernels that are no grid-stride loop.
 #pragma once
 
 #include "causeway/lang/emit/emit.h"
@@ -38,6 +39,14 @@ enum Precedence : int {
   kUnary = 15,
   kPostfix = 16,
 };
+
+// Whether a kernel returns inside of a loop: it is then written as two functions.
+bool returns_inside_loop(const Function& function, BlockId block = 0, bool in_loop = false);
+
+// Atomic sums, minima and maxima on elements that are the same for all threads and that nothing
+// else touches: blocks can combine their values first. Empty if a return inside of a loop forbids
+// it.
+std::vector<ValueId> block_reductions(const Module& module, const Function& function);
 
 // Text shared by all functions of a program: types, helpers, needs of array parameters.
 class Program {
@@ -147,9 +156,15 @@ class FunctionWriter {
   void add_param(EmittedKind kind, std::uint32_t param, int dim, const std::string& name,
                  const std::string& declaration, std::string& out);
   void cuda_loop(const std::string& name);
+  // Other forms (forms.cpp).
+  void one_element();
+  void vector_loops();
+  void declare_partials();
+  void combine_partials();
+  void combine(const Inst& inst, const std::string& place, const std::string& value);
+  std::string atomic_call(Op op, TypeId type);
   void cpp_loop(const std::string& name);
   bool ranges() const { return program_.options.ranges && !program_.cuda(); }
-  bool returns_inside_loop(BlockId block, bool in_loop) const;
   void name_threads();
   std::string name_of(ValueId id);
   std::string temporary() { return scope_.unique("t" + std::to_string(temporaries_++)); }
@@ -164,6 +179,7 @@ class FunctionWriter {
   std::vector<bool> declared_;
   std::vector<std::string> thread_names_;
   std::vector<std::string> launch_names_;
+  std::map<ValueId, std::string> partials_;  // of block reductions, by atomic operation
   std::string range_begin_;
   std::string range_end_;
   int depth_ = 0;

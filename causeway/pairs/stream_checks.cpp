@@ -1,0 +1,181 @@
+// Checks of a batch of candidates by compilers and other backends.
+#include "causeway/jit/batch.h"
+#include "causeway/pairs/candidate.h"
+#include "causeway/pairs/cpp_check.h"
+#include "causeway/pairs/generate/dice.h"
+#include "causeway/pairs/gpu_check.h"
+#include "causeway/pairs/gpu_times.h"
+#include "causeway/pairs/parallel.h"
+
+#include <fmt/format.h>
+
+namespace causeway::pairs {
+
+void Stream::compile(const std::vector<Candidate*>& candidates) const {
+  std::vector<lang::Emitted> kernels(2 * candidates.size());
+  in_parallel(candidates.size(), options_.threads, [&](std::size_t i) {
+    const Compiled& compiled = *candidates[i]->compiled;
+    // Kernels of one program have different names.
+    lang::EmitOptions options;
+    options.entry = "forward_" + std::to_string(i);
+    kernels[2 * i] = lang::emit(compiled.module, compiled.kernel, options);
+    options.entry = "backward_" + std::to_string(i);
+    if (compiled.adjoint >= 0)
+      kernels[2 * i + 1] = lang::emit(compiled.module, compiled.adjoint, options);
+  });
+  std::vector<std::size_t> owners;
+  std::vector<lang::Emitted> texts;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels[i].text.empty()) continue;
+    owners.push_back(i / 2);
+    texts.push_back(std::move(kernels[i]));
+  }
+  jit::CudaOptions options;
+  options.fast_compile = true;
+  options.kind =
+      jit::CodeKind::ptx;  // assembling it takes four times as long and refuses nothing more
+  const std::vector<jit::BatchResult> results = jit::compile_batch(texts, options, 48);
+  for (Candidate* candidate : candidates) candidate->record.verified.emplace_back("compile");
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (results[k].code) continue;
+    candidates[owners[k]]->rejection = Rejection::compile;
+    candidates[owners[k]]->record.verification.detail = results[k].log;
+  }
+}
+
+std::vector<BackendTask> Stream::tasks_of(const std::vector<Candidate*>& candidates) {
+  std::vector<BackendTask> tasks;
+  for (Candidate* candidate : candidates) {
+    BackendTask task{&*candidate->compiled, candidate->record.tolerance, {}};
+    for (InputSet& set : input_sets(candidate->record.program))
+      task.launches.push_back({&candidate->record.program, std::move(set)});
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+void Stream::run_cpp(const std::vector<Candidate*>& candidates) const {
+  const std::vector<CppResult> results = check_with_cpp(tasks_of(candidates), options_.threads);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Record& record = candidates[i]->record;
+    if (results[i].problem.empty()) {
+      record.verified.emplace_back("cpp");
+      continue;
+    }
+    candidates[i]->rejection = results[i].compiled ? Rejection::cpp : Rejection::compile;
+    record.verification.detail = results[i].problem;
+  }
+}
+
+void Stream::run_on_gpu(const std::vector<Candidate*>& candidates) const {
+  const Device device = Device::cuda();
+  const std::string name = describe(device).name;
+  const std::vector<GpuResult> results =
+      check_on_gpu(tasks_of(candidates), device, options_.threads);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Record& record = candidates[i]->record;
+    if (results[i].problem.empty()) {
+      record.verified.emplace_back("gpu");
+      record.resources = {name, results[i].resources};
+      continue;
+    }
+    candidates[i]->rejection = results[i].compiled ? Rejection::gpu : Rejection::compile;
+    record.verification.detail = results[i].problem;
+  }
+}
+
+// Kernels that NVRTC refuses.
+std::vector<std::string> Stream::refusals(const std::vector<BackendTask>& tasks) {
+  std::vector<lang::Emitted> texts;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    texts.push_back(tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i)));
+  jit::CudaOptions options;
+  options.fast_compile = true;
+  options.kind = jit::CodeKind::ptx;
+  std::vector<std::string> logs;
+  for (jit::BatchResult& result : jit::compile_batch(texts, options, 48))
+    logs.push_back(result.code ? "" : std::move(result.log));
+  return logs;
+}
+
+void Stream::add_variants(const std::vector<Candidate*>& candidates) const {
+  std::vector<BackendTask> tasks;
+  std::vector<Candidate*> owners;
+  for (Candidate* candidate : candidates) {
+    if (!Dice(candidate->record.program.seed + 2).chance(options_.variants)) continue;
+    for (int form = 1; form < lang::kLaunchForms; ++form) {
+      BackendTask task = tasks_of({candidate}).front();
+      task.form = static_cast<lang::LaunchForm>(form);
+      if (!lang::has_form(task.module(), task.compiled->kernel, task.form)) continue;
+      lang::Emitted emitted = task.emit(lang::Dialect::cuda, candidate->record.program.kernel);
+      if (emitted.uses_half && !options_.gpu) continue;  // the emulation has no half precision
+      candidate->record.variants.push_back(
+          {task.form, std::move(emitted.text), options_.gpu ? "gpu" : "emulation"});
+      tasks.push_back(std::move(task));
+      owners.push_back(candidate);
+    }
+  }
+  const auto reject = [&](std::size_t i, Rejection rejection, const std::string& problem) {
+    if (problem.empty()) return;
+    owners[i]->rejection = rejection;
+    owners[i]->record.verification.detail = fmt::format("{}: {}", name_of(tasks[i].form), problem);
+  };
+  if (options_.gpu) {
+    const std::vector<GpuResult> results = check_on_gpu(tasks, Device::cuda(), options_.threads);
+    for (std::size_t i = 0; i < tasks.size(); ++i)
+      reject(i, results[i].compiled ? Rejection::variant : Rejection::compile, results[i].problem);
+    return time_variants(candidates);
+  }
+  const std::vector<std::string> logs = refusals(tasks);
+  const std::vector<CppResult> results =
+      check_with_cpp(tasks, options_.threads, CppText::emulated_cuda);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    reject(i, Rejection::variant, results[i].problem);
+    reject(i, Rejection::compile, logs[i]);
+  }
+}
+
+void Stream::add_ptx(const std::vector<Candidate*>& candidates) const {
+  std::vector<jit::CudaSource> sources;
+  for (const Candidate* candidate : candidates)
+    sources.push_back({candidate->record.program.kernel + ".cu", candidate->record.cuda_forward});
+  jit::CudaOptions options;
+  options.kind = jit::CodeKind::ptx;
+  const std::vector<jit::Bytes> codes = jit::compile_cuda(sources, options);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i].empty()) candidates[i]->rejection = Rejection::compile;
+    candidates[i]->record.ptx.assign(reinterpret_cast<const char*>(codes[i].data()),
+                                     codes[i].size());
+  }
+}
+
+void Stream::time_variants(const std::vector<Candidate*>& candidates) const {
+  std::vector<BackendTask> tasks;
+  std::vector<Candidate*> timed;
+  for (Candidate* candidate : candidates) {
+    if (candidate->record.variants.empty() || candidate->rejection != Rejection::none) continue;
+    timed.push_back(candidate);
+    BackendTask task = tasks_of({candidate}).front();
+    task.launches = {{&candidate->record.program, timing_set(candidate->record.program)}};
+    tasks.push_back(task);
+    for (const Variant& variant : candidate->record.variants) {
+      task.form = variant.form;
+      tasks.push_back(task);
+    }
+  }
+  const Device device = Device::cuda();
+  const std::string name = describe(device).name;
+  const std::vector<double> times = time_on_gpu(tasks, device);
+  std::size_t at = 0;
+  for (Candidate* candidate : timed) {
+    const std::size_t n = candidate->record.variants.size();
+    const auto first = times.begin() + static_cast<std::ptrdiff_t>(at);
+    candidate->record.times = {name,
+                               tasks[at].launches.front().dims(),
+                               *first,
+                               {first + 1, first + 1 + static_cast<std::ptrdiff_t>(n)}};
+    at += n + 1;
+  }
+}
+
+}  // namespace causeway::pairs

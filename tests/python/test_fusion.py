@@ -119,6 +119,8 @@ def test_strided_inputs(device):
     fused = cw.fuse(ratio)
     for a, b in [(x.T, y.T), (x[:, ::2], y[:, ::2]), (x, y.reshape((8, 6)).T), (x[:, 1:2], y)]:
         np.testing.assert_allclose(fused(a, b).numpy(), ratio(a, b).numpy(), rtol=1e-6, atol=1e-6)
+    rows = cw.Generator(2).normal((70, 6), device=device).T
+    np.testing.assert_allclose(cw.fuse(softmax)(rows).numpy(), softmax(rows).numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_elementwise_text_divides_only_where_it_must():

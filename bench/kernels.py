@@ -123,6 +123,13 @@ def fusion_rows():
     yield compare("relu(a * x + b) * c 32M f32", 20 * 8192 * 4096, {
         "cw.fuse": lambda: one(x, a, b, c), "unfused": lambda: fused(x, a, b, c),
         "torch.compile": lambda: torch_fused(*there)})
+    # a, b and c as rows: unfused operations move four times the bytes.
+    rows_of = [cw.ones(4096, device="cuda") for _ in range(3)]
+    torch_rows = [torch.ones(4096, device="cuda") for _ in range(3)]
+    torch_fused_rows = torch.compile(lambda x, a, b, c: torch.relu(a * x + b) * c)
+    yield compare("relu(a * x + b) * c 8192x4096 f32, a, b, c of 4096", 8 * 8192 * 4096, {
+        "cw.fuse": lambda: one(x, *rows_of), "unfused": lambda: fused(x, *rows_of),
+        "torch.compile": lambda: torch_fused_rows(there[0], *torch_rows)})
     yield compare("softmax 8192x4096 f32", 8 * 8192 * 4096, {
         "cw.fuse": lambda: rows(x), "unfused": lambda: softmax(x),
         "softmax": lambda: cw.functional.softmax(x), "torch.compile": lambda: torch_softmax(there[0])})

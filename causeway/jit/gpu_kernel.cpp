@@ -90,10 +90,20 @@ int GpuKernel::block_size(Form& form, Device device) {
   return chosen = std::max(chosen, 32);
 }
 
+int GpuKernel::resident_blocks(Form& form, Device device, int block_size) {
+  const std::lock_guard lock(mutex_);
+  int& known = form.resident_blocks[{device.index, block_size}];
+  if (known == 0) {
+    known = std::max(1, form.kernel.active_blocks(device, block_size)) *
+            info_of(device).multiprocessors;
+  }
+  return known;
+}
+
 bool GpuKernel::launch(std::span<const std::int64_t> dims, const BoundArguments& arguments,
                        StreamView stream, int block_size) {
   Form& chosen = form(stream.device(), arguments.strided, arguments.overlapping);
-  if (traits_.uses_blocks) block_size = kReductionBlock;
+  if (block_size == 0 && traits_.uses_blocks) block_size = kReductionBlock;
   if (block_size == 0) block_size = this->block_size(chosen, stream.device());
   if (traits_.uses_tape) return launch_with_tape(chosen, dims, arguments, stream, block_size);
   PackedArguments packed(module_, module_.functions[static_cast<std::size_t>(kernel_)],
@@ -101,8 +111,14 @@ bool GpuKernel::launch(std::span<const std::int64_t> dims, const BoundArguments&
   // The kernel is a grid-stride loop over 32-bit coordinates: one step past the last must fit.
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const std::int64_t room = dims.size() == 1 ? (kMost - dims[0]) / block_size : kMost;
+  // Threads with the same work all end together, so one wave of blocks that stay for the whole loop
+  // saves the start of the others. Where work differs, many blocks balance it.
+  const std::int64_t most =
+      traits_.has_loops
+          ? room
+          : std::min<std::int64_t>(room, resident_blocks(chosen, stream.device(), block_size));
   const std::int64_t blocks =
-      std::clamp<std::int64_t>((product(dims) + block_size - 1) / block_size, 1, room);
+      std::clamp<std::int64_t>((product(dims) + block_size - 1) / block_size, 1, most);
   chosen.kernel.launch(stream, grid_for(blocks, block_size), packed.addresses());
   return true;
 }
@@ -111,10 +127,8 @@ bool GpuKernel::launch_with_tape(Form& form, std::span<const std::int64_t> dims,
                                  const BoundArguments& arguments, StreamView stream,
                                  int block_size) {
   const Device device = stream.device();
-  const int resident =
-      std::max(1, form.kernel.active_blocks(device, block_size)) * info_of(device).multiprocessors;
-  const std::int64_t blocks =
-      std::min<std::int64_t>((product(dims) + block_size - 1) / block_size, resident);
+  const std::int64_t blocks = std::min<std::int64_t>((product(dims) + block_size - 1) / block_size,
+                                                     resident_blocks(form, device, block_size));
   const int capacity = tape_capacity_;
   const MemoryScope named("kernel.tape");
   const auto n_words =

@@ -16,7 +16,8 @@
 
 namespace causeway::jit {
 
-// Threads of a block in kernels with block reductions, as in the interpreter.
+// Threads of a block in kernels with block reductions unless the launch says otherwise; the
+// interpreter has blocks of this size only.
 inline constexpr int kReductionBlock = lang::kLanes;
 
 // The options for a device: its architecture.
@@ -27,7 +28,8 @@ class GpuKernel {
   // The module must outlive it.
   GpuKernel(const lang::Module& module, int kernel, const KernelTraits& traits);
 
-  // Queues the kernel. A block size of 0 is chosen by occupancy. Returns false if an adjoint kernel
+  // Queues the kernel. A block size of 0 is chosen by occupancy,
+  // or kReductionBlock. Returns false if an adjoint kernel
   // needed more tape than there was; the next launch has enough. Only kernels with a tape wait for
   // the device.
   bool launch(std::span<const std::int64_t> dims, const BoundArguments& arguments,
@@ -47,11 +49,14 @@ class GpuKernel {
     lang::Emitted emitted;
     std::shared_ptr<DeviceCode> code;
     DeviceKernel kernel;
-    std::map<int, int> block_sizes;  // by device
+    std::map<int, int> block_sizes;                      // by device
+    std::map<std::pair<int, int>, int> resident_blocks;  // by device and block size
   };
 
   Form& form(Device device, bool strided, bool overlapping);
   int block_size(Form& form, Device device);
+  // Blocks that run at once: one wave.
+  int resident_blocks(Form& form, Device device, int block_size);
   bool launch_with_tape(Form& form, std::span<const std::int64_t> dims,
                         const BoundArguments& arguments, StreamView stream, int block_size);
 

@@ -72,6 +72,22 @@ void check_options(const std::string& name, Device device, const LaunchOptions& 
   }
 }
 
+// Block reductions depend on the size of a block, and all of its threads take part.
+void check_blocks(const std::string& name, Device device, std::int64_t total, int block_size) {
+  const int size = block_size == 0 ? kReductionBlock : block_size;
+  if (!device.is_cuda() && size != kReductionBlock) {
+    fail(
+        ErrorKind::invalid_argument, "kernel " + name,
+        fmt::format("reduces over blocks, which have {} threads on the CPU; got a block size of {}",
+                    kReductionBlock, size));
+  }
+  if (total % size != 0) {
+    fail(ErrorKind::invalid_argument, "kernel " + name,
+         fmt::format("reduces over blocks of {} threads; the launch has {}, which is no multiple",
+                     size, total));
+  }
+}
+
 }  // namespace
 
 bool Kernel::launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments,
@@ -84,11 +100,7 @@ bool Kernel::launch(std::span<const std::int64_t> dims, std::span<const Argument
                      options.device.value_or(Device::cpu()), options.device.has_value());
   check_options(name(), bound.device, options);
   const std::int64_t total = product(dims);
-  if (traits.uses_blocks && total % kReductionBlock != 0) {
-    fail(ErrorKind::invalid_argument, "kernel " + name(),
-         fmt::format("reduces over blocks of {} threads; the launch has {}, which is no multiple",
-                     kReductionBlock, total));
-  }
+  if (traits.uses_blocks) check_blocks(name(), bound.device, total, options.block_size);
   if (total == 0) return true;
   const StreamView stream = options.stream.value_or(current_stream(bound.device));
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -20,7 +20,8 @@ namespace causeway::jit {
 struct LaunchOptions {
   std::optional<Device> device = {};      // that of the arrays, else the CPU
   std::optional<StreamView> stream = {};  // the device's current stream
-  int block_size = 0;                     // threads of a block on a GPU; 0: chosen by occupancy
+  // Threads of a block on a GPU; 0: chosen by occupancy, or 64 for kernels with block reductions.
+  int block_size = 0;
   // Chooses the block size by measurement, at the first launch of about this size; the choice is
   // remembered on disk. Not inside a graph capture.
   bool tune = false;

@@ -53,6 +53,7 @@ class Analysis {
 
   void add(const Function& function, const Inst& inst, KernelTraits& traits) {
     if (inst.op >= Op::block_sum && inst.op <= Op::block_max) traits.uses_blocks = true;
+    if (inst.op == Op::loop || inst.op == Op::repeat) traits.has_loops = true;
     if (inst.op == Op::print) traits.prints = true;
     if (inst.op == Op::push || inst.op == Op::pop) traits.uses_tape = true;
     if (inst.op == Op::call) return add_call(function, inst, traits);
@@ -70,6 +71,7 @@ class Analysis {
   void add_call(const Function& function, const Inst& inst, KernelTraits& traits) {
     const KernelTraits callee = of(static_cast<std::size_t>(inst.imm));
     traits.uses_blocks = traits.uses_blocks || callee.uses_blocks;
+    traits.has_loops = traits.has_loops || callee.has_loops;
     traits.uses_tape = traits.uses_tape || callee.uses_tape;
     traits.prints = traits.prints || callee.prints;
     traits.n_instructions += callee.n_instructions;

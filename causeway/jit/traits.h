@@ -24,6 +24,7 @@ struct KernelTraits {
   // written, so ranges of the first launch dimension may run at once and give the same bits.
   bool independent = false;
   bool uses_blocks = false;  // block_sum and the like
+  bool has_loops = false;    // without loops all threads do about the same work
   bool prints = false;
   bool uses_tape = false;  // an adjoint kernel that saves values
   std::size_t n_instructions = 0;

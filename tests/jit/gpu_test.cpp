@@ -40,6 +40,21 @@ TEST(GpuJitKernel, StridesOverlapsAndBlocks) {
   const Tensor z = zeros({128}, DType::f32, Device::cuda());
   sums.launch({128}, {ones({128}, DType::f32, Device::cuda()), z});
   EXPECT_EQ(z.to(Device::cpu()).to_vector<float>()[100], 64.0F);
+  jit::LaunchOptions options;
+  options.block_size = 128;
+  sums.launch({128}, {ones({128}, DType::f32, Device::cuda()), z}, options);
+  EXPECT_EQ(z.to(Device::cpu()).to_vector<float>()[100], 128.0F);
+}
+
+// More elements than one wave of threads: the loop in the kernel reaches all of them.
+TEST(GpuJitKernel, CoversLargeArrays) {
+  REQUIRE_GPU();
+  const Kernel k = kernel(kTwoArrays, "i = wp.tid()\ny[i] = x[i] + y[i]");
+  const std::int64_t n = (8 << 20) + 5;
+  const Tensor y = ones({n}, DType::f32, Device::cuda());
+  k.launch({n}, {ones({n}, DType::f32, Device::cuda()), y});
+  EXPECT_EQ(y.to(Device::cpu()).to_vector<float>(),
+            std::vector<float>(static_cast<std::size_t>(n), 2.0F));
 }
 
 TEST(GpuJitKernel, RefusesArraysOnTwoDevices) {

@@ -38,6 +38,23 @@ TEST(JitTraits, KnowsWhenOrderMatters) {
   EXPECT_FALSE(independent("i = wp.tid()\nprint(x[i])"));
 }
 
+TEST(JitTraits, FindsLoops) {
+  const auto loops = [](const std::string& body) {
+    return kernel(kTwoArrays, body).traits().has_loops;
+  };
+  EXPECT_FALSE(loops("i = wp.tid()\nif x[i] > 0.0:\n    y[i] = x[i]"));
+  EXPECT_TRUE(loops("i = wp.tid()\nfor j in range(i):\n    y[i] = x[j]"));
+  EXPECT_TRUE(loops("i = wp.tid()\nwhile x[i] > 0.0:\n    x[i] = x[i] - 1.0"));
+  EXPECT_TRUE(jit::make_kernel("k.py",
+                               "@wp.func\ndef f(n: int):\n    s = int(0)\n    for j in range(n):\n"
+                               "        s += j * j\n    return s\n"
+                               "@wp.kernel\ndef k(y: wp.array(dtype=int)):\n    i = wp.tid()\n"
+                               "    y[i] = f(i)\n",
+                               "k")
+                  .traits()
+                  .has_loops);
+}
+
 TEST(JitKernel, RunsOnTheCpu) {
   const Kernel k = kernel("a: float, x: wp.array(dtype=float), y: wp.array(dtype=float)",
                           "i = wp.tid()\ny[i] = a * x[i] + y[i]");
@@ -187,6 +204,11 @@ TEST(JitKernel, BlockReductionsNeedWholeBlocks) {
   EXPECT_EQ(
       refusal(k, {100}, {ones({128}), y}),
       "[kernel k] reduces over blocks of 64 threads; the launch has 100, which is no multiple");
+  jit::LaunchOptions options;
+  options.block_size = 128;
+  EXPECT_EQ(refusal(k, {128}, {ones({128}), y}, options),
+            "[kernel k] reduces over blocks, which have 64 threads on the CPU; got a block size of "
+            "128");
 }
 
 TEST(JitRawKernel, NeedsCuda) {

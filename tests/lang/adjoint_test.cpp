@@ -4,6 +4,7 @@
 #include "causeway/lang/compile.h"
 #include "causeway/lang/emit/emit.h"
 #include "causeway/lang/interpret/interpreter.h"
+#include "tests/lang/gradient_check.h"
 
 #include <gtest/gtest.h>
 
@@ -129,6 +130,59 @@ def k(x: wp.array(dtype=float), n: int, y: wp.array(dtype=float)):
 )");
   const Emitted product = emit(Adjoint(kProduct).module, Adjoint(kProduct).function);
   EXPECT_NE(product.text.find("push(tape"), std::string::npos);
+}
+
+TEST(LangAdjoint, BlockReductions) {
+  const std::string text = R"(# run k dim=128 x=u(-1,1)[2,100] y=z[128] z=z[2]
+@wp.kernel
+def k(x: wp.array2d(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=float)):
+    t = wp.tid()
+    i = t / 64
+    lane = t % 64
+    s = float(0.0)
+    for j in range(lane, x.shape[1], 64):
+        s += x[i, j] * x[i, j]
+    total = wp.block_sum(s)
+    largest = wp.block_max(wp.sin(x[i, lane]))
+    if total > 0.0:
+        y[t] = total * s + wp.exp(largest) * wp.block_min(s * largest)
+    if lane == 0:
+        z[i] = total * largest
+)";
+  const auto check = test::check_gradients(text, test::parse_runs("k.py", text)[0], 40);
+  EXPECT_EQ(check.problem, "");
+  EXPECT_GE(check.n_derivatives, 40);
+}
+
+TEST(LangAdjoint, EqualExtremesOfABlockShareTheGradient) {
+  const Adjoint adjoint(
+      "@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n"
+      "    y[i] = wp.block_max(x[i])\n");
+  std::vector<float> x(64, 1);
+  x[3] = x[60] = 2;
+  std::vector<float> y(64);
+  std::vector<float> adj_x(64);
+  std::vector<float> adj_y(64, 0.25F);
+  const std::int64_t dims[] = {64};
+  const Argument arguments[] = {array(x), array(y), array(adj_x), array(adj_y)};
+  Interpreter(adjoint.module, adjoint.function).launch(dims, arguments);
+  std::vector<float> expected(64);
+  expected[3] = expected[60] = 8;
+  EXPECT_EQ(adj_x, expected);
+}
+
+// Where one thread lacks tape, its block leaves: the others would wait for it in the reduction.
+TEST(LangAdjoint, ABlockLeavesTogether) {
+  const Adjoint adjoint(R"(@wp.kernel
+def k(x: wp.array(dtype=float), n: int, y: wp.array(dtype=float)):
+    i = wp.tid()
+    p = float(1.0)
+    for j in range(i, n, 64):
+        p *= x[j]
+    y[i] = wp.block_sum(p)
+)");
+  const Emitted text = emit(adjoint.module, adjoint.function);
+  EXPECT_NE(text.text.find("if (__syncthreads_or(tape.top > tape.capacity)) {"), std::string::npos);
 }
 
 TEST(LangAdjoint, IntegersHaveNoGradient) {

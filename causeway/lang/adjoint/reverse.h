@@ -68,6 +68,7 @@ class Reverse {
   void apply_rule(const Inst& inst, ValueId id, ValueId adjoint);
   void rule_binary(const Inst& inst, ValueId id, ValueId adjoint);
   void rule_unary(const Inst& inst, ValueId id, ValueId adjoint);
+  void rule_block(const Inst& inst, ValueId id, ValueId adjoint);
   void rule_composite(const Inst& inst, ValueId adjoint);
 
   // Adjoints.

@@ -51,6 +51,9 @@ void Reverse::apply_rule(const Inst& inst, ValueId id, ValueId adjoint) {
       if (active(w_.arg(inst, 0)))
         contribute(w_.arg(inst, 0), b_.cast(adjoint, w_[w_.arg(inst, 0)].type));
       return;
+    case Op::block_sum:
+    case Op::block_min:
+    case Op::block_max: return rule_block(inst, id, adjoint);
     case Op::make:
     case Op::extract:
     case Op::insert:
@@ -184,6 +187,21 @@ void Reverse::rule_unary(const Inst& inst, ValueId id, ValueId adjoint) {
     case Op::erfcinv: return times(scaled(b_.unary(Op::exp, mul(r(), r())), -kHalfRootPi));
     default: return;  // floor, sign and the like are constant almost everywhere
   }
+}
+
+// Every thread of the block has the result, so that its adjoint is the sum of theirs. Threads whose
+// values are the extreme have equal shares of it.
+void Reverse::rule_block(const Inst& inst, ValueId id, ValueId adjoint) {
+  const ValueId a = w_.arg(inst, 0);
+  if (!active(a)) return;
+  const TypeId type = inst.type;
+  const auto sum = [&](ValueId value) { return b_.emit(Op::block_sum, type, {value}); };
+  const ValueId total = sum(adjoint);
+  if (inst.op == Op::block_sum) return contribute(a, total);
+  const ValueId zero = number(type, 0);
+  const ValueId extreme = b_.compare(Op::eq, primal(a), primal(id));
+  const ValueId count = sum(b_.emit(Op::select, type, {extreme, number(type, 1), zero}));
+  contribute(a, b_.emit(Op::select, type, {extreme, b_.binary(Op::div, total, count), zero}));
 }
 
 void Reverse::rule_composite(const Inst& inst, ValueId adjoint) {

@@ -63,6 +63,7 @@ void Program::find_needs(int index) {
   for (const Inst& inst : function.insts) {
     if (inst.op == Op::push || inst.op == Op::pop)
       uses_tape[static_cast<std::size_t>(index)] = true;
+    if (inst.op >= Op::block_sum && inst.op <= Op::block_max) uses_blocks = true;
     if (inst.op == Op::shape) note(function.arg(inst, 0), {1U << inst.imm, 0, false, false});
     if (inst.op == Op::call) {
       const auto callee = static_cast<std::size_t>(inst.imm);

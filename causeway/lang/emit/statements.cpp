@@ -106,7 +106,9 @@ void FunctionWriter::statement(ValueId id) {
       line(program_.type(inst.type) + " " + name_of(id) + ";");
       return line("pop(tape, " + names_[id] + ");", inst.span);
     case Op::tape_check: {
-      open("if (tape.top > tape.capacity) {");
+      // The threads of a block leave together: block reductions need all of them.
+      open(program_.uses_blocks ? "if (__syncthreads_or(tape.top > tape.capacity)) {"
+                                : "if (tape.top > tape.capacity) {");
       line(program_.cuda() ? "atomicMax(tape_needed, tape.top);"
                            : "if (*tape_needed < tape.top) *tape_needed = tape.top;");
       line(in_kernel_loop_ ? "continue;" : "return;");

@@ -80,6 +80,7 @@ class Program {
   std::vector<bool> uses_tape;                 // by function
   NameScope globals;
   std::map<int, std::string> function_names;
+  bool uses_blocks = false;  // block reductions
   bool uses_half = false;
   bool uses_printf = false;
   bool uses_assert = false;

@@ -70,10 +70,7 @@ class DeadCode {
       case Op::push:
       case Op::pop:
       case Op::tape_check:
-      case Op::give:
-      case Op::block_sum:
-      case Op::block_min:
-      case Op::block_max: return true;
+      case Op::give: return true;
       case Op::repeat: return !is_adjoint_;  // it may not end
       case Op::call: return module_.functions[static_cast<std::size_t>(inst.imm)].effects;
       default: return is_atomic(inst.op);

@@ -11,13 +11,13 @@ AddedTokens::AddedTokens(const std::vector<AddedToken>& tokens, bool normalized)
                [&](const AddedToken& token) { return token.normalized == normalized; });
   for (const AddedToken& token : tokens_) {
     std::size_t node = 0;
-    for (const char letter : token.content) {
+    for (const char letter : token.pattern) {
       const auto [child, is_new] = nodes_[node].children.try_emplace(letter, nodes_.size());
       node = child->second;
       if (is_new) nodes_.emplace_back();
     }
     nodes_[node].token = &token;
-    starts_[static_cast<unsigned char>(token.content[0])] = true;
+    starts_[static_cast<unsigned char>(token.pattern[0])] = true;
   }
 }
 
@@ -38,7 +38,7 @@ std::optional<AddedTokens::Match> AddedTokens::next(std::string_view text, std::
     if (!starts_[static_cast<unsigned char>(text[at])]) continue;
     const AddedToken* token = longest_at(text, at);
     if (token == nullptr) continue;
-    Match match{token->id, at, at + token->content.size()};
+    Match match{token->id, at, at + token->pattern.size()};
     while (token->strip_left && match.begin > from) {
       const std::size_t before = previous_code_point(text, match.begin);
       if (!is_space(code_point_at(text, before).value)) break;

@@ -3,6 +3,7 @@
 #include "causeway/core/file.h"
 #include "causeway/data/added_tokens.h"
 #include "causeway/data/bpe_model.h"
+#include "causeway/data/nfc.h"
 #include "causeway/data/utf8.h"
 #include "causeway/data/word_cache.h"
 
@@ -17,6 +18,7 @@ struct BpeTokenizer::State {
   State(const Origin& origin, const BpeFile& file)
       : model(origin, file),
         steps(file.steps),
+        nfc(file.nfc),
         raw_tokens(file.added, false),
         normalized_tokens(file.added, true) {
     for (const char* name : {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>"}) {
@@ -29,6 +31,7 @@ struct BpeTokenizer::State {
 
   BpeModel model;
   std::vector<SplitStep> steps;
+  bool nfc;
   AddedTokens raw_tokens;
   AddedTokens normalized_tokens;
   std::optional<TokenId> end_of_text;
@@ -141,9 +144,13 @@ std::vector<TokenId> BpeTokenizer::encode(std::string_view text) const {
     fail(ErrorKind::invalid_argument, "encode", "a text of 2 GiB or more; divide it");
   Encoding encoding(state_->model, state_->steps, cache_for(state_->number));
   const auto on_token = [&](TokenId id) { encoding.add(id); };
-  cut(state_->raw_tokens, text, on_token, [&](std::string_view raw) {
-    cut(state_->normalized_tokens, raw, on_token,
+  const auto on_normal = [&](std::string_view normal) {
+    cut(state_->normalized_tokens, normal, on_token,
         [&](std::string_view piece) { encoding.add(piece); });
+  };
+  cut(state_->raw_tokens, text, on_token, [&](std::string_view raw) {
+    if (state_->nfc) return on_normal(to_nfc(raw));
+    on_normal(raw);
   });
   return encoding.take();
 }

@@ -1,5 +1,5 @@
 #include "causeway/data/bpe_file.h"
-#include "causeway/data/utf8.h"
+#include "causeway/data/nfc.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ class Reader {
   }
 
   BpeFile read() {
-    normalizer(member(root_, "normalizer"));
+    normalizer(member(root_, "normalizer"), 0);
     pre_tokenizer(member(root_, "pre_tokenizer"), 0);
     decoder(member(root_, "decoder"), 0);
     model(member(root_, "model"));
@@ -59,11 +59,15 @@ class Reader {
     return value.get<TokenId>();
   }
 
-  void normalizer(const Json& value) const {
-    if (!value.is_null()) {
-      refuse(fmt::format(
-          "normalizer {} is not supported; normalize the text and remove the normalizer",
-          shown(text(value, "type"))));
+  void normalizer(const Json& value, int depth) {
+    if (value.is_null()) return;
+    const std::string type = text(value, "type");
+    if (type == "Sequence") {
+      sequence(value, "normalizers", depth, [&](const Json& part) { normalizer(part, depth + 1); });
+    } else if (type == "NFC") {
+      file_.nfc = true;
+    } else {
+      refuse(fmt::format("normalizer {} is not supported", shown(type)));
     }
   }
 
@@ -174,6 +178,7 @@ class Reader {
     if (!list.is_array()) refuse("\"added_tokens\" must be a list");
     for (const Json& value : list) {
       AddedToken token{.content = text(value, "content"),
+                       .pattern = text(value, "content"),
                        .id = 0,
                        .normalized = flag(value, "normalized", true),
                        .strip_left = flag(value, "lstrip", false),
@@ -185,6 +190,7 @@ class Reader {
       if (known != file_.vocabulary.end() && known->second != token.id)
         refuse(fmt::format("added token {} has id {}, in the vocabulary it is {}",
                            shown(token.content), token.id, known->second));
+      if (token.normalized && file_.nfc) token.pattern = to_nfc(token.content);
       if (!token.content.empty()) file_.added.push_back(std::move(token));
     }
   }

@@ -24,6 +24,7 @@ struct SplitStep {
 // A token that is found in the text before the pre-tokenizer runs.
 struct AddedToken {
   std::string content;
+  std::string pattern;  // the content as it is in the text: normalized if `normalized` is set
   TokenId id = 0;
   bool normalized = false;   // found in the normalized text
   bool strip_left = false;   // includes the white space before it
@@ -38,6 +39,7 @@ struct BpeFile {
   bool byte_fallback = false;  // characters without a token become tokens <0x00> to <0xFF>
   bool ignore_merges = false;  // a word that is a token is not split
   bool byte_level = false;     // tokens are bytes in GPT-2's printable alphabet
+  bool nfc = false;            // the text is normalized
   std::vector<SplitStep> steps;
   std::vector<AddedToken> added;
 };

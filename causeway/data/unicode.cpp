@@ -1,5 +1,7 @@
 #include "causeway/data/unicode.h"
 
+#include "causeway/data/unicode_tables.h"
+
 #include <array>
 #include <vector>
 
@@ -16,8 +18,8 @@ constexpr std::array<std::string_view, kCategories> kNames{
 // One byte per code point: a lookup is one load.
 std::vector<Category> expand() {
   std::vector<Category> table(kCodePoints);
-  for (std::size_t i = 0; i < kCategoryRangeCount; ++i) {
-    const bool is_last = i + 1 == kCategoryRangeCount;
+  for (std::size_t i = 0; i < kCategoryRangesSize; ++i) {
+    const bool is_last = i + 1 == kCategoryRangesSize;
     const char32_t end = is_last ? kCodePoints : kCategoryRanges[i + 1] >> 5;
     for (char32_t at = kCategoryRanges[i] >> 5; at < end; ++at)
       table[at] = static_cast<Category>(kCategoryRanges[i] & 31);

@@ -1,9 +1,7 @@
 // General categories of Unicode 16.0, as \p{L} and \s of regular expressions need them.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -30,9 +28,5 @@ bool is_space(char32_t code_point);
 
 // The categories of a name such as "L" or "Lu"; nullopt if there is none.
 std::optional<CategoryMask> categories_named(std::string_view name);
-
-// The generated table, for unicode.cpp.
-extern const std::uint32_t kCategoryRanges[];
-extern const std::size_t kCategoryRangeCount;
 
 }  // namespace causeway::data

@@ -80,20 +80,22 @@ def pre_tokenizers():
     }
 
 
-def train_bpe(path, pre_tokenizer, vocabulary=2000, ignore_merges=False, texts=()):
+def train_bpe(path, pre_tokenizer, vocabulary=2000, ignore_merges=False, nfc=False, texts=()):
     """Trains a byte-level tokenizer, saves it and returns what the package loads from the file."""
-    from tokenizers import AddedToken, Tokenizer, decoders, models, trainers
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, trainers
     from tokenizers.pre_tokenizers import ByteLevel
 
     rng = random.Random(1)
     tokenizer = Tokenizer(models.BPE(ignore_merges=ignore_merges))
     tokenizer.pre_tokenizer = pre_tokenizer
+    if nfc:
+        tokenizer.normalizer = normalizers.NFC()
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=["<|endoftext|>"], show_progress=False,
                                   initial_alphabet=ByteLevel.alphabet())  # fmt: skip
     tokenizer.train_from_iterator([hostile(rng, 20_000) for _ in range(5)] + list(texts), trainer)
     tokenizer.add_special_tokens([AddedToken("<|special|>", lstrip=True, rstrip=True)])
-    tokenizer.add_tokens(["straße"])
+    tokenizer.add_tokens(["straße", "e\u0301\u0323"])
     tokenizer.save(str(path))
     return Tokenizer.from_file(str(path))
 

@@ -4,6 +4,7 @@ import json
 import random
 import struct
 import time
+import unicodedata
 
 import causeway as cw
 import numpy as np
@@ -45,6 +46,34 @@ def test_equals_tokenizers(tmp_path, texts, name, ignore_merges):
             assert ours.decode_bytes(ids) == text.encode()
 
 
+def test_nfc_equals_tokenizers(tmp_path, texts):
+    package = train_bpe(tmp_path / "t.json", pre_tokenizers()["qwen2"], nfc=True)
+    check_equal(tmp_path / "t.json", package, texts)
+
+
+def test_nfc_of_all_characters(tmp_path):
+    """Every character among marks, jamo and decompositions is normalized as by the package."""
+    from tokenizers import normalizers
+
+    # One token per byte, so that decoding gives the normalized text.
+    vocabulary = {character: byte for byte, character in enumerate(byte_alphabet())}
+    content = {"model": {"type": "BPE", "vocab": vocabulary, "merges": []}, "normalizer": {"type": "NFC"},
+               "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}}  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps(content))
+    ours, package = cw.text.Tokenizer(tmp_path / "t.json"), normalizers.NFC()
+    points = [chr(point) for point in range(0x110000) if not 0xD800 <= point <= 0xDFFF]
+    decomposed = [unicodedata.normalize("NFD", point) for point in points]
+    rng = random.Random(6)
+    marks = [chr(point) for point in range(0x300, 0x370)] + ["\u05b0", "\u0f71", "\u3099", "\u1161", "\u11a8", "\U0001d165"]
+    texts = ["".join(points[i : i + 4096]) for i in range(0, len(points), 4096)]
+    for before, after in [("a", "\u0301\u0323"), ("\u0301", "\u0334"), ("\u1100", "\u11a8"), ("\u09c7", "")]:
+        texts += ["".join(before + one + after for one in points[i : i + 4096]) for i in range(0, len(points), 4096)]
+    texts += ["".join(one + rng.choice(marks) for one in decomposed[i : i + 4096]) for i in range(0, len(points), 4096)]
+    texts += ["".join(rng.choice(marks) for _ in range(5000)) for _ in range(20)]
+    for text in texts:
+        assert ours.decode_bytes(ours.encode(text)).decode() == package.normalize_str(text)
+
+
 @pytest.mark.parametrize("fuse", [False, True])
 @pytest.mark.parametrize("unknown", [None, "<unk>"])
 @pytest.mark.parametrize("byte_tokens", [range(0), range(256), range(0, 256, 3)], ids=["none", "all", "some"])
@@ -53,6 +82,13 @@ def test_characters_and_byte_fallback(tmp_path, texts, byte_tokens, unknown, fus
     ours = check_equal(tmp_path / "t.json", package, texts)
     if len(byte_tokens) == 256:
         assert all(ours.decode_bytes(ours.encode(text)) == text.encode() for text in texts)
+
+
+def byte_alphabet():
+    """GPT-2's printable characters of the bytes 0 to 255."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = iter(range(256, 512))
+    return [chr(byte if byte in printable else next(others)) for byte in range(256)]
 
 
 def test_unicode_classes(tmp_path):

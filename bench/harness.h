@@ -42,6 +42,7 @@ void run_tokenizer(Device device, const Report& report);
 void run_prior(Device device, const Report& report);
 void run_pretrain(Device device, const Report& report);
 void run_jit(Device device, const Report& report);
+void run_gpt(Device device, const Report& report);
 // Parts of `learning`.
 void run_norms(Device device, const Report& report);
 void run_attention(Device device, const Report& report);

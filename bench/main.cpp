@@ -113,6 +113,7 @@ constexpr Suite kSuites[] = {
     {"tokenizer", "Fit and encode of the quantile tokenizer", bench::run_tokenizer},
     {"prior", "Generation of synthetic datasets, by prior family", bench::run_prior},
     {"kernels", "Compiling and launching kernels of the language", bench::run_jit},
+    {"gpt", "Training and text generation of GPT-2", bench::run_gpt},
     {"pretrain", "Pre-training steps, including the generation of datasets, and prediction",
      bench::run_pretrain},
 };

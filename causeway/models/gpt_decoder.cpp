@@ -68,6 +68,7 @@ GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity, bo
   lengths_ = zeros({batch}, DType::i64, device_);
   const auto rows = [&](std::int64_t n) { return Tensor::empty({batch, n}, DType::f32, device_); };
   x_ = rows(config_.width);
+  if (batch > 1) return;
   heads_ = rows(layers_[0].qkv.weight.size(0));
   mixed_ = rows(config_.width);
   hidden_ = rows(config_.n_hidden());
@@ -138,7 +139,7 @@ void GptDecoder::multiply(kernels::DecodeLinear how, const GptNormLayer* norm, c
                           const Tensor& x, const Tensor& y) {
   const StreamView stream = current_stream(device_);
   kernels::DecodeLinearOperands operands;
-  operands.x = operand(x, stream);
+  operands.x = operand(x.flatten(), stream);
   if (norm != nullptr) {
     how.norm = norm_of(config_);
     how.epsilon = static_cast<float>(config_.epsilon);
@@ -148,19 +149,19 @@ void GptDecoder::multiply(kernels::DecodeLinear how, const GptNormLayer* norm, c
   operands.weight = operand(matrix.weight, stream);
   operands.scales = operand_or_none(matrix.scales, stream);
   operands.bias = operand_or_none(matrix.bias, stream);
-  operands.y = operand(y, stream);
+  operands.y = operand(y.flatten(), stream);
   kernels::decode_linear(stream, how, operands);
 }
 
-void GptDecoder::attend(const Layer& layer) {
+void GptDecoder::attend(const Layer& layer, const Tensor& heads, const Tensor& mixed) {
   const StreamView stream = current_stream(device_);
   const Tensor* rotary = model_.rotary();
   const kernels::DecodeAttention how{static_cast<int>(config_.heads),
                                      static_cast<int>(config_.n_kv_heads())};
-  kernels::decode_attention(stream, how, operand(heads_, stream),
+  kernels::decode_attention(stream, how, operand(heads, stream),
                             rotary != nullptr ? operand(*rotary, stream) : kernels::Operand(),
                             operand(layer.keys, stream), operand(layer.values, stream),
-                            operand(lengths_, stream), operand(mixed_, stream));
+                            operand(lengths_, stream), operand(mixed, stream));
 }
 
 Tensor GptDecoder::embedded() {
@@ -174,7 +175,7 @@ Tensor GptDecoder::embedded() {
   return x_;
 }
 
-void GptDecoder::decode_vectors() {
+Tensor GptDecoder::decode_vectors() {
   embedded();
   kernels::DecodeLinear plain;
   kernels::DecodeLinear adding;
@@ -186,15 +187,16 @@ void GptDecoder::decode_vectors() {
     const Layer& layer = layers_[i];
     const GptLayer& part = *model_.layers()[i];
     multiply(plain, part.norm_1.get(), layer.qkv, x_, heads_);
-    attend(layer);
+    attend(layer, heads_, mixed_);
     multiply(adding, nullptr, layer.projection, mixed_, x_);
     multiply(active, part.norm_2.get(), layer.in, x_, hidden_);
     multiply(adding, nullptr, layer.out, hidden_, x_);
   }
   multiply(plain, &model_.last_norm(), head_, x_, logits_);
+  return logits_;
 }
 
-void GptDecoder::decode_matrices() {
+Tensor GptDecoder::decode_matrices() {
   const DType dtype = model_.embedding().dtype();
   autograd::AddNorm state;
   state.sum = embedded().to(dtype);
@@ -203,23 +205,19 @@ void GptDecoder::decode_matrices() {
     GptLayer& part = *model_.layers()[i];
     GptNormLayer& next =
         i + 1 < layers_.size() ? *model_.layers()[i + 1]->norm_1 : model_.last_norm();
-    heads_.copy_from(part.attention->qkv->forward(state.normed));
-    attend(layers_[i]);
-    const Tensor mixed = part.attention->projection->forward(mixed_.to(dtype));
-    const autograd::AddNorm middle = part.norm_2->add(mixed, state.sum);
+    const Tensor mixed = Tensor::empty({batch_, config_.width}, dtype, device_);
+    attend(layers_[i], part.attention->qkv->forward(state.normed), mixed);
+    const autograd::AddNorm middle =
+        part.norm_2->add(part.attention->projection->forward(mixed), state.sum);
     state = next.add(part.mlp->forward(middle.normed), middle.sum);
   }
-  logits_.copy_from(autograd::linear(state.normed, model_.head()));
+  return autograd::linear(state.normed, model_.head());
 }
 
 void GptDecoder::step(const kernels::SampleTokens& how) {
-  if (batch_ <= kernels::kMaxDecodeBatch) {
-    decode_vectors();
-  } else {
-    decode_matrices();
-  }
+  const Tensor logits = batch_ == 1 ? decode_vectors() : decode_matrices();
   const StreamView stream = current_stream(device_);
-  kernels::sample_tokens(stream, how, operand(logits_, stream), operand(tokens_, stream),
+  kernels::sample_tokens(stream, how, operand(logits, stream), operand(tokens_, stream),
                          operand(lengths_, stream));
 }
 

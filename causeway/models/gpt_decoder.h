@@ -30,7 +30,7 @@ class GptDecoder {
  public:
   // For `batch` sequences of up to `capacity` tokens, prompts included; 0: the model's length. The
   // model must outlive this, and its weights must not change. With `int8`, matrices are rounded to
-  // 8 bits with one scale per row.
+  // 8 bits with one scale per row; for one sequence only.
   GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity = 0, bool int8 = false);
 
   using Tokens = std::vector<std::int64_t>;
@@ -59,12 +59,13 @@ class GptDecoder {
   void start(const std::vector<Tokens>& prompts);
   void fill_cache(const Tensor& tokens);
   void step(const kernels::SampleTokens& how);
-  // A step as products of vectors, or as matrix products for larger batches.
-  void decode_vectors();
-  void decode_matrices();
+  // The logits of a step: products of matrices and vectors for one sequence, matrix products for
+  // several.
+  Tensor decode_vectors();
+  Tensor decode_matrices();
   void multiply(kernels::DecodeLinear how, const GptNormLayer* norm, const Matrix& matrix,
                 const Tensor& x, const Tensor& y);
-  void attend(const Layer& layer);
+  void attend(const Layer& layer, const Tensor& heads, const Tensor& mixed);
   Tensor embedded();
 
   Gpt& model_;
@@ -78,6 +79,7 @@ class GptDecoder {
   Tensor tokens_;   // (batch, capacity) i64
   Tensor lengths_;  // (batch) i64: the position of each sequence's last token
   Tensor x_;        // f32, one row per sequence: the residual stream
+  // f32, for one sequence.
   Tensor heads_;
   Tensor mixed_;
   Tensor hidden_;

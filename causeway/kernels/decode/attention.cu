@@ -23,12 +23,14 @@ struct AttentionShape {
 };
 
 // Element i of a head of the new token, rotated for its position.
-__device__ float rotated(const float* head, const float* rotary, int size, int position, int i) {
-  if (rotary == nullptr) return head[i];
+template <class X>
+__device__ float rotated(const X* head, const float* rotary, int size, int position, int i) {
+  if (rotary == nullptr) return static_cast<float>(head[i]);
   const int half = size / 2;
   const int pair = i % half;
   const float* angle = rotary + static_cast<std::int64_t>(position) * size + 2 * pair;
-  const Pair<float> turned = rotate(Pair<float>{head[pair], head[pair + half]}, angle[0], angle[1]);
+  const Pair<float> turned = rotate(Pair<float>{static_cast<float>(head[pair]), static_cast<float>(head[pair + half])},
+                                     angle[0], angle[1]);
   return i < half ? turned.first : turned.second;
 }
 
@@ -49,10 +51,10 @@ __device__ float reduce_block(float value, float* scratch, bool takes_max) {
 
 // A block computes one head of one sequence: scores with a thread per position, then values with
 // `size / kVec` threads per position. Every head of a group writes the same k and v.
-template <class T>
+template <class T, class X>
 __global__ void __launch_bounds__(kBlock)
-    attention_kernel(AttentionShape shape, const float* heads, const float* rotary, T* keys,
-                     T* values, const std::int64_t* lengths, float* out) {
+    attention_kernel(AttentionShape shape, const X* heads, const float* rotary, T* keys, T* values,
+                     const std::int64_t* lengths, X* out) {
   constexpr int kVec = vector_width<T>();
   extern __shared__ float shared[];
   __shared__ float scratch[kWarps];
@@ -67,7 +69,7 @@ __global__ void __launch_bounds__(kBlock)
   start_next();
   wait_for_previous();
   const int position = static_cast<int>(lengths[b]);
-  const float* token =
+  const X* token =
       heads + static_cast<std::int64_t>(b) * (shape.heads + 2 * shape.kv_heads) * size;
   const std::int64_t cache = (static_cast<std::int64_t>(b) * shape.kv_heads + kv) * shape.capacity;
   T* key_rows = keys + cache * size;
@@ -77,7 +79,8 @@ __global__ void __launch_bounds__(kBlock)
     key_rows[static_cast<std::int64_t>(position) * size + i] =
         static_cast<T>(rotated(token + (shape.heads + kv) * size, rotary, size, position, i));
     value_rows[static_cast<std::int64_t>(position) * size + i] =
-        static_cast<T>(token[(shape.heads + shape.kv_heads + kv) * size + i]);
+        static_cast<T>(
+            static_cast<float>(token[(shape.heads + shape.kv_heads + kv) * size + i]));
   }
   __syncthreads();
   float largest = -INFINITY;
@@ -121,7 +124,8 @@ __global__ void __launch_bounds__(kBlock)
   for (int i = thread; i < size; i += kBlock) {
     float sum = 0;
     for (int g = 0; g < groups; ++g) sum += parts[g * size + i];
-    out[(static_cast<std::int64_t>(b) * shape.heads + head) * size + i] = sum / total;
+    out[(static_cast<std::int64_t>(b) * shape.heads + head) * size + i] =
+        static_cast<X>(sum / total);
   }
 }
 
@@ -156,13 +160,21 @@ void decode_attention(StreamView stream, const DecodeAttention& how, const Opera
   dispatch_floating(keys.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const int floats = shape.size + kBlock * vector_width<T>() + shape.capacity;
-    launch(Launch("decode_attention", stream, grid, dim3(kBlock),
-                  sizeof(float) * static_cast<std::size_t>(floats))
-               .overlapping(),
-           attention_kernel<T>, shape, static_cast<const float*>(heads.data),
-           static_cast<const float*>(rotary.data), static_cast<T*>(keys.data),
-           static_cast<T*>(values.data), static_cast<const std::int64_t*>(lengths.data),
-           static_cast<float*>(out.data));
+    const auto run = [&](auto activation) {
+      using X = typename decltype(activation)::type;
+      launch(Launch("decode_attention", stream, grid, dim3(kBlock),
+                    sizeof(float) * static_cast<std::size_t>(floats))
+                 .overlapping(),
+             attention_kernel<T, X>, shape, static_cast<const X*>(heads.data),
+             static_cast<const float*>(rotary.data), static_cast<T*>(keys.data),
+             static_cast<T*>(values.data), static_cast<const std::int64_t*>(lengths.data),
+             static_cast<X*>(out.data));
+    };
+    if (heads.dtype == keys.dtype) {
+      run(Tag<T>());
+    } else {
+      run(Tag<float>());
+    }
   });
 }
 

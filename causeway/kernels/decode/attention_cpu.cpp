@@ -7,6 +7,7 @@
 #include "causeway/kernels/loop_cpu.h"
 #include "causeway/kernels/rotary/rotary_device.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -19,9 +20,11 @@ struct Shapes {
 };
 
 // A head of the new token, rotated for its position.
-std::vector<float> head_at(const float* from, const Shapes& s, const Operand& rotary,
+template <class X>
+std::vector<float> head_at(const X* from, const Shapes& s, const Operand& rotary,
                            std::int64_t position, bool rotates) {
-  std::vector<float> head(from, from + s.size);
+  std::vector<float> head(static_cast<std::size_t>(s.size));
+  std::transform(from, from + s.size, head.begin(), [](X x) { return static_cast<float>(x); });
   if (rotary.data == nullptr || !rotates) return head;
   const std::int64_t half = s.size / 2;
   const float* angles = static_cast<const float*>(rotary.data) + position * s.size;
@@ -41,9 +44,9 @@ void store_head(const std::vector<float>& head, T* to) {
 }
 
 // softmax(q keys' / sqrt(size)) values over `count` positions.
-template <class T>
+template <class T, class X>
 void attend(const std::vector<float>& q, const T* keys, const T* values, std::int64_t count,
-            float* out) {
+            X* out) {
   const auto size = static_cast<std::int64_t>(q.size());
   const float scale = 1.0f / std::sqrt(static_cast<float>(size));
   std::vector<float> scores(static_cast<std::size_t>(count));
@@ -59,15 +62,44 @@ void attend(const std::vector<float>& q, const T* keys, const T* values, std::in
     largest = std::max(largest, sum * scale);
   }
   float total = 0;
-  std::fill_n(out, size, 0.0f);
+  std::vector<float> sums(q.size());
   for (std::int64_t t = 0; t < count; ++t) {
     const float weight = math::exp(scores[static_cast<std::size_t>(t)] - largest);
     total += weight;
     const T* value = values + t * size;
 #pragma omp simd
-    for (std::int64_t i = 0; i < size; ++i) out[i] += weight * static_cast<float>(value[i]);
+    for (std::int64_t i = 0; i < size; ++i) {
+      sums[static_cast<std::size_t>(i)] += weight * static_cast<float>(value[i]);
+    }
   }
-  for (std::int64_t i = 0; i < size; ++i) out[i] /= total;
+  for (std::size_t i = 0; i < sums.size(); ++i) out[i] = static_cast<X>(sums[i] / total);
+}
+
+template <class T, class X>
+void attend_all(const DecodeAttention& how, const Operand& heads, const Operand& rotary,
+                const Operand& keys, const Operand& values, const Operand& lengths,
+                const Operand& out) {
+  const Shapes s{keys.shape[3], keys.shape[2], how.heads, how.kv_heads};
+  const std::int64_t group = s.n_heads / s.n_kv;
+  const std::int64_t row = (s.n_heads + 2 * s.n_kv) * s.size;
+  parallel_for(heads.shape[0] * s.n_kv, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t b = i / s.n_kv;
+      const std::int64_t kv = i % s.n_kv;
+      const std::int64_t position = static_cast<const std::int64_t*>(lengths.data)[b];
+      const X* token = static_cast<const X*>(heads.data) + b * row;
+      T* key = static_cast<T*>(keys.data) + i * s.capacity * s.size;
+      T* value = static_cast<T*>(values.data) + i * s.capacity * s.size;
+      store_head(head_at(token + (s.n_heads + kv) * s.size, s, rotary, position, true),
+                 key + position * s.size);
+      store_head(head_at(token + (s.n_heads + s.n_kv + kv) * s.size, s, rotary, position, false),
+                 value + position * s.size);
+      for (std::int64_t head = kv * group; head < (kv + 1) * group; ++head) {
+        attend(head_at(token + head * s.size, s, rotary, position, true), key, value, position + 1,
+               static_cast<X*>(out.data) + (b * s.n_heads + head) * s.size);
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -75,29 +107,13 @@ void attend(const std::vector<float>& q, const T* keys, const T* values, std::in
 void decode_attention(StreamView, const DecodeAttention& how, const Operand& heads,
                       const Operand& rotary, const Operand& keys, const Operand& values,
                       const Operand& lengths, const Operand& out) {
-  const Shapes s{keys.shape[3], keys.shape[2], how.heads, how.kv_heads};
-  const std::int64_t group = s.n_heads / s.n_kv;
-  const std::int64_t row = (s.n_heads + 2 * s.n_kv) * s.size;
   dispatch_floating(keys.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    parallel_for(heads.shape[0] * s.n_kv, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t b = i / s.n_kv;
-        const std::int64_t kv = i % s.n_kv;
-        const std::int64_t position = static_cast<const std::int64_t*>(lengths.data)[b];
-        const float* token = static_cast<const float*>(heads.data) + b * row;
-        T* key = static_cast<T*>(keys.data) + i * s.capacity * s.size;
-        T* value = static_cast<T*>(values.data) + i * s.capacity * s.size;
-        store_head(head_at(token + (s.n_heads + kv) * s.size, s, rotary, position, true),
-                   key + position * s.size);
-        store_head(head_at(token + (s.n_heads + s.n_kv + kv) * s.size, s, rotary, position, false),
-                   value + position * s.size);
-        for (std::int64_t head = kv * group; head < (kv + 1) * group; ++head) {
-          attend(head_at(token + head * s.size, s, rotary, position, true), key, value,
-                 position + 1, static_cast<float*>(out.data) + (b * s.n_heads + head) * s.size);
-        }
-      }
-    });
+    if (heads.dtype == keys.dtype) {
+      attend_all<T, T>(how, heads, rotary, keys, values, lengths, out);
+    } else {
+      attend_all<T, float>(how, heads, rotary, keys, values, lengths, out);
+    }
   });
 }
 

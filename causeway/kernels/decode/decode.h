@@ -8,9 +8,6 @@
 
 namespace causeway::kernels {
 
-// Sequences that one call may have; larger batches are faster as matrix products.
-inline constexpr std::int64_t kMaxDecodeBatch = 8;
-
 enum class DecodeNorm : std::uint8_t { none, layer, rms };
 enum class DecodeActivation : std::uint8_t { none, gelu, swiglu };
 
@@ -23,17 +20,17 @@ struct DecodeLinear {
 
 // The operands of decode_linear; those that are not used are empty.
 struct DecodeLinearOperands {
-  Operand x;  // (batch, in) f32
+  Operand x;  // (in) f32
   Operand norm_weight;
   Operand norm_bias;
   Operand weight;  // (rows, in): a floating type, or i8 with `scales`
   Operand scales;  // (rows) f32
   Operand bias;    // (rows), of the type of the norm's weight or of `weight`
-  Operand y;       // (batch, out) f32
+  Operand y;       // (out) f32
 };
 
-// y = activation(norm(x) weight' + bias). out is the number of rows of `weight`, or half of it with
-// SwiGLU, whose first half of rows are the gates.
+// y = activation(weight norm(x) + bias), for one sequence. out is the number of rows of `weight`, or
+// half of it with SwiGLU, whose first half of rows are the gates.
 CAUSEWAY_KERNEL(decode_linear, const DecodeLinear& how, const DecodeLinearOperands& operands);
 
 struct DecodeAttention {
@@ -42,10 +39,10 @@ struct DecodeAttention {
 };
 
 // One token of each sequence, at position lengths[b], attends to positions 0 to lengths[b]. `heads`
-// (batch, (heads + 2 kv_heads) * size) f32 has its q, k and v. `rotary` is empty, or the table of
-// the rotary kernel, which rotates q and k. k and v are written to the caches (batch, kv_heads,
-// capacity, size). lengths (batch) are i64 and below the capacity. out is (batch, heads * size)
-// f32.
+// (batch, (heads + 2 kv_heads) * size) has its q, k and v. `rotary` is empty, or the table of the
+// rotary kernel, which rotates q and k. k and v are written to the caches (batch, kv_heads,
+// capacity, size). lengths (batch) are i64 and below the capacity. out is (batch, heads * size).
+// `heads` and `out` are f32 or have the dtype of the caches.
 CAUSEWAY_KERNEL(decode_attention, const DecodeAttention& how, const Operand& heads,
                 const Operand& rotary, const Operand& keys, const Operand& values,
                 const Operand& lengths, const Operand& out);
@@ -64,7 +61,7 @@ struct SampleTokens {
   std::uint64_t seed = 0;
 };
 
-// Draws a token for each sequence from logits (batch, columns) f32, writes it to
+// Draws a token for each sequence from logits (batch, columns), writes it to
 // tokens[b, lengths[b] + 1] and increments lengths[b]. Does nothing where that column does not
 // exist. The draw depends on seed, b and lengths[b]. The filters apply in the order of their
 // declaration; equal logits are kept or removed together.

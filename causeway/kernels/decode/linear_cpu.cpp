@@ -1,4 +1,4 @@
-// Products of a few vectors with a matrix on the CPU. Bytes: the weights once. Bound by memory.
+// The product of a matrix with one vector on the CPU. Bytes: the weights once. Bound by memory.
 #include "causeway/kernels/decode/decode.h"
 
 #include "causeway/kernels/decode/decode_device.h"
@@ -22,37 +22,32 @@ float value_at(const Operand& operand, std::int64_t i) {
   return value;
 }
 
-// The rows of x after the norm.
+// x after the norm.
 std::vector<float> normed(const DecodeLinear& how, const DecodeLinearOperands& ops) {
-  const std::int64_t batch = ops.x.shape[0];
-  const std::int64_t width = ops.x.shape[1];
+  const std::int64_t width = ops.x.shape[0];
   const auto* x = static_cast<const float*>(ops.x.data);
-  std::vector<float> out(x, x + batch * width);
+  std::vector<float> out(x, x + width);
   if (how.norm == DecodeNorm::none) return out;
-  for (std::int64_t b = 0; b < batch; ++b) {
-    float* row = out.data() + b * width;
-    double mean = 0;
-    if (how.norm == DecodeNorm::layer) {
-      for (std::int64_t i = 0; i < width; ++i) mean += static_cast<double>(row[i]);
-      mean /= static_cast<double>(width);
-    }
-    double squares = 0;
-    for (std::int64_t i = 0; i < width; ++i) {
-      const double centred = static_cast<double>(row[i]) - mean;
-      squares += centred * centred;
-    }
-    const double variance = squares / static_cast<double>(width);
-    const auto scale =
-        static_cast<float>(1 / std::sqrt(variance + static_cast<double>(how.epsilon)));
-    for (std::int64_t i = 0; i < width; ++i) {
-      row[i] = (row[i] - static_cast<float>(mean)) * scale * value_at(ops.norm_weight, i) +
-               value_at(ops.norm_bias, i);
-    }
+  const auto count = static_cast<double>(width);
+  double mean = 0;
+  if (how.norm == DecodeNorm::layer) {
+    for (const float value : out) mean += static_cast<double>(value) / count;
+  }
+  double variance = 0;
+  for (const float value : out) {
+    const double centred = static_cast<double>(value) - mean;
+    variance += centred * centred / count;
+  }
+  const auto scale = static_cast<float>(1 / std::sqrt(variance + static_cast<double>(how.epsilon)));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i);
+    out[i] = (out[i] - static_cast<float>(mean)) * scale * value_at(ops.norm_weight, at) +
+             value_at(ops.norm_bias, at);
   }
   return out;
 }
 
-// Eight sums, so that the additions of one row do not wait for each other.
+// Several sums, so that additions do not wait for each other.
 template <class W>
 float dot(const float* x, const W* weight, std::int64_t count) {
   constexpr std::int64_t kLanes = 32;
@@ -72,28 +67,22 @@ float dot(const float* x, const W* weight, std::int64_t count) {
 template <class W>
 void multiply(const DecodeLinear& how, const DecodeLinearOperands& ops) {
   const std::vector<float> x = normed(how, ops);
-  const std::int64_t batch = ops.x.shape[0];
-  const std::int64_t in = ops.x.shape[1];
-  const std::int64_t out = ops.y.shape[1];
+  const auto in = static_cast<std::int64_t>(x.size());
+  const std::int64_t out = ops.y.shape[0];
   const auto* weight = static_cast<const W*>(ops.weight.data);
   const auto* scales = static_cast<const float*>(ops.scales.data);
   auto* y = static_cast<float*>(ops.y.data);
-  const auto product = [&](std::int64_t b, std::int64_t row) {
-    const float sum = dot(x.data() + b * in, weight + row * in, in);
+  const auto product = [&](std::int64_t row) {
+    const float sum = dot(x.data(), weight + row * in, in);
     return sum * (scales != nullptr ? scales[row] : 1.0f) + value_at(ops.bias, row);
   };
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, in));
   parallel_for(out, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      for (std::int64_t b = 0; b < batch; ++b) {
-        float value = product(b, row);
-        if (how.activation == DecodeActivation::gelu) value = decode_gelu(value);
-        if (how.activation == DecodeActivation::swiglu) {
-          value = swiglu_of(value, product(b, row + out));
-        }
-        float& to = y[b * out + row];
-        to = how.adds ? to + value : value;
-      }
+      float value = product(row);
+      if (how.activation == DecodeActivation::gelu) value = decode_gelu(value);
+      if (how.activation == DecodeActivation::swiglu) value = swiglu_of(value, product(row + out));
+      y[row] = how.adds ? y[row] + value : value;
     }
   });
 }

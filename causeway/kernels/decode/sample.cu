@@ -4,6 +4,7 @@
 
 #include "causeway/kernels/decode/decode.cuh"
 #include "causeway/kernels/decode/decode_device.h"
+#include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/vectors.cuh"
 #include "causeway/random/philox.h"
 
@@ -15,14 +16,16 @@ constexpr int kBlock = 1024;
 constexpr int kWarps = kBlock / 32;
 constexpr int kBins = 256;
 
+template <class T>
 struct Row {
-  const float* logits;
+  const T* logits;
   int n;
   float largest;
   float inverse_temperature;
 
+  __device__ float logit(int i) const { return static_cast<float>(logits[i]); }
   __device__ std::uint64_t mass(int i) const {
-    return mass_of(logits[i], largest, inverse_temperature);
+    return mass_of(logit(i), largest, inverse_temperature);
   }
 };
 
@@ -38,10 +41,11 @@ __device__ std::uint64_t sum_block(std::uint64_t value, std::uint64_t* scratch) 
 }
 
 // The index of the largest logit, the first of equal ones.
-__device__ int find_largest(const Row& row, std::uint64_t* scratch) {
+template <class T>
+__device__ int find_largest(const Row<T>& row, std::uint64_t* scratch) {
   std::uint64_t best = 0;  // key, then the complement of the index
   for (int i = threadIdx.x; i < row.n; i += kBlock) {
-    const std::uint64_t entry = (std::uint64_t{ordered_key(row.logits[i])} << 32) |
+    const std::uint64_t entry = (std::uint64_t{ordered_key(row.logit(i))} << 32) |
                                 (0xffffffffu - static_cast<std::uint32_t>(i));
     best = best > entry ? best : entry;
   }
@@ -60,8 +64,8 @@ __device__ int find_largest(const Row& row, std::uint64_t* scratch) {
 // The largest key K such that the entries with keys of at least K weigh `wanted` or more, by radix
 // selection: one pass for each byte of the key. `weigh` is 1 or the mass of an entry, 0 to leave it
 // out.
-template <class Weigh>
-__device__ std::uint32_t select_key(const Row& row, std::uint64_t wanted, std::uint64_t* bins,
+template <class T, class Weigh>
+__device__ std::uint32_t select_key(const Row<T>& row, std::uint64_t wanted, std::uint64_t* bins,
                                     std::uint32_t* chosen, const Weigh& weigh) {
   std::uint32_t prefix = 0;
   for (int shift = 24; shift >= 0; shift -= 8) {
@@ -69,7 +73,7 @@ __device__ std::uint32_t select_key(const Row& row, std::uint64_t wanted, std::u
     __syncthreads();
     const std::uint32_t fixed = shift == 24 ? 0 : ~((1u << (shift + 8)) - 1);
     for (int i = threadIdx.x; i < row.n; i += kBlock) {
-      const std::uint32_t key = ordered_key(row.logits[i]);
+      const std::uint32_t key = ordered_key(row.logit(i));
       if ((key & fixed) != prefix) continue;
       const std::uint64_t weight = weigh(i, key);
       if (weight > 0) {
@@ -125,8 +129,9 @@ __device__ void find_index(int n, std::uint64_t rest, std::uint64_t* scratch, co
   }
 }
 
+template <class T>
 __global__ void __launch_bounds__(kBlock)
-    sample_kernel(SampleTokens how, const float* logits, std::int64_t columns,
+    sample_kernel(SampleTokens how, const T* logits, std::int64_t columns,
                   std::int64_t capacity, std::int64_t* tokens, std::int64_t* lengths) {
   __shared__ std::uint64_t scratch[kWarps];
   __shared__ std::uint64_t bins[kBins];
@@ -137,11 +142,11 @@ __global__ void __launch_bounds__(kBlock)
   const std::int64_t b = blockIdx.x;
   const std::int64_t length = lengths[b];
   if (length + 1 >= capacity) return;
-  Row row{logits + b * columns, static_cast<int>(how.n_classes), 0, 0};
+  Row<T> row{logits + b * columns, static_cast<int>(how.n_classes), 0, 0};
   const int best = find_largest(row, scratch);
   if (threadIdx.x == 0) found = best;
   if (how.temperature > 0) {
-    row.largest = row.logits[best];
+    row.largest = row.logit(best);
     row.inverse_temperature = 1.0f / how.temperature;
     std::uint32_t least = 0;
     if (how.top_k > 0 && how.top_k < how.n_classes) {
@@ -151,7 +156,7 @@ __global__ void __launch_bounds__(kBlock)
     if (how.top_p < 1) {
       std::uint64_t kept = 0;
       for (int i = threadIdx.x; i < row.n; i += kBlock) {
-        if (ordered_key(row.logits[i]) >= least) kept += row.mass(i);
+        if (ordered_key(row.logit(i)) >= least) kept += row.mass(i);
       }
       const double total = static_cast<double>(sum_block(kept, scratch));
       const auto wanted = static_cast<std::uint64_t>(ceil(static_cast<double>(how.top_p) * total));
@@ -163,7 +168,7 @@ __global__ void __launch_bounds__(kBlock)
     const auto least_mass = static_cast<std::uint64_t>(how.min_p * kMassOfLargest);
     const auto mass = [&](int i) {
       const std::uint64_t here = row.mass(i);
-      return ordered_key(row.logits[i]) < least || here < least_mass ? std::uint64_t{0} : here;
+      return ordered_key(row.logit(i)) < least || here < least_mass ? std::uint64_t{0} : here;
     };
     std::uint64_t sum = 0;
     for (int i = threadIdx.x; i < row.n; i += kBlock) sum += mass(i);
@@ -184,11 +189,15 @@ __global__ void __launch_bounds__(kBlock)
 
 void sample_tokens(StreamView stream, const SampleTokens& how, const Operand& logits,
                    const Operand& tokens, const Operand& lengths) {
-  launch(Launch("sample_tokens", stream, dim3(static_cast<unsigned>(logits.shape[0])), dim3(kBlock))
-             .overlapping(),
-         sample_kernel, how, static_cast<const float*>(logits.data), logits.shape[1],
-         tokens.shape[1], static_cast<std::int64_t*>(tokens.data),
-         static_cast<std::int64_t*>(lengths.data));
+  const Launch how_launched =
+      Launch("sample_tokens", stream, dim3(static_cast<unsigned>(logits.shape[0])), dim3(kBlock))
+          .overlapping();
+  dispatch_floating(logits.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    launch(how_launched, sample_kernel<T>, how, static_cast<const T*>(logits.data), logits.shape[1],
+           tokens.shape[1], static_cast<std::int64_t*>(tokens.data),
+           static_cast<std::int64_t*>(lengths.data));
+  });
 }
 
 }  // namespace causeway::kernels::cuda

@@ -2,6 +2,7 @@
 #include "causeway/kernels/decode/decode.h"
 
 #include "causeway/kernels/decode/decode_device.h"
+#include "causeway/kernels/dispatch.h"
 #include "causeway/random/philox.h"
 #include "causeway/runtime/threads.h"
 
@@ -39,7 +40,7 @@ std::uint32_t least_key(const SampleTokens& how, const std::vector<std::uint32_t
   return least;
 }
 
-std::int64_t draw(const SampleTokens& how, const float* logits, std::int64_t sequence,
+std::int64_t draw(const SampleTokens& how, const std::vector<float>& logits, std::int64_t sequence,
                   std::int64_t position) {
   const auto n = static_cast<std::size_t>(how.n_classes);
   std::size_t best = 0;
@@ -74,15 +75,21 @@ std::int64_t draw(const SampleTokens& how, const float* logits, std::int64_t seq
 
 void sample_tokens(StreamView, const SampleTokens& how, const Operand& logits,
                    const Operand& tokens, const Operand& lengths) {
-  parallel_for(logits.shape[0], 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t b = begin; b < end; ++b) {
-      std::int64_t& length = static_cast<std::int64_t*>(lengths.data)[b];
-      if (length + 1 >= tokens.shape[1]) continue;
-      const float* row = static_cast<const float*>(logits.data) + b * logits.shape[1];
-      static_cast<std::int64_t*>(tokens.data)[b * tokens.shape[1] + length + 1] =
-          draw(how, row, b, length);
-      ++length;
-    }
+  dispatch_floating(logits.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    parallel_for(logits.shape[0], 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t b = begin; b < end; ++b) {
+        std::int64_t& length = static_cast<std::int64_t*>(lengths.data)[b];
+        if (length + 1 >= tokens.shape[1]) continue;
+        const T* row = static_cast<const T*>(logits.data) + b * logits.shape[1];
+        std::vector<float> wide(static_cast<std::size_t>(how.n_classes));
+        std::transform(row, row + how.n_classes, wide.begin(),
+                       [](T x) { return static_cast<float>(x); });
+        static_cast<std::int64_t*>(tokens.data)[b * tokens.shape[1] + length + 1] =
+            draw(how, wide, b, length);
+        ++length;
+      }
+    });
   });
 }
 

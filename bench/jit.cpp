@@ -2,6 +2,9 @@
 #include "bench/harness.h"
 #include "causeway/jit/batch.h"
 #include "causeway/jit/kernel.h"
+#include "causeway/lang/adjoint/adjoint.h"
+#include "causeway/lang/emit/emit.h"
+#include "causeway/runtime/threads.h"
 #include "causeway/tensor/create.h"
 
 #include <fmt/format.h>
@@ -20,12 +23,28 @@ def saxpy(a: float, x: cw.array(dtype=float), y: cw.array(dtype=float)):
     y[i] = a * x[i] + y[i]
 )";
 
-// A kernel with a loop, a branch and a function call, of constants that no other kernel has: the
-// disk cache does not know it.
-lang::Emitted fresh_kernel(int number) {
+// Ten lines of vectors: more types, operators and helper functions than scalars need.
+constexpr const char* kIntegrate = R"(
+@cw.kernel
+def integrate(x: cw.array(dtype=cw.vec3), v: cw.array(dtype=cw.vec3), f: cw.array(dtype=cw.vec3),
+              w: cw.array(dtype=float), gravity: cw.vec3, dt: float):
+    i = cw.tid()
+    inv_mass = w[i]
+    g = gravity * cw.where(inv_mass > 0.0, 1.0, 0.0)
+    v1 = v[i] + (f[i] * inv_mass + g) * dt
+    speed = cw.length(v1)
+    if speed > 10.0:
+        v1 = v1 * (10.0 / speed)
+    x[i] = x[i] + v1 * dt
+    v[i] = v1
+)";
+
+// A kernel of ten lines with a loop, a branch and function calls, of constants that no other kernel
+// has: no cache knows it.
+std::string fresh_text(int number) {
   static std::mt19937_64 random(std::random_device{}());
   const double scale = std::uniform_real_distribution<double>(0, 1)(random);
-  const std::string text = fmt::format(R"(
+  return fmt::format(R"(
 @cw.kernel
 def k(x: cw.array(dtype=float), y: cw.array(dtype=float), n: int):
     i = cw.tid()
@@ -38,10 +57,21 @@ def k(x: cw.array(dtype=float), y: cw.array(dtype=float), n: int):
             s -= v
     y[i] = cw.clamp(s, -1.0, 1.0)
 )",
-                                       scale, number);
+                     scale, number);
+}
+
+lang::Emitted fresh_kernel(int number) {
   lang::EmitOptions options;
   options.entry = fmt::format("k_{}", number);
-  return jit::make_kernel("k.py", text, "k").emitted(options);
+  return jit::make_kernel("k.py", fresh_text(number), "k").emitted(options);
+}
+
+// Python text to the CUDA text of the kernel and of its adjoint.
+void to_cuda(const std::string& text) {
+  lang::Module module = lang::compile("k.py", text);
+  const int kernel = static_cast<int>(module.functions.size()) - 1;
+  lang::emit(module, kernel);
+  lang::emit(module, lang::add_adjoint(module, kernel));
 }
 
 double milliseconds(const std::function<void()>& run) {
@@ -83,10 +113,30 @@ void run_compile(const Report& report) {
       "Python text to kernel", [] { jit::make_kernel("k.py", kSaxpy, ""); }, 1));
 }
 
+void run_to_cuda(const Report& report) {
+  const std::string scalars = fresh_text(0);
+  report(measure_host(
+      "Python text to CUDA with adjoint, scalars", [&] { to_cuda(scalars); }, 20));
+  report(measure_host(
+      "Python text to CUDA with adjoint, vectors", [] { to_cuda(kIntegrate); }, 20));
+  constexpr int kKernels = 10'000;
+  std::vector<std::string> texts;
+  for (int i = 0; i < kKernels; ++i) texts.push_back(fresh_text(i));
+  const double ms = milliseconds([&] {
+    parallel_for(kKernels, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) to_cuda(texts[static_cast<std::size_t>(i)]);
+    });
+  });
+  report(per_kernel(
+      fmt::format("distinct kernels to CUDA with adjoint, {} threads, per kernel", thread_count()),
+      ms, kKernels));
+}
+
 }  // namespace
 
 void run_jit(Device device, const Report& report) {
   run_compile(report);
+  run_to_cuda(report);
   const jit::Kernel saxpy = jit::make_kernel("saxpy.py", kSaxpy, "saxpy");
   const Tensor small = ones({1024}, DType::f32, device);
   const Tensor other = ones({1024}, DType::f32, device);

@@ -101,6 +101,8 @@ Function Reverse::run(std::string name) {
   out_.kind = w_.kind;
   out_.dims = w_.dims;
   out_.span = w_.span;
+  out_.insts.reserve(4 * w_.insts.size());
+  out_.operands.reserve(4 * w_.operands.size());
   add_parameters();
   std::vector<std::pair<ValueId, TypeId>> results;
   const TypeTable& types = module_.types;
@@ -173,11 +175,10 @@ void Reverse::clone_forward(BlockId from, BlockId to) {
   for (const ValueId id : w_.blocks[from].insts) {
     const Inst& inst = w_[id];
     if (skip_forward(inst)) continue;
-    std::vector<ValueId> operands;
-    for (const ValueId operand : w_.args(inst)) operands.push_back(forward_[operand]);
     b_.set_block(to);
     b_.set_span(inst.span);
-    const ValueId copy = b_.detached(inst.op, inst.type, operands);
+    const ValueId copy = b_.detached(inst.op, inst.type, w_.args(inst));
+    for (ValueId& operand : out_.args(out_[copy])) operand = forward_[operand];
     forward_[id] = copy;
     out_[copy].imm = inst.imm;
     out_[copy].name = inst.name;

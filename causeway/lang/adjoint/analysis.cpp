@@ -2,6 +2,8 @@
 // read, trip counts of loops.
 #include "causeway/lang/adjoint/reverse.h"
 
+#include <algorithm>
+
 namespace causeway::lang::adjoint {
 
 Reverse::Reverse(Module& module, Function forward)
@@ -78,7 +80,12 @@ void Reverse::count_trips() {
   Builder b(module_, w_);
   const std::size_t n_blocks = w_.blocks.size();
   for (BlockId block = 0; block < n_blocks; ++block) {
-    const std::vector<ValueId> insts = w_.blocks[block].insts;
+    const auto is_loop = [&](ValueId id) {
+      return w_[id].op == Op::loop || w_[id].op == Op::repeat;
+    };
+    const std::vector<ValueId>& whole = w_.blocks[block].insts;
+    if (std::none_of(whole.begin(), whole.end(), is_loop)) continue;
+    const std::vector<ValueId> insts = whole;
     std::vector<ValueId> done;
     for (const ValueId id : insts) {
       const Inst inst = w_[id];

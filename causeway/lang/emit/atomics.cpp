@@ -80,6 +80,7 @@ std::string Program::need_atomic(Op op, TypeId element) {
   const std::string name = "atomic_" + std::string(verb(op));
   if (module.types.is(element, TypeKind::structure)) return need_struct_atomic(element);
   const std::string key = name + " " + std::to_string(element);
+  if (helper_keys_.contains(key)) return name;
   const std::string t = type(element);
   const Scalar s = module.types[element].scalar;
   const bool cas = op == Op::atomic_cas;

@@ -59,10 +59,11 @@ std::string FunctionWriter::binary_text(ValueId a, ValueId b, std::string_view o
   const bool bits = level >= kBitOr && level <= kBitAnd;
   const int left = bits || level == kShift ? kUnary : level == kOr ? kEquality : level;
   const int right = bits || level == kShift ? kUnary : level == kOr ? kEquality : level + 1;
-  std::string x = expr(a, level == kOr ? kBitOr : left);
-  const std::string y = expr(b, level == kOr ? kBitOr : right);
-  if (level == kOr && inlining_.inlined(a) && function_[a].op == Op::logical_or) x = expr(a, kOr);
-  return x + " " + std::string(op) + " " + y;
+  std::string text = expr(a, level == kOr ? kBitOr : left);
+  if (level == kOr && inlining_.inlined(a) && function_[a].op == Op::logical_or)
+    text = expr(a, kOr);
+  text.append(" ").append(op).append(" ").append(expr(b, level == kOr ? kBitOr : right));
+  return text;
 }
 
 // C++ promotes types smaller than int, so the result is converted back.
@@ -287,7 +288,7 @@ std::string FunctionWriter::call(const Inst& inst, int& precedence) {
     return binary_text(function_.arg(inst, 0), function_.arg(inst, 1), function.symbol, kProduct,
                        precedence);
   }
-  std::string text = program_.function_names[callee] + "(";
+  std::string text = program_.function_names[static_cast<std::size_t>(callee)] + "(";
   bool first = true;
   const auto add = [&](const std::string& value) {
     text += (first ? "" : ", ") + value;

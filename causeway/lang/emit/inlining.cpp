@@ -6,8 +6,6 @@ namespace causeway::lang::emit_text {
 
 namespace {
 
-constexpr std::size_t kNever = static_cast<std::size_t>(-1);
-
 bool always_inlined(Op op) {
   return op == Op::param || op == Op::constant || op == Op::zero || op == Op::tid ||
          op == Op::shape || op == Op::result;
@@ -18,16 +16,11 @@ bool always_inlined(Op op) {
 Inlining::Inlining(const Module& module, const Function& function)
     : module_(module),
       function_(function),
-      inlined_(function.insts.size()),
-      uses_(function.insts.size()),
-      home_(function.insts.size(), kAbsent),
-      written_(function.insts.size()),
-      where_(function.insts.size()),
-      owner_(function.blocks.size(), kAbsent),
-      effective_(function.insts.size(), kNever) {
+      values_(function.insts.size()),
+      owner_(function.blocks.size(), kAbsent) {
   count_uses();
   find_written();
-  for (ValueId id = 0; id < function.params.size(); ++id) inlined_[id] = true;
+  for (ValueId id = 0; id < function.params.size(); ++id) values_[id].inlined = true;
   decide(0);
 }
 
@@ -39,11 +32,8 @@ void Inlining::count_uses() {
     const auto& insts = function_.blocks[block].insts;
     for (std::size_t at = 0; at < insts.size(); ++at) {
       const Inst& inst = function_[insts[at]];
-      home_[insts[at]] = block;
-      where_[insts[at]] = at;
-      for (const ValueId operand : function_.args(inst)) {
-        ++uses_[operand];
-      }
+      values_[insts[at]].home = block;
+      for (const ValueId operand : function_.args(inst)) ++values_[operand].uses;
       for (const BlockId inner : inst.blocks) {
         if (inner == kAbsent) continue;
         owner_[inner] = insts[at];
@@ -51,63 +41,54 @@ void Inlining::count_uses() {
       }
     }
   }
-  first_user_.resize(function_.insts.size());
   std::uint32_t total = 0;
-  for (std::size_t i = 0; i < uses_.size(); ++i) {
-    first_user_[i] = total;
-    total += uses_[i];
+  for (Value& value : values_) {
+    total += value.uses;
+    value.first_user = total;  // while users_ is filled from the end, one past the first
   }
   users_.resize(total);
-  std::vector<std::uint32_t> next = first_user_;
-  for (ValueId id = 0; id < function_.insts.size(); ++id) {
-    if (home_[id] == kAbsent) continue;
-    for (const ValueId operand : function_.args(function_[id])) users_[next[operand]++] = id;
+  for (std::size_t id = function_.insts.size(); id-- > 0;) {
+    if (values_[id].home == kAbsent) continue;
+    const auto operands = function_.args(function_.insts[id]);
+    for (std::size_t i = operands.size(); i-- > 0;)
+      users_[--values_[operands[i]].first_user] = static_cast<ValueId>(id);
   }
 }
 
 void Inlining::find_written() {
   for (const Inst& inst : function_.insts) {
-    if (inst.op == Op::store || is_atomic(inst.op)) written_[function_.arg(inst, 0)] = true;
+    if (inst.op == Op::store || is_atomic(inst.op)) values_[function_.arg(inst, 0)].written = true;
     if (inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects) {
-      for (const ValueId operand : function_.args(inst)) written_[operand] = true;
+      for (const ValueId operand : function_.args(inst)) values_[operand].written = true;
     }
   }
   for (std::size_t i = function_.insts.size(); i-- > 0;) {  // through views
     const Inst& inst = function_.insts[i];
-    if (inst.op == Op::view && written_[i]) written_[function_.arg(inst, 0)] = true;
+    if (inst.op == Op::view && values_[i].written) values_[function_.arg(inst, 0)].written = true;
   }
   for (std::size_t i = 0; i < function_.insts.size(); ++i) {
     const Inst& inst = function_.insts[i];
-    if (inst.op == Op::view && written_[function_.arg(inst, 0)]) written_[i] = true;
+    if (inst.op == Op::view && values_[function_.arg(inst, 0)].written) values_[i].written = true;
   }
 }
 
-void Inlining::collect(BlockId block, Effects& effects) const {
-  for (const ValueId id : function_.blocks[block].insts) {
-    const Effects inner = effects_of(function_[id]);
-    effects.memory = effects.memory || inner.memory;
-    effects.variables.insert(effects.variables.end(), inner.variables.begin(),
-                             inner.variables.end());
-  }
-}
-
-Inlining::Effects Inlining::effects_of(const Inst& inst) const {
-  Effects effects;
+void Inlining::add_effects(const Inst& inst, Effects& effects) const {
   if (inst.op == Op::store || is_atomic(inst.op)) effects.memory = true;
-  if (inst.op == Op::call)
-    effects.memory = module_.functions[static_cast<std::size_t>(inst.imm)].effects;
+  if (inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects)
+    effects.memory = true;
   if (inst.op == Op::set) effects.variables.push_back(function_.arg(inst, 0));
   for (const BlockId inner : inst.blocks) {
-    if (inner != kAbsent) collect(inner, effects);
+    if (inner == kAbsent) continue;
+    for (const ValueId id : function_.blocks[inner].insts) add_effects(function_[id], effects);
   }
-  return effects;
 }
 
 bool Inlining::reads_memory(const Inst& inst) const {
-  if (inst.op == Op::load) return written_[function_.arg(inst, 0)];
+  if (inst.op == Op::load) return values_[function_.arg(inst, 0)].written;
   if (inst.op != Op::call) return false;
   const auto operands = function_.args(inst);
-  return std::any_of(operands.begin(), operands.end(), [&](ValueId id) { return written_[id]; });
+  return std::any_of(operands.begin(), operands.end(),
+                     [&](ValueId id) { return values_[id].written; });
 }
 
 void Inlining::reads_of(BlockId block, bool& memory, std::vector<ValueId>& variables) const {
@@ -124,7 +105,7 @@ void Inlining::reads_of(BlockId block, bool& memory, std::vector<ValueId>& varia
 bool Inlining::is_expression(BlockId block) const {
   const auto& insts = function_.blocks[block].insts;
   for (const ValueId id : insts) {
-    if (function_[id].op != Op::yield && !inlined_[id]) return false;
+    if (function_[id].op != Op::yield && !values_[id].inlined) return false;
   }
   return true;
 }
@@ -136,24 +117,25 @@ void Inlining::decide(BlockId block) {
       if (inner != kAbsent) decide(inner);
     }
   }
-  effects_.clear();
-  for (const ValueId id : insts) effects_.push_back(effects_of(function_[id]));
-  for (std::size_t at = insts.size(); at-- > 0;) decide_value(insts[at], at, effective_);
+  effects_.assign(insts.size(), {});
+  for (std::size_t i = 0; i < insts.size(); ++i) add_effects(function_[insts[i]], effects_[i]);
+  for (std::size_t at = insts.size(); at-- > 0;)
+    decide_value(insts[at], static_cast<std::uint32_t>(at));
 }
 
 // In reverse order, so that the position of each user is known.
-void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::size_t>&) {
+void Inlining::decide_value(ValueId id, std::uint32_t at) {
   const Inst& inst = function_[id];
-  effective_[id] = at;
+  values_[id].effective = at;
   if (always_inlined(inst.op)) {
-    inlined_[id] = true;
+    values_[id].inlined = true;
     return;
   }
   const char trait = info(inst.op).trait;
   const bool cond = inst.op == Op::cond;
   const bool value = trait == 'p' || trait == 't' || inst.op == Op::get || inst.op == Op::load ||
                      inst.op == Op::call || cond;
-  if (!value || inst.type == kNone || uses_[id] == 0 ||
+  if (!value || inst.type == kNone || values_[id].uses == 0 ||
       module_.types.is(inst.type, TypeKind::tuple) || inst.op == Op::insert ||
       inst.op == Op::insert_field) {
     return;
@@ -162,7 +144,7 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
   const bool cheap =
       inst.op == Op::get ||
       ((inst.op == Op::extract || inst.op == Op::field) &&
-       inlined_[function_.arg(inst, 0)] == false) ||
+       values_[function_.arg(inst, 0)].inlined == false) ||
       (inst.op == Op::extract && function_[function_.arg(inst, 0)].op == Op::param) ||
       (inst.op == Op::field && function_[function_.arg(inst, 0)].op == Op::param);
   const bool component = inst.op == Op::extract || inst.op == Op::field;
@@ -179,17 +161,21 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
     reads_of(inst.blocks[0], memory, variables);
     reads_of(inst.blocks[1], memory, variables);
   }
-  if (uses_[id] > 1 && !cheap && !(component && function_[function_.arg(inst, 0)].op == Op::get))
+  if (values_[id].uses > 1 && !cheap &&
+      !(component && function_[function_.arg(inst, 0)].op == Op::get))
     return;
-  std::size_t last = at;
+  std::uint32_t last = at;
   bool nested = false;
-  for (std::uint32_t k = first_user_[id]; k < first_user_[id] + uses_[id]; ++k) {
+  for (std::uint32_t k = values_[id].first_user; k < values_[id].first_user + values_[id].uses;
+       ++k) {
     const ValueId other = users_[k];
     // A value with several users is inlined only if it is as cheap as a name.
-    if (inlined_[other] && uses_[other] > 1 && inst.op != Op::get && !(component && cheap)) return;
+    if (values_[other].inlined && values_[other].uses > 1 && inst.op != Op::get &&
+        !(component && cheap))
+      return;
     ValueId user = other;
-    while (home_[user] != home_[id]) {
-      user = owner_[home_[user]];
+    while (values_[user].home != values_[id].home) {
+      user = owner_[values_[user].home];
       nested = true;
       const Op op = function_[user].op;
       const bool repeats = op == Op::loop || op == Op::repeat;
@@ -200,13 +186,13 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
         (function_.arg(function_[other], 1) == id || function_.arg(function_[other], 2) == id);
     if (is_bound && inst.op != Op::get) return;
     if (is_bound) nested = true;
-    if (effective_[user] == kNever) return;
-    last = std::max(last, effective_[user]);
+    if (values_[user].effective == kNever) return;
+    last = std::max(last, values_[user].effective);
   }
   if (nested && !cheap && trait != 'p') return;
-  for (std::size_t i = at + 1; i <= last; ++i) {
+  for (std::uint32_t i = at + 1; i <= last; ++i) {
     const Effects& effects = effects_[i];
-    const Inst& between = function_[function_.blocks[home_[id]].insts[i]];
+    const Inst& between = function_[function_.blocks[values_[id].home].insts[i]];
     const bool region = between.blocks[0] != kAbsent && between.op != Op::cond;
     if (i == last && !(region && nested)) break;
     if (memory && effects.memory) return;
@@ -216,8 +202,8 @@ void Inlining::decide_value(ValueId id, std::size_t at, const std::vector<std::s
         return;
     }
   }
-  inlined_[id] = true;
-  effective_[id] = last;
+  values_[id].inlined = true;
+  values_[id].effective = last;
 }
 
 }  // namespace causeway::lang::emit_text

@@ -1,5 +1,7 @@
 #include "causeway/lang/emit/names.h"
 
+#include <algorithm>
+
 namespace causeway::lang::emit_text {
 
 bool is_reserved(std::string_view name) {
@@ -211,8 +213,9 @@ bool is_reserved(std::string_view name) {
 }
 
 std::string NameScope::unique(std::string_view wanted) {
-  std::string base;
-  for (const char c : wanted) base += c == '.' || c == '\'' ? '_' : c;
+  std::string base(wanted);
+  std::replace_if(
+      base.begin(), base.end(), [](char c) { return c == '.' || c == '\''; }, '_');
   if (is_reserved(base) || base.starts_with("__")) base += '_';
   // Names that a type of this program may have, or get later.
   const bool sized = (base.starts_with("vec") || base.starts_with("mat")) && base.size() > 3 &&
@@ -220,16 +223,23 @@ std::string NameScope::unique(std::string_view wanted) {
   if (outer_ != nullptr && (sized || base.starts_with("quat") || base.starts_with("values")))
     base += '_';
   std::string name = base;
-  const auto taken = [&] {
-    return (outer_ != nullptr && outer_->used_.contains(name)) || !used_.insert(name).second;
-  };
-  for (int i = 1; taken(); ++i) name = base + "_" + std::to_string(i);
-  made_.push_back(name);
+  for (int i = 1; is_taken(name); ++i) name = base + "_" + std::to_string(i);
+  made_.push_back(&*used_.emplace(name).first);
   return name;
 }
 
+bool NameScope::is_taken(std::string_view name) const {
+  if (used_.contains(name)) return true;
+  if (outer_ != nullptr) return outer_->is_taken(name);
+  // Helpers of the complete program.
+  static constexpr std::string_view kHelpers[] = {
+      "push",        "pop", "Tape", "tape", "tape_words", "tape_capacity",
+      "tape_needed", "at",  "with", "row",  "with_row",   "inverse_erf"};
+  return std::find(std::begin(kHelpers), std::end(kHelpers), name) != std::end(kHelpers);
+}
+
 void NameScope::release(std::size_t mark) {
-  for (; made_.size() > mark; made_.pop_back()) used_.erase(made_.back());
+  for (; made_.size() > mark; made_.pop_back()) used_.erase(used_.find(*made_.back()));
 }
 
 }  // namespace causeway::lang::emit_text

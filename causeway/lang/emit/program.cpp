@@ -6,6 +6,7 @@
 #include "causeway/lang/passes/element_function.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace causeway::lang {
 
@@ -28,9 +29,11 @@ Emitted emit(const Module& module, int kernel, const EmitOptions& options) {
 
 namespace emit_text {
 
-void Program::order(int function, std::vector<int>& out, std::set<int>& seen) const {
-  if (!seen.insert(function).second) return;
-  for (const Inst& inst : module.functions[static_cast<std::size_t>(function)].insts) {
+void Program::order(int function, std::vector<int>& out, std::vector<bool>& seen) const {
+  const auto index = static_cast<std::size_t>(function);
+  if (seen[index]) return;
+  seen[index] = true;
+  for (const Inst& inst : module.functions[index].insts) {
     if (inst.op == Op::call) order(static_cast<int>(inst.imm), out, seen);
   }
   out.push_back(function);
@@ -83,58 +86,72 @@ void Program::find_needs(int index) {
   }
 }
 
+// Overloads share a name: they differ in the types of their parameters.
+void Program::name_functions(const std::vector<int>& functions) {
+  function_names.resize(module.functions.size());
+  std::unordered_map<std::string_view, std::size_t> overloads;
+  for (const int at : functions) {
+    const auto index = static_cast<std::size_t>(at);
+    const Function& function = module.functions[index];
+    if (function.kind == FunctionKind::kernel) {
+      function_names[index] = options.entry.empty() ? globals.unique(function.name) : options.entry;
+      globals.reserve(function_names[index]);
+      continue;
+    }
+    const auto [first, is_new] = overloads.emplace(function.name, index);
+    function_names[index] = !is_new ? function_names[first->second]
+                            : function.helper && is_reserved(function.name)
+                                ? std::string(function.name) + "_of"
+                                : globals.unique(function.name);
+  }
+}
+
 Emitted Program::run(int kernel) {
   needs.resize(module.functions.size());
   uses_tape.resize(module.functions.size());
   std::vector<int> functions;
-  std::set<int> seen;
+  std::vector<bool> seen(module.functions.size());
   order(kernel, functions, seen);
   for (const int index : functions) find_needs(index);
-  for (const char* word : {"push", "pop", "Tape", "tape", "tape_words", "tape_capacity",
-                           "tape_needed", "at", "with", "row", "with_row", "inverse_erf"})
-    globals.reserve(word);
-  std::map<std::string, std::string> overloads;
-  for (const int index : functions) {
-    const Function& function = module.functions[static_cast<std::size_t>(index)];
-    // Overloads share a name: they differ in the types of their parameters.
-    std::string key(function.name);
-    if (function.kind == FunctionKind::kernel) key += " kernel";
-    const bool builtin_name = function.helper && is_reserved(function.name);
-    if (function.kind == FunctionKind::kernel && !options.entry.empty()) {
-      function_names[index] = options.entry;
-      globals.reserve(options.entry);
-      continue;
-    }
-    if (!overloads.contains(key))
-      overloads[key] =
-          builtin_name ? std::string(function.name) + "_of" : globals.unique(function.name);
-    function_names[index] = overloads[key];
-  }
+  name_functions(functions);
   std::string body;
+  body.reserve(4096);
   std::vector<LineEntry> lines;
   Emitted result;
-  for (const int index : functions) {
-    const Function& function = module.functions[static_cast<std::size_t>(index)];
-    FunctionWriter writer(*this, index);
-    const int before = static_cast<int>(std::count(body.begin(), body.end(), '\n'));
+  int n_lines = 0;
+  for (const int at : functions) {
+    const auto index = static_cast<std::size_t>(at);
+    const Function& function = module.functions[index];
+    FunctionWriter writer(*this, at);
     if (function.kind == FunctionKind::kernel) {
       writer.write_kernel(function_names[index]);
-      result.params = writer.params;
+      result.params = std::move(writer.params);
       result.entry = function_names[index];
     } else {
       writer.write_function(function_names[index]);
+      writer.code += "\n";
     }
     // Helpers of a function precede it.
-    const std::string helpers = std::move(definitions_);
-    definitions_.clear();
-    const int offset = before + static_cast<int>(std::count(helpers.begin(), helpers.end(), '\n'));
+    n_lines += static_cast<int>(std::count(definitions_.begin(), definitions_.end(), '\n'));
     if (!function.helper) {
       for (const LineEntry& entry : writer.lines)
-        lines.push_back({entry.line + offset, entry.span});
+        lines.push_back({entry.line + n_lines, entry.span});
     }
-    body += helpers + writer.code;
-    if (function.kind != FunctionKind::kernel) body += "\n";
+    n_lines += static_cast<int>(std::count(writer.code.begin(), writer.code.end(), '\n'));
+    body += definitions_;
+    body += writer.code;
+    definitions_.clear();
   }
+  const std::string head = includes_and_tape(uses_tape[static_cast<std::size_t>(kernel)]);
+  const int shift = static_cast<int>(std::count(head.begin(), head.end(), '\n'));
+  for (LineEntry& entry : lines) entry.line += shift;
+  result.text = head.empty() ? std::move(body) : head + body;
+  result.lines = std::move(lines);
+  result.uses_half = uses_half;
+  return result;
+}
+
+std::string Program::includes_and_tape(bool tape) const {
   std::string head;
   if (!cuda()) head += "#include <cmath>\n";
   if (uses_printf && !cuda()) head += "#include <cstdio>\n";
@@ -142,7 +159,7 @@ Emitted Program::run(int kernel) {
   if (uses_half && cuda()) head += "#include <cuda_fp16.h>\n";
   if (!head.empty()) head += "\n";
   if (uses_half && !cuda()) head += "using half = _Float16;\n\n";
-  if (uses_tape[static_cast<std::size_t>(kernel)]) {
+  if (tape) {
     const std::string inline_ = cuda() ? "__device__ inline " : "static inline ";
     head += "struct Tape {\n  unsigned int* words;\n  int top;\n  int capacity;\n};\n\n";
     head += "template <class T>\n" + inline_ +
@@ -161,21 +178,17 @@ Emitted Program::run(int kernel) {
             "    for (unsigned int i = 0; i < 4 && at + i < sizeof(T); ++i) to[at + i] = (unsigned "
             "char)(word >> 8 * i);\n  }\n}\n\n";
   }
-  const int shift = static_cast<int>(std::count(head.begin(), head.end(), '\n'));
-  for (LineEntry& entry : lines) entry.line += shift;
-  result.text = head + body;
-  result.lines = std::move(lines);
-  result.uses_half = uses_half;
-  return result;
+  return head;
 }
 
 void FunctionWriter::add_param(EmittedKind kind, std::uint32_t param, int dim,
-                               const std::string& name, const std::string& declaration,
-                               std::string& out) {
-  std::string type = declaration.substr(0, declaration.size() - name.size() - 1);
-  if (type.ends_with(" __restrict__")) type.resize(type.size() - 13);
+                               const std::string& name, std::string type, std::string& out,
+                               bool restricted) {
+  if (!out.empty()) out += ", ";
+  out += type;
+  out += restricted ? " __restrict__ " : " ";
+  out += name;
   params.push_back({kind, param, dim, name, std::move(type)});
-  out += (out.empty() ? "" : ", ") + declaration;
 }
 
 std::string FunctionWriter::signature(bool kernel) {
@@ -186,31 +199,26 @@ std::string FunctionWriter::signature(bool kernel) {
     names_[i] = scope_.unique(param.name);
     const std::string& name = names_[i];
     if (!module_.types.is(param.type, TypeKind::array)) {
-      add_param(EmittedKind::value, i, 0, name, program_.type(param.type) + " " + name, out);
+      add_param(EmittedKind::value, i, 0, name, program_.type(param.type), out);
       continue;
     }
     const ArrayNeeds& need = needs[i];
     const std::string element = program_.type(module_.types[param.type].element);
     if (need.data) {
       const bool constant = !need.written;
-      const bool restricted = constant && kernel && program_.options.restrict_pointers;
-      add_param(
-          EmittedKind::pointer, i, 0, name,
-          (constant ? "const " : "") + element + "* " + (restricted ? "__restrict__ " : "") + name,
-          out);
+      add_param(EmittedKind::pointer, i, 0, name, (constant ? "const " : "") + element + "*", out,
+                constant && kernel && program_.options.restrict_pointers);
     }
-    for (int d = 0; d < kMaxArrayDims; ++d) {
-      if (need.shape >> d & 1)
-        add_param(EmittedKind::shape, i, d, shape_name(i, d), "int " + shape_name(i, d), out);
-    }
-    for (int d = 0; d < kMaxArrayDims; ++d) {
-      if (need.strides >> d & 1)
-        add_param(EmittedKind::stride, i, d, stride_name(i, d), "int " + stride_name(i, d), out);
-    }
-    for (int d = 0; d < kMaxArrayDims; ++d) {
-      if (need.shape >> d & 1) scope_.reserve(shape_name(i, d));
-      if (need.strides >> d & 1) scope_.reserve(stride_name(i, d));
-    }
+    const auto add_sizes = [&](EmittedKind kind, unsigned wanted) {
+      for (int d = 0; wanted >> d != 0; ++d) {
+        if ((wanted >> d & 1) == 0) continue;
+        const std::string size = kind == EmittedKind::shape ? shape_name(i, d) : stride_name(i, d);
+        add_param(kind, i, d, size, "int", out);
+        scope_.reserve(size);
+      }
+    };
+    add_sizes(EmittedKind::shape, need.shape);
+    add_sizes(EmittedKind::stride, need.strides);
   }
   return out;
 }
@@ -254,14 +262,13 @@ void FunctionWriter::write_kernel(const std::string& name) {
   std::string list = signature(true);
   name_threads();
   const bool tape = program_.uses_tape[static_cast<std::size_t>(index_)];
-  const std::vector<EmittedParam> arguments = params;
   const LaunchForm form = program_.options.form;
   const bool split = form != LaunchForm::one_element && returns_inside_loop(function_);
-  std::string thread_list = list;
   std::string thread_call;
-  for (const EmittedParam& argument : arguments)
-    thread_call += (thread_call.empty() ? "" : ", ") + argument.name;
   if (split) {
+    std::string thread_list = list;
+    for (const EmittedParam& argument : params)
+      thread_call += (thread_call.empty() ? "" : ", ") + argument.name;
     for (const std::string& thread : thread_names_) {
       thread_list += (thread_list.empty() ? "" : ", ") + ("int " + thread);
       thread_call += (thread_call.empty() ? "" : ", ") + thread;
@@ -276,19 +283,18 @@ void FunctionWriter::write_kernel(const std::string& name) {
     line("");
   }
   for (std::size_t d = 0; d < launch_names_.size(); ++d) {
-    add_param(EmittedKind::launch_dim, 0, static_cast<int>(d), launch_names_[d],
-              "int " + launch_names_[d], list);
+    add_param(EmittedKind::launch_dim, 0, static_cast<int>(d), launch_names_[d], "int", list);
   }
   if (ranges()) {
     for (const std::string* bound : {&range_begin_, &range_end_}) {
       add_param(bound == &range_begin_ ? EmittedKind::range_begin : EmittedKind::range_end, 0, 0,
-                *bound, "int " + *bound, list);
+                *bound, "int", list);
     }
   }
   if (tape) {
-    add_param(EmittedKind::tape, 0, 0, "tape_words", "unsigned int* tape_words", list);
-    add_param(EmittedKind::tape_capacity, 0, 0, "tape_capacity", "int tape_capacity", list);
-    add_param(EmittedKind::tape_needed, 0, 0, "tape_needed", "int* tape_needed", list);
+    add_param(EmittedKind::tape, 0, 0, "tape_words", "unsigned int*", list);
+    add_param(EmittedKind::tape_capacity, 0, 0, "tape_capacity", "int", list);
+    add_param(EmittedKind::tape_needed, 0, 0, "tape_needed", "int*", list);
   }
   open((program_.cuda() ? "extern \"C\" __global__ void " : "extern \"C\" void ") + name + "(" +
        list + ") {");

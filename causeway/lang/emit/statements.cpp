@@ -13,7 +13,9 @@ FunctionWriter::FunctionWriter(Program& program, int index)
       inlining_(program.module, function_),
       scope_(&program.globals),
       names_(function_.insts.size()),
-      declared_(function_.insts.size()) {}
+      declared_(function_.insts.size()) {
+  code.reserve(2048);
+}
 
 void FunctionWriter::line(const std::string& content, Span span) {
   if (span.end > span.begin) lines.push_back({line_number_, span});
@@ -48,9 +50,10 @@ bool FunctionWriter::block_is_empty(BlockId id) const { return function_.blocks[
 void FunctionWriter::declare(ValueId id, const std::string& value) {
   const Inst& inst = function_[id];
   const bool changes = inst.op == Op::insert || inst.op == Op::insert_field;
-  line((changes ? "" : "const ") + program_.type(inst.type) + " " + name_of(id) + " = " + value +
-           ";",
-       inst.span);
+  std::string text = changes ? "" : "const ";
+  text.reserve(value.size() + 48);
+  text.append(program_.type(inst.type)).append(" ").append(name_of(id));
+  line(text.append(" = ").append(value).append(";"), inst.span);
 }
 
 void FunctionWriter::statement(ValueId id) {
@@ -61,8 +64,6 @@ void FunctionWriter::statement(ValueId id) {
       // The first assignment declares it, if it precedes all other uses in this block.
       bool first_is_set = false;
       bool found = false;
-      const auto& insts = function_.blocks[0].insts;
-      (void)insts;
       for (const Block& candidate : function_.blocks) {
         bool after = false;
         for (const ValueId other : candidate.insts) {

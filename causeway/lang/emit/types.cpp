@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace causeway::lang::emit_text {
@@ -136,8 +137,9 @@ std::string_view symbol(Op op) {
 
 // Component by component; a scalar is used for each.
 void Program::need_operator(Op op, TypeId a, TypeId b, TypeId result) {
-  const std::string key = fmt::format("{} {} {}", static_cast<int>(op), a, b);
-  if (helper_keys_.contains(key)) return;
+  const std::uint64_t key =
+      static_cast<std::uint64_t>(op) << 56 | static_cast<std::uint64_t>(a) << 28 | b;
+  if (std::find(operators_.begin(), operators_.end(), key) != operators_.end()) return;
   const std::string name = type(result);
   const Scalar s = module.types[result].scalar;
   const int n = module.types.count(result);
@@ -158,7 +160,8 @@ void Program::need_operator(Op op, TypeId a, TypeId b, TypeId result) {
   std::string text =
       qualifier() + name + " operator" + std::string(symbol(op)) + "(" + type(a) + " a";
   if (!unary) text += ", " + type(b) + " b";
-  helper(key, text + ") {\n  return {" + values + "};\n}\n");
+  definitions_ += text + ") {\n  return {" + values + "};\n}\n\n";
+  operators_.push_back(key);
 }
 
 // Sums of structs are gradients: members that are not floating-point are not changed.

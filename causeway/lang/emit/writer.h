@@ -79,14 +79,16 @@ class Program {
   std::vector<std::vector<ArrayNeeds>> needs;  // by function and parameter
   std::vector<bool> uses_tape;                 // by function
   NameScope globals;
-  std::map<int, std::string> function_names;
-  bool uses_blocks = false;  // block reductions
+  std::vector<std::string> function_names;  // by function
+  bool uses_blocks = false;                 // block reductions
   bool uses_half = false;
   bool uses_printf = false;
   bool uses_assert = false;
 
  private:
-  void order(int function, std::vector<int>& out, std::set<int>& seen) const;
+  void order(int function, std::vector<int>& out, std::vector<bool>& seen) const;
+  void name_functions(const std::vector<int>& functions);
+  std::string includes_and_tape(bool tape) const;
   void find_needs(int function);
   std::string scalar(Scalar s);
   std::string need_struct_atomic(TypeId id);
@@ -94,7 +96,8 @@ class Program {
 
   std::map<TypeId, std::string> type_names_;
   std::set<std::string> helper_keys_;
-  std::string definitions_;  // types and helpers in the order of first use
+  std::vector<std::uint64_t> operators_;  // that are defined
+  std::string definitions_;               // types and helpers in the order of first use
 };
 
 class FunctionWriter {
@@ -155,7 +158,7 @@ class FunctionWriter {
   // Kernels.
   std::string signature(bool kernel);
   void add_param(EmittedKind kind, std::uint32_t param, int dim, const std::string& name,
-                 const std::string& declaration, std::string& out);
+                 std::string type, std::string& out, bool restricted = false);
   void cuda_loop(const std::string& name);
   // Other forms (forms.cpp).
   void one_element();

@@ -9,10 +9,10 @@ class DeadCode {
   DeadCode(const Module& module, Function& function)
       : module_(module),
         function_(function),
-        live_(function.insts.size()),
-        owner_(function.insts.size(), kAbsent),
-        block_owner_(function.blocks.size(), kAbsent),
-        position_(function.insts.size()) {
+        values_(function.insts.size()),
+        block_owner_(function.blocks.size(), kAbsent) {
+    order_.reserve(function.insts.size());
+    work_.reserve(function.insts.size());
     for (const Param& param : function.params)
       is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
   }
@@ -31,11 +31,17 @@ class DeadCode {
   }
 
  private:
+  struct Value {
+    bool live = false;
+    ValueId owner = kAbsent;     // the instruction whose region an instruction is in
+    std::uint32_t position = 0;  // in program order
+  };
+
   void index(BlockId block) {
     for (const ValueId id : function_.blocks[block].insts) {
-      position_[id] = static_cast<std::uint32_t>(order_.size());
+      values_[id].position = static_cast<std::uint32_t>(order_.size());
       order_.push_back(id);
-      owner_[id] = block_owner_[block];
+      values_[id].owner = block_owner_[block];
       const Inst& inst = function_[id];
       if (inst.op == Op::set) sets_.emplace_back(function_.arg(inst, 0), id);
       if (inst.op == Op::store || is_atomic(inst.op))
@@ -79,10 +85,10 @@ class DeadCode {
 
   // Whether a write can precede a read: in program order, or in a loop around both.
   bool may_reach(ValueId write, ValueId read) const {
-    if (position_[write] < position_[read]) return true;
-    for (ValueId outer = owner_[write]; outer != kAbsent; outer = owner_[outer]) {
+    if (values_[write].position < values_[read].position) return true;
+    for (ValueId outer = values_[write].owner; outer != kAbsent; outer = values_[outer].owner) {
       if (function_[outer].op != Op::loop && function_[outer].op != Op::repeat) continue;
-      for (ValueId other = owner_[read]; other != kAbsent; other = owner_[other]) {
+      for (ValueId other = values_[read].owner; other != kAbsent; other = values_[other].owner) {
         if (other == outer) return true;
       }
     }
@@ -90,8 +96,8 @@ class DeadCode {
   }
 
   void mark(ValueId id) {
-    if (live_[id]) return;
-    live_[id] = true;
+    if (values_[id].live) return;
+    values_[id].live = true;
     work_.push_back(id);
   }
 
@@ -109,7 +115,7 @@ class DeadCode {
   void visit(ValueId id) {
     const Inst& inst = function_[id];
     for (const ValueId operand : function_.args(inst)) mark(operand);
-    if (owner_[id] != kAbsent) mark(owner_[id]);
+    if (values_[id].owner != kAbsent) mark(values_[id].owner);
     if (inst.op == Op::load || inst.op == Op::call || is_atomic(inst.op)) {
       for (const ValueId operand : function_.args(inst)) {
         if (!module_.types.is(function_[operand].type, TypeKind::array)) continue;
@@ -137,7 +143,7 @@ class DeadCode {
     std::vector<ValueId>& insts = function_.blocks[block].insts;
     std::size_t kept = 0;
     for (const ValueId id : insts) {
-      if (!live_[id]) continue;
+      if (!values_[id].live) continue;
       insts[kept++] = id;
       for (const BlockId inner : function_[id].blocks) {
         if (inner != kAbsent) sweep(inner);
@@ -148,12 +154,10 @@ class DeadCode {
 
   const Module& module_;
   Function& function_;
-  std::vector<bool> live_;
-  std::vector<ValueId> owner_;  // the instruction whose region an instruction is in
+  std::vector<Value> values_;
   std::vector<ValueId> block_owner_;
   std::vector<std::pair<ValueId, ValueId>> sets_;    // variables and their assignments
   std::vector<std::pair<ValueId, ValueId>> writes_;  // arrays and their writes
-  std::vector<std::uint32_t> position_;
   bool is_adjoint_ = false;
   std::vector<ValueId> order_;
   std::vector<ValueId> work_;

@@ -1,7 +1,7 @@
 #include "causeway/lang/passes/passes.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <bit>
 
 namespace causeway::lang {
 
@@ -14,7 +14,9 @@ class Merge {
         function_(function),
         variables_(variables),
         replaced_(function.insts.size()),
-        written_(function.insts.size()) {
+        written_(function.insts.size()),
+        heads_(std::bit_ceil(function.insts.size())) {
+    known_.reserve(function.insts.size());
     for (ValueId id = 0; id < replaced_.size(); ++id) replaced_[id] = id;
     for (const Inst& inst : function.insts) {
       if (inst.op == Op::store || is_atomic(inst.op)) written_[function.arg(inst, 0)] = true;
@@ -33,13 +35,16 @@ class Merge {
       Inst& inst = function_[value];
       for (ValueId& operand : function_.args(inst)) operand = replaced_[operand];
       if (may_merge(inst)) {
-        const ValueId earlier = find(inst);
+        const std::uint64_t hash = key(inst);
+        const ValueId earlier = find(inst, hash);
         if (earlier != kAbsent) {
           replaced_[value] = earlier;
           if (function_[earlier].name.empty()) function_[earlier].name = inst.name;
           continue;
         }
-        known_.push_back({key(inst), value});
+        std::uint32_t& head = heads_[slot(hash)];
+        known_.push_back({hash, value, head});
+        head = static_cast<std::uint32_t>(known_.size());
       }
       insts[kept++] = value;
       const bool repeats = inst.op == Op::loop || inst.op == Op::repeat;
@@ -50,14 +55,18 @@ class Merge {
       if (variables_ && !repeats) forget(inst);
     }
     insts.resize(kept);
-    known_.resize(scope);
+    for (; known_.size() > scope; known_.pop_back())
+      heads_[slot(known_.back().hash)] = known_.back().next;
   }
 
  private:
   struct Known {
-    std::uint64_t key;
-    ValueId value;
+    std::uint64_t hash;
+    ValueId value;       // kAbsent if it is forgotten
+    std::uint32_t next;  // of the same slot: 1 + an index into known_, 0 at the end
   };
+
+  std::size_t slot(std::uint64_t hash) const { return (hash >> 32) & (heads_.size() - 1); }
 
   // Forgets the values of variables that the instruction or its regions assign.
   void forget(const Inst& inst) {
@@ -65,8 +74,9 @@ class Merge {
       const ValueId var = inst.op == Op::set ? function_.arg(inst, 0)
                                              : static_cast<ValueId>(&inst - function_.insts.data());
       for (Known& known : known_) {
+        if (known.value == kAbsent) continue;
         const Inst& other = function_[known.value];
-        if (other.op == Op::get && function_.arg(other, 0) == var) known.key = 0;
+        if (other.op == Op::get && function_.arg(other, 0) == var) known.value = kAbsent;
       }
     }
     for (const BlockId inner : inst.blocks) {
@@ -97,16 +107,16 @@ class Merge {
     return h;
   }
 
-  ValueId find(const Inst& inst) const {
-    const std::uint64_t wanted = key(inst);
-    for (std::size_t i = known_.size(); i-- > 0;) {
-      if (known_[i].key != wanted) continue;
-      const Inst& other = function_[known_[i].value];
+  ValueId find(const Inst& inst, std::uint64_t hash) const {
+    for (std::uint32_t i = heads_[slot(hash)]; i != 0; i = known_[i - 1].next) {
+      const Known& known = known_[i - 1];
+      if (known.hash != hash || known.value == kAbsent) continue;
+      const Inst& other = function_[known.value];
       const auto a = function_.args(inst);
       const auto b = function_.args(other);
       if (other.op == inst.op && other.type == inst.type && other.imm == inst.imm &&
           std::equal(a.begin(), a.end(), b.begin(), b.end())) {
-        return known_[i].value;
+        return known.value;
       }
     }
     return kAbsent;
@@ -117,7 +127,8 @@ class Merge {
   bool variables_;
   std::vector<ValueId> replaced_;
   std::vector<bool> written_;
-  std::vector<Known> known_;  // of the blocks that are open
+  std::vector<Known> known_;          // of the blocks that are open
+  std::vector<std::uint32_t> heads_;  // a hash table of known_
 };
 
 }  // namespace

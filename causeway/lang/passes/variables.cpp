@@ -31,8 +31,8 @@ class Forwarding {
 
   void block(BlockId id) {
     std::vector<std::pair<ValueId, ValueId>> known;
-    const std::vector<ValueId> insts = std::move(function_.blocks[id].insts);
-    std::vector<ValueId> kept;
+    std::vector<ValueId>& insts = function_.blocks[id].insts;
+    std::size_t kept = 0;
     for (const ValueId value : insts) {
       Inst& inst = function_[value];
       for (ValueId& operand : function_.args(inst)) operand = replaced_[operand];
@@ -40,7 +40,7 @@ class Forwarding {
         for (const auto& [var, held] : known) {
           if (var == function_.arg(inst, 0)) replaced_[value] = held;
         }
-        kept.push_back(value);
+        insts[kept++] = value;
         if (replaced_[value] == value) known.emplace_back(function_.arg(inst, 0), value);
         continue;
       }
@@ -49,25 +49,23 @@ class Forwarding {
         if (std::find(known.begin(), known.end(), entry) != known.end())
           continue;  // it holds that already
       }
-      kept.push_back(value);
-      std::vector<ValueId> assigned;
-      assigned_in(function_, inst, assigned);
-      for (const ValueId var : assigned) {
-        known.erase(std::remove_if(known.begin(), known.end(),
-                                   [&](const auto& entry) { return entry.first == var; }),
-                    known.end());
-      }
+      insts[kept++] = value;
+      assigned_.clear();
+      assigned_in(function_, inst, assigned_);
+      for (const ValueId var : assigned_)
+        std::erase_if(known, [&](const auto& entry) { return entry.first == var; });
       if (inst.op == Op::set) known.emplace_back(function_.arg(inst, 0), function_.arg(inst, 1));
       for (const BlockId inner : inst.blocks) {
         if (inner != kAbsent) block(inner);
       }
     }
-    function_.blocks[id].insts = std::move(kept);
+    insts.resize(kept);
   }
 
  private:
   Function& function_;
   std::vector<ValueId> replaced_;
+  std::vector<ValueId> assigned_;
 };
 
 // Visits blocks in reverse with the set of variables whose value is not needed any more.
@@ -78,6 +76,7 @@ void dead_sets(Function& function, BlockId block) {
     if (function[id].op == Op::var) dead.push_back(id);  // its scope ends with the block
   }
   std::vector<bool> drop(insts.size());
+  std::vector<ValueId> read;
   for (std::size_t i = insts.size(); i-- > 0;) {
     const Inst& inst = function[insts[i]];
     const auto in_dead = [&](ValueId var) {
@@ -94,13 +93,9 @@ void dead_sets(Function& function, BlockId block) {
       }
       continue;
     }
-    std::vector<ValueId> read;
+    read.clear();
     read_in(function, inst, read);
-    dead.erase(std::remove_if(dead.begin(), dead.end(),
-                              [&](ValueId var) {
-                                return std::find(read.begin(), read.end(), var) != read.end();
-                              }),
-               dead.end());
+    for (const ValueId var : read) std::erase(dead, var);
     if (inst.blocks[0] != kAbsent) {
       // A region may leave the block by break or continue, past an assignment that follows.
       std::erase_if(dead, [&](ValueId var) {

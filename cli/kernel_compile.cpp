@@ -1,9 +1,10 @@
-// `causeway kernel compile`: a Python kernel as CUDA C++, C++, IR, adjoint or PTX.
+// `causeway kernel compile`: a Python kernel as CUDA C++, C++, IR, adjoint, PTX or Warp.
 #include "cli/kernel.h"
 
 #include "causeway/core/error.h"
 #include "causeway/jit/kernel.h"
 #include "causeway/jit/nvrtc.h"
+#include "causeway/lang/emit/warp.h"
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ struct CompileCommand {
   std::string text_of(const lang::Module& module, int index) const {
     const auto& function = module.functions[static_cast<std::size_t>(index)];
     if (form == "ir") return lang::print_ir(module, function);
+    if (form == "warp") return lang::emit_warp(*module.source, function.name);
     const jit::Kernel compiled(module, index);
     if (form == "cpp") return compiled.emitted({lang::Dialect::cpp}).text;
     if (form == "adjoint") return compiled.adjoint().emitted().text;
@@ -63,13 +65,13 @@ struct CompileCommand {
 
 void add_kernel_compile(CLI::App& kernel) {
   CLI::App* command =
-      kernel.add_subcommand("compile", "Print a kernel as CUDA C++, C++, IR, adjoint or PTX");
+      kernel.add_subcommand("compile", "Print a kernel as CUDA C++, C++, IR, adjoint, PTX or Warp");
   const auto options = std::make_shared<CompileCommand>();
   command->add_option("file", options->file, "Python file with kernels")->required();
   command->add_option("--kernel", options->kernel, "Kernel to compile [all]")->type_name("NAME");
   command->add_option("--emit", options->form, "Form to print [cuda]")
-      ->check(CLI::IsMember({"cuda", "cpp", "ir", "adjoint", "ptx"}))
-      ->type_name("cuda|cpp|ir|adjoint|ptx");
+      ->check(CLI::IsMember({"cuda", "cpp", "ir", "adjoint", "ptx", "warp"}))
+      ->type_name("cuda|cpp|ir|adjoint|ptx|warp");
   command->add_option("--arch", options->architecture, "GPU architecture for PTX [sm_90]")
       ->type_name("ARCH");
   command->add_option("--out", options->out, "File to write [stdout]")->type_name("FILE");

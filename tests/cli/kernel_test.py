@@ -148,6 +148,13 @@ class Kernel(unittest.TestCase):
         self.assertIn('k.py:6:16: error: index 1 is out of range for array "x" of shape (1)',
                       error(*saxpy, "--input", "x=x.npy"))  # fmt: skip
 
+    def test_warp_text_is_python(self):
+        code, text, errors = self.run_program("compile", "k.py", "--kernel", "saxpy", "--emit", "warp")
+        self.assertEqual((code, errors), (0, ""))
+        compile(text, "k.py", "exec")
+        self.assertIn("@wp.kernel\ndef saxpy(a: float, x: wp.array(dtype=float)", text)
+        self.assertNotIn("fill", text)
+
     def test_explain(self):
         if not self.has_nvrtc():
             self.skipTest("NVRTC is not installed")

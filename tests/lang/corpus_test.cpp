@@ -6,6 +6,7 @@
 #include "causeway/lang/adjoint/adjoint.h"
 #include "causeway/lang/builtins/table.h"
 #include "causeway/lang/emit/emit.h"
+#include "causeway/lang/emit/warp.h"
 
 #include <gtest/gtest.h>
 
@@ -63,6 +64,46 @@ TEST(LangCorpus, IrVerifiesAndReadsBack) {
           << module.functions[i].name;
     }
   }
+}
+
+TEST(LangCorpus, WarpTextCompilesToTheSameKernel) {
+  int n = 0;
+  for (const CorpusFile& file : corpus()) {
+    const Module module = compile(file.name, file.text);
+    for (const Function& function : module.functions) {
+      if (function.kind != FunctionKind::kernel) continue;
+      const std::string text = emit_warp(*module.source, function.name);
+      SCOPED_TRACE(text);
+      const Module again = compile("again.py", text);
+      const int found = again.find(function.name);
+      ASSERT_GE(found, 0);
+      EXPECT_EQ(structural_hash(again, again.functions[static_cast<std::size_t>(found)]),
+                structural_hash(module, function));
+      EXPECT_EQ(emit(again, found).text,
+                emit(module, static_cast<int>(&function - module.functions.data())).text);
+      EXPECT_EQ(emit_warp(*again.source, function.name), text);
+      ++n;
+    }
+  }
+  EXPECT_GE(n, 150);
+}
+
+TEST(LangCorpus, WarpTextOfOurNames) {
+  const Source source("k.py",
+                      "import causeway as cw\n\nN = cw.constant(3)\n\n\n@cw.struct\nclass P:\n    "
+                      "a: cw.vec3\n\n\n@cw.func\ndef late(p: P):\n    return early(p.a[0])\n\n\n"
+                      "@cw.func\ndef early(x: float):\n    return -(x + 1.0) ** 2.0\n\n\n@cw.func\n"
+                      "def unused(x: float):\n    return x\n\n\n@cw.kernel\ndef k(p: P, y: "
+                      "cw.array(dtype=float)):\n    i = cw.tid()\n    y[i] = late(p) * float(N)\n");
+  EXPECT_EQ(emit_warp(source, "k"),
+            "import warp as wp\n\nN = wp.constant(3)\n\n\n@wp.struct\nclass P:\n    a: "
+            "wp.vec3\n\n\n@wp.func\ndef late(p: P):\n    return early(p.a[0])\n\n\n@wp.func\n"
+            "def early(x: float):\n    return -(x + 1.0) ** 2.0\n\n\n@wp.kernel\ndef k(p: P, y: "
+            "wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = late(p) * float(N)\n");
+  EXPECT_THROW(emit_warp(source, "other"), causeway::Error);
+  const Source block(
+      "b.py", "@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[0] = wp.block_sum(1.0)\n");
+  EXPECT_THROW(emit_warp(block, "k"), CompileError);
 }
 
 TEST(LangCorpus, GradientsAgreeWithFiniteDifferences) {

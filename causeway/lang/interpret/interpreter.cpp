@@ -1,5 +1,6 @@
 #include "causeway/lang/interpret/interpreter.h"
 
+#include "causeway/core/interrupt.h"
 #include "causeway/lang/interpret/machine.h"
 
 namespace causeway::lang {
@@ -102,6 +103,8 @@ void Machine::fault(const Frame& frame, Span span, const Diagnostic& diagnostic)
 }
 
 void Machine::step(const Frame& frame, Span span) {
+  constexpr std::uint64_t kCheckEvery = 1024;  // steps: well under a millisecond
+  if (steps_ % kCheckEvery == 0) check_interrupt();
   if (++steps_ > options_.step_limit) {
     fault(frame, span,
           {"kernel \"" + std::string(module_.functions[kernel_].name) + "\" does not end",
@@ -148,7 +151,9 @@ void Machine::launch(std::span<const std::int64_t> dims, std::span<const Argumen
       for (std::size_t i = 0; i < kLanes; ++i) std::memcpy(r + i * size, bytes, size);
     }
   }
+  constexpr std::int64_t kCheckThreads = 64 * kLanes;
   for (std::int64_t first = begin; first < end; first += kLanes) {
+    if ((first - begin) % kCheckThreads == 0) check_interrupt();
     const std::int64_t n = std::min<std::int64_t>(kLanes, end - first);
     for (std::int64_t lane = 0; lane < n; ++lane) {
       std::int64_t rest = first + lane;

@@ -44,7 +44,8 @@ class Interpreter {
   Interpreter(Interpreter&&) noexcept;
 
   // Runs dims[0] x … threads; one argument for each parameter of the kernel. Throws Error with the
-  // source location if a check fails. Can be called repeatedly.
+  // source location if a check fails, and ErrorKind::interrupted in an interruptible thread. Can be
+  // called repeatedly.
   void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments);
   // Runs threads [first, last) of that launch only, the last coordinate changing fastest.
   void launch(std::span<const std::int64_t> dims, std::span<const Argument> arguments,

@@ -88,12 +88,16 @@ class Fused:
         if traced not in self._traces:
             self._traces[traced] = self._trace(args, extents)
         trace = self._traces[traced]
-        threads = 0
-        if not is_by_row(trace.results):
-            layout = FLAT if contiguous else GRID
+        by_row = is_by_row(trace.results)
+        # Blocks also compute rows without reductions: then broadcasts need no division.
+        uses_rows = by_row or ROW in extents or COLUMN in extents
+        threads = _threads_per_row(tensors[0].device, columns) if uses_rows else 0
+        if threads:
+            layout = BLOCKS
+        elif by_row:
+            layout = ROWS
         else:
-            threads = _threads_per_row(tensors[0].device, columns)
-            layout = BLOCKS if threads else ROWS
+            layout = FLAT if contiguous else GRID
         if (traced, layout, threads) not in self._kernels:
             text = kernel_text(trace.inputs, trace.results, layout, threads)
             kernel = kernel_from_source(text, "fused", f"<fused {self.__name__}>")

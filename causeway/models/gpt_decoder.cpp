@@ -21,10 +21,6 @@ kernels::Operand operand_or_none(const std::optional<Tensor>& tensor, StreamView
   return tensor.has_value() ? operand(*tensor, stream) : kernels::Operand();
 }
 
-kernels::DecodeNorm norm_of(const GptConfig& config) {
-  return config.norm == GptNorm::layer ? kernels::DecodeNorm::layer : kernels::DecodeNorm::rms;
-}
-
 }  // namespace
 
 void GenerateOptions::check() const {
@@ -59,11 +55,14 @@ GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity, bo
         matrix_of(part->attention->projection->weight, part->attention->projection->bias);
     layer.in = matrix_of(part->mlp->in->weight, part->mlp->in->bias);
     layer.out = matrix_of(part->mlp->out->weight, part->mlp->out->bias);
+    layer.norm_1 = norm_of(*part->norm_1);
+    layer.norm_2 = norm_of(*part->norm_2);
     layer.keys = zeros(cache, dtype, device_);
     layer.values = zeros(cache, dtype, device_);
     layers_.push_back(std::move(layer));
   }
   head_ = matrix_of(model.head(), nullptr);
+  last_norm_ = norm_of(model.last_norm());
   tokens_ = zeros({batch, capacity_}, DType::i64, device_);
   lengths_ = zeros({batch}, DType::i64, device_);
   const auto rows = [&](std::int64_t n) { return Tensor::empty({batch, n}, DType::f32, device_); };
@@ -78,7 +77,7 @@ GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity, bo
 GptDecoder::Matrix GptDecoder::matrix_of(const Tensor& weight, const Tensor* bias) const {
   Matrix made;
   const Tensor plain = autograd::detach(weight);
-  if (bias != nullptr) made.bias = autograd::detach(*bias);
+  if (bias != nullptr) made.bias = autograd::detach(*bias).to(DType::f32);
   if (int8_) {
     QuantizedMatrix rounded = quantize_rows(plain);
     made.weight = rounded.values;
@@ -135,16 +134,25 @@ void GptDecoder::fill_cache(const Tensor& tokens) {
   });
 }
 
-void GptDecoder::multiply(kernels::DecodeLinear how, const GptNormLayer* norm, const Matrix& matrix,
+GptDecoder::Norm GptDecoder::norm_of(const GptNormLayer& layer) {
+  const auto wide = [&](const char* name) {
+    const auto found = layer.find(name);
+    return found.has_value() ? std::optional(autograd::detach(*found).to(DType::f32)) : found;
+  };
+  return {wide("weight"), wide("bias")};
+}
+
+void GptDecoder::multiply(kernels::DecodeLinear how, const Norm* norm, const Matrix& matrix,
                           const Tensor& x, const Tensor& y) {
   const StreamView stream = current_stream(device_);
   kernels::DecodeLinearOperands operands;
   operands.x = operand(x.flatten(), stream);
   if (norm != nullptr) {
-    how.norm = norm_of(config_);
+    how.norm = config_.norm == GptNorm::layer ? kernels::DecodeNorm::layer
+                                              : kernels::DecodeNorm::rms;
     how.epsilon = static_cast<float>(config_.epsilon);
-    operands.norm_weight = operand_or_none(norm->find("weight"), stream);
-    operands.norm_bias = operand_or_none(norm->find("bias"), stream);
+    operands.norm_weight = operand_or_none(norm->weight, stream);
+    operands.norm_bias = operand_or_none(norm->bias, stream);
   }
   operands.weight = operand(matrix.weight, stream);
   operands.scales = operand_or_none(matrix.scales, stream);
@@ -183,16 +191,14 @@ Tensor GptDecoder::decode_vectors() {
   kernels::DecodeLinear active;
   active.activation = config_.activation == GptActivation::gelu ? kernels::DecodeActivation::gelu
                                                                 : kernels::DecodeActivation::swiglu;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
-    const GptLayer& part = *model_.layers()[i];
-    multiply(plain, part.norm_1.get(), layer.qkv, x_, heads_);
+  for (const Layer& layer : layers_) {
+    multiply(plain, &layer.norm_1, layer.qkv, x_, heads_);
     attend(layer, heads_, mixed_);
     multiply(adding, nullptr, layer.projection, mixed_, x_);
-    multiply(active, part.norm_2.get(), layer.in, x_, hidden_);
+    multiply(active, &layer.norm_2, layer.in, x_, hidden_);
     multiply(adding, nullptr, layer.out, hidden_, x_);
   }
-  multiply(plain, &model_.last_norm(), head_, x_, logits_);
+  multiply(plain, &last_norm_, head_, x_, logits_);
   return logits_;
 }
 

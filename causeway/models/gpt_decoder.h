@@ -48,14 +48,20 @@ class GptDecoder {
   struct Matrix {
     Tensor weight;
     std::optional<Tensor> scales;
+    std::optional<Tensor> bias;  // f32
+  };
+  struct Norm {  // f32
+    std::optional<Tensor> weight;
     std::optional<Tensor> bias;
   };
   struct Layer {
+    Norm norm_1, norm_2;
     Matrix qkv, projection, in, out;
     Tensor keys, values;  // (batch, kv_heads, capacity, size)
   };
 
   Matrix matrix_of(const Tensor& weight, const Tensor* bias) const;
+  static Norm norm_of(const GptNormLayer& layer);
   void start(const std::vector<Tokens>& prompts);
   void fill_cache(const Tensor& tokens);
   void step(const kernels::SampleTokens& how);
@@ -63,8 +69,8 @@ class GptDecoder {
   // several.
   Tensor decode_vectors();
   Tensor decode_matrices();
-  void multiply(kernels::DecodeLinear how, const GptNormLayer* norm, const Matrix& matrix,
-                const Tensor& x, const Tensor& y);
+  void multiply(kernels::DecodeLinear how, const Norm* norm, const Matrix& matrix, const Tensor& x,
+                const Tensor& y);
   void attend(const Layer& layer, const Tensor& heads, const Tensor& mixed);
   Tensor embedded();
 
@@ -76,6 +82,7 @@ class GptDecoder {
   bool int8_;
   std::vector<Layer> layers_;
   Matrix head_;
+  Norm last_norm_;
   Tensor tokens_;   // (batch, capacity) i64
   Tensor lengths_;  // (batch) i64: the position of each sequence's last token
   Tensor x_;        // f32, one row per sequence: the residual stream

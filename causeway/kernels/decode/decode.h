@@ -21,11 +21,11 @@ struct DecodeLinear {
 // The operands of decode_linear; those that are not used are empty.
 struct DecodeLinearOperands {
   Operand x;  // (in) f32
-  Operand norm_weight;
+  Operand norm_weight;  // (in) f32
   Operand norm_bias;
   Operand weight;  // (rows, in): a floating type, or i8 with `scales`
   Operand scales;  // (rows) f32
-  Operand bias;    // (rows), of the type of the norm's weight or of `weight`
+  Operand bias;    // (rows) f32
   Operand y;       // (out) f32
 };
 

@@ -3,13 +3,11 @@
 // ends, and warps do not wait for each other.
 #include "causeway/kernels/decode/decode.h"
 
-#include "causeway/core/error.h"
 #include "causeway/kernels/decode/decode.cuh"
 #include "causeway/kernels/decode/decode_device.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/rows.cuh"
 
-#include <string>
 
 namespace causeway::kernels::cuda {
 
@@ -17,30 +15,32 @@ namespace {
 
 constexpr int kWarps = 4;  // of a block
 
-// Norm weights and biases have the type of the model, which is not the type of i8 weights.
-struct AnyFloat {
-  const void* data;
-  DType dtype;
-
-  __device__ __forceinline__ float operator[](int i) const {
-    if (data == nullptr) return 0;
-    if (dtype == DType::bf16) return static_cast<const bf16*>(data)[i];
-    if (dtype == DType::f16) return static_cast<const f16*>(data)[i];
-    if (dtype == DType::f64) return static_cast<float>(static_cast<const double*>(data)[i]);
-    return static_cast<const float*>(data)[i];
-  }
-};
-
 struct LinearData {
   int in;
   int out;
   DecodeLinear how;
+  // Those that are not used are null.
   const float* x;
-  AnyFloat norm_weight;
-  AnyFloat norm_bias;
+  const float* norm_weight;
+  const float* norm_bias;
   const float* scales;
-  AnyFloat bias;
+  const float* bias;
   float* y;
+
+  __device__ __forceinline__ float normed(int i, float value, float mean, float scale) const {
+    const float shift = norm_bias != nullptr ? norm_bias[i] : 0.0f;
+    return (value - mean) * scale * norm_weight[i] + shift;
+  }
+  __device__ __forceinline__ float finished(float sum, int row) const {
+    const float scaled = scales != nullptr ? sum * scales[row] : sum;
+    return bias != nullptr ? scaled + bias[row] : scaled;
+  }
+  // Applies the activation, where `up` is the product of the second half with SwiGLU.
+  __device__ __forceinline__ void store(int row, float value, float up) const {
+    if (how.activation == DecodeActivation::gelu) value = decode_gelu(value);
+    if (how.activation == DecodeActivation::swiglu) value = swiglu_of(value, up);
+    y[row] = how.adds ? y[row] + value : value;
+  }
 };
 
 __device__ __forceinline__ float sum_warp(float value) {
@@ -107,8 +107,7 @@ __device__ void load_normed(const LinearData& data, int lane, float (&x)[kVector
     if (column >= data.in) continue;
 #pragma unroll
     for (int i = 0; i < kVec; ++i) {
-      x[v][i] = (x[v][i] - mean) * scale * data.norm_weight[column + i] +
-                data.norm_bias[column + i];
+      x[v][i] = data.normed(column + i, x[v][i], mean, scale);
     }
   }
 }
@@ -139,44 +138,71 @@ __global__ void __launch_bounds__(32 * kWarps) linear_kernel(LinearData data, co
   load_normed<kVec, kVectors>(data, lane, x);
   for (int row = first; row < data.out; row += static_cast<int>(gridDim.x) * kWarps) {
     if (row != first) part.load(weight + std::int64_t{row} * data.in, data.in, lane);
-    const auto finished = [&](float sum, int r) {
-      return sum * (data.scales != nullptr ? data.scales[r] : 1.0f) + data.bias[r];
-    };
-    float value = finished(dot(part, x), row);
+    const float value = data.finished(dot(part, x), row);
+    float up = 0;
     if (gated) {
       part.load(weight + std::int64_t{row + data.out} * data.in, data.in, lane);
-      value = swiglu_of(value, finished(dot(part, x), row + data.out));
+      up = data.finished(dot(part, x), row + data.out);
     }
-    if (data.how.activation == DecodeActivation::gelu) value = decode_gelu(value);
-    if (lane == 0) data.y[row] = data.how.adds ? data.y[row] + value : value;
+    if (lane == 0) data.store(row, value, up);
   }
 }
 
-// Rows of up to 32 * kVec * kVectors elements.
-template <int kVec, class W>
+// Rows of any length and alignment, element by element.
+template <class W>
+__global__ void __launch_bounds__(32 * kWarps) any_linear_kernel(LinearData data, const W* weight) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  start_next();
+  wait_for_previous();
+  const bool norms = data.how.norm != DecodeNorm::none;
+  const float share = 1.0f / static_cast<float>(data.in);
+  float mean = 0;
+  if (data.how.norm == DecodeNorm::layer) {
+    for (int i = lane; i < data.in; i += 32) mean += data.x[i];
+    mean = sum_warp(mean) * share;
+  }
+  float squares = 0;
+  for (int i = lane; norms && i < data.in; i += 32) {
+    squares += (data.x[i] - mean) * (data.x[i] - mean);
+  }
+  const float scale = rsqrtf(sum_warp(squares) * share + data.how.epsilon);
+  const auto product = [&](int row) {
+    const W* from = weight + std::int64_t{row} * data.in;
+    float sum = 0;
+    for (int i = lane; i < data.in; i += 32) {
+      const float x = norms ? data.normed(i, data.x[i], mean, scale) : data.x[i];
+      sum += static_cast<float>(from[i]) * x;
+    }
+    return data.finished(sum_warp(sum), row);
+  };
+  int row = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / 32;
+  for (; row < data.out; row += static_cast<int>(gridDim.x) * kWarps) {
+    const float value = product(row);
+    const float up =
+        data.how.activation == DecodeActivation::swiglu ? product(row + data.out) : 0.0f;
+    if (lane == 0) data.store(row, value, up);
+  }
+}
+
+template <class W>
 void run(StreamView stream, const LinearData& data, const W* weight) {
   constexpr int kMostBlocks = 132 * 8;
   const int blocks = std::min((data.out + kWarps - 1) / kWarps, kMostBlocks);
   const Launch how = Launch("decode_linear", stream, dim3(static_cast<unsigned>(blocks)),
                             dim3(32 * kWarps))
                          .overlapping();
+  constexpr int kVec = static_cast<int>(16 / sizeof(W));
   constexpr int kShort = 32;  // elements of a lane
   constexpr int kLong = 128;
-  constexpr int kLongest = 256;
-  if (data.in <= 32 * kShort) {
+  const bool aligned = rows_align(data.in, kVec, sizeof(W), weight);
+  if (aligned && data.in <= 32 * kShort) {
     launch(how, linear_kernel<kVec, kShort / kVec, W>, data, weight);
-  } else if (data.in <= 32 * kLong) {
+  } else if (aligned && data.in <= 32 * kLong) {
     launch(how, linear_kernel<kVec, kLong / kVec, W>, data, weight);
-  } else if (data.in <= 32 * kLongest) {
-    launch(how, linear_kernel<kVec, kLongest / kVec, W>, data, weight);
   } else {
-    fail(ErrorKind::invalid_argument, "decode_linear",
-         "rows of " + std::to_string(data.in) + " elements; at most " +
-             std::to_string(32 * kLongest) + " are supported on a GPU");
+    launch(how, any_linear_kernel<W>, data, weight);
   }
 }
-
-AnyFloat any_float(const Operand& operand) { return {operand.data, operand.dtype}; }
 
 }  // namespace
 
@@ -186,24 +212,20 @@ void decode_linear(StreamView stream, const DecodeLinear& how,
   data.in = static_cast<int>(operands.x.shape[0]);
   data.out = static_cast<int>(operands.y.shape[0]);
   data.how = how;
-  data.x = static_cast<const float*>(operands.x.data);
-  data.norm_weight = any_float(operands.norm_weight);
-  data.norm_bias = any_float(operands.norm_bias);
-  data.scales = static_cast<const float*>(operands.scales.data);
-  data.bias = any_float(operands.bias);
+  const auto floats = [](const Operand& from) { return static_cast<const float*>(from.data); };
+  data.x = floats(operands.x);
+  data.norm_weight = floats(operands.norm_weight);
+  data.norm_bias = floats(operands.norm_bias);
+  data.scales = floats(operands.scales);
+  data.bias = floats(operands.bias);
   data.y = static_cast<float*>(operands.y.data);
-  const auto choose = [&](auto tag) {
+  if (operands.weight.dtype == DType::i8) {
+    return run(stream, data, static_cast<const std::int8_t*>(operands.weight.data));
+  }
+  dispatch_floating(operands.weight.dtype, [&](auto tag) {
     using W = typename decltype(tag)::type;
-    constexpr int kVec = static_cast<int>(16 / sizeof(W));
-    const auto* weight = static_cast<const W*>(operands.weight.data);
-    if (rows_align(data.in, kVec, sizeof(W), weight)) {
-      run<kVec>(stream, data, weight);
-    } else {
-      run<1>(stream, data, weight);
-    }
-  };
-  if (operands.weight.dtype == DType::i8) return choose(Tag<std::int8_t>());
-  dispatch_floating(operands.weight.dtype, choose);
+    run(stream, data, static_cast<const W*>(operands.weight.data));
+  });
 }
 
 }  // namespace causeway::kernels::cuda

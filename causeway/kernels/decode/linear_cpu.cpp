@@ -13,13 +13,7 @@ namespace causeway::kernels::cpu {
 namespace {
 
 float value_at(const Operand& operand, std::int64_t i) {
-  if (operand.data == nullptr) return 0;
-  float value = 0;
-  dispatch_floating(operand.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    value = static_cast<float>(static_cast<const T*>(operand.data)[i]);
-  });
-  return value;
+  return operand.data != nullptr ? static_cast<const float*>(operand.data)[i] : 0.0f;
 }
 
 // x after the norm.

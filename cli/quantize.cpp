@@ -25,10 +25,10 @@ struct QuantizeCommand {
 
 void run(const QuantizeCommand& command) {
   const std::filesystem::path file = models::model_file_of(command.model);
-  with_context(fmt::format("reading \"{}\"", file.string()), [&] {
-    models::write_model_file(command.out, models::quantized(models::read_model_file(file)));
-  });
-  const std::size_t before = std::filesystem::file_size(file);
+  const models::ModelFile model = models::read_model_file(file);
+  const std::size_t before = std::filesystem::file_size(file);  // --out may be the same file
+  models::write_model_file(command.out, with_context(fmt::format("reading \"{}\"", file.string()),
+                                                     [&] { return models::quantized(model); }));
   const std::size_t after = std::filesystem::file_size(command.out);
   if (command.json) {
     const nlohmann::ordered_json json{

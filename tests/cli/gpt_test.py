@@ -204,6 +204,8 @@ class Train(Program):
                          ["run/model.safetensors", "small.safetensors"])  # fmt: skip
         result = json.loads(self.done("quantize", "run", "--int8", "--out", "b.safetensors", "--json"))
         self.assertEqual([result["bytes_before"], result["bytes_after"]], sizes)
+        result = json.loads(self.done("quantize", "run", "--int8", "--out", "run/model.safetensors", "--json"))
+        self.assertEqual([result["bytes_before"], result["bytes_after"]], sizes)
         header, metadata = safetensors(self.path / "small.safetensors")
         self.assertEqual(metadata["model"], "causeway.gpt.1")
         self.assertEqual(header["layers.0.attention.qkv.weight"]["dtype"], "I8")
@@ -212,10 +214,12 @@ class Train(Program):
         sample = ["--prompt", "7 plus", "--tokens", "9", "--device", "cpu", "--temperature", "0"]
         self.assertTrue(self.done("gpt", "sample", "small.safetensors", *sample).startswith("7 plus"))
 
+        (self.path / "t.safetensors").write_bytes(struct.pack("<Q", 2) + b"{}")
         self.refuses(["quantize", "small.safetensors", "--int8", "--out", "c"], "int8 already")
         self.refuses(["quantize", "a.txt", "--int8", "--out", "c"], "a.txt")
         self.refuses(["quantize", "absent", "--int8", "--out", "c"], "absent")
         self.refuses(["quantize", "run", "--out", "c"], "--int8", code=2)
+        self.refuses(["quantize", "t.safetensors", "--int8", "--out", "c"], "neither a GPT nor a tabular model")
         self.assertFalse((self.path / "c").exists())
 
     def test_export_and_import(self):

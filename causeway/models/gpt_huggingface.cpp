@@ -164,7 +164,7 @@ bool is_ignored(const std::string& name) {
          name.ends_with(".rotary_emb.inv_freq");
 }
 
-// The weights of a folder by their names without prefix; models saved without a head have none.
+// The weights of a folder, by names without prefix. Models saved without a head have no prefix.
 State read_tensors(const fs::path& folder, const std::string& prefix) {
   State all;
   for (auto& [name, tensor] : read_files(folder)) {

@@ -8,6 +8,8 @@ void add_gpt(CLI::App& app) {
   add_gpt_tokenize(*gpt);
   add_gpt_train(*gpt);
   add_gpt_sample(*gpt);
+  add_gpt_import(*gpt);
+  add_gpt_export(*gpt);
 }
 
 }  // namespace causeway::cli

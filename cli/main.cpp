@@ -7,6 +7,7 @@
 #include "cli/pretrain.h"
 #include "cli/pairs.h"
 #include "cli/prior.h"
+#include "cli/quantize.h"
 #include "cli/report.h"
 #include "cli/run.h"
 #include "cli/tokenizer.h"
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   causeway::cli::add_pretrain(app);
   causeway::cli::add_predict(app);
   causeway::cli::add_evaluate(app);
+  causeway::cli::add_quantize(app);
   causeway::cli::add_report(app);
   causeway::cli::add_completion(app);
   return causeway::cli::run_program(app, argc, argv);

@@ -45,6 +45,7 @@ void bind_prior(nb::module_& module);
 void bind_pairs(nb::module_& module);
 void bind_pretrain(nb::module_& module);
 void bind_text(nb::module_& module);
+void bind_gpt_runs(nb::module_& module);
 void bind_tokenizer(nb::module_& module);
 void bind_partial_fit(nb::module_& module);
 

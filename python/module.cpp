@@ -42,6 +42,7 @@ NB_MODULE(_core, module) {
   bind_pairs(module);
   bind_pretrain(module);
   bind_text(module);
+  bind_gpt_runs(module);
   bind_tokenizer(module);
   bind_partial_fit(module);
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <system_error>
@@ -266,6 +267,14 @@ void write_file_atomically(std::string_view operation, const std::filesystem::pa
   FileWriter writer(operation, path);
   for (const std::span<const std::byte> piece : pieces) writer.write(piece);
   writer.commit();
+}
+
+void copy_file_atomically(std::string_view operation, const std::filesystem::path& from,
+                          const std::filesystem::path& to) {
+  std::error_code none;
+  if (std::filesystem::equivalent(from, to, none)) return;
+  const MappedFile file(operation, from);
+  write_file_atomically(operation, to, std::array{file.bytes()});
 }
 
 }  // namespace causeway

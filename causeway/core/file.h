@@ -92,4 +92,8 @@ class FileWriter {
 void write_file_atomically(std::string_view operation, const std::filesystem::path& path,
                            std::span<const std::span<const std::byte>> pieces);
 
+// Copies a file; does nothing if both paths are the same file.
+void copy_file_atomically(std::string_view operation, const std::filesystem::path& from,
+                          const std::filesystem::path& to);
+
 }  // namespace causeway

@@ -155,11 +155,15 @@ std::vector<TokenId> BpeTokenizer::encode(std::string_view text) const {
   return encoding.take();
 }
 
-std::string BpeTokenizer::token(TokenId id) const {
+bool BpeTokenizer::has(TokenId id) const {
   const auto& tokens = state_->model.tokens();
-  if (id >= tokens.size() || !tokens[id])
+  return id < tokens.size() && tokens[id];
+}
+
+std::string BpeTokenizer::token(TokenId id) const {
+  if (!has(id))
     fail(ErrorKind::invalid_argument, "decode", fmt::format("the vocabulary has no id {}", id));
-  return *tokens[id];
+  return *state_->model.tokens()[id];
 }
 
 std::string BpeTokenizer::decode(std::span<const TokenId> ids) const {

@@ -24,6 +24,7 @@ class BpeTokenizer final : public TextTokenizer {
   std::vector<TokenId> encode(std::string_view text) const override;
   std::string decode(std::span<const TokenId> ids) const override;
   TokenId vocabulary() const override;
+  bool has(TokenId id) const override;
   std::string token(TokenId id) const override;
   // The id of <|endoftext|>, <|end_of_text|>, </s> or <eos>, whichever the file has first. Throws
   // invalid_argument if there is none.

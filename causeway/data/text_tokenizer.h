@@ -26,6 +26,8 @@ class TextTokenizer {
   virtual std::string decode(std::span<const TokenId> ids) const = 0;
   // All ids are below this number.
   virtual TokenId vocabulary() const = 0;
+  // Whether an id is a token; a vocabulary may have gaps.
+  virtual bool has(TokenId id) const { return id < vocabulary(); }
   // The bytes of one token. Throws invalid_argument for an unknown id.
   virtual std::string token(TokenId id) const = 0;
   // The token that separates documents.

@@ -3,6 +3,10 @@
 
 #include "causeway/tensor/tensor.h"
 
+#include <functional>
+#include <map>
+#include <string>
+
 namespace causeway::models {
 
 struct QuantizedMatrix {
@@ -14,5 +18,15 @@ QuantizedMatrix quantize_rows(const Tensor& matrix);
 
 // values * scales, rounded to `dtype`. Quantizing an f32 result again gives the same values.
 Tensor dequantize(const QuantizedMatrix& matrix, DType dtype);
+
+// Tensors by name, as Module::state() returns them.
+using State = std::map<std::string, Tensor>;
+
+// Replaces the tensors that `is_chosen` accepts by i8 values and their scales, "<name>.scales".
+State quantize_state(const State& state,
+                     const std::function<bool(const std::string&, const Tensor&)>& is_chosen);
+
+// The reverse. Throws format errors for i8 values without scales of their rows.
+State dequantize_state(const State& state, DType dtype);
 
 }  // namespace causeway::models

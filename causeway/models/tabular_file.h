@@ -10,7 +10,8 @@ namespace causeway::models {
 
 void save_tabular(const std::filesystem::path& path, const TabularTransformer& model);
 
-// Throws io and format errors that name the file.
+// Throws io and format errors that name the file. Matrices stored as i8 (model_file.h) are
+// converted to the placement's dtype.
 std::shared_ptr<TabularTransformer> load_tabular(const std::filesystem::path& path,
                                                  const nn::Placement& placement = {});
 

@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/models/gpt_file.h"
+#include "causeway/models/model_file.h"
 #include "causeway/models/tabular_file.h"
 
 #include <algorithm>
@@ -17,24 +18,15 @@ namespace fs = std::filesystem;
 
 constexpr const char* kOperation = "generate";
 
-std::shared_ptr<const data::TextTokenizer> load_tokenizer(const fs::path& path,
-                                                          const std::string& name,
-                                                          const GptConfig& config) {
-  std::string chosen = name;
-  const fs::path file = (fs::is_directory(path) ? path : path.parent_path()) / "tokenizer.json";
-  if (chosen.empty() && fs::exists(file)) chosen = file.string();
-  if (chosen.empty() && config.vocabulary == 257) chosen = "bytes";
-  if (chosen.empty()) {
-    fail(ErrorKind::invalid_argument, kOperation,
-         fmt::format("there is no \"{}\"; give the tokenizer of the model", file.string()));
+// The number of bytes at the end of a text that are the start of a UTF-8 character.
+std::size_t cut_character(std::string_view text) {
+  for (std::size_t n = 1; n <= std::min<std::size_t>(text.size(), 3); ++n) {
+    const auto byte = static_cast<unsigned char>(text[text.size() - n]);
+    if ((byte & 0xc0) == 0x80) continue;
+    const std::size_t whole = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return whole > n ? n : 0;
   }
-  std::shared_ptr<const data::TextTokenizer> made = data::load_text_tokenizer(chosen);
-  if (made->vocabulary() > config.vocabulary) {
-    fail(ErrorKind::invalid_argument, kOperation,
-         fmt::format("the tokenizer has {} ids, the model {}; it is the tokenizer of another model",
-                     made->vocabulary(), config.vocabulary));
-  }
-  return made;
+  return 0;
 }
 
 // The text of one sample while it is made. It releases whole characters that cannot belong to a
@@ -52,7 +44,7 @@ class Writing {
       if (token == static_cast<std::int64_t>(tokenizer_.end_of_text())) return false;
       ++n_tokens_;
       const auto id = static_cast<data::TokenId>(token);
-      text_ += tokenizer_.decode(std::span(&id, 1));
+      if (tokenizer_.has(id)) text_ += tokenizer_.token(id);
       for (const std::string& end : stop_) {
         const std::size_t from = text_.size() - std::min(text_.size(), 2 * longest_stop_ + 64);
         const std::size_t at = end.empty() ? std::string::npos : text_.find(end, from);
@@ -67,16 +59,13 @@ class Writing {
   // The part that was not released yet; `all` at the end of the sample.
   std::string_view release(bool all) {
     std::size_t end = text_.size();
+    const std::size_t begin = released_;
     if (!all) {
       end -= std::min(end, longest_stop_ > 0 ? longest_stop_ - 1 : 0);
-      // Not inside a UTF-8 character.
-      while (end > released_ && end < text_.size() &&
-             (static_cast<unsigned char>(text_[end]) & 0xC0) == 0x80) {
-        --end;
-      }
+      end = std::max(begin, end);
+      end -= cut_character(std::string_view(text_).substr(begin, end - begin));
     }
-    const std::size_t begin = released_;
-    released_ = std::max(begin, end);
+    released_ = end;
     return std::string_view(text_).substr(begin, released_ - begin);
   }
 
@@ -93,13 +82,35 @@ class Writing {
 
 }  // namespace
 
+std::string find_tokenizer(const fs::path& path, const GptConfig& config) {
+  const fs::path file = model_file_of(path).parent_path() / "tokenizer.json";
+  std::error_code none;
+  if (fs::exists(file, none)) return file.string();
+  if (config.vocabulary == data::ByteTokenizer().vocabulary()) return "bytes";
+  fail(ErrorKind::invalid_argument, kOperation,
+       fmt::format("there is no \"{}\"; give the tokenizer of the model", file.string()));
+}
+
+TextGenerator::TextGenerator(std::shared_ptr<Gpt> model,
+                             std::shared_ptr<const data::TextTokenizer> tokenizer, bool int8)
+    : model_(std::move(model)), tokenizer_(std::move(tokenizer)), int8_(int8) {
+  check_tokenizer();
+}
+
 TextGenerator::TextGenerator(const std::string& path, const std::string& tokenizer, Device device,
                              bool int8)
-    : int8_(int8) {
-  const fs::path file =
-      fs::is_directory(path) ? fs::path(path) / "model.safetensors" : fs::path(path);
-  model_ = load_gpt(file, inference_placement(device));
-  tokenizer_ = load_tokenizer(path, tokenizer, model_->config());
+    : model_(load_gpt(model_file_of(path), inference_placement(device))),
+      tokenizer_(data::load_text_tokenizer(
+          tokenizer.empty() ? find_tokenizer(path, model_->config()) : tokenizer)),
+      int8_(int8) {
+  check_tokenizer();
+}
+
+void TextGenerator::check_tokenizer() const {
+  if (tokenizer_->vocabulary() <= model_->config().vocabulary) return;
+  fail(ErrorKind::invalid_argument, kOperation,
+       fmt::format("the tokenizer has {} ids, the model {}; it is the tokenizer of another model",
+                   tokenizer_->vocabulary(), model_->config().vocabulary));
 }
 
 GptDecoder::Tokens TextGenerator::encode(const std::string& prompt, std::int64_t n_new) const {

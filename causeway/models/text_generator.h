@@ -5,6 +5,7 @@
 #include "causeway/models/gpt_decoder.h"
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -14,13 +15,19 @@
 
 namespace causeway::models {
 
+// The tokenizer of the model in `path`, for load_text_tokenizer: the tokenizer.json in the folder,
+// or bytes for a vocabulary of 257. Throws invalid_argument if there is none.
+std::string find_tokenizer(const std::filesystem::path& path, const GptConfig& config);
+
 class TextGenerator {
  public:
-  // `path` is a folder with model.safetensors, and tokenizer.json unless the tokenizer is bytes, or
-  // a model file. `tokenizer` is "bytes" or a tokenizer.json; empty: that of the folder, or bytes
-  // for a vocabulary of 257. bf16 on a GPU, else f32. Throws io and format errors, and
-  // invalid_argument if the tokenizer has more ids than the model.
+  // `path` is a folder with model.safetensors, or a model file. `tokenizer` is "bytes" or a
+  // tokenizer.json; empty: find_tokenizer(). bf16 on a GPU, else f32. Throws io and format errors.
   TextGenerator(const std::string& path, const std::string& tokenizer, Device device,
+                bool int8 = false);
+  // The weights of the model must not change during generate(). Throws invalid_argument if the
+  // tokenizer has more ids than the model.
+  TextGenerator(std::shared_ptr<Gpt> model, std::shared_ptr<const data::TextTokenizer> tokenizer,
                 bool int8 = false);
 
   struct Result {
@@ -32,7 +39,7 @@ class TextGenerator {
   // Continues each prompt until its tokens are drawn, the end of a text, or one of the texts
   // `stop`. An empty prompt starts a new text. Prompts that leave no room lose their beginning.
   // `on_text` receives pieces of the results as they are made; text that may be the start of a stop
-  // text is held back.
+  // text is held back. Ids that the tokenizer does not have add no text.
   std::vector<Result> generate(const std::vector<std::string>& prompts,
                                const GenerateOptions& options,
                                std::span<const std::string> stop = {}, const OnText& on_text = {});
@@ -41,6 +48,7 @@ class TextGenerator {
   const data::TextTokenizer& tokenizer() const { return *tokenizer_; }
 
  private:
+  void check_tokenizer() const;
   GptDecoder::Tokens encode(const std::string& prompt, std::int64_t n_new) const;
 
   std::shared_ptr<Gpt> model_;

@@ -4,8 +4,8 @@
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
 #include "causeway/core/log.h"
-#include "causeway/models/gpt_decoder.h"
 #include "causeway/models/gpt_file.h"
+#include "causeway/models/text_generator.h"
 #include "causeway/train/gpt_data.h"
 
 #include <fmt/format.h>
@@ -69,21 +69,14 @@ class GptJob final : public TrainingJob {
     sampled_ = step();
     const GptRunConfig& run = options_.settings.run;
     if (data_.tokenizer == nullptr || run.sample_tokens == 0) return "";
-    const auto ids = data_.tokenizer->encode(run.prompt);
-    models::GptDecoder::Tokens prompt(ids.begin(), ids.end());
-    const auto end_of_text = static_cast<std::int64_t>(data_.tokenizer->end_of_text());
-    const std::int64_t length = trainer_.config().model.length;
-    if (prompt.empty()) prompt.push_back(end_of_text);
-    if (std::ssize(prompt) > length) prompt.erase(prompt.begin(), prompt.end() - length);
-    models::GptDecoder decoder(trainer_.model(), 1);
+    // The trainer owns the model.
+    const std::shared_ptr<models::Gpt> model(std::shared_ptr<void>(), &trainer_.model());
     models::GenerateOptions how;
     how.tokens = run.sample_tokens;
     how.temperature = 0.8;
     how.seed = static_cast<std::uint64_t>(step());
-    auto made = decoder.generate({prompt}, how)[0];
-    made.erase(std::ranges::find(made, end_of_text), made.end());
-    const std::vector<data::TokenId> narrow(made.begin(), made.end());
-    const std::string text = run.prompt + data_.tokenizer->decode(narrow);
+    models::TextGenerator generator(model, data_.tokenizer);
+    const std::string text = run.prompt + generator.generate({run.prompt}, how)[0].text;
     log_sample(text);
     return text;
   }
@@ -94,11 +87,7 @@ class GptJob final : public TrainingJob {
   void save_model(const std::filesystem::path& folder) override {
     models::save_gpt(folder / "model.safetensors", trainer_.model());
     if (data_.tokenizer_file.empty()) return;
-    const std::filesystem::path to = folder / "tokenizer.json";
-    std::error_code none;
-    if (std::filesystem::equivalent(data_.tokenizer_file, to, none)) return;
-    const MappedFile from(kOperation, data_.tokenizer_file);
-    write_file_atomically(kOperation, to, std::array{from.bytes()});
+    copy_file_atomically(kOperation, data_.tokenizer_file, folder / "tokenizer.json");
   }
 
  private:

@@ -12,7 +12,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from . import _core, autograd, cuda, models, nn, optim, pairs, prior, testing, text
+from . import _core, autograd, cuda, gpt, models, nn, optim, pairs, prior, testing, text
 from ._core import *  # noqa: F403
 from ._core import _version as __version__
 from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad

@@ -7,6 +7,7 @@
 
     model = cw.models.GPT("gpt2", dtype="bf16", device="cuda")
     loss = model.loss(tokens, targets)                    # cross entropy of the next tokens
+    ids = model.generate([1, 2, 3], tokens=50, seed=7)    # new token ids
 """
 
 from __future__ import annotations
@@ -16,10 +17,19 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from . import cuda, nn
 from ._core import Generator
 from ._settings import check_names, to_json
-from ._core._models import TableContext, _Gpt, _read_tabular, _save_tabular, _TabularTransformer
+from ._core._models import (
+    TableContext,
+    _GenerateOptions,
+    _Gpt,
+    _read_tabular,
+    _save_tabular,
+    _TabularTransformer,
+)
 
 __all__ = ["GPT", "TableContext", "TabularTransformer", "load_tabular", "save_tabular"]
 
@@ -56,22 +66,27 @@ class TabularTransformer(_TabularTransformer):
         return f"TabularTransformer({settings})"
 
     def __reduce__(self) -> Any:
-        state = {name: values.to("cpu") for name, values in self.state_dict().items()}
-        return _rebuild, (type(self), self.config, self.device, self.training, state)
+        return _rebuild, (type(self), self.config, self.device, self.training, _host_state(self))
+
+
+def _host_state(model: nn.Module) -> dict[str, Any]:
+    return {name: values.to("cpu") for name, values in model.state_dict().items()}
 
 
 def _rebuild(
     made: type, config: Mapping[str, Any], device: str, training: bool, state: Any
-) -> TabularTransformer:
+) -> TabularTransformer | GPT:
     model = made.__new__(made)
     dtype = next(iter(state.values())).dtype
-    TabularTransformer.__init__(model, config, dtype=dtype, device=device, generator=Generator(0))
+    base = TabularTransformer if issubclass(made, TabularTransformer) else GPT
+    base.__init__(model, config, dtype=dtype, device=device, generator=Generator(0))
     model.load_state_dict(state)
     return model.train(training)
 
 
 # Constructor arguments for copy.deepcopy, which then copies tensors and attributes.
-nn._ARGUMENTS[_TabularTransformer] = lambda model: (model._config, "f32", "cpu", Generator(0))
+for _base in (_TabularTransformer, _Gpt):
+    nn._ARGUMENTS[_base] = lambda model: (model._config, "f32", "cpu", Generator(0))
 
 
 class GPT(_Gpt):
@@ -103,6 +118,46 @@ class GPT(_Gpt):
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value}" for name, value in self.config.items())
         return f"GPT({settings})"
+
+    def generate(
+        self,
+        prompt: Any,
+        tokens: int = 100,
+        *,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        seed: int = 0,
+        int8: bool = False,
+    ) -> Any:
+        """Continues one sequence of token ids, or several of any lengths, with a key-value cache.
+
+        Returns the new ids as an int64 array, or a list of arrays. A sequence ends after `tokens` new
+        tokens or when it is as long as the model allows.
+
+        temperature: divides the logits; 0 takes the most probable token.
+        top_k: draws from the k most probable tokens; 0 for all.
+        top_p: draws from the most probable tokens whose probabilities sum to this.
+        min_p: leaves out tokens below this times the largest probability.
+        int8: rounds the matrices to 8 bits.
+        """
+        options = _GenerateOptions(tokens, temperature, top_k, top_p, min_p, seed)
+        prompts = prompt.numpy() if hasattr(prompt, "numpy") else prompt
+        is_single = len(prompts) == 0 or np.ndim(prompts[0]) == 0
+        batch = [_ids(ids) for ids in ([prompts] if is_single else prompts)]
+        made = [np.array(ids, np.int64) for ids in self._generate(batch, options, int8)]
+        return made[0] if is_single else made
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (type(self), self.config, self.device, self.training, _host_state(self))
+
+
+def _ids(values: Any) -> list[int]:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise TypeError("expected token ids: integers, one sequence or several")
+    return array.tolist()
 
 
 def save_tabular(model: TabularTransformer, path: str | os.PathLike[str]) -> None:

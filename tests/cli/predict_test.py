@@ -123,6 +123,20 @@ class Predict(unittest.TestCase):
         self.assertEqual(title, "size")
         self.assertLess(abs(float(value)), 5)
 
+    def test_int8(self):
+        """A quantized model predicts nearly the same probabilities."""
+        source, quantized = self.path / "classes.safetensors", self.path / "int8.safetensors"
+        code, out, err = causeway("quantize", source, "--int8", "--out", quantized)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(len(out.splitlines()), 2)
+        self.assertLess(quantized.stat().st_size, source.stat().st_size)
+        self.assertIn(b'"encoder":{"dtype":"I8"', quantized.read_bytes())
+        words = ["predict", self.path / "train.csv", self.path / "test.csv", "--target", "kind"]
+        found, expected = (self.run_on(*words, model=model)[0] for model in ("int8", "classes"))
+        self.assertNotEqual(found, expected)
+        for row, other in zip(csv.DictReader(io.StringIO(found)), csv.DictReader(io.StringIO(expected)), strict=True):
+            self.assertAlmostEqual(float(row["p_yes"]), float(other["p_yes"]), delta=0.03)
+
     def test_evaluate(self):
         data = self.path / "train.csv"
         out, _ = self.run_on("evaluate", data, "--target", "kind", "--splits", "3", "--json")

@@ -44,28 +44,37 @@ Gpt::Gpt(const GptConfig& config, const Placement& placement)
     : config_((config.check(), config)),
       embedding_(add_parameter("embedding",
                                blank({config.padded_vocabulary(), config.width}, placement))) {
-  Generator& generator =
-      placement.generator != nullptr ? *placement.generator : nn::default_generator();
-  init_embedding(autograd::detach(embedding_), config.vocabulary, generator);
   if (config.positions == GptPositions::learned) {
     positions_ = &add_parameter("positions", blank({config.length, config.width}, placement));
+  }
+  Placement undrawn = placement;
+  undrawn.initialize = false;
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    layers_.push_back(std::make_shared<GptLayer>(config, undrawn));
+    add_module(fmt::format("layers.{}", i), layers_.back());
+  }
+  last_norm_ = std::make_shared<GptNormLayer>(config, placement);
+  add_module("norm", last_norm_);
+  if (!config.tied_head) {
+    head_ = &add_parameter("head", blank({config.padded_vocabulary(), config.width}, placement));
+  }
+  if (!placement.initialize) return;
+  draw_weights(placement.generator != nullptr ? *placement.generator : nn::default_generator());
+}
+
+void Gpt::draw_weights(Generator& generator) {
+  init_embedding(autograd::detach(embedding_), config_.vocabulary, generator);
+  if (positions_ != nullptr) {
     nn::normal_(autograd::detach(*positions_), 0, kDeviation, generator);
   }
-  const double at_end = kDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));
-  for (std::int64_t i = 0; i < config.layers; ++i) {
-    auto layer = std::make_shared<GptLayer>(config, placement);
+  const double at_end = kDeviation / std::sqrt(2.0 * static_cast<double>(config_.layers));
+  for (const auto& layer : layers_) {
     init_linear(*layer->attention->qkv, kDeviation, generator);
     init_linear(*layer->attention->projection, at_end, generator);
     init_linear(*layer->mlp->in, kDeviation, generator);
     init_linear(*layer->mlp->out, at_end, generator);
-    add_module(fmt::format("layers.{}", i), layer);
-    layers_.push_back(std::move(layer));
   }
-  last_norm_ = std::make_shared<GptNormLayer>(config, placement);
-  add_module("norm", last_norm_);
-  if (config.tied_head) return;
-  head_ = &add_parameter("head", blank({config.padded_vocabulary(), config.width}, placement));
-  init_embedding(autograd::detach(*head_), config.vocabulary, generator);
+  if (head_ != nullptr) init_embedding(autograd::detach(*head_), config_.vocabulary, generator);
 }
 
 void Gpt::check(const Tensor& tokens) const {

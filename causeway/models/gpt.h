@@ -45,6 +45,7 @@ class Gpt : public nn::Module {
   const Tensor* rotary();
 
  private:
+  void draw_weights(Generator& generator);
   void check(const Tensor& tokens) const;
   Tensor embed(const Tensor& tokens) const;
   autograd::AddNorm run_layer(std::size_t layer, const autograd::AddNorm& before,

@@ -148,8 +148,8 @@ void GptDecoder::multiply(kernels::DecodeLinear how, const Norm* norm, const Mat
   kernels::DecodeLinearOperands operands;
   operands.x = operand(x.flatten(), stream);
   if (norm != nullptr) {
-    how.norm = config_.norm == GptNorm::layer ? kernels::DecodeNorm::layer
-                                              : kernels::DecodeNorm::rms;
+    how.norm =
+        config_.norm == GptNorm::layer ? kernels::DecodeNorm::layer : kernels::DecodeNorm::rms;
     how.epsilon = static_cast<float>(config_.epsilon);
     operands.norm_weight = operand_or_none(norm->weight, stream);
     operands.norm_bias = operand_or_none(norm->bias, stream);
@@ -189,8 +189,9 @@ Tensor GptDecoder::decode_vectors() {
   kernels::DecodeLinear adding;
   adding.adds = true;
   kernels::DecodeLinear active;
-  active.activation = config_.activation == GptActivation::gelu ? kernels::DecodeActivation::gelu
-                                                                : kernels::DecodeActivation::swiglu;
+  active.activation = config_.activation == GptActivation::gelu
+                          ? kernels::DecodeActivation::gelu
+                          : kernels::DecodeActivation::gated_silu;
   for (const Layer& layer : layers_) {
     multiply(plain, &layer.norm_1, layer.qkv, x_, heads_);
     attend(layer, heads_, mixed_);

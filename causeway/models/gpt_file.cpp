@@ -10,7 +10,9 @@ namespace causeway::models {
 GptWeights weights_of(const Gpt& model) { return {model.config(), model.state()}; }
 
 std::shared_ptr<Gpt> make_gpt(const GptWeights& weights, const nn::Placement& placement) {
-  auto model = std::make_shared<Gpt>(weights.config, placement);
+  nn::Placement undrawn = placement;
+  undrawn.initialize = false;
+  auto model = std::make_shared<Gpt>(weights.config, undrawn);
   model->load_state(weights.state);
   model->eval();
   return model;

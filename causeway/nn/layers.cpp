@@ -25,6 +25,7 @@ Tensor blank(const Shape& shape, const Placement& placement) {
 
 // Uniform in +-1 / sqrt(fan_in).
 void draw_(const Tensor& values, double fan_in, const Placement& placement) {
+  if (!placement.initialize) return;
   const double bound = fan_in > 0 ? 1 / std::sqrt(fan_in) : 0;
   uniform_(values, -bound, bound, generator_of(placement));
 }

@@ -15,6 +15,7 @@ struct Placement {
   DType dtype = DType::f32;
   Device device = Device::cpu();
   Generator* generator = nullptr;  // default: default_generator()
+  bool initialize = true;          // false: weights are not drawn, because they are set later
 };
 
 // (..., in) to (..., out).

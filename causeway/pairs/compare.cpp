@@ -55,12 +55,36 @@ double limit_of(const lang::Module& module, const lang::Function& kernel) {
   return limit;
 }
 
+// The largest magnitude of the floating-point values of all arrays, inputs included.
+double largest_of(const lang::Module& module, const lang::Function& kernel, const Memory& memory) {
+  double largest = 0;
+  std::vector<lang::Leaf> leaves;
+  for (std::size_t i = 0; i < memory.bytes.size(); ++i) {
+    const lang::Type& type = module.types[kernel.params[i].type];
+    if (type.kind != lang::TypeKind::array) continue;
+    const std::size_t size = module.types.size_bytes(type.element);
+    leaves.clear();
+    module.types.leaves(type.element, leaves);
+    for (std::size_t at = 0; at + size <= memory.bytes[i].size(); at += size) {
+      for (const lang::Leaf& leaf : leaves) {
+        if (!lang::is_float(leaf.scalar)) continue;
+        const double value = value_at(memory.bytes[i].data() + at + leaf.offset, leaf.scalar);
+        if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
+      }
+    }
+  }
+  return largest;
+}
+
 }  // namespace
 
 std::string difference(const Program& program, const lang::Module& module,
                        const lang::Function& kernel, const Memory& expected, const Memory& found,
                        Tolerance tolerance) {
   const double limit = tolerance == Tolerance::exact ? 0 : limit_of(module, kernel);
+  // Sums that cancel keep the rounding errors of their terms.
+  const double terms =
+      tolerance == Tolerance::exact ? 0 : 0.001 * largest_of(module, kernel, expected);
   std::vector<lang::Leaf> leaves;
   for (std::size_t i = 0; i < program.parameters.size(); ++i) {
     if (!program.parameters[i].written) continue;
@@ -91,7 +115,7 @@ std::string difference(const Program& program, const lang::Module& module,
       const double got = value_at(b, scalar);
       // minima and maxima of zeros may have either sign
       if (lang::is_float(scalar) && wanted == 0 && got == 0) return true;
-      const double scale = std::max(std::fabs(wanted), 0.01 * largest);
+      const double scale = std::max({std::fabs(wanted), 0.01 * largest, terms});
       if (tolerance != Tolerance::exact && std::fabs(wanted - got) <= limit * scale) return true;
       problem = fmt::format("{}[{}]: expected {}, got {}", program.parameters[i].name, at / size,
                             wanted, got);

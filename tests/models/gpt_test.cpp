@@ -109,8 +109,8 @@ TEST(Gpt, ChunkedLossEqualsWholeLoss) {
   const Tensor targets = generator.integers({3, 50}, 0, 60);
   targets.slice(1, 0, 7).copy_from(full({}, -100, DType::i64));
   std::vector<std::vector<double>> found;
-  for (const std::int64_t chunk_bytes : {std::int64_t{64 * 8}, std::int64_t{64 * 8 * 13},
-                                         std::int64_t{1} << 24}) {
+  for (const std::int64_t chunk_bytes :
+       {std::int64_t{64 * 8}, std::int64_t{64 * 8 * 13}, std::int64_t{1} << 24}) {
     Tensor x = x_values.clone();
     Tensor weight = weight_values.clone();
     autograd::set_requires_grad(x, true);
@@ -157,8 +157,8 @@ GptDecoder::Tokens greedy(Gpt& model, GptDecoder::Tokens tokens, std::int64_t co
   const autograd::NoGrad no_grad;
   const std::size_t begin = tokens.size();
   for (std::int64_t i = 0; i < count; ++i) {
-    const Tensor ids = Tensor::from<std::int64_t>(tokens, {1, std::ssize(tokens)},
-                                                  model.embedding().device());
+    const Tensor ids =
+        Tensor::from<std::int64_t>(tokens, {1, std::ssize(tokens)}, model.embedding().device());
     const auto logits = numbers(model.logits(ids).select(1, -1));
     tokens.push_back(std::ranges::max_element(logits) - logits.begin());
   }
@@ -237,7 +237,8 @@ std::vector<std::int64_t> keys_of(const std::map<std::int64_t, int>& counts) {
 void expect_filters(Device device) {
   // Probabilities 0.1, 0.4, 0.3, 0.15, 0.05.
   std::vector<float> logits;
-  for (const double p : {0.1, 0.4, 0.3, 0.15, 0.05}) logits.push_back(static_cast<float>(std::log(p)));
+  for (const double p : {0.1, 0.4, 0.3, 0.15, 0.05})
+    logits.push_back(static_cast<float>(std::log(p)));
   kernels::SampleTokens how;
   how.seed = 11;
   constexpr int kCount = 20000;
@@ -333,13 +334,15 @@ TEST(GpuGpt, AgreesWithTheCpu) {
     const auto cpu = make(config);
     const auto cuda = make(config, Device::cuda());
     const Tensor tokens = random_tokens(config, 3, 20);
-    EXPECT_LT(largest_difference(cpu->logits(tokens), cuda->logits(tokens.to(Device::cuda()))), 1e-4);
+    EXPECT_LT(largest_difference(cpu->logits(tokens), cuda->logits(tokens.to(Device::cuda()))),
+              1e-4);
     autograd::backward(cpu->loss(tokens, tokens));
     autograd::backward(cuda->loss(tokens.to(Device::cuda()), tokens.to(Device::cuda())));
     const auto a = cpu->parameters();
     const auto b = cuda->parameters();
     for (std::size_t i = 0; i < a.size(); ++i) {
-      EXPECT_LT(largest_difference(*autograd::gradient_of(a[i]), *autograd::gradient_of(b[i])), 1e-4);
+      EXPECT_LT(largest_difference(*autograd::gradient_of(a[i]), *autograd::gradient_of(b[i])),
+                1e-4);
     }
   }
 }

@@ -29,8 +29,9 @@ __device__ float rotated(const X* head, const float* rotary, int size, int posit
   const int half = size / 2;
   const int pair = i % half;
   const float* angle = rotary + static_cast<std::int64_t>(position) * size + 2 * pair;
-  const Pair<float> turned = rotate(Pair<float>{static_cast<float>(head[pair]), static_cast<float>(head[pair + half])},
-                                     angle[0], angle[1]);
+  const Pair<float> turned =
+      rotate(Pair<float>{static_cast<float>(head[pair]), static_cast<float>(head[pair + half])},
+             angle[0], angle[1]);
   return i < half ? turned.first : turned.second;
 }
 
@@ -69,8 +70,7 @@ __global__ void __launch_bounds__(kBlock)
   start_next();
   wait_for_previous();
   const int position = static_cast<int>(lengths[b]);
-  const X* token =
-      heads + static_cast<std::int64_t>(b) * (shape.heads + 2 * shape.kv_heads) * size;
+  const X* token = heads + static_cast<std::int64_t>(b) * (shape.heads + 2 * shape.kv_heads) * size;
   const std::int64_t cache = (static_cast<std::int64_t>(b) * shape.kv_heads + kv) * shape.capacity;
   T* key_rows = keys + cache * size;
   T* value_rows = values + cache * size;
@@ -79,8 +79,7 @@ __global__ void __launch_bounds__(kBlock)
     key_rows[static_cast<std::int64_t>(position) * size + i] =
         static_cast<T>(rotated(token + (shape.heads + kv) * size, rotary, size, position, i));
     value_rows[static_cast<std::int64_t>(position) * size + i] =
-        static_cast<T>(
-            static_cast<float>(token[(shape.heads + shape.kv_heads + kv) * size + i]));
+        static_cast<T>(static_cast<float>(token[(shape.heads + shape.kv_heads + kv) * size + i]));
   }
   __syncthreads();
   float largest = -INFINITY;

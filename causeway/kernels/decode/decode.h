@@ -9,7 +9,7 @@
 namespace causeway::kernels {
 
 enum class DecodeNorm : std::uint8_t { none, layer, rms };
-enum class DecodeActivation : std::uint8_t { none, gelu, swiglu };
+enum class DecodeActivation : std::uint8_t { none, gelu, gated_silu };
 
 struct DecodeLinear {
   DecodeNorm norm = DecodeNorm::none;  // of x, first
@@ -20,7 +20,7 @@ struct DecodeLinear {
 
 // The operands of decode_linear; those that are not used are empty.
 struct DecodeLinearOperands {
-  Operand x;  // (in) f32
+  Operand x;            // (in) f32
   Operand norm_weight;  // (in) f32
   Operand norm_bias;
   Operand weight;  // (rows, in): a floating type, or i8 with `scales`
@@ -29,8 +29,8 @@ struct DecodeLinearOperands {
   Operand y;       // (out) f32
 };
 
-// y = activation(weight norm(x) + bias), for one sequence. out is the number of rows of `weight`, or
-// half of it with SwiGLU, whose first half of rows are the gates.
+// y = activation(weight norm(x) + bias), for one sequence. out is the number of rows of `weight`,
+// or half of it with SwiGLU, whose first half of rows are the gates.
 CAUSEWAY_KERNEL(decode_linear, const DecodeLinear& how, const DecodeLinearOperands& operands);
 
 struct DecodeAttention {

@@ -8,7 +8,6 @@
 #include "causeway/kernels/dispatch.h"
 #include "causeway/kernels/rows.cuh"
 
-
 namespace causeway::kernels::cuda {
 
 namespace {
@@ -38,7 +37,7 @@ struct LinearData {
   // Applies the activation, where `up` is the product of the second half with SwiGLU.
   __device__ __forceinline__ void store(int row, float value, float up) const {
     if (how.activation == DecodeActivation::gelu) value = decode_gelu(value);
-    if (how.activation == DecodeActivation::swiglu) value = swiglu_of(value, up);
+    if (how.activation == DecodeActivation::gated_silu) value = swiglu_of(value, up);
     y[row] = how.adds ? y[row] + value : value;
   }
 };
@@ -129,7 +128,7 @@ template <int kVec, int kVectors, class W>
 __global__ void __launch_bounds__(32 * kWarps) linear_kernel(LinearData data, const W* weight) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int first = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / 32;
-  const bool gated = data.how.activation == DecodeActivation::swiglu;
+  const bool gated = data.how.activation == DecodeActivation::gated_silu;
   LanePart<W, kVec, kVectors> part;
   start_next();
   if (first < data.out) part.load(weight + std::int64_t{first} * data.in, data.in, lane);
@@ -179,7 +178,7 @@ __global__ void __launch_bounds__(32 * kWarps) any_linear_kernel(LinearData data
   for (; row < data.out; row += static_cast<int>(gridDim.x) * kWarps) {
     const float value = product(row);
     const float up =
-        data.how.activation == DecodeActivation::swiglu ? product(row + data.out) : 0.0f;
+        data.how.activation == DecodeActivation::gated_silu ? product(row + data.out) : 0.0f;
     if (lane == 0) data.store(row, value, up);
   }
 }
@@ -188,9 +187,9 @@ template <class W>
 void run(StreamView stream, const LinearData& data, const W* weight) {
   constexpr int kMostBlocks = 132 * 8;
   const int blocks = std::min((data.out + kWarps - 1) / kWarps, kMostBlocks);
-  const Launch how = Launch("decode_linear", stream, dim3(static_cast<unsigned>(blocks)),
-                            dim3(32 * kWarps))
-                         .overlapping();
+  const Launch how =
+      Launch("decode_linear", stream, dim3(static_cast<unsigned>(blocks)), dim3(32 * kWarps))
+          .overlapping();
   constexpr int kVec = static_cast<int>(16 / sizeof(W));
   constexpr int kShort = 32;  // elements of a lane
   constexpr int kLong = 128;

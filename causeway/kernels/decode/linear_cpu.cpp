@@ -75,7 +75,8 @@ void multiply(const DecodeLinear& how, const DecodeLinearOperands& ops) {
     for (std::int64_t row = begin; row < end; ++row) {
       float value = product(row);
       if (how.activation == DecodeActivation::gelu) value = decode_gelu(value);
-      if (how.activation == DecodeActivation::swiglu) value = swiglu_of(value, product(row + out));
+      if (how.activation == DecodeActivation::gated_silu)
+        value = swiglu_of(value, product(row + out));
       y[row] = how.adds ? y[row] + value : value;
     }
   });

@@ -131,8 +131,8 @@ __device__ void find_index(int n, std::uint64_t rest, std::uint64_t* scratch, co
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    sample_kernel(SampleTokens how, const T* logits, std::int64_t columns,
-                  std::int64_t capacity, std::int64_t* tokens, std::int64_t* lengths) {
+    sample_kernel(SampleTokens how, const T* logits, std::int64_t columns, std::int64_t capacity,
+                  std::int64_t* tokens, std::int64_t* lengths) {
   __shared__ std::uint64_t scratch[kWarps];
   __shared__ std::uint64_t bins[kBins];
   __shared__ std::uint32_t chosen;

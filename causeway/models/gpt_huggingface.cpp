@@ -4,7 +4,7 @@
 #include "causeway/core/file.h"
 #include "causeway/core/shown.h"
 #include "causeway/data/safetensors.h"
-#include "causeway/models/gpt_huggingface_config.h"
+#include "causeway/models/gpt_huggingface_json.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/indexing.h"
 

@@ -1,6 +1,7 @@
 #include "causeway/train/gpt_config.h"
 
 #include "causeway/core/error.h"
+#include "causeway/train/loop_json.h"
 #include "causeway/train/gpt_data.h"
 
 #include <fmt/format.h>

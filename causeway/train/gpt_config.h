@@ -11,6 +11,11 @@
 #include <string_view>
 #include <vector>
 
+namespace causeway {
+template <class C>
+class ConfigDescription;
+}  // namespace causeway
+
 namespace causeway::train {
 
 // Everything that determines the result of a run, besides the data.

@@ -1,5 +1,6 @@
 #include "causeway/train/gpt_trainer.h"
 
+#include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"

@@ -2,6 +2,7 @@
 
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
+#include "causeway/train/loop_json.h"
 #include "causeway/train/checkpoint.h"
 
 #include <fmt/format.h>

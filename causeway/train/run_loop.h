@@ -2,7 +2,6 @@
 // signal. What is trained is a TrainingJob.
 #pragma once
 
-#include "causeway/core/config.h"
 #include "causeway/data/tensorboard.h"
 #include "causeway/dist/group.h"
 #include "causeway/train/checkpoint.h"
@@ -26,29 +25,6 @@ struct LoopConfig {
   std::int64_t keep = 3;            // checkpoints kept, besides the best
   std::int64_t evaluate_steps = 0;  // between scores, besides the last; 0: none
 };
-
-// Adds the fields of a configuration that derives from LoopConfig.
-template <class Config>
-void describe_loop(ConfigDescription<Config>& d) {
-  d.add("steps", &LoopConfig::steps, "Optimizer steps in total")
-      .at_least(1)
-      .optional()
-      .defaults_to("1000 unless seconds are given");
-  d.add("seconds", &LoopConfig::seconds, "Seconds of training in total")
-      .above(0)
-      .optional()
-      .defaults_to("no limit");
-  d.add("log_steps", &LoopConfig::log_steps, "Steps between log lines").at_least(1);
-  d.add("save_steps", &LoopConfig::save_steps, "Steps between checkpoints")
-      .at_least(1)
-      .optional()
-      .defaults_to("one at the end");
-  d.add("keep", &LoopConfig::keep, "Checkpoints kept, besides the best").at_least(1);
-  d.add("evaluate_steps", &LoopConfig::evaluate_steps, "Steps between scores, besides the last")
-      .at_least(1)
-      .optional()
-      .defaults_to("only at the end");
-}
 
 struct LoopLine {
   std::int64_t step = 0;

@@ -10,6 +10,7 @@
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"
 #include "causeway/tensor/reduce.h"
+#include "tests/tensor/devices.h"
 
 #include <gtest/gtest.h>
 
@@ -186,7 +187,10 @@ void expect_cache_changes_nothing(Device device) {
 }
 
 TEST(GptDecoder, CacheChangesNothing) { expect_cache_changes_nothing(Device::cpu()); }
-TEST(GpuGptDecoder, CacheChangesNothing) { expect_cache_changes_nothing(Device::cuda()); }
+TEST(GpuGptDecoder, CacheChangesNothing) {
+  CAUSEWAY_REQUIRE_GPU();
+  expect_cache_changes_nothing(Device::cuda());
+}
 
 TEST(GptDecoder, EndsWhenFullOrAsked) {
   const auto model = make(tiny());
@@ -274,7 +278,10 @@ void expect_filters(Device device) {
 }
 
 TEST(GptDecoder, FiltersAndFrequencies) { expect_filters(Device::cpu()); }
-TEST(GpuGptDecoder, FiltersAndFrequencies) { expect_filters(Device::cuda()); }
+TEST(GpuGptDecoder, FiltersAndFrequencies) {
+  CAUSEWAY_REQUIRE_GPU();
+  expect_filters(Device::cuda());
+}
 
 TEST(GptDecoder, DrawsDependOnTheSeed) {
   const auto model = make(tiny());
@@ -330,6 +337,7 @@ TEST(GptFile, SavesAndLoads) {
 }
 
 TEST(GpuGpt, AgreesWithTheCpu) {
+  CAUSEWAY_REQUIRE_GPU();
   for (const GptConfig& config : {tiny(), tiny_llama()}) {
     const auto cpu = make(config);
     const auto cuda = make(config, Device::cuda());
@@ -348,6 +356,7 @@ TEST(GpuGpt, AgreesWithTheCpu) {
 }
 
 TEST(GpuGptDecoder, Int8AndHalfTypes) {
+  CAUSEWAY_REQUIRE_GPU();
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const auto model = make(tiny(), Device::cuda(), dtype);
     const auto one = GptDecoder(*model, 1).generate({{5, 6}}, greedy_options(6))[0];

@@ -3,6 +3,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/train/gpt_data.h"
+#include "tests/tensor/devices.h"
 
 #include <gtest/gtest.h>
 
@@ -104,6 +105,7 @@ TEST(GptTrainer, ResumeEqualsUnbrokenRun) {
 }
 
 TEST(GpuGptTrainer, ResumeEqualsUnbrokenRun) {
+  CAUSEWAY_REQUIRE_GPU();
   expect_resume_equals_unbroken_run(Device::cuda(), DType::f32);
   expect_resume_equals_unbroken_run(Device::cuda(), DType::bf16);
   expect_resume_equals_unbroken_run(Device::cuda(), DType::f16);

@@ -1,4 +1,4 @@
-#include "causeway/models/gpt_huggingface_config.h"
+#include "causeway/models/gpt_huggingface_json.h"
 
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"

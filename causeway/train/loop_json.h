@@ -1,0 +1,31 @@
+// The description of LoopConfig, for configurations that derive from it.
+#pragma once
+
+#include "causeway/core/config.h"
+#include "causeway/train/run_loop.h"
+
+namespace causeway::train {
+
+template <class Config>
+void describe_loop(ConfigDescription<Config>& d) {
+  d.add("steps", &LoopConfig::steps, "Optimizer steps in total")
+      .at_least(1)
+      .optional()
+      .defaults_to("1000 unless seconds are given");
+  d.add("seconds", &LoopConfig::seconds, "Seconds of training in total")
+      .above(0)
+      .optional()
+      .defaults_to("no limit");
+  d.add("log_steps", &LoopConfig::log_steps, "Steps between log lines").at_least(1);
+  d.add("save_steps", &LoopConfig::save_steps, "Steps between checkpoints")
+      .at_least(1)
+      .optional()
+      .defaults_to("one at the end");
+  d.add("keep", &LoopConfig::keep, "Checkpoints kept, besides the best").at_least(1);
+  d.add("evaluate_steps", &LoopConfig::evaluate_steps, "Steps between scores, besides the last")
+      .at_least(1)
+      .optional()
+      .defaults_to("only at the end");
+}
+
+}  // namespace causeway::train

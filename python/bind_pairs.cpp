@@ -1,5 +1,6 @@
 // Kernel pairs: records are passed as lines of JSON.
 #include "causeway/pairs/dataset_json.h"
+#include "causeway/pairs/score_text.h"
 #include "causeway/pairs/verify_record.h"
 #include "causeway/runtime/threads.h"
 #include "python/bind.h"
@@ -71,6 +72,10 @@ void bind_pairs(nb::module_& module) {
   });
   pairs.def("verify", [](const std::string& record) {
     return without_gil([&] { return pairs::verify_record(record).problem; });
+  });
+  pairs.def("score", [](const std::string& record, const std::string& cuda, bool gpu) {
+    const auto score = without_gil([&] { return pairs::score_text(record, cuda, gpu); });
+    return nb::make_tuple(std::string(name_of(score.stage)), score.problem);
   });
   pairs.def("run", [](const std::string& record, int set) {
     const auto outputs = without_gil([&] { return pairs::run_record(record, set); });

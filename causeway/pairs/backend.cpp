@@ -12,8 +12,10 @@ lang::Emitted BackendTask::emit(lang::Dialect dialect, std::string name) const {
   lang::EmitOptions options;
   options.dialect = dialect;
   options.form = form;
-  options.entry = std::move(name);
-  return lang::emit(module(), compiled->kernel, options);
+  if (text.empty()) options.entry = std::move(name);
+  lang::Emitted emitted = lang::emit(module(), compiled->kernel, options);
+  if (!text.empty()) emitted.text = text;
+  return emitted;
 }
 
 std::string BackendTask::compare(const Launch& launch, Memory inputs, const Memory& found) const {

@@ -24,6 +24,9 @@ struct BackendTask {
   Tolerance tolerance = Tolerance::exact;
   std::vector<Launch> launches;
   lang::LaunchForm form = lang::LaunchForm::grid_stride;  // of the CUDA text
+  // CUDA text to run instead of the emitted one; its kernel has the name and parameters of the
+  // emitted one, so it is compiled alone.
+  std::string text = {};
 
   const lang::Module& module() const { return compiled->module; }
   const lang::Function& function() const { return compiled->function(); }

@@ -36,7 +36,7 @@ class Unit {
       arguments.list = found.arguments(task.module(), task.function());
       const std::vector<std::int64_t> dims = launch.dims();
       jit::PackedArguments packed(task.module(), task.function(), texts_[i], arguments, dims);
-      call(task.form, i, packed.addresses(), dims);
+      call(task, i, packed.addresses(), dims);
       std::string problem = task.compare(launch, std::move(inputs), found);
       if (!problem.empty()) return problem;
     }
@@ -44,12 +44,13 @@ class Unit {
   }
 
  private:
-  void call(lang::LaunchForm form, std::size_t i, void** addresses,
+  void call(const BackendTask& task, std::size_t i, void** addresses,
             std::span<const std::int64_t> dims) const {
     jit::NativeFunction function = (*batch_)[i];
     if (!emulated_) return function(addresses);
-    GridSize size = grid_of(form, dims);
-    bool barriers = form == lang::LaunchForm::block_reduction;
+    GridSize size = grid_of(task.form, dims);
+    bool barriers = task.form == lang::LaunchForm::block_reduction ||
+                    task.text.find("__syncthreads") != std::string::npos;
     void* arguments[] = {&function, &addresses, size.grid.data(), size.block.data(), &barriers};
     (*batch_)[texts_.size() - 1](arguments);
   }

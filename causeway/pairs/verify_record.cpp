@@ -2,15 +2,14 @@
 
 #include "causeway/core/config.h"
 #include "causeway/lang/source.h"
-#include "causeway/pairs/backend.h"
 #include "causeway/pairs/cpp_check.h"
 #include "causeway/pairs/gpu_check.h"
 #include "causeway/pairs/parallel.h"
+#include "causeway/pairs/reproduced.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 
 namespace causeway::pairs {
 
@@ -169,15 +168,6 @@ void compare(const Json& record, const char* name, const std::string& expected) 
   if (!same) throw Problem{fmt::format("\"{}\" is not what the Python text compiles to", name)};
 }
 
-// A record that was compiled again, with the launches of its input sets.
-struct Reproduced {
-  Record record;
-  Compiled compiled;
-  std::deque<Program> programs;  // of the launches, which point to them
-  std::vector<Launch> launches;
-  std::vector<lang::LaunchForm> forms;  // of its variants
-};
-
 void check_variants(const Json& record, Reproduced& result) {
   if (!record.contains("variants")) return;
   for (const Json& variant : list_of(record, "variants")) {
@@ -252,7 +242,8 @@ struct Tasks {
   }
 };
 
-// Never throws for a wrong record.
+}  // namespace
+
 RecordCheck reproduce(std::string_view json, Reproduced& reproduced) {
   RecordCheck result;
   const Json record = Json::parse(json, nullptr, false);
@@ -270,8 +261,6 @@ RecordCheck reproduce(std::string_view json, Reproduced& reproduced) {
   }
   return result;
 }
-
-}  // namespace
 
 RecordCheck verify_record(std::string_view json) {
   Reproduced reproduced;

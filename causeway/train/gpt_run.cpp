@@ -113,8 +113,15 @@ GptResult run_gpt(const GptRunOptions& given, Device device, dist::Group& group,
                   const std::function<void(const GptLine&)>& report) {
   GptRunOptions options = given;
   GptTrainConfig& config = options.settings.config;
-  const GptData data = load_gpt_data(options.settings.data, config.model.vocabulary, config.seed);
+  GptData data = load_gpt_data(options.settings.data, config.model.vocabulary, config.seed);
   if (data.tokenizer != nullptr) config.model.vocabulary = data.tokenizer->vocabulary();
+  if (data.validation.has_value() && data.validation->size() <= config.model.length) {
+    logger::warn(
+        fmt::format("[{}] {} tokens are held out, less than one window of {}: there is no "
+                    "validation loss",
+                    kOperation, data.validation->size(), config.model.length + 1));
+    data.validation.reset();
+  }
   GptTrainer trainer(config, data.training, data.validation, device, group);
   GptJob job(trainer, data, options, report);
   LoopOptions loop;

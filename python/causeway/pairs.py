@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from . import pairs_score
 from ._core import _pairs
 from ._progress import ProgressBar
 from ._settings import check_names, document, names_of, to_json
 
-__all__ = ["add_warp", "generate", "read", "run", "sample", "to_parquet", "verify", "write"]
+__all__ = ["add_warp", "generate", "read", "run", "sample", "score", "to_parquet", "verify", "write"]
 
 _NAMES = names_of(_pairs.fields())
 _SAMPLE = Path(__file__).parent / "pairs_sample.jsonl.zst"
@@ -65,6 +66,25 @@ def run(record: dict[str, Any], input_set: int = 0) -> dict[str, np.ndarray]:
     return {
         name: np.frombuffer(data, scalar, math.prod(shape)).reshape(shape) for name, scalar, shape, data in outputs
     }
+
+
+def score(
+    records: list[dict[str, Any]],
+    texts: list[str],
+    *,
+    device: str = "auto",
+    timeout: float = 20.0,
+    workers: int = 1,
+) -> list[tuple[str, str]]:
+    """How far CUDA texts that a model wrote for records get: (stage, problem) for each.
+
+    Stages: "none", "parses" (has the kernel with the record's parameters), "compiles" (NVRTC accepts
+    it), "runs" and "agrees" (with the interpreter, on all input sets of the record).
+
+    The texts run in processes of their own, on the GPU or as C++ that emulates one on the CPU. One that
+    ends its process, or does not end within `timeout` seconds, has the stage "compiles".
+    """
+    return pairs_score.score(records, texts, device, timeout, workers)
 
 
 def sample() -> list[dict[str, Any]]:

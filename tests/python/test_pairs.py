@@ -79,6 +79,27 @@ def test_sample():
         assert cw.pairs.verify(record) == ""
 
 
+def test_score_tells_the_stages_apart():
+    records = [r for r in cw.pairs.sample() if "float" in r["cuda_forward"] and "if (" not in r["cuda_forward"]]
+    record = next(r for r in records if r["metadata"]["category"] == "arithmetic")
+    text = record["cuda_forward"]
+    kernel = record["metadata"]["kernel"]
+    head, body = text.split("{\n", 1)
+    store = text.rindex(" = ")
+    texts = {
+        "agrees": text,
+        "runs": text[: store + 3] + "1 + " + text[store + 3 :],
+        "compiles": head + "{\n  while (blockDim.x > 0) asm(\"\");\n" + body,
+        "parses": text.replace(";", "", 1),
+        "none": text.replace(f"void {kernel}(", f"void {kernel}(int more, "),
+    }
+    scores = cw.pairs.score([record] * len(texts), list(texts.values()), device="cpu", timeout=5, workers=2)
+    assert [stage for stage, _ in scores] == list(texts)
+    assert [problem == "" for _, problem in scores] == [True] + 4 * [False]
+    with pytest.raises(cw.InvalidArgument, match="record"):
+        cw.pairs.score([{}], ["text"], device="cpu")
+
+
 def test_wrong_arguments():
     with pytest.raises(TypeError, match="did you mean 'seed'"):
         cw.pairs.generate(3, sed=1)

@@ -14,11 +14,12 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CPU_PEERS = {"ops": "numpy", "learning": "torch-cpu", "tokenizer": "scikit-learn",
-             "prior": "numpy", "pretrain": "torch-cpu"}
+             "prior": "numpy", "pretrain": "torch-cpu", "gpt": "torch-cpu"}
 # On a GPU: PyTorch, and for some suites other libraries if they are installed.
 CUDA_PEERS = {"tokenizer": ["torch-cuda", "cupy", "numba"],
               "prior": ["torch-cuda", "torch-compile", "numba"],
-              "pretrain": ["torch-cuda", "torch-compile"]}
+              "pretrain": ["torch-cuda", "torch-compile"],
+              "gpt": ["torch-compile"]}
 MODULES = {"cupy": "cupy", "numba": "numba"}
 
 

@@ -1,5 +1,5 @@
-"""Times kernels of the kernel language on a GPU beside the same kernels written by hand in CUDA, and
-fused functions beside the unfused operations, torch and torch.compile.
+"""Compares kernels of the kernel language on a GPU with the same kernels written by hand in CUDA, and
+fused functions with the unfused operations, torch and torch.compile.
 
     python3 bench/kernels.py [--out bench/results/NVIDIA-H200.json]
 """

@@ -52,15 +52,6 @@ Json to_json(const train::GptResult& result) {
   return json;
 }
 
-// The fraction of the run that is done, by the limit that is reached first.
-double fraction_done(const train::GptLine& line, const train::LoopConfig& run) {
-  double fraction = run.seconds > 0 ? line.seconds / run.seconds : 0;
-  if (run.steps > 0) {
-    fraction = std::max(fraction, static_cast<double>(line.step) / static_cast<double>(run.steps));
-  }
-  return std::min(fraction, 1.0);
-}
-
 void print_result(const TrainCommand& command, const train::GptResult& result) {
   if (command.json) {
     fmt::print("{}\n", to_json(result).dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -108,7 +99,7 @@ bool run(const TrainCommand& command) {
     progress.clear();
     fmt::print(stderr, "{}\n", describe(line));
     if (!line.sample.empty()) fmt::print(stderr, "sample: {}\n", line.sample);
-    const double fraction = fraction_done(line, options.settings.run);
+    const double fraction = options.settings.run.fraction_done(line.step, line.seconds);
     progress.show(fraction, format_seconds(line.seconds * (1 / fraction - 1)) + " left");
   });
   progress.clear();

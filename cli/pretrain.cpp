@@ -68,15 +68,6 @@ std::string describe(const train::RunLine& line, bool regression) {
   return text;
 }
 
-// The fraction of the run that is done, by the limit that is reached first.
-double fraction_done(const train::RunLine& line, const train::RunConfig& run) {
-  double fraction = run.seconds > 0 ? line.seconds / run.seconds : 0;
-  if (run.steps > 0) {
-    fraction = std::max(fraction, static_cast<double>(line.step) / static_cast<double>(run.steps));
-  }
-  return std::min(fraction, 1.0);
-}
-
 Json to_json(const train::RunResult& result) {
   const train::RunLine& line = result.last;
   Json json;
@@ -145,7 +136,7 @@ bool pretrain(const PretrainOptions& options) {
     shown = true;
     progress.clear();
     fmt::print(stderr, "{}\n", describe(line, regression));
-    const double fraction = fraction_done(line, settings.run);
+    const double fraction = settings.run.fraction_done(line.step, line.seconds);
     progress.show(fraction, format_seconds(line.seconds * (1 / fraction - 1)) + " left");
   });
   progress.clear();

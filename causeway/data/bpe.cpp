@@ -35,7 +35,7 @@ struct BpeTokenizer::State {
   AddedTokens raw_tokens;
   AddedTokens normalized_tokens;
   std::optional<TokenId> end_of_text;
-  std::uint64_t number = next_number();  // tells tokenizers apart, also after one is gone
+  std::uint64_t number = next_number();  // unique among all tokenizers of the process
 
   static std::uint64_t next_number() {
     static std::atomic<std::uint64_t> count = 0;

@@ -25,7 +25,7 @@ std::array<int, 0x144> make_alphabet() {
   return byte_of;
 }
 
-// The bytes that a token of the vocabulary stands for; nullopt if it is not in the alphabet.
+// The bytes that a token of the vocabulary encodes; nullopt if it is not in the alphabet.
 std::optional<std::string> bytes_of(std::string_view token) {
   static const auto byte_of = make_alphabet();
   std::string bytes;

@@ -111,19 +111,6 @@ ConfigDescription<GptSettings> make_settings_description() {
   return d;
 }
 
-Json parse(std::string_view text) {
-  try {
-    return Json::parse(text);
-  } catch (const nlohmann::json::exception& problem) {
-    fail(ErrorKind::format, kOperation, fmt::format("not a configuration: {}", problem.what()));
-  }
-}
-
-bool has(const Json& settings, const char* name) {
-  const auto found = settings.find(name);
-  return found != settings.end() && !found->is_null();
-}
-
 }  // namespace
 
 const ConfigDescription<GptTrainConfig>& describe_gpt_train() {
@@ -145,7 +132,7 @@ std::string GptTrainConfig::to_json() const { return describe_gpt_train().to_jso
 
 GptTrainConfig GptTrainConfig::from_json(std::string_view text) {
   GptTrainConfig config;
-  describe_gpt_train().read(&config, parse(text));
+  describe_gpt_train().read(&config, parse_settings(kOperation, text));
   return config;
 }
 
@@ -153,8 +140,8 @@ std::string GptSettings::to_json() const { return describe_gpt_settings().to_jso
 
 GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view given_text,
                                  Device device) {
-  const Json base = parse(base_text);
-  const Json given = parse(given_text);
+  const Json base = parse_settings(kOperation, base_text);
+  const Json given = parse_settings(kOperation, given_text);
   GptSettings settings;
   const auto& description = describe_gpt_settings();
   if (base.empty()) {
@@ -172,9 +159,9 @@ GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view gi
   description.read(&settings, given);
   if (settings.run.steps == 0 && settings.run.seconds == 0) settings.run.steps = 1000;
   optim::Schedule& schedule = settings.config.schedule;
-  if (base.empty() && !has(given, "decay") && settings.run.steps > 0) {
+  if (base.empty() && !has_setting(given, "decay") && settings.run.steps > 0) {
     schedule.decay = optim::Decay::cosine;
-    if (!has(given, "floor")) schedule.floor = 0.1 * schedule.peak;
+    if (!has_setting(given, "floor")) schedule.floor = 0.1 * schedule.peak;
   }
   if (schedule.decay != optim::Decay::constant) {
     if (settings.run.steps == 0) {

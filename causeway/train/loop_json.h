@@ -1,8 +1,11 @@
-// The description of LoopConfig, for configurations that derive from it.
+// The JSON of training settings: the description of LoopConfig, for configurations that derive from
+// it, and how settings are read.
 #pragma once
 
 #include "causeway/core/config.h"
 #include "causeway/train/run_loop.h"
+
+#include <string_view>
 
 namespace causeway::train {
 
@@ -27,5 +30,11 @@ void describe_loop(ConfigDescription<Config>& d) {
       .optional()
       .defaults_to("only at the end");
 }
+
+// Throws a format error of `operation`.
+Json parse_settings(const char* operation, std::string_view text);
+
+// Whether there is a setting of this name that is not null.
+bool has_setting(const Json& settings, const char* name);
 
 }  // namespace causeway::train

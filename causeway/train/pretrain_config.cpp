@@ -154,19 +154,6 @@ ConfigDescription<PretrainSettings> make_settings_description() {
   return d;
 }
 
-Json parse(std::string_view text) {
-  try {
-    return Json::parse(text);
-  } catch (const nlohmann::json::exception& problem) {
-    fail(ErrorKind::format, kOperation, fmt::format("not a configuration: {}", problem.what()));
-  }
-}
-
-bool has(const Json& settings, const char* name) {
-  const auto found = settings.find(name);
-  return found != settings.end() && !found->is_null();
-}
-
 }  // namespace
 
 const ConfigDescription<PretrainConfig>& describe_pretrain() {
@@ -202,7 +189,7 @@ std::string PretrainConfig::to_json() const { return describe_pretrain().to_json
 
 PretrainConfig PretrainConfig::from_json(std::string_view text) {
   PretrainConfig config;
-  Json json = parse(text);
+  Json json = parse_settings(kOperation, text);
   if (json.is_object() && !json.contains("version")) json["version"] = 1;
   describe_pretrain().read(&config, json);
   return config;
@@ -217,8 +204,8 @@ std::string PretrainSettings::to_json() const { return describe_settings().to_js
 
 PretrainSettings resolve_settings(std::string_view base_text, std::string_view given_text,
                                   Device device) {
-  const Json base = parse(base_text);
-  const Json given = parse(given_text);
+  const Json base = parse_settings(kOperation, base_text);
+  const Json given = parse_settings(kOperation, given_text);
   PretrainSettings settings;
   settings.config = PretrainConfig::suited_to(device);
   const auto& description = describe_settings();
@@ -231,7 +218,8 @@ PretrainSettings resolve_settings(std::string_view base_text, std::string_view g
   }
   description.read(&settings, given);
   PretrainConfig& config = settings.config;
-  if (has(given, "seed") && !has(given, "prior_seed")) config.prior.seed = config.seed;
+  if (has_setting(given, "seed") && !has_setting(given, "prior_seed"))
+    config.prior.seed = config.seed;
   if (settings.run.steps == 0 && settings.run.seconds == 0) settings.run.steps = 1000;
   if (config.schedule.decay != optim::Decay::constant) {
     if (settings.run.steps == 0) {

@@ -210,6 +210,14 @@ class Loop {
 
 }  // namespace
 
+double LoopConfig::fraction_done(std::int64_t step, double seconds_trained) const {
+  double fraction = seconds > 0 ? seconds_trained / seconds : 0;
+  if (steps > 0) {
+    fraction = std::max(fraction, static_cast<double>(step) / static_cast<double>(steps));
+  }
+  return std::min(fraction, 1.0);
+}
+
 void check_resumed_settings(const std::string& operation,
                             const std::vector<std::string>& differences,
                             std::initializer_list<std::string_view> fixed) {

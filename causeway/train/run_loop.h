@@ -24,6 +24,9 @@ struct LoopConfig {
   std::int64_t save_steps = 0;      // between checkpoints, besides the last; 0: none
   std::int64_t keep = 3;            // checkpoints kept, besides the best
   std::int64_t evaluate_steps = 0;  // between scores, besides the last; 0: none
+
+  // The fraction of a run that is done, by the limit that is reached first.
+  double fraction_done(std::int64_t step, double seconds_trained) const;
 };
 
 struct LoopLine {

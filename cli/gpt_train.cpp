@@ -5,6 +5,7 @@
 #include "cli/progress.h"
 
 #include "causeway/core/log.h"
+#include "causeway/report/run_folder.h"
 #include "causeway/runtime/threads.h"
 #include "causeway/train/gpt_run.h"
 
@@ -103,6 +104,7 @@ bool run(const TrainCommand& command) {
     progress.show(fraction, format_seconds(line.seconds * (1 / fraction - 1)) + " left");
   });
   progress.clear();
+  if (group.rank() == 0 && !command.folder.empty()) report::write_run_report(command.folder);
   if (group.rank() == 0) print_result(command, result);
   return result.interrupted;
 }

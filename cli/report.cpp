@@ -4,14 +4,11 @@
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
 #include "causeway/core/shown.h"
-#include "causeway/data/safetensors.h"
-#include "causeway/report/run_page.h"
+#include "causeway/report/run_folder.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -59,70 +56,6 @@ void read_json(const fs::path& path, const Read& read) {
   }
 }
 
-// The lines of a log; ignores an incomplete last line.
-std::vector<Json> read_log(const fs::path& path) {
-  std::vector<Json> lines;
-  const std::string text = read_text(path);
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;
-    lines.push_back(parse(path, std::string_view(text).substr(at, end - at)));
-    at = end + 1;
-  }
-  if (lines.empty()) {
-    fail(ErrorKind::format, "report", fmt::format("{} has no lines", shown(path.string())));
-  }
-  return lines;
-}
-
-std::string grouped(double value) {
-  std::string digits = fmt::format("{:.0f}", value);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-  return digits;
-}
-
-void read_run(const ReportOptions& options, report::RunPage& page) {
-  const fs::path folder = options.folder;
-  const std::vector<Json> log = read_log(folder / "log.jsonl");
-  const auto number = [](const Json& line, const char* name) {
-    const auto found = line.find(name);
-    return found != line.end() && found->is_number() ? found->get<double>() : NAN;
-  };
-  for (const Json& line : log) {
-    page.losses.emplace_back(number(line, "step"), number(line, "loss"));
-  }
-  const Json& last = log.back();
-  page.facts = {{"training time", fmt::format("{:.0f} s", number(last, "seconds"))},
-                {"steps", grouped(number(last, "step"))},
-                {"datasets", grouped(number(last, "datasets"))},
-                {"final loss", fmt::format("{:.3f}", number(last, "loss"))}};
-  if (fs::exists(folder / "model.safetensors")) {
-    double n_parameters = 0;
-    for (const auto& [name, tensor] : load_safetensors(folder / "model.safetensors").tensors) {
-      n_parameters += static_cast<double>(tensor.numel());
-    }
-    page.facts.emplace_back("parameters", grouped(n_parameters));
-  }
-  if (!options.device.empty()) page.facts.emplace_back("device", options.device);
-  page.title = !options.title.empty()
-                   ? options.title
-                   : fmt::format("Tabular model trained in {:.0f} s", number(last, "seconds"));
-  page.lead =
-      "Trained on synthetic datasets only, each used for one step. It predicts the classes of "
-      "query "
-      "rows from labelled context rows in one forward pass.";
-  if (!fs::exists(folder / "config.json")) return;
-  read_json(folder / "config.json", [&](const Json& config) {
-    const Json flat = config.flatten();
-    for (const auto& [path, value] : flat.items()) {
-      if (value.is_null() || path == "/version") continue;
-      std::string name = path.substr(1);
-      std::replace(name.begin(), name.end(), '/', '.');
-      page.settings.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
-    }
-  });
-}
-
 // {"tables": {name: {rows, features, classes}}, "splits", "scores": {table: {method: {metric}}},
 // "answers": {method: [[confidence, correct], …]}}
 void read_scores(const std::string& path, report::RunPage& page) {
@@ -162,8 +95,9 @@ void read_scores(const std::string& path, report::RunPage& page) {
 }
 
 void run(const ReportOptions& options) {
-  report::RunPage page;
-  read_run(options, page);
+  report::RunPage page = report::read_run(options.folder);
+  if (!options.title.empty()) page.title = options.title;
+  if (!options.device.empty()) page.facts.emplace_back("device", options.device);
   if (!options.scores.empty()) read_scores(options.scores, page);
   if (!options.gallery.empty()) page.gallery = read_text(options.gallery);
   page.commands = options.commands;

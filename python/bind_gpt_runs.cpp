@@ -3,6 +3,7 @@
 #include "causeway/models/gpt_huggingface.h"
 #include "causeway/models/model_file.h"
 #include "causeway/models/text_generator.h"
+#include "causeway/report/run_folder.h"
 #include "causeway/train/gpt_run.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -44,7 +45,7 @@ nb::dict to_dict(const GptLine& line) {
 
 // Trains, calling `report` with every line of the log. Returns the last line.
 nb::dict run(const std::string& settings, Device device, const std::filesystem::path& folder,
-             bool resume, const nb::callable& report) {
+             bool resume, const nb::callable& on_line) {
   train::GptRunOptions options;
   options.settings = train::resolve_gpt_settings("{}", settings, device);
   options.folder = folder;
@@ -52,10 +53,12 @@ nb::dict run(const std::string& settings, Device device, const std::filesystem::
   const train::GptResult result = interruptible([&] {
     dist::Group group = dist::Group::from_environment();
     if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
-    return train::run_gpt(options, device, group, [&](const GptLine& line) {
+    const train::GptResult done = train::run_gpt(options, device, group, [&](const GptLine& line) {
       const nb::gil_scoped_acquire held;
-      report(to_dict(line));
+      on_line(to_dict(line));
     });
+    if (group.rank() == 0 && !folder.empty()) report::write_run_report(folder);
+    return done;
   });
   nb::dict dict = to_dict(result.last);
   dict["interrupted"] = result.interrupted;

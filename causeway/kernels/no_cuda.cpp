@@ -5,7 +5,7 @@
 #include "causeway/kernels/attention/attention.h"
 #include "causeway/kernels/convolution/convolution.h"
 #include "causeway/kernels/cross_entropy/cross_entropy.h"
-#include "causeway/kernels/decode/decode.h"
+#include "causeway/kernels/decode/decode_model.h"
 #include "causeway/kernels/dropout/dropout.h"
 #include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/kernels/embedding/embedding.h"
@@ -101,7 +101,8 @@ CAUSEWAY_ABSENT(swiglu_gradient, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(dropout, RandomKey, const Operand&, double, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(embedding_gradient, const Operand&, const Operand&, const Operand&, std::int64_t,
                 std::int64_t, std::int64_t)
-CAUSEWAY_ABSENT(decode_linear, const DecodeLinear&, const DecodeLinearOperands&)
+bool can_decode_model(Device, const DecodeModel&) { return false; }
+CAUSEWAY_ABSENT(decode_model, const DecodeModel&)
 CAUSEWAY_ABSENT(decode_attention, const DecodeAttention&, const Operand&, const Operand&,
                 const Operand&, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(decode_embed, const Operand&, const Operand&, const Operand&, const Operand&,

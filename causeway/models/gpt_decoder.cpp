@@ -72,6 +72,72 @@ GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity, bo
   mixed_ = rows(config_.width);
   hidden_ = rows(config_.n_hidden());
   logits_ = rows(head_.weight.size(0));
+  if (device_.is_cuda()) prepare_fused();
+}
+
+void GptDecoder::prepare_fused() {
+  const auto address = [](const auto& tensor) {
+    return tensor.has_value() ? reinterpret_cast<const float*>(tensor->data()) : nullptr;
+  };
+  const auto matrix = [&](const Matrix& from) {
+    return kernels::DecodeMatrix{from.weight.data(), address(from.scales), address(from.bias)};
+  };
+  const auto norm = [&](const Norm& from) {
+    return kernels::DecodeNormWeights{address(from.weight), address(from.bias)};
+  };
+  const auto floats = [](const Tensor& tensor) { return reinterpret_cast<float*>(tensor.data()); };
+  const auto size = [](std::int64_t value) { return static_cast<int>(value); };
+  kernels::DecodeModel fused;
+  fused.dtype = model_.embedding().dtype();
+  fused.weights = head_.weight.dtype();
+  fused.norm = norm_kind();
+  fused.epsilon = static_cast<float>(config_.epsilon);
+  fused.activation = activation_kind();
+  fused.n_layers = size(config_.layers);
+  fused.width = size(config_.width);
+  fused.hidden = size(config_.n_hidden());
+  fused.heads = size(config_.heads);
+  fused.kv_heads = size(config_.n_kv_heads());
+  fused.size = size(config_.head_size());
+  fused.capacity = size(capacity_);
+  fused.n_logits = size(head_.weight.size(0));
+  if (!kernels::cuda::can_decode_model(device_, fused)) return;
+  std::vector<kernels::DecodeLayer> table;
+  for (const Layer& layer : layers_) {
+    table.push_back({norm(layer.norm_1), matrix(layer.qkv), layer.keys.data(), layer.values.data(),
+                     matrix(layer.projection), norm(layer.norm_2), matrix(layer.in),
+                     matrix(layer.out)});
+  }
+  const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(table.data()),
+                               table.size() * sizeof(kernels::DecodeLayer));
+  layer_table_ =
+      Tensor::from<std::uint8_t>(bytes, {static_cast<std::int64_t>(bytes.size())}, device_);
+  attention_ = Tensor::empty({config_.heads, kernels::kDecodeSplits, config_.head_size() + 2},
+                             DType::f32, device_);
+  fused.layers = reinterpret_cast<const kernels::DecodeLayer*>(layer_table_.data());
+  fused.last_norm = norm(last_norm_);
+  fused.head = matrix(head_);
+  fused.embedding = model_.embedding().data();
+  if (model_.positions() != nullptr) fused.positions = model_.positions()->data();
+  if (model_.rotary() != nullptr) fused.rotary = floats(*model_.rotary());
+  fused.tokens = reinterpret_cast<const std::int64_t*>(tokens_.data());
+  fused.length = reinterpret_cast<const std::int64_t*>(lengths_.data());
+  fused.x = floats(x_);
+  fused.qkv = floats(heads_);
+  fused.attention = floats(attention_);
+  fused.inner = floats(hidden_);
+  fused.logits = floats(logits_);
+  synchronize(device_);  // steps run on another stream
+  fused_ = fused;
+}
+
+kernels::DecodeNorm GptDecoder::norm_kind() const {
+  return config_.norm == GptNorm::layer ? kernels::DecodeNorm::layer : kernels::DecodeNorm::rms;
+}
+
+kernels::DecodeActivation GptDecoder::activation_kind() const {
+  return config_.activation == GptActivation::gelu ? kernels::DecodeActivation::gelu
+                                                   : kernels::DecodeActivation::gated_silu;
 }
 
 GptDecoder::Matrix GptDecoder::matrix_of(const Tensor& weight, const Tensor* bias) const {
@@ -148,8 +214,7 @@ void GptDecoder::multiply(kernels::DecodeLinear how, const Norm* norm, const Mat
   kernels::DecodeLinearOperands operands;
   operands.x = operand(x.flatten(), stream);
   if (norm != nullptr) {
-    how.norm =
-        config_.norm == GptNorm::layer ? kernels::DecodeNorm::layer : kernels::DecodeNorm::rms;
+    how.norm = norm_kind();
     how.epsilon = static_cast<float>(config_.epsilon);
     operands.norm_weight = operand_or_none(norm->weight, stream);
     operands.norm_bias = operand_or_none(norm->bias, stream);
@@ -158,7 +223,7 @@ void GptDecoder::multiply(kernels::DecodeLinear how, const Norm* norm, const Mat
   operands.scales = operand_or_none(matrix.scales, stream);
   operands.bias = operand_or_none(matrix.bias, stream);
   operands.y = operand(y.flatten(), stream);
-  kernels::decode_linear(stream, how, operands);
+  kernels::cpu::decode_linear(how, operands);
 }
 
 void GptDecoder::attend(const Layer& layer, const Tensor& heads, const Tensor& mixed) {
@@ -189,9 +254,7 @@ Tensor GptDecoder::decode_vectors() {
   kernels::DecodeLinear adding;
   adding.adds = true;
   kernels::DecodeLinear active;
-  active.activation = config_.activation == GptActivation::gelu
-                          ? kernels::DecodeActivation::gelu
-                          : kernels::DecodeActivation::gated_silu;
+  active.activation = activation_kind();
   for (const Layer& layer : layers_) {
     multiply(plain, &layer.norm_1, layer.qkv, x_, heads_);
     attend(layer, heads_, mixed_);
@@ -221,8 +284,18 @@ Tensor GptDecoder::decode_matrices() {
   return autograd::linear(state.normed, model_.head());
 }
 
+Tensor GptDecoder::decode_fused() {
+  kernels::cuda::decode_model(current_stream(device_), *fused_);
+  return logits_;
+}
+
+Tensor GptDecoder::decode_logits() {
+  if (fused_.has_value()) return decode_fused();
+  return batch_ == 1 && device_.is_cpu() ? decode_vectors() : decode_matrices();
+}
+
 void GptDecoder::step(const kernels::SampleTokens& how) {
-  const Tensor logits = batch_ == 1 ? decode_vectors() : decode_matrices();
+  const Tensor logits = decode_logits();
   const StreamView stream = current_stream(device_);
   kernels::sample_tokens(stream, how, operand(logits, stream), operand(tokens_, stream),
                          operand(lengths_, stream));

@@ -2,7 +2,7 @@
 // including the draw of the tokens, is one CUDA graph.
 #pragma once
 
-#include "causeway/kernels/decode/decode.h"
+#include "causeway/kernels/decode/decode_model.h"
 #include "causeway/models/gpt.h"
 #include "causeway/runtime/graph.h"
 
@@ -65,10 +65,15 @@ class GptDecoder {
   void start(const std::vector<Tokens>& prompts);
   void fill_cache(const Tensor& tokens);
   void step(const kernels::SampleTokens& how);
-  // The logits of a step: products of matrices and vectors for one sequence, matrix products for
-  // several.
+  // The logits of a step. One sequence: one kernel on a GPU that takes the model's shape, products
+  // of matrices and vectors on a CPU. Else matrix products.
+  Tensor decode_logits();
+  Tensor decode_fused();
   Tensor decode_vectors();
   Tensor decode_matrices();
+  void prepare_fused();
+  kernels::DecodeNorm norm_kind() const;
+  kernels::DecodeActivation activation_kind() const;
   void multiply(kernels::DecodeLinear how, const Norm* norm, const Matrix& matrix, const Tensor& x,
                 const Tensor& y);
   void attend(const Layer& layer, const Tensor& heads, const Tensor& mixed);
@@ -91,6 +96,9 @@ class GptDecoder {
   Tensor mixed_;
   Tensor hidden_;
   Tensor logits_;
+  std::optional<kernels::DecodeModel> fused_;
+  Tensor layer_table_;  // of fused_, as bytes
+  Tensor attention_;    // f32: the heads' parts of fused_
 };
 
 }  // namespace causeway::models

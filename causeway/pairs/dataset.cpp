@@ -24,7 +24,10 @@ namespace causeway::pairs {
 namespace {
 
 constexpr std::string_view kOperation = "pairs";
-constexpr int kBatch = 512;  // candidates of a shard between notes of progress, at most
+// Candidates of a shard between notes of progress, at most. Compilers take long, and threads
+// without work wait at the end of a batch: there it is larger.
+constexpr std::int64_t kBatch = 512;
+constexpr std::int64_t kCompiledBatch = 2048;
 
 std::vector<std::string> category_names() {
   std::vector<std::string> names;
@@ -296,7 +299,8 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
     if (report) report({written, count, rejections});
     const std::int64_t missing = count - written;
     // A fifth is rejected on average; the last batches are small.
-    const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, kBatch);
+    const std::int64_t most = options.gpu || options.compile ? kCompiledBatch : kBatch;
+    const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, most);
     std::vector<Record> records = stream.next(static_cast<int>(wanted) * options.shards);
     if (records.size() > static_cast<std::size_t>(missing))
       records.resize(static_cast<std::size_t>(missing));

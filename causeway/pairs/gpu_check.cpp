@@ -15,8 +15,10 @@ namespace causeway::pairs {
 
 namespace {
 
-constexpr std::size_t kKernelsPerProgram = 16;  // more would leave threads without work
-constexpr std::size_t kAlignment = 256;         // of an array in device memory
+// Starting the compiler costs as much as two kernels; beyond this number of kernels a program does
+// not gain.
+constexpr std::size_t kKernelsPerProgram = 48;
+constexpr std::size_t kAlignment = 256;  // of an array in device memory
 
 // The arrays of all launches of a cubin, in one block of memory that crosses the bus twice.
 class Arena {
@@ -124,10 +126,13 @@ void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> resu
 std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device,
                                     int threads) {
   std::vector<GpuResult> results(tasks.size());
-  const std::size_t programs = (tasks.size() + kKernelsPerProgram - 1) / kKernelsPerProgram;
-  in_parallel(programs, threads, [&](std::size_t p) {
-    const std::size_t first = p * kKernelsPerProgram;
-    const std::size_t count = std::min(kKernelsPerProgram, tasks.size() - first);
+  // Twice as many programs as threads or more, so that all threads have work to the end.
+  const std::size_t wanted = 2 * static_cast<std::size_t>(threads);
+  const std::size_t size =
+      std::clamp<std::size_t>((tasks.size() + wanted - 1) / wanted, 1, kKernelsPerProgram);
+  in_parallel((tasks.size() + size - 1) / size, threads, [&](std::size_t p) {
+    const std::size_t first = p * size;
+    const std::size_t count = std::min(size, tasks.size() - first);
     check_program(tasks.subspan(first, count), std::span(results).subspan(first, count), device);
   });
   return results;

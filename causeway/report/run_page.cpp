@@ -11,22 +11,18 @@ namespace causeway::report {
 
 namespace {
 
-std::string grouped(double value) {
-  std::string digits = fmt::format("{:.0f}", value);
-  for (std::size_t at = digits.size(); at > 3 + (value < 0 ? 1u : 0u);) {
-    at -= 3;
-    digits.insert(at, ",");
+using Series = std::vector<std::pair<double, double>>;
+
+std::vector<ChartPoint> finite_points(const Series& series) {
+  std::vector<ChartPoint> points;
+  for (const auto& [step, value] : series) {
+    if (std::isfinite(value)) points.push_back({step, value});
   }
-  return digits;
+  return points;
 }
 
-std::string loss_chart(const std::vector<std::pair<double, double>>& losses) {
+std::vector<ChartPoint> running_means(const std::vector<ChartPoint>& points) {
   constexpr std::size_t kWindow = 5;
-  std::vector<ChartPoint> points;
-  for (const auto& [step, loss] : losses) {
-    if (std::isfinite(loss)) points.push_back({step, loss});
-  }
-  if (points.size() < 2) return "";
   std::vector<ChartPoint> means;
   for (std::size_t k = 0; k < points.size(); ++k) {
     const std::size_t first = k + 1 < kWindow ? 0 : k + 1 - kWindow;
@@ -34,23 +30,68 @@ std::string loss_chart(const std::vector<std::pair<double, double>>& losses) {
     for (std::size_t i = first; i <= k; ++i) sum += points[i].y;
     means.push_back({points[k].x, sum / static_cast<double>(k + 1 - first)});
   }
-  const auto [least, most] = std::minmax_element(
-      points.begin(), points.end(), [](const auto& a, const auto& b) { return a.y < b.y; });
-  const double margin = most->y > least->y ? 0.06 * (most->y - least->y) : 0.1;
-  const double low = least->y - margin;
-  const double high = most->y + margin;
+  return means;
+}
+
+std::string loss_chart(const RunPage& page) {
+  const std::vector<ChartPoint> points = finite_points(page.losses);
+  if (points.size() < 2) return "";
+  const std::vector<ChartPoint> means = running_means(points);
+  const std::vector<ChartPoint> held_out = finite_points(page.validation);
+  double low = points.front().y;
+  double high = low;
+  for (const auto* list : {&points, &held_out}) {
+    for (const ChartPoint& point : *list) {
+      low = std::min(low, point.y);
+      high = std::max(high, point.y);
+    }
+  }
+  const double margin = high > low ? 0.06 * (high - low) : 0.1;
+  low -= margin;
+  high += margin;
   const double last = points.back().x;
   Chart chart(fmt::format("Loss by step: {:.3f} at step {:.0f}, {:.3f} at step {:.0f}",
                           points.front().y, points.front().x, points.back().y, last),
-              {0, last, "step"}, {low, high, "training loss"});
+              {0, last, "step"}, {low, high, held_out.empty() ? "training loss" : "loss"});
   for (const double step : round_numbers(0, last)) chart.tick_x(step, grouped(step));
   for (const double loss : round_numbers(low, high, 5)) {
     chart.tick_y(loss, fmt::format("{:.3g}", loss));
   }
   chart.line(points, "curve faint");
   chart.line(means, "curve");
+  chart.line(held_out, "second");
   chart.dot(means.back(), 8, fmt::format("{:.3f}", means.back().y));
+  for (const ChartPoint& point : held_out) {
+    chart.dot(point, 6, fmt::format("step {}: {:.3f} on held-out text", grouped(point.x), point.y));
+  }
   return fmt::format("<div class=\"card\">{}</div>", chart.html());
+}
+
+std::string rate_chart(const Series& rates) {
+  const std::vector<ChartPoint> points = finite_points(rates);
+  if (points.size() < 2) return "";
+  double most = 0;
+  for (const ChartPoint& point : points) most = std::max(most, point.y);
+  Chart chart(fmt::format("Tokens per second by step, up to {}", grouped(most)),
+              {0, points.back().x, "step"}, {0, 1.06 * most, "tokens/s"});
+  for (const double step : round_numbers(0, points.back().x)) chart.tick_x(step, grouped(step));
+  for (const double rate : round_numbers(0, 1.06 * most, 3)) chart.tick_y(rate, grouped(rate));
+  chart.line(points, "curve");
+  return fmt::format("<div class=\"card\">{}</div>", chart.html("plot low"));
+}
+
+std::string sample_list(const std::vector<std::pair<double, std::string>>& samples) {
+  constexpr std::size_t kMost = 10;
+  std::string html;
+  const std::size_t first = samples.size() > kMost ? samples.size() - kMost : 0;
+  for (std::size_t i = samples.size(); i > first; --i) {
+    const auto& [step, text] = samples[i - 1];
+    html += fmt::format(
+        "<figure class=\"card\"><figcaption>step {}</figcaption><pre class=\"sample\">{}</pre>"
+        "</figure>",
+        grouped(step), escaped(text));
+  }
+  return html;
 }
 
 // One line per metric. The best value and those that print the same are marked.
@@ -155,13 +196,27 @@ std::string gallery_frame(const std::string& gallery) {
 
 }  // namespace
 
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (std::size_t at = digits.size(); at > 3 + (value < 0 ? 1u : 0u);) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
 std::string run_html(const RunPage& page) {
   std::string body;
-  if (const std::string chart = loss_chart(page.losses); !chart.empty()) {
-    body += section_html("loss", "Training loss",
-                         "Cross entropy on new datasets: the values of the log, and their running "
-                         "mean.",
-                         chart);
+  if (const std::string chart = loss_chart(page); !chart.empty()) {
+    body += section_html("loss", "Training loss", page.loss_lead, chart);
+  }
+  if (const std::string chart = rate_chart(page.rates); !chart.empty()) {
+    body +=
+        section_html("throughput", "Throughput", "Tokens per second since the line before.", chart);
+  }
+  if (!page.samples.empty()) {
+    body += section_html("samples", "Samples", "Text that the model wrote, the latest first.",
+                         sample_list(page.samples));
   }
   if (!page.scores.tables.empty()) {
     body += section_html("scores", "Scores on real tables", page.scores.lead,
@@ -184,8 +239,8 @@ std::string run_html(const RunPage& page) {
   if (!commands.empty() || !page.settings.empty()) {
     body += section_html("reproduce", "Reproduce",
                          "Settings, and the commands that reproduce the model and this page. The "
-                         "datasets are the same on every machine; the number of steps within a "
-                         "time limit is not.",
+                         "training data is the same on every machine; the number of steps within "
+                         "a time limit is not.",
                          facts_html(page.settings) + commands);
   }
   return page_html({page.title, page.lead, facts_html(page.facts, "large"), body});

@@ -1,5 +1,6 @@
-// The page of a training run: loss curve, scores on tables, calibration, datasets of the prior,
-// settings and the commands that reproduce it. Parts without data are left out.
+// The page of a training run: loss curve, throughput, scores on tables, calibration, datasets of
+// the prior, samples of text, settings and the commands that reproduce it. Parts without data are
+// left out.
 #pragma once
 
 #include "causeway/report/calibration.h"
@@ -34,14 +35,22 @@ struct RunPage {
   std::string title;
   std::string lead;
   Facts facts;
-  std::vector<std::pair<double, double>> losses;  // step and loss
+  std::string loss_lead;  // what the loss is
+  // By step; values that are not finite are left out.
+  std::vector<std::pair<double, double>> losses;
+  std::vector<std::pair<double, double>> validation;  // losses on held-out data
+  std::vector<std::pair<double, double>> rates;       // tokens per second
   Scores scores;
   std::vector<std::pair<std::string, std::vector<Answer>>> calibration;  // by method
   std::string gallery;                                                   // HTML page, or empty
+  std::vector<std::pair<double, std::string>> samples;                   // by step
   Facts settings;
   std::vector<std::string> commands;
 };
 
 std::string run_html(const RunPage& page);
+
+// "1,234,567"
+std::string grouped(double value);
 
 }  // namespace causeway::report

@@ -44,6 +44,9 @@ code { display: block; margin-top: 10px; padding: 10px 12px; border-radius: 8px;
 code span { display: inline-block; max-width: 100%; }
 figure { margin: 0; min-width: 0; }
 figcaption { font-size: 14px; color: var(--soft); }
+figure.card + figure.card { margin-top: 12px; }
+pre.sample { margin: 6px 0 0; white-space: pre-wrap; overflow-wrap: anywhere;
+  font: 13px/1.45 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 figcaption b { display: block; color: var(--ink); font-weight: 650; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 8px; text-align: right; font-weight: 400; }

@@ -30,10 +30,16 @@ struct Launch {
   // The kernel may start while the previous one finishes (programmatic dependent launch); it must
   // call wait_for_previous() before it accesses memory.
   bool overlaps = false;
+  bool cooperates = false;  // all blocks run at the same time and may wait for each other
 
   Launch overlapping() const {
     Launch how = *this;
     how.overlaps = true;
+    return how;
+  }
+  Launch cooperative() const {
+    Launch how = *this;
+    how.cooperates = true;
     return how;
   }
 };
@@ -66,11 +72,18 @@ void launch(const Launch& how, void (*kernel)(Params...), Args... args) {
   config.blockDim = how.block;
   config.dynamicSmemBytes = how.shared_bytes;
   config.stream = how.stream.handle();
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &overlap;
-  config.numAttrs = how.overlaps ? 1 : 0;
+  cudaLaunchAttribute attributes[2] = {};
+  config.attrs = attributes;
+  if (how.overlaps) {
+    cudaLaunchAttribute& overlap = attributes[config.numAttrs++];
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (how.cooperates) {
+    cudaLaunchAttribute& cooperation = attributes[config.numAttrs++];
+    cooperation.id = cudaLaunchAttributeCooperative;
+    cooperation.val.cooperative = 1;
+  }
   driver::check(cudaLaunchKernelEx(&config, kernel, Params(args)...), how.name, how.where);
   if (internal::synchronize_launches()) {
     driver::check(cudaStreamSynchronize(how.stream.handle()), how.name, how.where);

@@ -1,21 +1,19 @@
 """The demo, trained for two seconds, and its page in a browser: no errors, no overflow."""
 
-import html
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import causeway as cw
 import pytest
+from browser import CHROMIUM, browse
 
 pytest.importorskip("sklearn")
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"
 PROGRAM = Path(cw.__file__).parents[2] / "causeway"  # a build folder has it beside the package
-CHROMIUM = shutil.which("chromium")
 
 
 @pytest.fixture(scope="module")
@@ -34,29 +32,6 @@ def folder(tmp_path_factory):
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith(f"report: {folder / 'report.html'}\n")
     return folder
-
-
-# A browser's window has a least width, a frame has none. The page around it holds, once all is loaded,
-# the DOM of the page within and what the page and the gallery's frame need of the width they have.
-AROUND = """<body><iframe style="width: {width}px; height: 900px; border: 0" srcdoc="{page}"></iframe>
-<script>addEventListener("load", () => {{
-  const page = document.querySelector("iframe").contentDocument, frame = page.querySelector("iframe");
-  const widths = [page, frame.contentDocument].map(({{documentElement: d}}) => [d.scrollWidth, d.clientWidth]);
-  const hidden = frame.contentDocument.documentElement.scrollHeight - frame.clientHeight;
-  document.body.dataset.seen = JSON.stringify({{widths, hidden, dom: page.documentElement.outerHTML}});
-}});</script></body>"""
-
-
-def browse(page, width, folder):
-    """What a browser makes of a page: `widths`, rows of the gallery that are `hidden`, `dom`, `console`."""
-    path = folder / "around.html"
-    path.write_text(AROUND.format(width=width, page=html.escape(page)))
-    command = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
-               f"--user-data-dir={folder / 'browser'}", "--window-size=1400,1000",
-               "--virtual-time-budget=3000", "--dump-dom", path.as_uri()]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    seen = json.loads(html.unescape(re.search('data-seen="([^"]*)"', done.stdout)[1]))
-    return seen | {"console": [line for line in done.stderr.splitlines() if "CONSOLE" in line]}
 
 
 def section(dom, name):

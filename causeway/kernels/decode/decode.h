@@ -30,8 +30,11 @@ struct DecodeLinearOperands {
 };
 
 // y = activation(weight norm(x) + bias), for one sequence. out is the number of rows of `weight`,
-// or half of it with SwiGLU, whose first half of rows are the gates.
-CAUSEWAY_KERNEL(decode_linear, const DecodeLinear& how, const DecodeLinearOperands& operands);
+// or half of it with SwiGLU, whose first half of rows are the gates. On a GPU decode_model.h has
+// the whole step.
+namespace cpu {
+void decode_linear(const DecodeLinear& how, const DecodeLinearOperands& operands);
+}  // namespace cpu
 
 struct DecodeAttention {
   int heads = 0;

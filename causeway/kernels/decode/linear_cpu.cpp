@@ -84,7 +84,7 @@ void multiply(const DecodeLinear& how, const DecodeLinearOperands& ops) {
 
 }  // namespace
 
-void decode_linear(StreamView, const DecodeLinear& how, const DecodeLinearOperands& operands) {
+void decode_linear(const DecodeLinear& how, const DecodeLinearOperands& operands) {
   if (operands.weight.dtype == DType::i8) return multiply<std::int8_t>(how, operands);
   dispatch_floating(operands.weight.dtype,
                     [&](auto tag) { multiply<typename decltype(tag)::type>(how, operands); });

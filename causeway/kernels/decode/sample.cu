@@ -1,5 +1,5 @@
-// Draws tokens, a block per sequence. Bytes: the logits three times, and eight times more for top-k
-// and top-p, from the L2 cache. Bound by the latency of its passes: one sequence has one block.
+// Draws tokens, a block per sequence. Bytes: the logits twice, and eight times more for top-k and
+// top-p, from the L2 cache. Bound by the latency of its passes: one sequence has one block.
 #include "causeway/kernels/decode/decode.h"
 
 #include "causeway/kernels/decode/decode.cuh"
@@ -29,6 +29,13 @@ struct Row {
   }
 };
 
+// Calls body(i) for this thread's indices below n. Several loads are in flight.
+template <class Body>
+__device__ __forceinline__ void for_each(int n, const Body& body) {
+#pragma unroll 8
+  for (int i = static_cast<int>(threadIdx.x); i < n; i += kBlock) body(i);
+}
+
 __device__ std::uint64_t sum_block(std::uint64_t value, std::uint64_t* scratch) {
 #pragma unroll
   for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(0xffffffffu, value, mask);
@@ -44,11 +51,11 @@ __device__ std::uint64_t sum_block(std::uint64_t value, std::uint64_t* scratch) 
 template <class T>
 __device__ int find_largest(const Row<T>& row, std::uint64_t* scratch) {
   std::uint64_t best = 0;  // key, then the complement of the index
-  for (int i = threadIdx.x; i < row.n; i += kBlock) {
+  for_each(row.n, [&](int i) {
     const std::uint64_t entry = (std::uint64_t{ordered_key(row.logit(i))} << 32) |
                                 (0xffffffffu - static_cast<std::uint32_t>(i));
     best = best > entry ? best : entry;
-  }
+  });
 #pragma unroll
   for (int mask = 16; mask > 0; mask /= 2) {
     const std::uint64_t other = __shfl_xor_sync(0xffffffffu, best, mask);
@@ -72,15 +79,15 @@ __device__ std::uint32_t select_key(const Row<T>& row, std::uint64_t wanted, std
     for (int i = threadIdx.x; i < kBins; i += kBlock) bins[i] = 0;
     __syncthreads();
     const std::uint32_t fixed = shift == 24 ? 0 : ~((1u << (shift + 8)) - 1);
-    for (int i = threadIdx.x; i < row.n; i += kBlock) {
+    for_each(row.n, [&](int i) {
       const std::uint32_t key = ordered_key(row.logit(i));
-      if ((key & fixed) != prefix) continue;
+      if ((key & fixed) != prefix) return;
       const std::uint64_t weight = weigh(i, key);
       if (weight > 0) {
         atomicAdd(reinterpret_cast<unsigned long long*>(&bins[(key >> shift) & 0xffu]),
                   static_cast<unsigned long long>(weight));
       }
-    }
+    });
     __syncthreads();
     if (threadIdx.x == 0) {
       int bin = kBins - 1;
@@ -96,36 +103,54 @@ __device__ std::uint32_t select_key(const Row<T>& row, std::uint64_t wanted, std
   return prefix;
 }
 
-// The first index at which the running sum of masses exceeds `rest`. Each thread sums a contiguous
-// part of the row.
+// A row divided into one contiguous segment per warp, with the sum of masses before each.
+struct Segments {
+  int length;
+  std::uint64_t* before;  // in shared memory, kWarps + 1; the last is the sum of the row
+};
+
 template <class Mass>
-__device__ void find_index(int n, std::uint64_t rest, std::uint64_t* scratch, const Mass& mass,
-                           int* found) {
-  const int part = (n + kBlock - 1) / kBlock;
-  const int begin = static_cast<int>(threadIdx.x) * part;
-  const int end = begin + part < n ? begin + part : n;
-  std::uint64_t mine = 0;
-  for (int i = begin; i < end; ++i) mine += mass(i);
-  std::uint64_t before = mine;  // inclusive sum over the warp
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const std::uint64_t other = __shfl_up_sync(0xffffffffu, before, step);
-    if (lane >= step) before += other;
+__device__ void sum_segments(int n, const Segments& segments, const Mass& mass) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int end = min((warp + 1) * segments.length, n);
+  std::uint64_t sum = 0;
+#pragma unroll 8
+  for (int i = warp * segments.length + static_cast<int>(threadIdx.x) % 32; i < end; i += 32) {
+    sum += mass(i);
   }
+#pragma unroll
+  for (int mask = 16; mask > 0; mask /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, mask);
   __syncthreads();
-  if (lane == 31) scratch[threadIdx.x / 32] = before;
+  if (threadIdx.x % 32 == 0) segments.before[warp + 1] = sum;
   __syncthreads();
-  before -= mine;
-  for (int i = 0; i < static_cast<int>(threadIdx.x) / 32; ++i) before += scratch[i];
-  if (rest < before || rest >= before + mine) return;
-  for (int i = begin; i < end; ++i) {
-    const std::uint64_t here = mass(i);
-    if (rest < before + here) {
-      *found = i;
+  if (threadIdx.x != 0) return;
+  segments.before[0] = 0;
+  for (int i = 0; i < kWarps; ++i) segments.before[i + 1] += segments.before[i];
+}
+
+// The first index at which the running sum of masses exceeds `rest`: the warp of its segment sums
+// 32 masses at a time.
+template <class Mass>
+__device__ void find_index(int n, std::uint64_t rest, const Segments& segments, const Mass& mass,
+                           int* found) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  std::uint64_t before = segments.before[warp];
+  if (rest < before || rest >= segments.before[warp + 1]) return;
+  const int end = min((warp + 1) * segments.length, n);
+  for (int first = warp * segments.length; first < end; first += 32) {
+    std::uint64_t sum = first + lane < end ? mass(first + lane) : 0;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const std::uint64_t other = __shfl_up_sync(0xffffffffu, sum, step);
+      if (lane >= step) sum += other;
+    }
+    const std::uint32_t beyond = __ballot_sync(0xffffffffu, rest < before + sum);
+    if (beyond != 0) {
+      if (lane == 0) *found = first + __ffs(static_cast<int>(beyond)) - 1;
       return;
     }
-    before += here;
+    before += __shfl_sync(0xffffffffu, sum, 31);
   }
 }
 
@@ -134,6 +159,7 @@ __global__ void __launch_bounds__(kBlock)
     sample_kernel(SampleTokens how, const T* logits, std::int64_t columns, std::int64_t capacity,
                   std::int64_t* tokens, std::int64_t* lengths) {
   __shared__ std::uint64_t scratch[kWarps];
+  __shared__ std::uint64_t before[kWarps + 1];
   __shared__ std::uint64_t bins[kBins];
   __shared__ std::uint32_t chosen;
   __shared__ int found;
@@ -155,9 +181,9 @@ __global__ void __launch_bounds__(kBlock)
     }
     if (how.top_p < 1) {
       std::uint64_t kept = 0;
-      for (int i = threadIdx.x; i < row.n; i += kBlock) {
+      for_each(row.n, [&](int i) {
         if (ordered_key(row.logit(i)) >= least) kept += row.mass(i);
-      }
+      });
       const double total = static_cast<double>(sum_block(kept, scratch));
       const auto wanted = static_cast<std::uint64_t>(ceil(static_cast<double>(how.top_p) * total));
       const std::uint32_t by_mass = select_key(
@@ -170,14 +196,15 @@ __global__ void __launch_bounds__(kBlock)
       const std::uint64_t here = row.mass(i);
       return ordered_key(row.logit(i)) < least || here < least_mass ? std::uint64_t{0} : here;
     };
-    std::uint64_t sum = 0;
-    for (int i = threadIdx.x; i < row.n; i += kBlock) sum += mass(i);
-    const std::uint64_t total = sum_block(sum, scratch);
+    const Segments segments{(row.n + kWarps - 1) / kWarps, before};
+    sum_segments(row.n, segments, mass);
+    __syncthreads();
+    const std::uint64_t total = before[kWarps];
     const Bits128 bits =
         philox(how.seed, static_cast<std::uint64_t>(b), static_cast<std::uint64_t>(length));
     const std::uint64_t rest =
         scaled_draw((std::uint64_t{bits.word[1]} << 32) | bits.word[0], total);
-    find_index(row.n, rest, scratch, mass, &found);
+    find_index(row.n, rest, segments, mass, &found);
   }
   __syncthreads();
   if (threadIdx.x != 0) return;

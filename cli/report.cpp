@@ -3,8 +3,10 @@
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/log.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/core/shown.h"
-#include "causeway/data/safetensors.h"
+#include "causeway/models/model_file.h"
 #include "causeway/report/run_page.h"
 
 #include <fmt/format.h>
@@ -59,13 +61,17 @@ void read_json(const fs::path& path, const Read& read) {
   }
 }
 
-// The lines of a log; ignores an incomplete last line.
+// The lines of a log; warns about an incomplete last line.
 std::vector<Json> read_log(const fs::path& path) {
   std::vector<Json> lines;
   const std::string text = read_text(path);
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
-    if (end == std::string::npos) break;
+    if (end == std::string::npos) {
+      logger::warn(
+          fmt::format("[report] {} ends in an incomplete line; left out", shown(path.string())));
+      break;
+    }
     lines.push_back(parse(path, std::string_view(text).substr(at, end - at)));
     at = end + 1;
   }
@@ -98,7 +104,7 @@ void read_run(const ReportOptions& options, report::RunPage& page) {
                 {"final loss", fmt::format("{:.3f}", number(last, "loss"))}};
   if (fs::exists(folder / "model.safetensors")) {
     double n_parameters = 0;
-    for (const auto& [name, tensor] : load_safetensors(folder / "model.safetensors").tensors) {
+    for (const auto& [name, tensor] : models::read_model_file(folder / "model.safetensors").state) {
       n_parameters += static_cast<double>(tensor.numel());
     }
     page.facts.emplace_back("parameters", grouped(n_parameters));

@@ -57,6 +57,15 @@ void PredictorOptions::check() const {
   if (max_rows < 1) refuse("max_rows", max_rows);
 }
 
+void PredictorOptions::require_features(std::int64_t n_features) const {
+  if (n_features <= max_features) return;
+  fail(ErrorKind::invalid_argument, kName,
+       fmt::format("{} features are more than max_features = {}: select the most useful ones "
+                   "(scikit-learn's SelectKBest does), or raise max_features, which costs time "
+                   "and memory",
+                   n_features, max_features));
+}
+
 void TabularPredictor::require_table(const Tensor& x) {
   if (x.n_dims() == 2 && x.dtype() == DType::f64 && x.device() == Device::cpu()) return;
   fail(ErrorKind::shape_mismatch, kName,
@@ -134,14 +143,7 @@ void TabularPredictor::choose_columns(Fitted& fitted, const std::vector<std::str
         fmt::format("columns without a value in any context row are left out: {}", empty));
   }
   if (fitted.columns.empty()) fitted.columns.push_back({0, 0, 0});  // constant 0
-  const auto n_columns = static_cast<std::int64_t>(fitted.columns.size());
-  if (n_columns > options_.max_features) {
-    fail(ErrorKind::invalid_argument, kName,
-         fmt::format("{} features are more than max_features = {}: select the most useful ones "
-                     "(scikit-learn's SelectKBest does), or raise max_features, which costs time "
-                     "and memory",
-                     n_columns, options_.max_features));
-  }
+  options_.require_features(static_cast<std::int64_t>(fitted.columns.size()));
 }
 
 void TabularPredictor::make_members(Fitted& fitted) const {

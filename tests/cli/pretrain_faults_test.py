@@ -4,6 +4,7 @@ Usage: pretrain_faults_test.py build/causeway [unittest's arguments].
 """
 
 import os
+import random
 import signal
 import subprocess
 import time
@@ -58,26 +59,21 @@ class Signals(Folder):
             self.assertEqual(len(steps_of(folder)), 1)
             self.assertTrue((folder / "model.safetensors").exists())
 
-    def test_a_slow_step_that_was_interrupted_is_taken_again(self):
+    def test_a_step_that_was_interrupted_is_taken_again(self):
         options = {"rows": 60, "batch": 16, "steps": 12}
         whole = self.train("whole", **options)
         folder = self.folder / "run"
-        code = 130
-        while code == 130:
+        moments = random.Random(3)
+        for _ in range(12):
             process = start(command(out=folder, resume=True, **options))
-            time.sleep(0.15)
+            time.sleep(moments.uniform(0.05, 0.5))
             process.send_signal(signal.SIGTERM)
             code, _, err = finish(process)
+            # Before the handlers are installed the signal ends the process.
             self.assertIn(code, (0, 130, -signal.SIGTERM), err)
-            code = 130 if code == -signal.SIGTERM else code
-            options["steps"] = 12
-            if max(steps_of(folder), default=0) == 12:
-                break
-            if not steps_of(folder) or max(steps_of(folder)) < 12:
-                # Progress even if the machine is too slow for a step in this time.
-                self.assertEqual(pretrain(out=folder, resume=True, seconds=0.2, **options)[0], 0)
         self.train("run", resume=True, **options)
         self.assertEqual(model_of(folder, 12), model_of(whole, 12))
+        self.assertEqual(losses_of(folder), losses_of(whole))
 
 
 class Output(Folder):
@@ -126,12 +122,9 @@ class Disks(Folder):
         return done
 
     def test_old_checkpoints_make_room(self):
-        size = sum(path.stat().st_size for path in self.train("other", steps=2).rglob("step-00000002/*"))
-        # Three checkpoints fit, the fourth, written before the oldest is pruned, does not.
-        n = max(1, round(3.5 * size / 2**20))
         options = {"width": 64, "heads": 4, "hidden": 256, "layers": 4, "average": 1}
         size = sum(path.stat().st_size for path in self.train("large", steps=2, **options).rglob("step-00000002/*"))
-        n = round(3.6 * size / 2**20)
+        n = round(3.6 * size / 2**20)  # the fourth is written before the oldest is removed
         done = self.on_a_small_disk(n, command(out=self.folder / "run", steps=12, save_steps=2, **options))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"No space left on device.*removed the checkpoint of step \d+ and trying again")

@@ -55,6 +55,8 @@ class Run:
         if code != 0:
             raise Lost(f"the undisturbed run of {name} failed: {text}")
         self.n_writes, self.n_syncs, self.n_allocations = map(int, counts.read_text().split())
+        if min(self.n_writes, self.n_syncs, self.n_allocations) < STEPS:
+            raise Lost(f"{library} does not see the calls of {program}: {counts.read_text()}")
 
     def command(self, out):
         return [self.program, *self.arguments, "--out", str(out), "--resume"]

@@ -29,7 +29,7 @@ def prior():
 
 def tokens():
     rows = np.random.default_rng(0).normal(size=(2000, 5)).astype(np.float32)
-    return int(cw.Tokenizer(bins=16).fit(rows).transform(rows).numpy().astype(np.int64).sum())
+    return int(cw.Tokenizer(bins=16).fit(rows).transform(rows).astype(np.int64).sum())
 
 
 def prediction():

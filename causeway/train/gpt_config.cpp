@@ -1,6 +1,7 @@
 #include "causeway/train/gpt_config.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/log.h"
 #include "causeway/train/checkpoint.h"
 #include "causeway/train/gpt_data.h"
 #include "causeway/train/loop_json.h"
@@ -178,7 +179,11 @@ GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view gi
 std::string gpt_settings_of_run(const std::string& folder) {
   if (auto settings = settings_in(folder, kOperation)) return *settings;
   const auto newest = CheckpointFolder(folder).load_newest();
-  return newest.has_value() ? GptTrainConfig::from_json(newest->configuration).to_json() : "{}";
+  if (newest.has_value()) return GptTrainConfig::from_json(newest->configuration).to_json();
+  logger::warn(fmt::format(
+      "[{}] there is no \"{}/config.json\" and no checkpoint to resume from; this is a new run",
+      kOperation, folder));
+  return "{}";
 }
 
 }  // namespace causeway::train

@@ -95,7 +95,10 @@ TEST(Shown, ControlCharactersAreEscaped) {
   EXPECT_EQ(printable("a\tb\n"), "a\tb\n");
   EXPECT_EQ(printable("café €"), "café €");
   EXPECT_EQ(printable("\x1b[2Jx\x7f\r"), "\\x1b[2Jx\\x7f\\x0d");
-  EXPECT_EQ(printable("\xc2\x9b" "31m"), "\\xc2\\x9b" "31m");      // CSI as one character
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\xc2\\x9b"
+            "31m");                                                  // CSI as one character
   EXPECT_EQ(printable("\x9b\xff\xe2\x82"), "\\x9b\\xff\\xe2\\x82");  // not UTF-8
 }
 

@@ -1,5 +1,6 @@
 // Fuzzes the configurations in model files. Any text is refused with a format or invalid_argument
-// error; what is accepted is written and read again as the same text, and its sizes do not overflow.
+// error; what is accepted is written and read again as the same text, and its sizes do not
+// overflow.
 #include "causeway/core/error.h"
 #include "causeway/models/gpt_config.h"
 #include "causeway/models/tabular.h"

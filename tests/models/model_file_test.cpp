@@ -103,7 +103,8 @@ TEST(ModelFile, IntegersAreNoWeights) {
   });
   EXPECT_EQ(loading(path), "");
   std::string text = contents(path);
-  for (std::size_t at = text.find("\"BF16\""); at != std::string::npos; at = text.find("\"BF16\"")) {
+  for (std::size_t at = text.find("\"BF16\""); at != std::string::npos;
+       at = text.find("\"BF16\"")) {
     text.replace(at, 6, "\"I16\" ");
   }
   put(path, text);

@@ -1,7 +1,6 @@
 // Reading files through memory: a read-only mapping of a whole file.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <filesystem>
 #include <span>

@@ -64,7 +64,8 @@ class GptDecoder {
   static Norm norm_of(const GptNormLayer& layer);
   void start(const std::vector<Tokens>& prompts);
   void fill_cache(const Tensor& tokens);
-  void step(const kernels::SampleTokens& how);
+  // Returns the logits.
+  Tensor step(const kernels::SampleTokens& how);
   // The logits of a step: products of matrices and vectors for one sequence, matrix products for
   // several.
   Tensor decode_vectors();

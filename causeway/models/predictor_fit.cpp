@@ -52,7 +52,12 @@ void PredictorOptions::check() const {
     fail(ErrorKind::invalid_argument, kName,
          fmt::format("{} is {}; expected 1 or more", what, value));
   };
+  constexpr std::int64_t kMostEstimators = 10'000;
   if (n_estimators < 1) refuse("n_estimators", n_estimators);
+  if (n_estimators > kMostEstimators) {
+    fail(ErrorKind::invalid_argument, kName,
+         fmt::format("n_estimators is {}; expected at most {}", n_estimators, kMostEstimators));
+  }
   if (max_features < 1) refuse("max_features", max_features);
   if (max_rows < 1) refuse("max_rows", max_rows);
 }

@@ -2,6 +2,7 @@
 #include "causeway/models/model_file.h"
 
 #include "causeway/data/safetensors.h"
+#include "causeway/models/gpt_decoder.h"
 #include "causeway/models/gpt_file.h"
 #include "causeway/models/predictor.h"
 #include "causeway/models/tabular_file.h"
@@ -164,6 +165,27 @@ TEST(ModelFile, LogitsThatAreNotFiniteAreRefused) {
   predictor.fit(x, y, 2);
   EXPECT_TRUE(says(failure([&] { predictor.predict_proba(x); }),
                    "invalid_argument: [tabular predictor] the model's output is not finite"));
+}
+
+TEST(ModelFile, LogitsOfAGptAreFinite) {
+  models::GptConfig config = models::GptConfig::preset("bytes");
+  config.width = 16;
+  config.heads = 2;
+  config.layers = 1;
+  config.length = 16;
+  models::Gpt model(config);
+  for (const Tensor& parameter : model.parameters()) {
+    autograd::detach(parameter).copy_from(full(parameter.shape(), 1e38));
+  }
+  model.eval();
+  for (const std::int64_t n_prompts : {1, 3}) {
+    models::GptDecoder decoder(model, n_prompts, 8);
+    const std::vector<models::GptDecoder::Tokens> prompts(static_cast<std::size_t>(n_prompts), {1});
+    models::GenerateOptions options;
+    options.tokens = 2;
+    EXPECT_TRUE(says(failure([&] { decoder.generate(prompts, options); }),
+                     "invalid_argument: [generate] the model's output is not finite"));
+  }
 }
 
 }  // namespace

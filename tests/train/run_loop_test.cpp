@@ -4,10 +4,14 @@
 
 #include "causeway/core/file.h"
 #include "causeway/core/interrupt.h"
+#include "causeway/tensor/create.h"
+#include "causeway/tensor/matmul.h"
+#include "tests/tensor/devices.h"
 #include "tests/train/checkpoints.h"
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <sstream>
@@ -21,13 +25,16 @@ using train::LoopOptions;
 // Its weight is the number of steps.
 class Counter final : public train::TrainingJob {
  public:
-  Device device() const override { return Device::cpu(); }
+  Device device() const override { return on; }
   std::int64_t step() const override { return step_; }
   void advance() override {
     if (on_step) on_step(step_ + 1);
     ++step_;
   }
-  Progress progress() override { return {static_cast<double>(step_), 1}; }
+  Progress progress() override {
+    current_stream(on).synchronize();
+    return {static_cast<double>(step_), 1};
+  }
   std::vector<NamedNumber> rates(double, std::int64_t) override { return {}; }
   std::optional<double> score() override { return scored; }
   void report(const train::LoopLine& line) override { reported.push_back(line.step); }
@@ -38,6 +45,7 @@ class Counter final : public train::TrainingJob {
     put(folder / "model.txt", std::to_string(step_));
   }
 
+  Device on = Device::cpu();
   std::function<void(std::int64_t)> on_step;
   std::function<void()> on_model;
   std::optional<double> scored;
@@ -151,6 +159,28 @@ TEST(RunLoop, AnInterruptedStepIsNotTaken) {
     EXPECT_EQ(contents(scratch / "run/model.txt"), "4");
     EXPECT_FALSE(interrupt_requested());
   }
+}
+
+// Steps of about 50 ms on a GPU. Without a bound on the queue, the signal would wait for all of
+// them.
+TEST(GpuRunLoop, ASignalWaitsForFewQueuedSteps) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Scratch scratch;
+  Counter job;
+  job.on = Device::cuda();
+  const Tensor x = ones({8192, 8192}, DType::f32, job.on);
+  std::chrono::steady_clock::time_point sent;
+  job.on_step = [&](std::int64_t step) {
+    for (int i = 0; i < 4; ++i) matmul(x, x);
+    if (step != 50) return;
+    sent = std::chrono::steady_clock::now();
+    ::raise(SIGTERM);
+  };
+  dist::Group group;
+  LoopOptions options = options_in(scratch, 1000);
+  options.config.log_steps = 1000;
+  EXPECT_TRUE(run_loop(job, group, options).interrupted);
+  EXPECT_LT(std::chrono::steady_clock::now() - sent, std::chrono::seconds(2));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // `causeway gpt sample`: continues a prompt.
 #include "cli/gpt.h"
 #include "cli/options.h"
+#include "cli/print.h"
 
 #include "causeway/models/text_generator.h"
 #include "causeway/runtime/threads.h"
@@ -38,14 +39,14 @@ void run(const SampleCommand& command) {
   const Device device = command.device_given ? command.device : parse_device("auto");
   models::TextGenerator generator(command.model, command.tokenizer, device, command.int8);
   const bool streams = command.n_samples == 1 && !command.json;
-  if (streams) fmt::print("{}", command.prompt);
+  if (streams) print_text(command.prompt);
   const auto start = std::chrono::steady_clock::now();
   const std::vector<std::string> prompts(static_cast<std::size_t>(command.n_samples),
                                          command.prompt);
   const auto results = generator.generate(prompts, command.options, command.stop,
                                           [&](std::size_t, std::string_view text) {
                                             if (!streams) return;
-                                            fmt::print("{}", text);
+                                            print_text(text);
                                             std::fflush(stdout);
                                           });
   const double seconds =
@@ -64,7 +65,7 @@ void run(const SampleCommand& command) {
     fmt::print("\n");
     return;
   }
-  for (const auto& result : results) fmt::print("{}{}\n----\n", command.prompt, result.text);
+  for (const auto& result : results) print_text(command.prompt + result.text + "\n----\n");
 }
 
 }  // namespace

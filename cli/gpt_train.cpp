@@ -2,6 +2,7 @@
 #include "cli/config_options.h"
 #include "cli/gpt.h"
 #include "cli/options.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 
 #include "causeway/core/log.h"
@@ -59,7 +60,7 @@ void print_result(const TrainCommand& command, const train::GptResult& result) {
     return;
   }
   fmt::print("{}\n", describe(result.last));
-  if (!result.last.sample.empty()) fmt::print("sample: {}\n", result.last.sample);
+  if (!result.last.sample.empty()) print_text("sample: " + result.last.sample + "\n");
   if (command.folder.empty()) return;
   if (result.interrupted) {
     fmt::print("interrupted at step {}; resume with: causeway gpt train --out {} --resume\n",
@@ -78,10 +79,7 @@ bool run(const TrainCommand& command) {
   if (command.threads > 0) set_thread_count(command.threads);
   Device device = command.device_given ? command.device : parse_device("auto");
   if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
-  std::string base = "{}";
-  if (command.resume) {
-    base = read_config_file("gpt train", command.folder + "/config.json").dump();
-  }
+  const std::string base = command.resume ? train::gpt_settings_of_run(command.folder) : "{}";
   train::GptRunOptions options;
   options.folder = command.folder;
   options.resume = command.resume;
@@ -98,8 +96,8 @@ bool run(const TrainCommand& command) {
   const auto result = train::run_gpt(options, device, group, [&](const train::GptLine& line) {
     if (!reports) return;
     progress.clear();
-    fmt::print(stderr, "{}\n", describe(line));
-    if (!line.sample.empty()) fmt::print(stderr, "sample: {}\n", line.sample);
+    note("{}\n", describe(line));
+    if (!line.sample.empty()) note("sample: {}\n", line.sample);
     const double fraction = options.settings.run.fraction_done(line.step, line.seconds);
     progress.show(fraction, format_seconds(line.seconds * (1 / fraction - 1)) + " left");
   });

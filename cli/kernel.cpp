@@ -1,7 +1,10 @@
 #include "cli/kernel.h"
 
+#include "cli/print.h"
+
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +34,7 @@ int parse_architecture(const std::string& text) {
 
 void write_output(const std::string& path, const std::string& text) {
   if (path.empty()) {
-    fmt::print("{}", text);
+    print_text(text);
     return;
   }
   FileWriter writer("kernel", path);

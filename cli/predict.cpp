@@ -2,6 +2,7 @@
 #include "cli/predict.h"
 
 #include "cli/predict_options.h"
+#include "cli/print.h"
 
 #include "causeway/core/file.h"
 #include "causeway/models/estimator.h"
@@ -96,7 +97,7 @@ std::string predictions(const Options& given) {
 void run(const Options& given) {
   const std::string text = predictions(given);
   if (given.out.empty()) {
-    fmt::print("{}", text);
+    print_text(text);
     return;
   }
   FileWriter file("predict", given.out);

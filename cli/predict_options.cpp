@@ -1,5 +1,7 @@
 #include "cli/predict_options.h"
 
+#include "cli/print.h"
+
 #include "causeway/models/tabular_file.h"
 #include "causeway/tables/labelled.h"
 #include "causeway/tables/target.h"
@@ -61,7 +63,7 @@ std::shared_ptr<models::TabularTransformer> PredictOptions::load(const tables::T
 
 void PredictOptions::warn(const std::vector<std::string>& warnings) const {
   for (const std::string& warning : warnings) {
-    if (!quiet) fmt::print(stderr, "causeway: {}\n", warning);
+    if (!quiet) note("causeway: {}\n", warning);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/config_options.h"
 #include "cli/options.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 
 #include "causeway/core/log.h"
@@ -135,7 +136,7 @@ bool pretrain(const PretrainOptions& options) {
     if (!reports) return;
     shown = true;
     progress.clear();
-    fmt::print(stderr, "{}\n", describe(line, regression));
+    note("{}\n", describe(line, regression));
     const double fraction = settings.run.fraction_done(line.step, line.seconds);
     progress.show(fraction, format_seconds(line.seconds * (1 / fraction - 1)) + " left");
   });

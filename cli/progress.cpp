@@ -1,5 +1,9 @@
 #include "cli/progress.h"
 
+#include "cli/print.h"
+
+#include "causeway/core/shown.h"
+
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -68,14 +72,15 @@ void Progress::update(std::int64_t done, std::int64_t total, const std::string& 
   if (is_terminal_) {
     show(fraction, note.empty() ? text : text + "; " + note);
   } else {
-    fmt::print(stderr, "causeway: {}\n", text);
+    cli::note("causeway: {}\n", text);
   }
 }
 
 void Progress::show(double fraction, const std::string& text) {
   if (quiet_ || !is_terminal_) return;
-  fmt::print(stderr, "\r\033[K{} {:3.0f}%  {}", bar(fraction), fraction * 100, text);
-  std::fflush(stderr);
+  const std::string line =
+      fmt::format("\r\033[K{} {:3.0f}%  {}", bar(fraction), fraction * 100, printable(text));
+  std::fputs(line.c_str(), stderr);
   shown_ = true;
 }
 

@@ -3,6 +3,7 @@
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/core/shown.h"
 #include "causeway/report/run_folder.h"
 

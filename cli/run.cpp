@@ -1,8 +1,10 @@
 #include "cli/run.h"
 
 #include "cli/options.h"
+#include "cli/print.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/file.h"
 
 #include <fmt/format.h>
 
@@ -48,10 +50,10 @@ ExitCode exit_code(ErrorKind kind) {
 int report(const std::string& name, const Error& error) {
   const ExitCode code = exit_code(error.kind());
   if (code == kInternal) {
-    fmt::print(stderr, "{}: internal error at {}:{}: {}\n", name, error.where().file_name(),
-               error.where().line(), error.what());
+    note("{}: internal error at {}:{}: {}\n", name, error.where().file_name(), error.where().line(),
+         error.what());
   } else {
-    fmt::print(stderr, "{}: {}\n", name, error.what());
+    note("{}: {}\n", name, error.what());
   }
   return code;
 }
@@ -82,7 +84,7 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
     command = command->get_subcommands().back();
     path += " " + command->get_name();
   }
-  fmt::print(stderr, "{}: {}\nrun {} --help\n", path, describe(*command, error), path);
+  note("{}: {}\nrun {} --help\n", path, describe(*command, error), path);
   return kUsage;
 }
 
@@ -93,6 +95,22 @@ struct HelpFormatter : CLI::Formatter {
                                          "{false}", "");
   }
 };
+
+// A signal that ends the program removes the temporary files of its output.
+void remove_files_on_signals() {
+  std::signal(SIGINT, [](int) {
+    remove_partial_files();
+    _exit(kInterrupted);
+  });
+  for (const int number : {SIGTERM, SIGHUP}) {
+    const auto before = std::signal(number, [](int received) {
+      remove_partial_files();
+      std::signal(received, SIG_DFL);
+      std::raise(received);
+    });
+    if (before == SIG_IGN) std::signal(number, SIG_IGN);  // by nohup
+  }
+}
 
 int parse(CLI::App& app, int argc, char** argv) {
   try {
@@ -108,7 +126,8 @@ int parse(CLI::App& app, int argc, char** argv) {
 std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpFormatter>(); }
 
 int run_program(CLI::App& app, int argc, char** argv) {
-  std::signal(SIGINT, [](int) { _exit(kInterrupted); });
+  open_standard_streams();
+  remove_files_on_signals();
   const std::string name = app.get_name();
   int code = kInternal;
   try {
@@ -118,13 +137,13 @@ int run_program(CLI::App& app, int argc, char** argv) {
   } catch (const Error& error) {
     code = report(name, error);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "{}: out of host memory\n", name);
+    note("{}: out of host memory\n", name);
     code = kFailed;
   } catch (const std::system_error& error) {  // thrown by fmt when writing fails
-    fmt::print(stderr, "{}: {}\n", name, error.what());
+    note("{}: {}\n", name, error.what());
     code = kFailed;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: internal error: {}\n", name, error.what());
+    note("{}: internal error: {}\n", name, error.what());
   }
   if (std::fflush(stdout) != 0 && code == kDone) {
     std::perror((name + ": writing the output").c_str());

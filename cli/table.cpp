@@ -1,5 +1,7 @@
 #include "cli/table.h"
 
+#include "causeway/core/shown.h"
+
 #include <algorithm>
 
 namespace causeway::cli {
@@ -21,6 +23,9 @@ std::string Table::to_string() const {
     for (const Column& column : columns_) lines.resize(1), lines[0].push_back(column.title);
   }
   lines.insert(lines.end(), rows_.begin(), rows_.end());
+  for (auto& line : lines) {
+    for (std::string& cell : line) cell = printable(cell);
+  }
 
   std::vector<std::size_t> widths(columns_.size());
   for (const auto& line : lines) {

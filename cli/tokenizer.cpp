@@ -1,6 +1,7 @@
 #include "cli/tokenizer.h"
 
 #include "cli/options.h"
+#include "cli/print.h"
 #include "cli/tokenizer_fit.h"
 #include "cli/tokenizer_input.h"
 #include "cli/tokenizer_report.h"
@@ -99,7 +100,7 @@ void run_decode(const UseOptions& given) {
 void run_inspect(const UseOptions& given) {
   const Tokenizer tok = Tokenizer::load(given.tokenizer);
   if (!given.format.empty()) {
-    fmt::print("{}", export_as(tok, given.format));
+    print_text(export_as(tok, given.format));
     return;
   }
   std::optional<Comparison> comparison;

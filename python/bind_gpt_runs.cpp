@@ -70,8 +70,7 @@ void bind_training(nb::module_& module) {
   module.def(
       "resolve",
       [](const std::string& given, Device device, const std::string& resumed) {
-        const std::string base =
-            resumed.empty() ? "{}" : read_config_file("gpt train", resumed + "/config.json").dump();
+        const std::string base = resumed.empty() ? "{}" : train::gpt_settings_of_run(resumed);
         return train::resolve_gpt_settings(base, given, device).to_json();
       },
       "given"_a, "device"_a, "resumed"_a);

@@ -1,7 +1,7 @@
 // Configuration files: JSON, and TOML through CLI11's reader.
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
-#include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/core/shown.h"
 
 #include <CLI/CLI.hpp>

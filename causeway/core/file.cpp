@@ -1,6 +1,6 @@
 #include "causeway/core/file.h"
 
-#include "causeway/core/error.h"
+#include "causeway/core/mapped_file.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +64,37 @@ std::filesystem::path partial_name(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter = 0;
   return target.parent_path() /
          fmt::format("{}{}-{}{}", partial_prefix(target), ::getpid(), counter++, kPartialSuffix);
+}
+
+// The temporary files of this process. A signal handler reads the names, so their memory is never
+// freed.
+struct PartialFile {
+  std::atomic<bool> taken = false;
+  std::atomic<bool> exists = false;
+  char path[4096] = {};
+};
+std::array<PartialFile, 16> partial_files;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// Without effect if the table is full or the path too long: only the removal after a signal is
+// lost.
+void note_partial(const std::filesystem::path& path) noexcept {
+  if (path.native().size() >= sizeof(PartialFile::path)) return;
+  for (PartialFile& file : partial_files) {
+    if (file.taken.exchange(true)) continue;
+    std::copy_n(path.c_str(), path.native().size() + 1, file.path);
+    file.exists = true;
+    return;
+  }
+}
+
+void forget_partial(const std::filesystem::path& path) noexcept {
+  for (PartialFile& file : partial_files) {
+    if (!file.exists || path.native() != file.path) continue;
+    file.exists = false;
+    file.taken = false;
+    return;
+  }
 }
 
 bool is_partial_name(std::string_view name, std::string_view prefix) {
@@ -119,11 +149,13 @@ void sync_folder(const std::filesystem::path& target) {
 }  // namespace
 
 void fail_io(std::string_view operation, std::string_view attempt,
-             const std::filesystem::path& path, int error) {
-  fail(ErrorKind::io, operation,
-       fmt::format("cannot {} \"{}\": {}{}", attempt, path.c_str(),
-                   std::system_category().message(error), advice(error)));
+             const std::filesystem::path& path, int error, std::source_location where) {
+  throw IoError(fmt::format("[{}] cannot {} \"{}\": {}{}", operation, attempt, path.c_str(),
+                            std::system_category().message(error), advice(error)),
+                error, where);
 }
+
+bool IoError::is_full_disk() const { return code_ == ENOSPC || code_ == EDQUOT; }
 
 LockedFile::LockedFile(std::string_view operation, const std::filesystem::path& path, bool create) {
   if (has_zero_byte(path)) fail_io(operation, "write", path, EINVAL);
@@ -143,35 +175,6 @@ LockedFile::LockedFile(std::string_view operation, const std::filesystem::path& 
 }
 
 bool LockedFile::close() { return descriptor_ < 0 || ::close(std::exchange(descriptor_, -1)) == 0; }
-
-MappedFile::MappedFile(std::string_view operation, const std::filesystem::path& path) {
-  if (has_zero_byte(path)) fail_io(operation, "read", path, EINVAL);
-  // Without O_NONBLOCK, opening a pipe would block until its other end is opened.
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.number < 0) fail_io(operation, "read", path, errno);
-  struct stat status;
-  if (::fstat(file.number, &status) != 0) fail_io(operation, "read", path, errno);
-  if (S_ISDIR(status.st_mode)) fail_io(operation, "read", path, EISDIR);
-  if (!S_ISREG(status.st_mode)) {
-    fail(ErrorKind::io, operation,
-         fmt::format("cannot read \"{}\": it is a pipe or a device; copy its content into a file",
-                     path.string()));
-  }
-  size_ = static_cast<std::size_t>(status.st_size);
-  if (size_ == 0) return;  // mmap rejects a length of 0
-  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.number, 0);
-  if (mapped == MAP_FAILED) fail_io(operation, "read", path, errno);
-  data_ = static_cast<const std::byte*>(mapped);
-}
-
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
-}
-
-void MappedFile::release_until(std::size_t end) const noexcept {
-  if (data_ == nullptr || end == 0) return;
-  ::madvise(const_cast<std::byte*>(data_), std::min(end, size_), MADV_DONTNEED);
-}
 
 FileWriter::FileWriter(std::string_view operation, const std::filesystem::path& path)
     : operation_(operation), path_(path), target_(path) {
@@ -206,6 +209,7 @@ void FileWriter::open_partial(int old_mode) {
     if (descriptor_ < 0) fail_writing(errno);
     if (lock_partial(descriptor_)) {
       partial_ = name;
+      note_partial(partial_);
     } else {
       ::close(std::exchange(descriptor_, -1));
     }
@@ -218,7 +222,9 @@ FileWriter::~FileWriter() { abandon(); }
 
 void FileWriter::abandon() noexcept {
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-  if (!partial_.empty()) ::unlink(partial_.c_str());
+  if (partial_.empty()) return;
+  ::unlink(partial_.c_str());
+  forget_partial(partial_);
   partial_.clear();
 }
 
@@ -253,6 +259,7 @@ void FileWriter::commit() {
   if (closed != 0) fail_writing(errno);  // network file systems report a full disk here
   if (partial_.empty()) return;
   if (::rename(partial_.c_str(), target_.c_str()) != 0) fail_writing(errno);
+  forget_partial(partial_);
   partial_.clear();
   sync_folder(target_);
 }
@@ -260,6 +267,21 @@ void FileWriter::commit() {
 void FileWriter::fail_writing(int error) {
   abandon();  // an incomplete file must not be committed by a caller that catches the error
   fail_io(operation_, "write", path_, error);
+}
+
+void remove_partial_files() noexcept {
+  for (const PartialFile& file : partial_files) {
+    if (file.exists) ::unlink(file.path);
+  }
+}
+
+void open_standard_streams() noexcept {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free descriptor is taken, which is this one.
+    [[maybe_unused]] const int opened =
+        ::open("/dev/null", number == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+  }
 }
 
 void write_file_atomically(std::string_view operation, const std::filesystem::path& path,

@@ -1,9 +1,12 @@
-// Reading and writing whole files: a read-only mapping, and a writer that replaces a file
-// atomically. A process killed at any moment leaves either the old file or the new one.
+// Writing whole files: a writer that replaces a file atomically. A process killed at any moment
+// leaves either the old file or the new one.
 #pragma once
+
+#include "causeway/core/error.h"
 
 #include <cstddef>
 #include <filesystem>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,9 +14,28 @@
 
 namespace causeway {
 
-// Throws the io error [operation] cannot <attempt> "path": <system error>; <advice>.
+// An error of the system.
+class IoError : public Error {
+ public:
+  IoError(std::string message, int code, std::source_location where)
+      : Error(ErrorKind::io, std::move(message), where), code_(code) {}
+
+  int code() const { return code_; }  // errno
+  // Whether removing files may help: the disk is full or a quota is used up.
+  bool is_full_disk() const;
+
+ private:
+  int code_;
+};
+
+// Throws the IoError [operation] cannot <attempt> "path": <system error>; <advice>.
 [[noreturn]] void fail_io(std::string_view operation, std::string_view attempt,
-                          const std::filesystem::path& path, int error);
+                          const std::filesystem::path& path, int error,
+                          std::source_location where = std::source_location::current());
+
+// Opens /dev/null in place of standard input, output and error where they are closed. Otherwise the
+// next file that is opened would receive what is printed.
+void open_standard_streams() noexcept;
 
 // A file opened for writing with an exclusive lock; created if it does not exist and `create` is
 // set. The system drops the lock when the process ends.
@@ -31,26 +53,6 @@ class LockedFile {
 
  private:
   int descriptor_ = -1;
-};
-
-// A regular file, mapped read-only. The bytes stay valid if the file is replaced or removed, but
-// not if another program truncates it in place.
-class MappedFile {
- public:
-  // Throws an io error that begins with [operation] if the path is missing, a folder or unreadable.
-  MappedFile(std::string_view operation, const std::filesystem::path& path);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  std::span<const std::byte> bytes() const { return {data_, size_}; }
-  // Hints that bytes [0, end) are not needed for now: they leave the process's memory and are read
-  // from the file again on access.
-  void release_until(std::size_t end) const noexcept;
-
- private:
-  const std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
 };
 
 // Writes to a temporary file in the same folder and renames it on commit(). If destroyed without
@@ -87,6 +89,10 @@ class FileWriter {
   std::vector<std::byte> pending_;
   int descriptor_ = -1;
 };
+
+// Removes the temporary files of all writers of this process. May be called from a signal handler
+// that ends the process.
+void remove_partial_files() noexcept;
 
 // Writes the pieces in order as one file.
 void write_file_atomically(std::string_view operation, const std::filesystem::path& path,

@@ -1,6 +1,7 @@
 #include "causeway/core/log.h"
 
 #include "causeway/core/environment.h"
+#include "causeway/core/shown.h"
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -22,9 +23,9 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void debug(std::string_view message) { logger().debug("{}", message); }
-void info(std::string_view message) { logger().info("{}", message); }
-void warn(std::string_view message) { logger().warn("{}", message); }
-void error(std::string_view message) { logger().error("{}", message); }
+void debug(std::string_view message) { logger().debug("{}", printable(message)); }
+void info(std::string_view message) { logger().info("{}", printable(message)); }
+void warn(std::string_view message) { logger().warn("{}", printable(message)); }
+void error(std::string_view message) { logger().error("{}", printable(message)); }
 
 }  // namespace causeway::logger

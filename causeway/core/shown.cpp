@@ -4,6 +4,37 @@
 
 namespace causeway {
 
+namespace {
+
+// The length of the UTF-8 sequence at the beginning of `text` if a terminal shows it; 0 if not.
+// U+0080 to U+009F are control characters too.
+std::size_t shown_length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return (lead >= 0x20 && lead != 0x7f) || lead == '\n' || lead == '\t' ? 1 : 0;
+  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (const char next : text.substr(1, length - 1)) {
+    if ((static_cast<unsigned char>(next) & 0xc0) != 0x80) return 0;
+  }
+  return lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0 ? 0 : length;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = shown_length(text);
+    if (length == 0) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    } else {
+      result += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result;
+}
+
 std::string shown(std::string_view text) {
   constexpr std::size_t kLongest = 80;
   std::string result = "\"";

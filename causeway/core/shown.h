@@ -11,4 +11,8 @@ namespace causeway {
 // always decode the message.
 std::string shown(std::string_view text);
 
+// The text with control characters (except newlines and tabs) and bytes that are not UTF-8 written
+// as \x1b.
+std::string printable(std::string_view text);
+
 }  // namespace causeway

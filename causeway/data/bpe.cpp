@@ -1,6 +1,6 @@
 #include "causeway/data/bpe.h"
 
-#include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/added_tokens.h"
 #include "causeway/data/bpe_model.h"
 #include "causeway/data/nfc.h"

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <unordered_map>
 
 namespace causeway {
 
@@ -50,7 +51,13 @@ CsvReader::CsvReader(const std::filesystem::path& path, CsvOptions options)
   const auto bytes = file_->bytes();
   text_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   layout_.origin = {"read_csv", path.string()};
-  begin();
+  try {
+    begin();
+  } catch (const Error&) {
+    file_->require_whole();
+    throw;
+  }
+  file_->require_whole();
 }
 
 CsvReader::CsvReader(std::string name, std::string_view text, CsvOptions options)
@@ -72,6 +79,7 @@ void CsvReader::begin() {
   if (fields.at_end()) layout_.origin.fail_format("the file is empty; expected a header line");
   const std::size_t header = start + fields.position();
   const std::int64_t header_line = fields.line();
+  std::unordered_map<std::string, std::size_t> places;  // of the columns, by name
   bool last = false;
   while (!last) {
     std::string_view field;
@@ -85,7 +93,10 @@ void CsvReader::begin() {
     }
     const std::string name(csv::trimmed(field));
     layout_.names.push_back(options_.header ? name : std::to_string(column - 1));
-    if (!options_.header) continue;
+    if (!options_.header) {
+      places.emplace(layout_.names.back(), layout_.names.size() - 1);
+      continue;
+    }
     if (name.empty()) {
       csv::fail_at(
           layout_,
@@ -93,8 +104,7 @@ void CsvReader::begin() {
            std::string("a column has no name; ") +
                std::string(advice("name it, or pass --no-header", "name it in the file"))});
     }
-    const auto same = std::find(layout_.names.begin(), layout_.names.end() - 1, name);
-    if (same != layout_.names.end() - 1) {
+    if (!places.emplace(name, layout_.names.size() - 1).second) {
       csv::fail_at(layout_, {line, column, "duplicate column name; rename one of them"});
     }
   }
@@ -103,13 +113,13 @@ void CsvReader::begin() {
   layout_.types.assign(layout_.names.size(), CsvType::text);
   infer_types();
   for (const auto& [name, type] : options_.types) {
-    const auto found = std::find(layout_.names.begin(), layout_.names.end(), name);
-    if (found == layout_.names.end()) {
+    const auto found = places.find(name);
+    if (found == places.end()) {
       layout_.origin.fail(
           ErrorKind::invalid_argument,
           fmt::format("a type is declared for column {}, which does not exist", shown(name)));
     }
-    layout_.types[static_cast<std::size_t>(found - layout_.names.begin())] = type;
+    layout_.types[found->second] = type;
   }
   rewind();
 }
@@ -149,8 +159,16 @@ void CsvReader::infer_types() {
 }
 
 bool CsvReader::next(CsvBatch& batch) {
-  batch = {};
-  if (position_ >= text_.size()) return false;
+  do {
+    batch = {};
+    if (position_ >= text_.size()) return false;
+    batch = file_ == nullptr ? parse_batch() : file_->read_whole([&] { return parse_batch(); });
+    if (file_ != nullptr) file_->release_until(position_);
+  } while (batch.n_rows == 0);
+  return true;
+}
+
+CsvBatch CsvReader::parse_batch() {
   std::size_t end = text_.size();
   if (text_.size() - position_ > options_.batch_bytes) {
     const std::string_view ahead = text_.substr(position_, options_.batch_bytes);
@@ -165,10 +183,8 @@ bool CsvReader::next(CsvBatch& batch) {
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     chunks[i].text = piece.substr(starts[i], starts[i + 1] - starts[i]);
   }
-  batch = csv::parse_chunks(layout_, chunks, line_);
   position_ = end;
-  if (file_ != nullptr) file_->release_until(position_);
-  return batch.n_rows > 0 || next(batch);
+  return csv::parse_chunks(layout_, chunks, line_);
 }
 
 CsvBatch CsvReader::rest() {

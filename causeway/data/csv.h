@@ -3,7 +3,7 @@
 // declared.
 #pragma once
 
-#include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/csv_fields.h"
 #include "causeway/tensor/tensor.h"
 
@@ -69,6 +69,7 @@ class CsvReader {
 
  private:
   void begin();
+  CsvBatch parse_batch();  // the next rows, possibly none
   void infer_types();
 
   std::unique_ptr<MappedFile> file_;

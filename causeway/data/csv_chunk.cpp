@@ -15,11 +15,14 @@ namespace causeway::csv {
 
 namespace {
 
-void count_lines(Chunk& chunk) {
+// Memory for rows is allocated by the number of lines, but empty lines are no rows: a row has a
+// byte for each column at least. There may be one more row, which is too short.
+void count_lines(Chunk& chunk, std::size_t n_columns) {
   const auto lines = std::count(chunk.text.begin(), chunk.text.end(), '\n');
   const bool unended = !chunk.text.empty() && chunk.text.back() != '\n';
   chunk.n_lines = lines;
-  chunk.most_rows = lines + (unended ? 1 : 0);
+  chunk.most_rows = std::min<std::int64_t>(
+      lines + (unended ? 1 : 0), static_cast<std::int64_t>(chunk.text.size() / n_columns) + 1);
 }
 
 // The destination of a column's values: memory of the batch, shared by all chunks.
@@ -172,7 +175,9 @@ std::shared_ptr<CsvText> join_texts(std::span<Chunk> chunks, std::size_t at) {
 CsvBatch parse_chunks(const Layout& layout, std::span<Chunk> chunks, std::int64_t& line) {
   const auto n_chunks = static_cast<std::int64_t>(chunks.size());
   parallel_for(n_chunks, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) count_lines(chunks[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = begin; i < end; ++i) {
+      count_lines(chunks[static_cast<std::size_t>(i)], layout.types.size());
+    }
   });
   std::int64_t most_rows = 0;
   const auto n_texts =

@@ -13,7 +13,7 @@ namespace causeway::csv {
 struct Chunk {
   std::string_view text;
   std::int64_t first_row = 0;   // in the batch
-  std::int64_t most_rows = 0;   // number of lines, including empty ones
+  std::int64_t most_rows = 0;   // upper bound, by lines and bytes
   std::int64_t n_rows = 0;      // rows found
   std::int64_t first_line = 0;  // in the file
   std::int64_t n_lines = 0;

@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/hdf5_arrays.h"
 #include "causeway/data/input_check.h"
 #include "causeway/data/tensor_bytes.h"

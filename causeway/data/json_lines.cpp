@@ -1,4 +1,4 @@
-#include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/document_reader.h"
 #include "causeway/data/input_check.h"
 #include "causeway/data/utf8.h"
@@ -32,6 +32,7 @@ class JsonLines final : public DocumentReader {
   }
 
   bool next(TextDocument& document) override {
+    file_.require_whole();
     std::string_view line;
     do {
       if (!next_line(line)) return false;

@@ -1,6 +1,7 @@
 #include "causeway/data/npy.h"
 
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/npy_header.h"
 #include "causeway/data/tensor_bytes.h"
 
@@ -33,7 +34,7 @@ Tensor read(const data::Origin& origin, std::span<const std::byte> file, Device 
 
 Tensor load_npy(const std::filesystem::path& path, Device device) {
   const MappedFile file("load_npy", path);
-  return read({"load_npy", path.string()}, file.bytes(), device);
+  return file.read_whole([&] { return read({"load_npy", path.string()}, file.bytes(), device); });
 }
 
 void save_npy(const std::filesystem::path& path, const Tensor& tensor) {

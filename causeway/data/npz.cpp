@@ -1,5 +1,6 @@
 #include "causeway/data/npz.h"
 
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/crc32.h"
 #include "causeway/data/npy.h"
 #include "causeway/data/npy_header.h"
@@ -19,22 +20,31 @@ bool is_text(std::span<const std::byte> file) {
   return start.find("'descr': '|S") != start.npos || start.find("'descr': '<U") != start.npos;
 }
 
+std::map<std::string, Tensor> read_arrays(const data::Origin& origin,
+                                          std::span<const std::byte> file, Device device) {
+  std::map<std::string, Tensor> arrays;
+  for (const data::zip::Entry& entry : data::zip::read_directory(origin, file)) {
+    const auto bytes = data::zip::content(origin, file, entry);
+    if (is_text(bytes)) continue;
+    std::string name = entry.name;
+    if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+    arrays[name] =
+        with_context(fmt::format("reading {} of {}", data::shown(entry.name), origin.name),
+                     [&] { return read_npy(bytes, device); });
+  }
+  return arrays;
+}
+
 }  // namespace
 
 std::map<std::string, Tensor> load_npz(const std::filesystem::path& path, Device device) {
   const MappedFile file("load_npz", path);
   const data::Origin origin{"load_npz", path.string()};
-  std::map<std::string, Tensor> arrays;
-  for (const data::zip::Entry& entry : data::zip::read_directory(origin, file.bytes())) {
-    const auto bytes = data::zip::content(origin, file.bytes(), entry);
-    if (is_text(bytes)) continue;
-    std::string name = entry.name;
-    if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
-    arrays[name] =
-        with_context(fmt::format("reading {} of {}", data::shown(entry.name), path.string()),
-                     [&] { return read_npy(bytes, device); });
-  }
-  return arrays;
+  return file.read_whole([&] { return read_arrays(origin, file.bytes(), device); });
+}
+
+std::map<std::string, Tensor> read_npz(std::span<const std::byte> file, Device device) {
+  return read_arrays({"read_npz", ""}, file, device);
 }
 
 namespace data {

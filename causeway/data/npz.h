@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ namespace causeway {
 // Reads every array into memory of `device`, except text. Throws io errors for unreadable files,
 // format errors for damaged or compressed ones and unsupported types.
 std::map<std::string, Tensor> load_npz(const std::filesystem::path& path,
+                                       Device device = Device::cpu());
+
+// From memory.
+std::map<std::string, Tensor> read_npz(std::span<const std::byte> file,
                                        Device device = Device::cpu());
 
 namespace data {

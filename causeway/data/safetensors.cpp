@@ -1,6 +1,7 @@
 #include "causeway/data/safetensors.h"
 
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/safetensors_header.h"
 #include "causeway/data/tensor_bytes.h"
 
@@ -49,7 +50,9 @@ void write_pieces(const Sink& sink, const std::string& header,
 
 SafetensorsFile load_safetensors(const std::filesystem::path& path, Device device) {
   const MappedFile file("load_safetensors", path);
-  return read({"load_safetensors", path.string()}, file.bytes(), device);
+  return file.read_whole([&] {
+    return read({"load_safetensors", path.string()}, file.bytes(), device);
+  });
 }
 
 SafetensorsFile read_safetensors(std::span<const std::byte> file, Device device) {

@@ -1,5 +1,8 @@
 #include "causeway/data/tensorboard.h"
 
+#include "causeway/core/error.h"
+#include "causeway/core/log.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/crc32.h"
 
 #include <fmt/format.h>
@@ -89,6 +92,27 @@ std::string framed(std::string_view message) {
   return out;
 }
 
+std::uint64_t get_bytes(std::span<const std::byte> from, std::size_t n_bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < n_bytes; ++i) {
+    value |= std::to_integer<std::uint64_t>(from[i]) << (8 * i);
+  }
+  return value;
+}
+
+void warn_if_damaged(const std::filesystem::path& path) {
+  try {
+    const MappedFile file(kOperation, path);
+    const std::uint64_t good = data::undamaged_events(file.bytes());
+    if (good == file.bytes().size()) return;
+    logger::warn(
+        fmt::format("[{}] \"{}\" is damaged: TensorBoard shows the first {} of its {} bytes",
+                    kOperation, path.string(), good, file.bytes().size()));
+  } catch (const Error& error) {
+    logger::warn(error.what());
+  }
+}
+
 // TensorBoard reads the files of a folder in name order, so this name must sort last.
 std::filesystem::path next_path(const std::filesystem::path& folder) {
   auto seconds = static_cast<std::int64_t>(seconds_now());
@@ -102,6 +126,7 @@ std::filesystem::path next_path(const std::filesystem::path& folder) {
     std::int64_t old = 0;
     std::from_chars(name.data() + kFilePrefix.size(), name.data() + name.size(), old);
     seconds = std::max(seconds, old + 1);
+    warn_if_damaged(entry->path());
   }
   return folder / fmt::format("{}{:010}.{}", kFilePrefix, seconds, ::getpid());
 }
@@ -116,6 +141,23 @@ EventWriter::EventWriter(const std::filesystem::path& folder, std::int64_t first
 
 void EventWriter::add(std::int64_t step, std::span<const NamedNumber> numbers) {
   file_.add(data::event_record(seconds_now(), step, numbers));
+}
+
+std::uint64_t data::undamaged_events(std::span<const std::byte> file) {
+  constexpr std::size_t kBefore = 12;  // the length and its checksum
+  constexpr std::size_t kAfter = 4;
+  const auto is_correct = [](std::span<const std::byte> bytes, std::span<const std::byte> crc) {
+    return masked_crc({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) ==
+           get_bytes(crc, 4);
+  };
+  std::span<const std::byte> rest = file;
+  while (rest.size() >= kBefore && is_correct(rest.first(8), rest.subspan(8, 4))) {
+    const std::uint64_t length = get_bytes(rest, 8);
+    if (length > rest.size() - kBefore || rest.size() - kBefore - length < kAfter) break;
+    if (!is_correct(rest.subspan(kBefore, length), rest.subspan(kBefore + length, kAfter))) break;
+    rest = rest.subspan(kBefore + length + kAfter);
+  }
+  return file.size() - rest.size();
 }
 
 // message Summary { repeated Value value = 1; }

@@ -1,4 +1,4 @@
-#include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/document_reader.h"
 #include "causeway/data/input_check.h"
 #include "causeway/data/utf8.h"
@@ -27,6 +27,7 @@ class TextFile final : public DocumentReader {
   }
 
   bool next(TextDocument& document) override {
+    file_.require_whole();
     while (at_ < text_.size()) {
       const std::size_t begin = at_;
       const std::size_t end = find_end();

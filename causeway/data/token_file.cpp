@@ -1,5 +1,6 @@
 #include "causeway/data/token_file.h"
 
+#include "causeway/core/file.h"
 #include "causeway/data/input_check.h"
 
 #include <fmt/format.h>
@@ -111,6 +112,7 @@ void TokenFile::read(std::int64_t begin, std::span<std::int64_t> ids) const {
   } else {
     copy(reinterpret_cast<const std::uint32_t*>(body));
   }
+  file_->require_whole();
 }
 
 void TokenFile::mask(std::int64_t begin, std::span<std::int64_t> targets) const {
@@ -120,6 +122,7 @@ void TokenFile::mask(std::int64_t begin, std::span<std::int64_t> targets) const 
     const std::size_t at = static_cast<std::size_t>(begin) + i;
     if (((bits[at / 8] >> (at % 8)) & std::byte{1}) != std::byte{0}) targets[i] = kIgnoredTarget;
   }
+  mask_->require_whole();
 }
 
 void TokenFile::check_ids(TokenId vocabulary) const {

@@ -5,7 +5,7 @@
 // bit is 1 are no targets.
 #pragma once
 
-#include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/text_tokenizer.h"
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class TokenFile {
   bool has_mask() const { return mask_ != nullptr; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Copies tokens [begin, begin + ids.size()), which must exist.
+  // Copies tokens [begin, begin + ids.size()), which must exist. Throws an io error if another
+  // program truncated the file.
   void read(std::int64_t begin, std::span<std::int64_t> ids) const;
   // Sets targets[i] to kIgnoredTarget where the mask excludes token begin + i.
   void mask(std::int64_t begin, std::span<std::int64_t> targets) const;

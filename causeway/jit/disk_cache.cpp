@@ -3,6 +3,7 @@
 #include "causeway/core/environment.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/core/log.h"
 #include "causeway/data/crc32.h"
 #include "causeway/data/sha256.h"

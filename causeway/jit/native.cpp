@@ -3,6 +3,7 @@
 #include "causeway/core/environment.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/jit/disk_cache.h"
 
 #include <fmt/format.h>

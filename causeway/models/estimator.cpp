@@ -6,8 +6,40 @@
 #include "causeway/tables/weights.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace causeway::models {
+
+namespace {
+
+// Whether the first rows of a column of numbers differ, so that it is certainly not constant.
+bool varies_at_first(const tables::TableColumn& column, std::int64_t n_rows) {
+  constexpr std::int64_t kRows = 16;
+  if (column.type != tables::ValueType::number || column.missing.numel() > 0 ||
+      column.numbers.device() != Device::cpu()) {
+    return false;
+  }
+  const auto values = column.numbers.slice(0, 0, std::min(kRows, n_rows))
+                          .to(DType::f64)
+                          .contiguous()
+                          .to_vector<double>();
+  return std::adjacent_find(values.begin(), values.end(), [](double a, double b) {
+           return a != b && std::isfinite(a) && std::isfinite(b);
+         }) != values.end();
+}
+
+// Refuses a table with far too many columns before they are encoded, which takes long. Constant
+// columns do not count.
+void require_features(const tables::Table& x, const PredictorOptions& options) {
+  if (x.n_columns() <= options.max_features + 1) return;  // one may be the target
+  std::int64_t n_varying = 0;
+  for (const tables::TableColumn& column : x.columns()) {
+    n_varying += varies_at_first(column, x.n_rows()) ? 1 : 0;
+    if (n_varying > options.max_features + 1) options.require_features(x.n_columns());
+  }
+}
+
+}  // namespace
 
 TabularEstimator::TabularEstimator(EstimatorOptions options, bool regression)
     : options_(std::move(options)), regression_(regression) {}
@@ -39,7 +71,9 @@ TabularPredictor TabularEstimator::new_predictor() {
 void TabularEstimator::fit_encoded(const tables::Table& x, const std::vector<std::int64_t>& rows,
                                    const Tensor& y, std::int64_t n_classes,
                                    const std::string& target) {
-  Fitted fitted{tables::TableEncoder::fit(x, rows, target), new_predictor(), n_classes};
+  TabularPredictor predictor = new_predictor();
+  if (std::ssize(rows) == x.n_rows()) require_features(x, predictor.options());
+  Fitted fitted{tables::TableEncoder::fit(x, rows, target), std::move(predictor), n_classes};
   std::vector<std::string> warnings;
   const Tensor encoded = fitted.encoder.transform(x, rows, warnings, "fit");
   fitted.predictor.fit(encoded, y, n_classes, fitted.encoder.names());

@@ -5,7 +5,9 @@
 #include "causeway/core/interrupt.h"
 #include "causeway/models/quantize.h"
 #include "causeway/tensor/create.h"
+#include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"
+#include "causeway/tensor/reduce.h"
 
 #include <algorithm>
 
@@ -16,6 +18,12 @@ namespace causeway::models {
 namespace {
 
 constexpr const char* kOperation = "generate";
+
+void require_finite_logits(const Tensor& logits) {
+  if (all(predicate(PredicateOp::is_finite, logits)).item_integer() != 0) return;
+  fail(ErrorKind::invalid_argument, kOperation,
+       "the model's output is not finite: its weights are too large or damaged; use another model");
+}
 
 kernels::Operand operand_or_none(const std::optional<Tensor>& tensor, StreamView stream) {
   return tensor.has_value() ? operand(*tensor, stream) : kernels::Operand();
@@ -294,11 +302,12 @@ Tensor GptDecoder::decode_logits() {
   return batch_ == 1 && device_.is_cpu() ? decode_vectors() : decode_matrices();
 }
 
-void GptDecoder::step(const kernels::SampleTokens& how) {
+Tensor GptDecoder::step(const kernels::SampleTokens& how) {
   const Tensor logits = decode_logits();
   const StreamView stream = current_stream(device_);
   kernels::sample_tokens(stream, how, operand(logits, stream), operand(tokens_, stream),
                          operand(lengths_, stream));
+  return logits;
 }
 
 std::vector<GptDecoder::Tokens> GptDecoder::generate(const std::vector<Tokens>& prompts,
@@ -350,7 +359,7 @@ std::vector<GptDecoder::Tokens> GptDecoder::generate(const std::vector<Tokens>& 
     for (std::int64_t i = 0; i < count; ++i) {
       check_interrupt();
       if (device_.is_cpu() || taken + i == 0) {
-        step(how);
+        require_finite_logits(step(how));
         continue;
       }
       if (!graph.has_value()) graph.emplace(Graph::capture(*own, [&] { step(how); }));

@@ -64,7 +64,8 @@ class GptDecoder {
   static Norm norm_of(const GptNormLayer& layer);
   void start(const std::vector<Tokens>& prompts);
   void fill_cache(const Tensor& tokens);
-  void step(const kernels::SampleTokens& how);
+  // Returns the logits.
+  Tensor step(const kernels::SampleTokens& how);
   // The logits of a step. One sequence: one kernel on a GPU that takes the model's shape, products
   // of matrices and vectors on a CPU. Else matrix products.
   Tensor decode_logits();

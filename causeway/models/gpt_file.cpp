@@ -10,6 +10,7 @@ namespace causeway::models {
 GptWeights weights_of(const Gpt& model) { return {model.config(), model.state()}; }
 
 std::shared_ptr<Gpt> make_gpt(const GptWeights& weights, const nn::Placement& placement) {
+  require_parameters(weights.state, weights.config.n_parameters());
   nn::Placement undrawn = placement;
   undrawn.initialize = false;
   auto model = std::make_shared<Gpt>(weights.config, undrawn);

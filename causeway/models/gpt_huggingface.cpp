@@ -5,6 +5,7 @@
 #include "causeway/core/shown.h"
 #include "causeway/data/safetensors.h"
 #include "causeway/models/gpt_huggingface_json.h"
+#include "causeway/models/model_file.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/indexing.h"
 
@@ -178,6 +179,7 @@ State read_tensors(const fs::path& folder, const std::string& prefix) {
       refuse(fmt::format("tensor {} exists with and without \"{}\"", shown(plain), prefix));
     }
   }
+  require_finite(all);
   return all;
 }
 

@@ -1,9 +1,10 @@
-// What the files of all models have in common: safetensors with the kind of the model and its
-// configuration in the metadata.
+// What the files of all models have in common: safetensors with the kind of the model, its
+// configuration and a hash of both and the tensors in the metadata.
 #pragma once
 
 #include "causeway/models/quantize.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -20,8 +21,17 @@ struct ModelFile {
 
 void write_model_file(const std::filesystem::path& path, const ModelFile& file);
 
-// Throws io errors for unreadable files and format errors for damaged ones.
+// Throws io errors for unreadable files. Throws format errors for damaged ones, tensors that are
+// neither floating nor i8, and weights that are not finite. Files of older versions have no
+// hash.
 ModelFile read_model_file(const std::filesystem::path& path);
+
+// Throws a format error that names the first weight that is not finite.
+void require_finite(const State& state);
+
+// Throws a format error if a model of `n_parameters` needs more weights than there are. Called
+// before a model is made from a configuration, whose sizes may be anything.
+void require_parameters(const State& state, std::int64_t n_parameters);
 
 // The same model with the matrices that it multiplies by as i8 with scales. Throws invalid_argument
 // if they are i8 already, and for a file that is no model.

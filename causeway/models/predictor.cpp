@@ -147,6 +147,11 @@ void TabularPredictor::add_probabilities(const Batch& batch, const Tensor& logit
     const Member& member = fitted_.members[batch.first + static_cast<std::size_t>(i)];
     for (std::int64_t row = 0; row < n_rows; ++row) {
       const double* of = values.data() + (i * n_rows + row) * n_logits;
+      if (!std::all_of(of, of + n_outputs, [](double logit) { return std::isfinite(logit); })) {
+        fail(ErrorKind::invalid_argument, kName,
+             "the model's output is not finite: its weights are too large or damaged; use another "
+             "model");
+      }
       const double largest = *std::max_element(of, of + n_outputs);
       double sum = 0;
       for (std::int64_t c = 0; c < n_outputs; ++c) {

@@ -24,6 +24,8 @@ struct PredictorOptions {
 
   // Throws invalid_argument if an option is out of range.
   void check() const;
+  // Throws invalid_argument if this number of features is more than max_features.
+  void require_features(std::int64_t n_features) const;
 };
 
 class TabularPredictor {
@@ -36,6 +38,7 @@ class TabularPredictor {
   void fit(const Tensor& x, const Tensor& y, std::int64_t n_classes,
            const std::vector<std::string>& names = {});
 
+  const PredictorOptions& options() const { return options_; }
   // Warnings about rows and columns that fit left out.
   const std::vector<std::string>& warnings() const { return fitted_.warnings; }
   bool is_regression() const { return model_->config().is_regression(); }

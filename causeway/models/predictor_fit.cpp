@@ -52,9 +52,23 @@ void PredictorOptions::check() const {
     fail(ErrorKind::invalid_argument, kName,
          fmt::format("{} is {}; expected 1 or more", what, value));
   };
+  constexpr std::int64_t kMostEstimators = 10'000;
   if (n_estimators < 1) refuse("n_estimators", n_estimators);
+  if (n_estimators > kMostEstimators) {
+    fail(ErrorKind::invalid_argument, kName,
+         fmt::format("n_estimators is {}; expected at most {}", n_estimators, kMostEstimators));
+  }
   if (max_features < 1) refuse("max_features", max_features);
   if (max_rows < 1) refuse("max_rows", max_rows);
+}
+
+void PredictorOptions::require_features(std::int64_t n_features) const {
+  if (n_features <= max_features) return;
+  fail(ErrorKind::invalid_argument, kName,
+       fmt::format("{} features are more than max_features = {}: select the most useful ones "
+                   "(scikit-learn's SelectKBest does), or raise max_features, which costs time "
+                   "and memory",
+                   n_features, max_features));
 }
 
 void TabularPredictor::require_table(const Tensor& x) {
@@ -134,14 +148,7 @@ void TabularPredictor::choose_columns(Fitted& fitted, const std::vector<std::str
         fmt::format("columns without a value in any context row are left out: {}", empty));
   }
   if (fitted.columns.empty()) fitted.columns.push_back({0, 0, 0});  // constant 0
-  const auto n_columns = static_cast<std::int64_t>(fitted.columns.size());
-  if (n_columns > options_.max_features) {
-    fail(ErrorKind::invalid_argument, kName,
-         fmt::format("{} features are more than max_features = {}: select the most useful ones "
-                     "(scikit-learn's SelectKBest does), or raise max_features, which costs time "
-                     "and memory",
-                     n_columns, options_.max_features));
-  }
+  options_.require_features(static_cast<std::int64_t>(fitted.columns.size()));
 }
 
 void TabularPredictor::make_members(Fitted& fitted) const {

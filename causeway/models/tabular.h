@@ -46,6 +46,8 @@ struct TabularConfig {
   // matrix products and attention, forward and twice that for backward.
   double step_flops(std::int64_t tables, std::int64_t rows, std::int64_t features) const;
 
+  std::int64_t n_parameters() const;
+
   // Throws invalid_argument.
   void check() const;
   // "default", "nanotabpfn" or "speedrun".

@@ -39,6 +39,15 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   return 3 * forward;
 }
 
+std::int64_t TabularConfig::n_parameters() const {
+  const std::int64_t norm = pre_norm ? width : 2 * width;  // layer norm has a bias
+  const std::int64_t attention = 3 * width * (width + 1) + (projection ? width * (width + 1) : 0);
+  const std::int64_t mlp = hidden * (width + 1) + width * (hidden + 1);
+  const std::int64_t decoder = hidden * (width + 1) + outputs() * (hidden + 1);
+  return width * inputs().width() + layers * (2 * attention + mlp + 3 * norm) +
+         (pre_norm ? norm : 0) + decoder;
+}
+
 void TabularConfig::check() const {
   const auto refuse = [](const std::string& why) {
     fail(ErrorKind::invalid_argument, "tabular transformer", why);
@@ -101,7 +110,8 @@ ConfigDescription<TabularConfig> make_description() {
   d.add("pre_norm", &Config::pre_norm, "RMS norm before each branch, else layer norm after it");
   d.add("projection", &Config::projection, "Linear projection after attention");
   d.add("residual_decay", &Config::residual_decay,
-        "Layer i scales its input by this to the power i");
+        "Layer i scales its input by this to the power i")
+      .between(0.01, 100);
   d.add("class_as_number", &Config::class_as_number,
         "Feed the class as one number instead of one-hot");
   d.add("mean_readout", &Config::mean_readout,

@@ -21,8 +21,9 @@ std::shared_ptr<TabularTransformer> load_tabular(const std::filesystem::path& pa
                      path.string(), kTabularKind));
   }
   return with_context(fmt::format("loading \"{}\"", path.string()), [&] {
-    auto made =
-        std::make_shared<TabularTransformer>(TabularConfig::from_json(file.config), placement);
+    const TabularConfig config = TabularConfig::from_json(file.config);
+    require_parameters(file.state, config.n_parameters());
+    auto made = std::make_shared<TabularTransformer>(config, placement);
     made->load_state(dequantize_state(file.state, placement.dtype));
     made->eval();
     return made;

@@ -3,6 +3,7 @@
 #include "causeway/core/append_file.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/core/nearest.h"
 #include "causeway/core/version.h"
 #include "causeway/data/zstd.h"

@@ -1,6 +1,6 @@
 // Reading records back.
 #include "causeway/core/error.h"
-#include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/data/zstd.h"
 #include "causeway/pairs/dataset.h"
 

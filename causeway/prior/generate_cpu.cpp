@@ -67,12 +67,14 @@ void generate_simple(std::uint64_t seed, const BatchOut& out) {
 void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
   std::atomic<std::int64_t> next{0};
   const std::int64_t pieces = std::min<std::int64_t>(thread_count(), out.count);
+  const bool interruptible = internal::is_interruptible;  // of this thread; parallel_for throws
   parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t piece = begin; piece < end; ++piece) {
       const auto shared = std::make_unique<Shared>();
       const auto arena =
           std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(recipe.arena_floats));
       for (std::int64_t k = next++; k < out.count; k = next++) {
+        if (interruptible && interrupt_requested()) return;
         const DatasetOut to = out.of(k);
         out.info[k] = make_dataset(Solo{}, recipe, seed, out.index_of(k), 0, OtherWorld{}, *shared,
                                    arena.get(), to);

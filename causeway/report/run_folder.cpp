@@ -4,8 +4,9 @@
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
 #include "causeway/core/log.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/core/shown.h"
-#include "causeway/data/safetensors.h"
+#include "causeway/models/model_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,11 @@ void read_lines(const fs::path& path, const Read& read) {
   try {
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = text.find('\n', at);
-      if (end == std::string_view::npos) break;
+      if (end == std::string_view::npos) {
+        logger::warn(
+            fmt::format("[report] {} ends in an incomplete line; left out", shown(path.string())));
+        break;
+      }
       read(Json::parse(text.substr(at, end - at)));
       at = end + 1;
     }
@@ -45,7 +50,7 @@ double number(const Json& line, const char* name) {
 
 double n_parameters(const fs::path& path) {
   double sum = 0;
-  for (const auto& [name, tensor] : load_safetensors(path).tensors) {
+  for (const auto& [name, tensor] : models::read_model_file(path).state) {
     sum += static_cast<double>(tensor.numel());
   }
   return sum;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <omp.h>
+#include <pthread.h>
 
 extern "C" void openblas_set_num_threads(int count);
 
@@ -14,6 +15,15 @@ namespace causeway {
 namespace {
 
 std::atomic<int> chosen{0};
+
+// OpenMP's threads do not exist in a process made by fork(), where it would wait for them forever.
+// Such a process computes with one thread, and so does BLAS, which uses OpenMP too.
+std::atomic<bool> is_forked{false};
+
+[[maybe_unused]] const int registered = ::pthread_atfork(nullptr, nullptr, [] {
+  is_forked = true;
+  openblas_set_num_threads(1);
+});
 
 bool inside_piece() {
 #if defined(__SANITIZE_THREAD__)
@@ -26,7 +36,7 @@ bool inside_piece() {
 }  // namespace
 
 int thread_count() {
-  if (inside_piece()) return 1;
+  if (inside_piece() || is_forked.load(std::memory_order_relaxed)) return 1;
   const int count = chosen.load(std::memory_order_relaxed);
   return count > 0 ? count : omp_get_max_threads();
 }
@@ -37,7 +47,7 @@ void set_thread_count(int count) {
          "the number of threads must be 1 or more, got " + std::to_string(count));
   }
   chosen = count;
-  openblas_set_num_threads(count);
+  if (!is_forked) openblas_set_num_threads(count);
 }
 
 }  // namespace causeway

@@ -8,6 +8,8 @@
 
 #include <numeric>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 namespace causeway::tables {
 
@@ -58,8 +60,11 @@ Tensor TableEncoder::transform(const Table& table, std::span<const std::int64_t>
                                std::vector<std::string>& warnings, const char* operation) const {
   std::vector<std::int64_t> positions;
   std::vector<std::string> absent;
+  std::unordered_map<std::string_view, std::int64_t> places;
+  for (std::int64_t i = 0; i < table.n_columns(); ++i) places.emplace(table.column(i).name, i);
   for (const ColumnEncoder& column : columns_) {
-    positions.push_back(table.find(column.name()));
+    const auto found = places.find(column.name());
+    positions.push_back(found == places.end() ? -1 : found->second);
     if (positions.back() < 0) absent.push_back(shown(column.name()));
   }
   if (!absent.empty()) {

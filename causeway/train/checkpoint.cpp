@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/core/folder_writer.h"
 #include "causeway/core/log.h"
 #include "causeway/core/shown.h"
@@ -77,8 +78,10 @@ CheckpointManifest read_manifest(const std::filesystem::path& folder, std::int64
   const std::filesystem::path path = folder / kCheckpointManifest;
   const MappedFile file(kLoad, path);
   const auto bytes = file.bytes();
-  CheckpointManifest manifest =
-      CheckpointManifest::parse(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  CheckpointManifest manifest = file.read_whole([&] {
+    return CheckpointManifest::parse(path,
+                                     {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  });
   if (manifest.step != step) {
     fail(
         ErrorKind::format, kLoad,
@@ -100,12 +103,13 @@ std::map<std::string, Tensor> read_set(const std::filesystem::path& folder,
   const std::filesystem::path path = folder / expected.name();
   const MappedFile file(kLoad, path);
   check_size(path, file.bytes().size(), expected.n_bytes);
-  if (data::sha256(file.bytes()) != expected.sha256) {
+  if (file.read_whole([&] { return data::sha256(file.bytes()); }) != expected.sha256) {
     fail(ErrorKind::format, kLoad,
          fmt::format("\"{}\" is damaged: its SHA-256 differs from the manifest's", path.string()));
   }
-  return with_context(fmt::format("reading \"{}\"", path.string()),
-                      [&] { return read_safetensors(file.bytes(), device).tensors; });
+  return with_context(fmt::format("reading \"{}\"", path.string()), [&] {
+    return file.read_whole([&] { return read_safetensors(file.bytes(), device).tensors; });
+  });
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& folder, std::int64_t step, Device device) {
@@ -206,6 +210,16 @@ void CheckpointFolder::prune(std::int64_t step) const {
       logger::warn(error.what());
     }
   }
+}
+
+std::optional<std::int64_t> CheckpointFolder::remove_oldest() const {
+  const std::vector<CheckpointInfo> all = list();
+  const CheckpointInfo* best = best_of(all);
+  for (const CheckpointInfo& info : all) {
+    if (&info == best || &info == &all.back()) continue;
+    return remove_folder(kSave, info.path) ? std::optional(info.step) : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 Checkpoint CheckpointFolder::load(std::int64_t step, Device device) const {

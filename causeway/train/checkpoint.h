@@ -55,6 +55,10 @@ class CheckpointFolder {
   // finite counts as no score. After an io error (a full disk) the folder is unchanged.
   CheckpointInfo save(const Checkpoint& checkpoint) const;
 
+  // Makes room on a full disk: removes the oldest checkpoint, but neither the newest nor the best.
+  // Returns its step; nullopt if none could be removed.
+  std::optional<std::int64_t> remove_oldest() const;
+
   // The newest checkpoint that verifies; skipped ones are named in warnings, with the reason.
   // nullopt if there are no checkpoints; throws a format error if there are some and none verifies.
   std::optional<Checkpoint> load_newest(Device device = Device::cpu()) const;

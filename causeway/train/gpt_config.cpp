@@ -1,8 +1,10 @@
 #include "causeway/train/gpt_config.h"
 
 #include "causeway/core/error.h"
-#include "causeway/train/loop_json.h"
+#include "causeway/core/log.h"
+#include "causeway/train/checkpoint.h"
 #include "causeway/train/gpt_data.h"
+#include "causeway/train/loop_json.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -172,6 +174,16 @@ GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view gi
   }
   settings.config.check();
   return settings;
+}
+
+std::string gpt_settings_of_run(const std::string& folder) {
+  if (auto settings = settings_in(folder, kOperation)) return *settings;
+  const auto newest = CheckpointFolder(folder).load_newest();
+  if (newest.has_value()) return GptTrainConfig::from_json(newest->configuration).to_json();
+  logger::warn(fmt::format(
+      "[{}] there is no \"{}/config.json\" and no checkpoint to resume from; this is a new run",
+      kOperation, folder));
+  return "{}";
 }
 
 }  // namespace causeway::train

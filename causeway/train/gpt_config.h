@@ -74,4 +74,9 @@ const ConfigDescription<GptSettings>& describe_gpt_settings();
 // tokenizer. Throws invalid_argument and format errors.
 GptSettings resolve_gpt_settings(std::string_view base, std::string_view given, Device device);
 
+// The settings of the run in a folder, for a run that resumes: its config.json, or else the
+// configuration in its newest checkpoint, which does not name the data. Where there is neither,
+// "{}" with a warning.
+std::string gpt_settings_of_run(const std::string& folder);
+
 }  // namespace causeway::train

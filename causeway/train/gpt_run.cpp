@@ -94,8 +94,12 @@ class GptJob final : public TrainingJob {
   void log_sample(const std::string& text) const {
     if (options_.folder.empty()) return;
     const nlohmann::ordered_json json{{"step", step()}, {"text", text}};
-    AppendFile file(kOperation, options_.folder / "samples.jsonl");
-    file.add(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    try {
+      AppendFile file(kOperation, options_.folder / "samples.jsonl");
+      file.add(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    } catch (const Error& error) {
+      logger::warn(fmt::format("training continues without this sample: {}", error.what()));
+    }
   }
 
   GptTrainer& trainer_;

@@ -2,6 +2,7 @@
 
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
+#include "causeway/core/interrupt.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 
@@ -154,21 +155,26 @@ void GptTrainer::take_summed_gradients() {
 }
 
 std::vector<Tensor> GptTrainer::train_on(const Tensor& tokens, const Tensor& targets) {
+  std::optional<Interruptible> until_update(std::in_place,
+                                            device_ == Device::cpu() && group_.size() == 1);
+  Tensor losses = losses_;
   if (n_parts_ == 1) {
     if (sync_ != nullptr) sync_->begin();
-    losses_.copy_from(losses_ + pass(tokens, targets, 1));
+    losses = losses + pass(tokens, targets, 1);
     if (sync_ != nullptr) sync_->finish();
   } else {
     sums_->copy_from(zeros(sums_->shape(), DType::f32, device_));
     const std::int64_t size = tokens.size(0) / n_parts_;
     for (std::int64_t part = 0; part < n_parts_; ++part) {
       const std::int64_t begin = part * size;
-      losses_.copy_from(losses_ + pass(tokens.slice(0, begin, begin + size),
-                                       targets.slice(0, begin, begin + size), n_parts_));
+      losses = losses + pass(tokens.slice(0, begin, begin + size),
+                             targets.slice(0, begin, begin + size), n_parts_);
       add_gradients();
     }
     take_summed_gradients();
   }
+  until_update.reset();
+  losses_.copy_from(losses);
   optimizer_.step();
   optimizer_.zero_grad();
   return {};
@@ -200,6 +206,7 @@ TrainingJob::Progress GptTrainer::progress() {
 
 std::optional<double> GptTrainer::validation_loss(std::int64_t batches) {
   if (!validation_.has_value()) return std::nullopt;
+  const Interruptible evaluation(group_.size() == 1);
   const autograd::NoGrad no_grad;
   const std::int64_t count = std::clamp<std::int64_t>(validation_->steps_per_epoch(), 1, batches);
   const Tensor sum = zeros({}, DType::f64, device_);

@@ -30,7 +30,8 @@ class GptTrainer {
   std::int64_t tokens_per_step() const { return config_.batch * config_.model.length; }
   models::Gpt& model() { return *model_; }
 
-  // Queues one step without waiting for it. Throws if another rank was lost.
+  // Queues one step without waiting for it. Throws if another rank was lost. On a CPU and without
+  // other ranks, an interrupt request (core/interrupt.h) ends the step before it changes a weight.
   void advance();
   // The mean loss of the steps since the last call, over all ranks, and the gradient norm of the
   // last step. Waits for the device. Throws on all ranks if the loss is not finite.

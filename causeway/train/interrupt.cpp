@@ -1,5 +1,7 @@
 #include "causeway/train/interrupt.h"
 
+#include "causeway/core/interrupt.h"
+
 #include <atomic>
 #include <cerrno>
 
@@ -9,7 +11,7 @@ namespace causeway::train {
 
 namespace {
 
-constexpr std::array<int, 2> kSignals{SIGINT, SIGTERM};
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 constexpr int kInterrupted = 130;
 
 std::atomic<int> first_signal = 0;
@@ -21,6 +23,7 @@ extern "C" void note_signal(int number) {
   if (!first_signal.compare_exchange_strong(none, number) && number == SIGINT) {
     ::_exit(kInterrupted);
   }
+  request_interrupt();
 }
 
 }  // namespace
@@ -28,10 +31,10 @@ extern "C" void note_signal(int number) {
 Interrupt::Interrupt() {
   if (depth++ == 0) first_signal = 0;
   struct sigaction action {};
-  action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;  // restart interrupted reads and writes
   ::sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    action.sa_handler = kSignals[i] == SIGPIPE ? SIG_IGN : note_signal;
     ::sigaction(kSignals[i], nullptr, &before_[i]);
     const bool ignored = before_[i].sa_handler == SIG_IGN;  // by nohup or a shell's &
     if (!ignored) ::sigaction(kSignals[i], &action, nullptr);
@@ -42,7 +45,9 @@ Interrupt::~Interrupt() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     ::sigaction(kSignals[i], &before_[i], nullptr);
   }
-  if (--depth == 0) first_signal = 0;
+  if (--depth > 0) return;
+  first_signal = 0;
+  clear_interrupt();
 }
 
 int Interrupt::signal() const { return first_signal; }

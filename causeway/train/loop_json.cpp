@@ -1,6 +1,7 @@
 #include "causeway/train/loop_json.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/log.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +12,19 @@ Json parse_settings(const char* operation, std::string_view text) {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& problem) {
     fail(ErrorKind::format, operation, fmt::format("not a configuration: {}", problem.what()));
+  }
+}
+
+std::optional<std::string> settings_in(const std::filesystem::path& folder,
+                                       const std::string& operation) {
+  const std::filesystem::path file = folder / "config.json";
+  std::error_code none;
+  if (!std::filesystem::exists(file, none)) return std::nullopt;
+  try {
+    return read_config_file(operation, file.string()).dump();
+  } catch (const Error& error) {
+    logger::warn(fmt::format("{}; taking the settings of the newest checkpoint", error.what()));
+    return std::nullopt;
   }
 }
 

@@ -23,7 +23,10 @@ void describe_loop(ConfigDescription<Config>& d) {
   d.add("save_steps", &LoopConfig::save_steps, "Steps between checkpoints")
       .at_least(1)
       .optional()
-      .defaults_to("one at the end");
+      .defaults_to("by time");
+  d.add("save_seconds", &LoopConfig::save_seconds,
+        "Seconds between checkpoints without save_steps; more if saving takes over 1% of the time")
+      .above(0);
   d.add("keep", &LoopConfig::keep, "Checkpoints kept, besides the best").at_least(1);
   d.add("evaluate_steps", &LoopConfig::evaluate_steps, "Steps between scores, besides the last")
       .at_least(1)

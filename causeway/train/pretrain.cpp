@@ -1,6 +1,7 @@
 #include "causeway/train/pretrain.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/interrupt.h"
 #include "causeway/nn/init.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
@@ -79,10 +80,12 @@ Pretrainer::Pretrainer(const PretrainConfig& config, Device device, dist::Group&
 }
 
 std::vector<Tensor> Pretrainer::train_on(const models::Tables& tables) {
+  std::optional<Interruptible> until_update(std::in_place, can_abandon_step());
   const Tensor loss = model_->loss(tables);
   if (sync_ != nullptr) sync_->begin();
   autograd::backward(loss);
   if (sync_ != nullptr) sync_->finish();
+  until_update.reset();
   optimizer_.step();
   optimizer_.zero_grad();
   losses_.copy_from(losses_ + autograd::detach(loss).to(DType::f32));
@@ -91,7 +94,10 @@ std::vector<Tensor> Pretrainer::train_on(const models::Tables& tables) {
 
 void Pretrainer::advance() {
   group_.check();
-  const models::Tables tables = stream_.tables(step_);
+  const models::Tables tables = [&] {
+    const Interruptible generation(can_abandon_step());
+    return stream_.tables(step_);
+  }();
   optimizer_.set_learning_rate(config_.schedule.at(step_));
   if (config_.detect_anomaly) {
     const autograd::DetectAnomaly watch(step_ + 1);

@@ -37,7 +37,8 @@ class Pretrainer {
   models::TabularTransformer& model() { return *model_; }
   const TableStream& stream() const { return stream_; }
 
-  // Queues one step without waiting for it. Throws if another rank was lost.
+  // Queues one step without waiting for it. Throws if another rank was lost. On a CPU and without
+  // other ranks, an interrupt request (core/interrupt.h) ends the step before it changes a weight.
   void advance();
   // The mean loss of the steps since the last call, over all ranks, and the gradient norm of the
   // last step. Waits for the device. Throws on all ranks if the loss is not finite.
@@ -57,6 +58,7 @@ class Pretrainer {
   void restore(const Checkpoint& checkpoint);
 
  private:
+  bool can_abandon_step() const { return device_ == Device::cpu() && group_.size() == 1; }
   std::vector<Tensor> train_on(const models::Tables& tables);
   void reset_losses();
   void check_compatible(const PretrainConfig& other) const;

@@ -234,10 +234,7 @@ PretrainSettings resolve_settings(std::string_view base_text, std::string_view g
 }
 
 std::string settings_of_run(const std::string& folder) {
-  const std::filesystem::path file = std::filesystem::path(folder) / "config.json";
-  std::error_code none;
-  if (std::filesystem::exists(file, none))
-    return read_config_file(kOperation, file.string()).dump();
+  if (auto settings = settings_in(folder, kOperation)) return *settings;
   const auto newest = CheckpointFolder(folder).load_newest();
   if (!newest.has_value()) return "{}";
   const auto config = PretrainConfig::from_json(newest->configuration);

@@ -1,5 +1,6 @@
 #include "causeway/train/pretrain_run.h"
 
+#include "causeway/core/interrupt.h"
 #include "causeway/models/tabular_file.h"
 
 #include <algorithm>
@@ -42,8 +43,10 @@ class PretrainJob final : public TrainingJob {
   std::optional<double> score() override {
     if (!options_.evaluate) return std::nullopt;
     double score = 0;
-    trainer_.with_averaged_weights(
-        [&](models::TabularTransformer& model) { score = options_.evaluate(model); });
+    trainer_.with_averaged_weights([&](models::TabularTransformer& model) {
+      const Interruptible evaluation;
+      score = options_.evaluate(model);
+    });
     return score;
   }
 

@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/log.h"
+#include "causeway/core/mapped_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -73,9 +74,13 @@ std::uint64_t RunLog::find_end(std::int64_t last_step) {
     end = at;
     n_good = n_lines + 1;
   }
-  if (first_bad > 0 && first_bad < n_good) {
-    logger::warn(fmt::format("[run_log] \"{}\": line {} is not a log line; it is kept",
-                             path_.string(), first_bad));
+  if (first_bad > 0) {
+    logger::warn(fmt::format("[run_log] \"{}\": line {} is not a log line; it is {}",
+                             path_.string(), first_bad, first_bad < n_good ? "kept" : "removed"));
+  }
+  if (!text.empty() && text.back() != '\n') {
+    logger::warn(fmt::format("[run_log] \"{}\" ends in an incomplete line, which is removed",
+                             path_.string()));
   }
   return end;
 }

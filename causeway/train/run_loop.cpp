@@ -3,13 +3,16 @@
 #include "causeway/core/advice.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/interrupt.h"
 #include "causeway/core/log.h"
+#include "causeway/models/model_file.h"
 #include "causeway/train/interrupt.h"
 #include "causeway/train/run_log.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <span>
 
@@ -33,6 +36,7 @@ class Loop {
         group_(group),
         options_(options),
         exchange_steps_(job.device().is_cuda() ? 8 : 1) {
+    for (std::size_t i = 0; i < kQueuedSteps; ++i) queued_.emplace_back(job.device());
     if (options.folder.empty()) return;
     CheckpointOptions kept;
     kept.keep_last = static_cast<std::size_t>(options.config.keep);
@@ -45,9 +49,11 @@ class Loop {
            fmt::format("\"{}\" already holds a run; pass {} to resume it, or another folder",
                        options.folder.string(), advice("--resume", "resume=True")));
     }
+    next_save_ = line_.seconds + options.config.save_seconds;
     group.barrier();  // nothing is written before all ranks have read the folder
     if (group.rank() != 0) return;
     checkpoints_->check_writable();
+    warn_about_damaged_model();
     if (!options.settings.empty()) {
       const std::string text = options.settings + "\n";
       const auto bytes = std::as_bytes(std::span(text));
@@ -59,31 +65,45 @@ class Loop {
   }
 
   LoopResult go() {
+    const Interruptible only_within_steps(false);
     begin();
-    while (!ends()) {
-      job_.advance();
+    // The end is known before the line of a step is written, so that the last step has one line.
+    for (bool done = ends(); !done;) {
+      done = !advance() || ends();
       const std::int64_t step = job_.step();
       const bool evaluates =
           options_.config.evaluate_steps > 0 && step % options_.config.evaluate_steps == 0;
-      const bool saves = options_.config.save_steps > 0 && step % options_.config.save_steps == 0;
-      if (step % options_.config.log_steps != 0 && !evaluates && !saves) continue;
+      const bool saves = save_is_due_ ||
+                         (options_.config.save_steps > 0 && step % options_.config.save_steps == 0);
+      const bool logs = step % options_.config.log_steps == 0 || evaluates || saves;
+      if (done || !logs) continue;
       close_line();
       if (evaluates) score();
       write_line();
-      if (saves) save(false);
+      if (saves) save();
       begin();
     }
     const bool has_more = job_.step() > line_.step;
     if (has_more) close_line();
     const bool scores = !interrupted_ && !line_.score.has_value() && score();
     if (has_more || scores) write_line();
-    if (saved_ != job_.step()) save(true);
-    if (!options_.folder.empty() && group_.rank() == 0) job_.save_model(options_.folder);
+    write_results();
     group_.barrier();  // a launcher ends all ranks when one has ended
     return {line_, interrupted_};
   }
 
  private:
+  void warn_about_damaged_model() const {
+    const std::filesystem::path path = options_.folder / "model.safetensors";
+    std::error_code none;
+    if (!std::filesystem::exists(path, none)) return;
+    try {
+      models::read_model_file(path);
+    } catch (const Error& error) {
+      logger::warn(fmt::format("{}; the run writes a new one at its end", error.what()));
+    }
+  }
+
   bool holds_a_run() const {
     const std::filesystem::path log = options_.folder / "log.jsonl";
     std::error_code none;
@@ -111,23 +131,49 @@ class Loop {
     }
   }
 
-  // Whether the step limit or time limit is reached or a signal came. Clocks and signals differ
-  // between ranks, so the ranks exchange them.
-  bool ends() {
-    if (options_.config.steps > 0 && job_.step() >= options_.config.steps) return true;
-    constexpr double kTimeLimit = 1;
-    constexpr double kInterrupted = 2;
-    double reason = 0;
-    if (options_.config.seconds > 0 && line_.seconds + since(start_) >= options_.config.seconds) {
-      reason = kTimeLimit;
+  // Returns false if a signal ended `work` on the way.
+  bool completes(const std::function<void()>& work) {
+    try {
+      work();
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::interrupted || !interrupt_.requested()) throw;
+      interrupted_ = true;
+      return false;
     }
+  }
+
+  // Takes one step; returns false if a signal ended it on the way.
+  bool advance() {
+    if (!completes([&] { job_.advance(); })) return false;
+    // A signal is answered after the steps that a GPU has queued.
+    Event& oldest = queued_[static_cast<std::size_t>(job_.step()) % kQueuedSteps];
+    oldest.synchronize();
+    oldest.record(current_stream(job_.device()));
+    return true;
+  }
+
+  // Whether the step limit or time limit is reached or a signal came; otherwise sets save_is_due_.
+  // Clocks and signals differ between ranks, so the ranks exchange them.
+  bool ends() {
+    save_is_due_ = false;
+    if (options_.config.steps > 0 && job_.step() >= options_.config.steps) return true;
+    constexpr double kSave = 1;
+    constexpr double kTimeLimit = 2;
+    constexpr double kInterrupted = 3;
+    const double seconds = line_.seconds + since(start_);
+    const bool saves_by_time =
+        checkpoints_.has_value() && group_.rank() == 0 && options_.config.save_steps == 0;
+    double reason = saves_by_time && seconds >= next_save_ ? kSave : 0;
+    if (options_.config.seconds > 0 && seconds >= options_.config.seconds) reason = kTimeLimit;
     if (interrupt_.requested()) reason = kInterrupted;
     if (group_.size() > 1) {
       if (job_.step() % exchange_steps_ != 0) return false;
       for (const double other : group_.all_gather(reason)) reason = std::max(reason, other);
     }
     interrupted_ = reason == kInterrupted;
-    return reason > 0;
+    save_is_due_ = reason == kSave;
+    return reason > kSave;
   }
 
   void begin() {
@@ -149,8 +195,7 @@ class Loop {
   }
 
   bool score() {
-    line_.score = job_.score();
-    return line_.score.has_value();
+    return completes([&] { line_.score = job_.score(); }) && line_.score.has_value();
   }
 
   void write_line() {
@@ -165,8 +210,36 @@ class Loop {
     job_.report(line_);
   }
 
-  void save(bool is_last) {
+  // Called on all ranks.
+  void save() {
+    const Clock::time_point start = Clock::now();
+    const bool writes = checkpoints_.has_value() && group_.rank() == 0;
+    if (writes && warn_if_full("this checkpoint", [&] { write_checkpoint(); })) {
+      saved_ = job_.step();
+    }
+    constexpr double kMostTime = 0.01;
+    next_save_ = line_.seconds + std::max(options_.config.save_seconds, since(start) / kMostTime);
+  }
+
+  // The last checkpoint and the model. One that fails does not keep the other from being written.
+  void write_results() {
     if (!checkpoints_.has_value() || group_.rank() != 0) return;
+    std::exception_ptr problem;
+    try {
+      if (saved_ != job_.step()) write_checkpoint();
+    } catch (const Error&) {
+      problem = std::current_exception();
+    }
+    try {
+      make_room_for([&] { job_.save_model(options_.folder); });
+    } catch (const Error& error) {
+      if (problem == nullptr) throw;
+      logger::warn(fmt::format("the model was not saved either: {}", error.what()));
+    }
+    if (problem != nullptr) std::rethrow_exception(problem);
+  }
+
+  void write_checkpoint() {
     Checkpoint checkpoint = job_.checkpoint();
     checkpoint.score = line_.score;
     checkpoint.progress = nlohmann::json{
@@ -174,10 +247,21 @@ class Loop {
         {"loss", line_.loss},
         {"gradient_norm",
          line_.norm}}.dump();
-    if (is_last) {
-      checkpoints_->save(checkpoint);
-    } else if (warn_if_full("this checkpoint", [&] { checkpoints_->save(checkpoint); })) {
-      saved_ = job_.step();
+    make_room_for([&] { checkpoints_->save(checkpoint); });
+  }
+
+  // On a full disk, removes old checkpoints until `write` succeeds or none can be removed.
+  void make_room_for(const std::function<void()>& write) const {
+    while (true) {
+      try {
+        return write();
+      } catch (const IoError& error) {
+        if (!error.is_full_disk()) throw;
+        const auto removed = checkpoints_->remove_oldest();
+        if (!removed.has_value()) throw;
+        logger::warn(fmt::format("{}; removed the checkpoint of step {} and trying again",
+                                 error.what(), *removed));
+      }
     }
   }
 
@@ -203,6 +287,10 @@ class Loop {
   LoopLine line_;
   std::vector<NamedNumber> rates_;
   std::int64_t saved_ = -1;
+  double next_save_ = 0;  // in seconds of training, without save_steps
+  bool save_is_due_ = false;
+  static constexpr std::size_t kQueuedSteps = 4;  // on a GPU
+  std::vector<Event> queued_;                     // the ends of the last steps
   bool interrupted_ = false;
   Clock::time_point start_ = Clock::now();
   std::int64_t first_step_ = 0;

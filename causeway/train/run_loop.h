@@ -21,7 +21,8 @@ struct LoopConfig {
   std::int64_t steps = 0;           // in total; 0: no limit
   double seconds = 0;               // of training in total; 0: no limit
   std::int64_t log_steps = 20;      // between log lines
-  std::int64_t save_steps = 0;      // between checkpoints, besides the last; 0: none
+  std::int64_t save_steps = 0;      // between checkpoints, besides the last; 0: save_seconds
+  double save_seconds = 300;        // of training between checkpoints; at least 100 times a save
   std::int64_t keep = 3;            // checkpoints kept, besides the best
   std::int64_t evaluate_steps = 0;  // between scores, besides the last; 0: none
 
@@ -80,6 +81,11 @@ struct LoopResult {
   bool interrupted = false;
 };
 
+// The text of a run's config.json; nullopt if it does not exist or, with a warning, if it is
+// damaged.
+std::optional<std::string> settings_in(const std::filesystem::path& folder,
+                                       const std::string& operation);
+
 // For a run that resumes with other settings: `differences` are those of config_differences. Throws
 // a format error if one begins with an entry of `fixed`, and warns about the others.
 void check_resumed_settings(const std::string& operation,
@@ -87,8 +93,9 @@ void check_resumed_settings(const std::string& operation,
                             std::initializer_list<std::string_view> fixed);
 
 // Trains until a limit or signal. Throws if the folder holds a run and `resume` is not set. On a
-// full disk training continues with a warning; only a failure to write the last checkpoint is an
-// error.
+// full disk old checkpoints are removed, but neither the newest nor the best; if that is not
+// enough, training continues with a warning. Only a failure to write the last checkpoint or the
+// model is an error, after both were tried.
 LoopResult run_loop(TrainingJob& job, dist::Group& group, const LoopOptions& options);
 
 }  // namespace causeway::train

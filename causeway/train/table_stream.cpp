@@ -111,10 +111,11 @@ void TableStream::generate(std::int64_t number, Window& window) {
   if (window.end.has_value()) {
     generation_ms_ += Event::milliseconds(*window.start, *window.end);
   }
+  window.end.reset();  // an interrupted generation has no end
   window.start.emplace(device_, true);
-  window.end.emplace(device_, true);
   window.start->record(stream);
   window.sizes = prior.fill(indices, places, window.x, window.y);
+  window.end.emplace(device_, true);
   window.end->record(stream);
   window.number = number;
   window.rows = rows;

@@ -51,7 +51,7 @@ def _packaged(regression: bool) -> Path:
 
 
 @functools.lru_cache(maxsize=4)
-def _load(path: str, changed: float, device: str) -> TabularTransformer:
+def _load(path: str, version: tuple[int, int, int] | None, device: str) -> TabularTransformer:
     return load_tabular(path, device=device)
 
 
@@ -100,8 +100,10 @@ class _TabularEstimator(BaseEstimator):
         if isinstance(self.model, TabularTransformer):
             return self.model
         path = _packaged(self._regression) if self.model is None else Path(os.fspath(self.model))
-        changed = path.stat().st_mtime if path.exists() else 0.0
-        return _load(str(path), changed, self.device)
+        status = path.stat() if path.exists() else None
+        # The inode too: a file may be replaced within the resolution of its time.
+        version = status and (status.st_mtime_ns, status.st_size, status.st_ino)
+        return _load(str(path), version, self.device)
 
     def _new_estimator(self) -> _Estimator:
         model = self._model()

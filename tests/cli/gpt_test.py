@@ -260,7 +260,10 @@ class Train(Program):
         for settings, message in cases:
             with self.subTest(settings):
                 self.refuses(training("--quiet", steps=2, **settings), message)
-        self.refuses(training("--quiet", "--resume", out="absent"), "absent/config.json")
+        code, _, err = self.causeway(*training("--quiet", "--resume", out="absent"))
+        self.assertEqual(code, 3)
+        self.assertIn('there is no "absent/config.json" and no checkpoint to resume from', err)
+        self.assertIn("data: expected text files", err)
         self.refuses(["gpt", "train", "--widht", "3"], "--widht", code=2)
         self.refuses(["gpt", "sample", "absent"], "absent")
 

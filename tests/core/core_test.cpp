@@ -2,6 +2,7 @@
 #include "causeway/core/environment.h"
 #include "causeway/core/error.h"
 #include "causeway/core/shape.h"
+#include "causeway/core/shown.h"
 
 #include <gtest/gtest.h>
 
@@ -88,6 +89,17 @@ TEST(Environment, Bytes) {
   }
   EXPECT_EQ(format_bytes(1536), "1.5 KiB");
   EXPECT_EQ(format_bytes(12), "12 B");
+}
+
+TEST(Shown, ControlCharactersAreEscaped) {
+  EXPECT_EQ(printable("a\tb\n"), "a\tb\n");
+  EXPECT_EQ(printable("café €"), "café €");
+  EXPECT_EQ(printable("\x1b[2Jx\x7f\r"), "\\x1b[2Jx\\x7f\\x0d");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\xc2\\x9b"
+            "31m");                                                  // CSI as one character
+  EXPECT_EQ(printable("\x9b\xff\xe2\x82"), "\\x9b\\xff\\xe2\\x82");  // not UTF-8
 }
 
 }  // namespace

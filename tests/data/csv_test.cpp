@@ -1,12 +1,15 @@
 // CSV files: types, quotes, batches cut anywhere, and positions of errors.
 #include "causeway/data/csv.h"
 
+#include "causeway/runtime/pool.h"
 #include "causeway/runtime/threads.h"
 #include "tests/data/scratch.h"
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <random>
 
 namespace causeway {
@@ -183,6 +186,48 @@ TEST(Csv, FilesCanBeReadTwice) {
   EXPECT_EQ(reader.rest().n_rows, 3);
   reader.rewind();
   EXPECT_EQ(reader.rest().n_rows, 3);
+}
+
+// Memory is taken for the rows that are there, not for empty lines.
+TEST(Csv, EmptyLinesTakeNoMemory) {
+  std::string text;
+  for (int i = 0; i <= 20'000; ++i) text += fmt::format("{}c{}", i > 0 ? "," : "", i);
+  text += std::string(300'000, '\n');
+  Pool& pool = pool_of(Device::cpu());
+  const std::size_t before = pool.stats().current;
+  pool.reset_peak();
+  EXPECT_EQ(read(text).n_rows, 0);
+  EXPECT_LT(pool.stats().peak - before, std::size_t{64} << 20);
+}
+
+TEST(Csv, TimeIsLinearInTheColumns) {
+  std::string names;
+  std::string row;
+  CsvOptions options;
+  for (int i = 0; i < 100'000; ++i) {
+    names += fmt::format("{}c{}", i > 0 ? "," : "", i);
+    row += i > 0 ? ",1" : "1";
+    options.types.emplace(fmt::format("c{}", i), CsvType::number);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const CsvBatch batch = read(names + "\n" + row + "\n" + row + "\n", options);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+  EXPECT_EQ(batch.n_rows, 2);
+  EXPECT_TRUE(says(failure([&] { read(names + ",c77\n"); }), "format: ", "duplicate column name"));
+}
+
+TEST(Csv, AFileTruncatedWhileItIsReadIsAnError) {
+  const Scratch scratch;
+  std::string text = "a,b\n";
+  while (text.size() < 3'000'000) text += "1,2\n";
+  data_test::put(scratch / "x.csv", text);
+  CsvOptions options;
+  options.batch_bytes = 1'000'000;
+  CsvReader reader(scratch / "x.csv", options);
+  CsvBatch batch;
+  ASSERT_TRUE(reader.next(batch));
+  std::filesystem::resize_file(scratch / "x.csv", 5000);
+  EXPECT_TRUE(says(failure([&] { reader.rest(); }), "io: [read_csv]", "was truncated while"));
 }
 
 }  // namespace

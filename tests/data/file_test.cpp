@@ -1,5 +1,6 @@
 // Atomic file replacement: full disks, size limits, killed writers, unusual targets.
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "tests/data/scratch.h"
 
 #include <chrono>
@@ -335,6 +336,31 @@ TEST(MappedFile, ReportsReadErrors) {
   ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
   // Must not block.
   EXPECT_TRUE(says(message(scratch / "pipe"), "io:", "it is a pipe or a device"));
+}
+
+TEST(MappedFile, ATruncatedFileReadsAsZerosAndIsReported) {
+  const Scratch scratch;
+  put(scratch / "x", std::string(100'000, 'x'));
+  const MappedFile file("read", scratch / "x");
+  const MappedFile other("read", scratch / "x");
+  std::filesystem::resize_file(scratch / "x", 10);
+  file.require_whole();  // nothing was missed so far
+  EXPECT_EQ(file.bytes()[99'999], std::byte{0});
+  EXPECT_TRUE(says(failure([&] { file.require_whole(); }), "io: [read] ", "was truncated while"));
+  EXPECT_TRUE(says(failure([&] { file.read_whole([] { return 1; }); }), "io: "));
+  other.require_whole();
+}
+
+TEST(FileWriter, PartialFilesCanBeRemovedBySignalHandlers) {
+  const Scratch scratch;
+  FileWriter writer("save", scratch / "a");
+  {
+    FileWriter done("save", scratch / "b");
+    done.commit();
+  }
+  EXPECT_EQ(scratch.n_files(), 2u);
+  remove_partial_files();
+  EXPECT_EQ(scratch.n_files(), 1u);  // b
 }
 
 }  // namespace

@@ -63,5 +63,29 @@ TEST(Tensorboard, WritesRuns) {
   EXPECT_EQ(second.path().filename().string(), std::max(names[0], names[1]));
 }
 
+TEST(Tensorboard, DamagedFilesAreNamed) {
+  const Scratch scratch;
+  std::filesystem::path path;
+  {
+    EventWriter writer(scratch.folder(), 0);
+    path = writer.path();
+    const NamedNumber numbers[] = {{"loss", 1}};
+    writer.add(1, numbers);
+  }
+  const std::string whole = contents(path);
+  EXPECT_EQ(data::undamaged_events(bytes(whole)), whole.size());
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    EXPECT_LE(data::undamaged_events(bytes(whole.substr(0, at))), at);
+    std::string flipped = whole;
+    flipped[at] = static_cast<char>(flipped[at] ^ 8);
+    EXPECT_LE(data::undamaged_events(bytes(flipped)), at);
+  }
+  put(path, whole.substr(0, whole.size() - 1));
+  testing::internal::CaptureStderr();
+  const EventWriter next(scratch.folder(), 2);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find(path.string() + "\" is damaged"), said.npos) << said;
+}
+
 }  // namespace
 }  // namespace causeway::data_test

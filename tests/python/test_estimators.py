@@ -3,11 +3,13 @@ small model is first trained on Gaussian clusters."""
 
 import atexit
 import copy
+import os
 import pathlib
 import pickle
 import platform
 import shutil
 import tempfile
+import time
 
 import causeway as cw
 import numpy as np
@@ -295,3 +297,37 @@ def test_packaged_weights_are_small_and_have_a_card():
     card = (WEIGHTS / "card.md").read_text()
     for name in ("tabular.safetensors", "tabular_regression.safetensors"):
         assert (WEIGHTS / name).exists() and name in card
+
+
+def test_a_failed_fit_changes_nothing(blobs):
+    x, y, *_ = blobs
+    model = cw.TabularClassifier(n_estimators=1, device="cpu").fit(x, y)
+    before = model.predict_proba(x)
+    for bad_x, bad_y in [(x, np.full(len(x), np.nan)), (x[:0], y[:0]), (np.full_like(x, np.inf), y), (x, np.arange(80))]:
+        with pytest.raises(ValueError):
+            model.fit(bad_x, bad_y)
+        assert list(model.classes_) == sorted(set(y))
+        np.testing.assert_array_equal(model.predict_proba(x), before)
+
+
+def test_far_too_many_columns_are_refused_at_once():
+    x = np.random.default_rng(0).normal(size=(2000, 10_000))
+    model = cw.TabularClassifier(n_estimators=1, device="cpu").fit(x[:50, :5], x[:50, 0] > 0)
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="10000 features are more than max_features = 100"):
+        model.fit(x, x[:, 0] > 0)
+    assert time.monotonic() - began < 2
+    constant = np.zeros((50, 300))
+    constant[:, :5] = x[:50, :5]
+    model.fit(constant, x[:50, 0] > 0)  # constant columns do not count
+
+
+def test_a_model_replaced_within_its_timestamp_is_noticed(blobs, tmp_path):
+    x, y, *_ = blobs
+    path = tmp_path / "model.safetensors"
+    answers = []
+    for seed in (1, 2):
+        save_tabular(TabularTransformer(**SMALL, classes=10, generator=cw.Generator(seed)), path)
+        os.utime(path, ns=(10**18, 10**18))
+        answers.append(cw.TabularClassifier(path, n_estimators=1, device="cpu").fit(x, y).predict_proba(x))
+    assert not np.array_equal(*answers)

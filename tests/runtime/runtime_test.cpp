@@ -6,12 +6,16 @@
 #include "causeway/runtime/transfer.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
+#include "causeway/tensor/matmul.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include <nlohmann/json.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace causeway {
 namespace {
@@ -134,6 +138,29 @@ TEST(Profiler, ReportsNamesCountsAndBytes) {
     EXPECT_EQ(event["pid"], 0);
   }
   EXPECT_EQ(complete, 4);
+}
+
+// OpenMP's threads do not exist in a forked process, where a loop would wait for them forever.
+TEST(Threads, LoopsRunAfterFork) {
+  set_thread_count(3);
+  const auto sum = [] {
+    std::vector<std::int64_t> items(1000);
+    parallel_for(1000, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) items[static_cast<std::size_t>(i)] = i;
+    });
+    return std::accumulate(items.begin(), items.end(), std::int64_t{0});
+  };
+  const std::int64_t expected = sum();  // starts the threads
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    const bool same = sum() == expected && thread_count() == 1;
+    const Tensor x = ones({300, 300});
+    ::_exit(same && matmul(x, x).select(0, 0).select(0, 0).item() == 300 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ ROWS = {
     "data": "core tensor",
     "dist": "core runtime tensor",
     "train": "models optim data dist prior",
-    "report": "core data",
+    "report": "core data models",
 }
 # Single headers of other rooms that a room may include too. They include nothing that the room may
 # not.

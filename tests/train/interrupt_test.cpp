@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM as a flag, in processes of their own.
+// Ctrl-C, SIGTERM and SIGHUP as a flag, in processes of their own.
 #include "causeway/train/interrupt.h"
 
 #include "tests/train/checkpoints.h"
@@ -14,7 +14,7 @@ int n_own = 0;
 void count_own(int) { ++n_own; }
 
 TEST(Interrupt, TheFirstSignalSetsTheFlag) {
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     EXPECT_EQ(in_child([&] {
                 ::signal(number, SIG_DFL);
                 const Interrupt interrupt;
@@ -89,6 +89,18 @@ TEST(Interrupt, IgnoredSignalsStayIgnored) {
               ::raise(SIGINT);
               ::raise(SIGINT);
               return interrupt.requested() ? 1 : 0;
+            }),
+            0);
+}
+
+TEST(Interrupt, AClosedPipeDoesNotEndTheProcess) {
+  EXPECT_EQ(in_child([] {
+              ::signal(SIGPIPE, SIG_DFL);
+              int pipe[2];
+              if (::pipe(pipe) != 0) return 1;
+              ::close(pipe[0]);
+              const Interrupt interrupt;
+              return ::write(pipe[1], "x", 1) == -1 && !interrupt.requested() ? 0 : 2;
             }),
             0);
 }

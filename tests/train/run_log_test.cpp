@@ -94,7 +94,10 @@ TEST(RunLog, ATruncatedLastLineIsRemoved) {
   const std::size_t third = whole.rfind('\n', whole.size() - 2) + 1;
   for (std::size_t size = third; size < whole.size(); ++size) {
     put(scratch / "log.jsonl", whole.substr(0, size));
+    testing::internal::CaptureStderr();
     RunLog log(scratch.folder(), 50);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("ends in an incomplete line") != said.npos, size > third) << said;
     EXPECT_EQ(log.last_step(), 1) << size;
     log.add(2, {{"loss", 7}});
     EXPECT_EQ(steps_of(log.path()), (Steps{0, 1, 2})) << size;
@@ -105,7 +108,10 @@ TEST(RunLog, ForeignLinesAreRemovedAtTheEndAndWarnedAboutElsewhere) {
   const Scratch scratch;
   const std::filesystem::path path = scratch / "log.jsonl";
   put(path, "{\"step\":1}\n" + std::string(20, '\0') + "\n\n[]\n");
+  testing::internal::CaptureStderr();
   EXPECT_EQ(RunLog(scratch.folder(), 50).last_step(), 1);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("line 2 is not a log line; it is removed"),
+            std::string::npos);
   EXPECT_EQ(contents(path), "{\"step\":1}\n");
   put(path, "{\"step\":1}\nwhat\n{\"step\":2}\n{\"step\":\"3\"}\n");
   testing::internal::CaptureStderr();

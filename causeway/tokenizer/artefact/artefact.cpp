@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/tokenizer/tokenizer.h"
 
 #include <array>

@@ -5,6 +5,7 @@
 #include "cli/progress.h"
 
 #include "causeway/core/log.h"
+#include "causeway/dist/rank_device.h"
 #include "causeway/runtime/threads.h"
 #include "causeway/train/gpt_run.h"
 
@@ -76,7 +77,7 @@ bool run(const TrainCommand& command) {
   dist::Group group = dist::Group::from_environment();
   if (command.threads > 0) set_thread_count(command.threads);
   Device device = command.device_given ? command.device : parse_device("auto");
-  if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
+  device = dist::rank_device(device, group);
   std::string base = "{}";
   if (command.resume) {
     base = read_config_file("gpt train", command.folder + "/config.json").dump();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <span>
@@ -58,11 +59,15 @@ class Loop {
     log_.emplace(options.folder, job.step() > 0 ? job.step() : -1);
   }
 
+  ~Loop() { group_.on_failure(nullptr); }
+
   LoopResult go() {
+    group_.on_failure([this](const Error& error) { report_failure(error); });
     begin();
     while (!ends()) {
       job_.advance();
       const std::int64_t step = job_.step();
+      known_step_ = step;
       const bool evaluates =
           options_.config.evaluate_steps > 0 && step % options_.config.evaluate_steps == 0;
       const bool saves = options_.config.save_steps > 0 && step % options_.config.save_steps == 0;
@@ -78,12 +83,25 @@ class Loop {
     const bool scores = !interrupted_ && !line_.score.has_value() && score();
     if (has_more || scores) write_line();
     if (saved_ != job_.step()) save(true);
+    group_.check();
     if (!options_.folder.empty() && group_.rank() == 0) job_.save_model(options_.folder);
     group_.barrier();  // a launcher ends all ranks when one has ended
     return {line_, interrupted_};
   }
 
  private:
+  // Called by another thread: launchers end a rank soon after another one, perhaps before its step
+  // is over.
+  void report_failure(const Error& error) const {
+    const std::int64_t saved = saved_;
+    logger::error(fmt::format("[{}] rank {} stops at step {}: {}; {}", options_.operation,
+                              group_.rank(), known_step_.load(), error.message(),
+                              saved >= 0
+                                  ? fmt::format("resume from the checkpoint of step {} with {}",
+                                                saved, advice("--resume", "resume=True"))
+                                  : std::string("there is no checkpoint to resume from")));
+  }
+
   bool holds_a_run() const {
     const std::filesystem::path log = options_.folder / "log.jsonl";
     std::error_code none;
@@ -96,7 +114,7 @@ class Loop {
     if (found.has_value()) {
       job_.restore(*found);
       const auto noted = nlohmann::json::parse(found->progress);
-      line_.step = saved_ = job_.step();
+      line_.step = saved_ = known_step_ = job_.step();
       line_.seconds = noted.value("seconds", 0.0);
       line_.loss = noted.value("loss", 0.0);
       line_.norm = noted.value("gradient_norm", 0.0);
@@ -166,19 +184,25 @@ class Loop {
   }
 
   void save(bool is_last) {
-    if (!checkpoints_.has_value() || group_.rank() != 0) return;
+    if (!checkpoints_.has_value()) return;
+    group_.check();  // weights that were not averaged over all ranks are not saved
     Checkpoint checkpoint = job_.checkpoint();
+    bool saved = true;
+    if (group_.rank() == 0) saved = write(checkpoint, is_last);
+    // All ranks know whether to save again at the end.
+    if (group_.all_gather(static_cast<std::int64_t>(saved))[0] != 0) saved_ = job_.step();
+  }
+
+  bool write(Checkpoint& checkpoint, bool is_last) {
     checkpoint.score = line_.score;
     checkpoint.progress = nlohmann::json{
         {"seconds", line_.seconds},
         {"loss", line_.loss},
         {"gradient_norm",
          line_.norm}}.dump();
-    if (is_last) {
-      checkpoints_->save(checkpoint);
-    } else if (warn_if_full("this checkpoint", [&] { checkpoints_->save(checkpoint); })) {
-      saved_ = job_.step();
-    }
+    if (!is_last) return warn_if_full("this checkpoint", [&] { checkpoints_->save(checkpoint); });
+    checkpoints_->save(checkpoint);
+    return true;
   }
 
   // Warns on io errors, since a full disk may have space again later. Returns whether it wrote.
@@ -202,7 +226,9 @@ class Loop {
   std::optional<RunLog> log_;
   LoopLine line_;
   std::vector<NamedNumber> rates_;
-  std::int64_t saved_ = -1;
+  // Also read by report_failure.
+  std::atomic<std::int64_t> saved_ = -1;      // step of the newest checkpoint
+  std::atomic<std::int64_t> known_step_ = 0;  // steps taken
   bool interrupted_ = false;
   Clock::time_point start_ = Clock::now();
   std::int64_t first_step_ = 0;

@@ -81,14 +81,15 @@ class Tcp final : public Transport {
   void check() override {
     beat();
     polled_.clear();
-    for (const Socket& peer : peers_) {
-      if (peer) polled_.push_back({peer.descriptor(), POLLRDHUP, 0});
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (peers_[r] && !left_[r]) polled_.push_back({peers_[r].descriptor(), POLLRDHUP, 0});
     }
     if (::poll(polled_.data(), polled_.size(), 0) <= 0) return;
     for (const pollfd& ready : polled_) {
       if (ready.revents == 0) continue;
       const std::size_t r = rank_of(ready);
       if (!has_left(r)) lose(r, 0);
+      left_[r] = true;
     }
   }
 
@@ -104,6 +105,7 @@ class Tcp final : public Transport {
           peer.send(std::as_bytes(std::span(failure)), deadline);
       ::shutdown(peer.descriptor(), SHUT_WR);
     }
+    drain(deadline);
   }
 
  private:
@@ -139,9 +141,24 @@ class Tcp final : public Transport {
     if (steady_clock::now() - last_beat_ < kBeatInterval) return;
     last_beat_ = steady_clock::now();
     for (std::size_t r = 0; r < peers_.size(); ++r) {
-      if (!peers_[r] || sending_[r].torn()) continue;
+      if (!peers_[r] || left_[r] || sending_[r].torn()) continue;
       if (beats_[r].left == 0) beats_[r].left = sizeof(Frame);
       push_beat(r);  // errors are noticed elsewhere
+    }
+  }
+
+  // Reads until the other ranks leave too: closing a socket with unread data, such as heartbeats,
+  // would discard what this rank has sent.
+  void drain(steady_clock::time_point deadline) noexcept {
+    std::array<std::byte, 4096> skipped;
+    for (const Socket& peer : peers_) {
+      while (peer && steady_clock::now() < deadline) {
+        pollfd entry{peer.descriptor(), POLLIN, 0};
+        constexpr int kPollInterval = 20;  // milliseconds
+        if (::poll(&entry, 1, kPollInterval) <= 0) continue;
+        const ssize_t got = ::recv(peer.descriptor(), skipped.data(), skipped.size(), 0);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) break;
+      }
     }
   }
 
@@ -254,6 +271,7 @@ class Tcp final : public Transport {
   std::vector<Sending> sending_;  // of the current or last exchange
   std::vector<Receiving> receiving_;
   std::vector<Beat> beats_;
+  std::vector<bool> left_ = std::vector<bool>(peers_.size());
   steady_clock::time_point last_beat_ = steady_clock::now();
   std::vector<pollfd> polled_;
 };

@@ -37,8 +37,8 @@ class TableStream {
  public:
   TableStream(const TableStreamOptions& options, Device device);
   ~TableStream();
-  TableStream(const TableStream&) = delete;
-  TableStream& operator=(const TableStream&) = delete;
+  TableStream(TableStream&&) noexcept = default;
+  TableStream& operator=(TableStream&&) = delete;
 
   // The tables of a step, on the device's current stream. Steps may be in any order; consecutive
   // ones are fastest.

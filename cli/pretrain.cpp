@@ -5,7 +5,7 @@
 #include "cli/progress.h"
 
 #include "causeway/core/log.h"
-#include "causeway/dist/rank_device.h"
+#include "causeway/dist/device_choice.h"
 #include "causeway/models/evaluation.h"
 #include "causeway/runtime/threads.h"
 #include "causeway/train/pretrain_run.h"

@@ -1,6 +1,6 @@
 // Training, files and text generation of GPT models: causeway.gpt wraps these.
 #include "causeway/core/config.h"
-#include "causeway/dist/rank_device.h"
+#include "causeway/dist/device_choice.h"
 #include "causeway/models/gpt_huggingface.h"
 #include "causeway/models/model_file.h"
 #include "causeway/models/text_generator.h"

@@ -1,6 +1,6 @@
 // Pre-training: the package's pretrain() wraps these.
 #include "causeway/core/config.h"
-#include "causeway/dist/rank_device.h"
+#include "causeway/dist/device_choice.h"
 #include "causeway/train/pretrain_run.h"
 #include "python/bind.h"
 #include "python/casters.h"

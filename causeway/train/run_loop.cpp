@@ -187,10 +187,8 @@ class Loop {
     if (!checkpoints_.has_value()) return;
     group_.check();  // weights that were not averaged over all ranks are not saved
     Checkpoint checkpoint = job_.checkpoint();
-    bool saved = true;
-    if (group_.rank() == 0) saved = write(checkpoint, is_last);
-    // All ranks know whether to save again at the end.
-    if (group_.all_gather(static_cast<std::int64_t>(saved))[0] != 0) saved_ = job_.step();
+    if (group_.rank() == 0 && write(checkpoint, is_last)) saved_ = job_.step();
+    saved_ = group_.all_gather(saved_.load())[0];  // so that all ranks save at the end, or none
   }
 
   bool write(Checkpoint& checkpoint, bool is_last) {

@@ -1,7 +1,7 @@
 // One rank of a run started by ranks_test.py: runs the test named by its first argument on the
 // device of the second (cpu) and prints a line, or prints an error and exits with 1.
 #include "causeway/core/error.h"
-#include "causeway/dist/rank_device.h"
+#include "causeway/dist/device_choice.h"
 #include "causeway/train/gpt_trainer.h"
 #include "causeway/train/gradient_sync.h"
 #include "tests/dist/serial.h"

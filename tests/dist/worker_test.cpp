@@ -1,6 +1,6 @@
 // The communication thread with a fake transport and fake GPU collectives.
 #include "causeway/dist/worker.h"
-#include "causeway/dist/rank_device.h"
+#include "causeway/dist/device_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "causeway/dist/rank_device.h"
+#include "causeway/dist/device_choice.h"
 
 #include "causeway/core/error.h"
 #include "causeway/runtime/driver.h"

@@ -170,7 +170,7 @@ Launch read_ranks_of_any(const Variables& variables) {
   if (variables(kSlurm.size).has_value()) {
     return finish_slurm(variables, *read_ranks(variables, kSlurm));
   }
-  if (variables(kHydra.size).has_value() && !variables(kSlurm.rank).has_value()) {
+  if (variables(kHydra.size).value_or("1") != "1" && !variables(kSlurm.rank).has_value()) {
     refuse(
         fmt::format("PMI_SIZE is set, but {} is not: this launcher is not supported; start the "
                     "ranks with mpirun of Open MPI, MPICH or Intel MPI, with torchrun or srun",

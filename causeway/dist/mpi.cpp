@@ -169,7 +169,8 @@ class Mpi final : public Transport {
     MPI_Request sending{};
   };
   struct Introduction {
-    char machine[64] = "";
+    char machine[96] = "";  // its name
+    char scope[32] = "";    // in which process ids are valid: containers have their own
     std::int64_t process = 0;
   };
 
@@ -178,14 +179,16 @@ class Mpi final : public Transport {
     Introduction mine;
     ::gethostname(mine.machine, sizeof(mine.machine) - 1);
     mine.process = ::getpid();
+    const bool known = ::readlink("/proc/self/ns/pid", mine.scope, sizeof(mine.scope) - 1) > 0;
     std::vector<Introduction> all(peers_.size());
     const Outgoing out(peers_.size(), std::as_bytes(std::span(&mine, 1)));
     Incoming in;
     for (Introduction& each : all) in.push_back(std::as_writable_bytes(std::span(&each, 1)));
     exchange(out, in);
     for (std::size_t r = 0; r < peers_.size(); ++r) {
-      const bool here = std::strncmp(all[r].machine, mine.machine, sizeof(mine.machine)) == 0;
-      if (here && static_cast<int>(r) != rank()) {
+      const bool here = std::memcmp(all[r].machine, mine.machine, sizeof(mine.machine)) == 0 &&
+                        std::memcmp(all[r].scope, mine.scope, sizeof(mine.scope)) == 0;
+      if (known && here && static_cast<int>(r) != rank()) {
         peers_[r].process = static_cast<::pid_t>(all[r].process);
       }
     }

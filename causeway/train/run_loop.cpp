@@ -110,7 +110,9 @@ class Loop {
   }
 
   void restore() {
-    const auto found = checkpoints_->load_newest(job_.device());
+    // Ranks keep only a part of the optimizer's state: the whole may not fit into device memory.
+    const bool on_host = group_.size() > 1;
+    const auto found = checkpoints_->load_newest(on_host ? Device::cpu() : job_.device());
     if (found.has_value()) {
       job_.restore(*found);
       const auto noted = nlohmann::json::parse(found->progress);

@@ -124,6 +124,7 @@ TEST(Launch, MpichAndIntelMpi) {
   const Environment by_srun = without(hydra, "MPI_LOCALRANKID");
   EXPECT_EQ(read(with(kSlurm, by_srun)).launcher, Launcher::slurm);
   EXPECT_CONTAINS(refusal(by_srun), "PMI_SIZE is set, but MPI_LOCALRANKID is not");
+  EXPECT_EQ(read({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}).size, 1);
 }
 
 // Two jobs on neighbouring ports try the same ones.

@@ -4,10 +4,12 @@ Usage: gpt_ranks_test.py build/causeway [--mpirun path] [unittest's arguments].
 """
 
 import json
+import os
 import random
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pretrain_runs
 from pretrain_runs import (
@@ -113,24 +115,19 @@ class GptRanks(Folder):
         folder = self.folder / "run"
         process = self.start_mpi(2, out=folder, steps=1000000, save_steps=2, log_steps=2)
         wait_until(lambda: len(steps_of(folder)) > 1)
-        children = subprocess.run(
-            ["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True
-        )
-        ranks = [int(pid) for pid in children.stdout.split() if "gpt" in command_of(pid)]
-        (victim,) = (pid for pid in ranks if rank_of(pid) == "1")
-        subprocess.run(["kill", f"-{number}", str(victim)], check=True)
+        os.kill(process_of_rank(1, process.pid), number)
         code, _, err = finish(process, END)
         self.assertNotIn("killed by the test", err)
         self.assertNotEqual(code, 0)
         return err
 
     def test_a_killed_rank_under_mpirun(self):
-        err = self.lose_under_mpirun(signal.SIGKILL.value)
+        err = self.lose_under_mpirun(signal.SIGKILL)
         self.assertRegex(err, r"\[gpt train\] rank 0 stops at step \d+: .*rank 1 is lost")
         self.assertIn("with --resume", err)
 
     def test_a_stopped_rank_under_mpirun(self):
-        err = self.lose_under_mpirun(signal.SIGSTOP.value)
+        err = self.lose_under_mpirun(signal.SIGSTOP)
         self.assertIn("for a heartbeat of rank 1", err)
         self.assertRegex(err, "rank 1 is lost: no heartbeat for 6 s")
 
@@ -164,15 +161,19 @@ class GptRanks(Folder):
         self.assertEqual(results[1][1], "")
 
 
-def command_of(pid):
-    with open(f"/proc/{pid}/cmdline", "rb") as file:
-        return file.read().decode()
-
-
-def rank_of(pid):
-    with open(f"/proc/{pid}/environ", "rb") as file:
-        variables = dict(each.split("=", 1) for each in file.read().decode().split("\0") if "=" in each)
-    return variables.get("OMPI_COMM_WORLD_RANK")
+def process_of_rank(rank, mpirun):
+    """The process id of a rank that this mpirun has started."""
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            parent = re.search(r"PPid:\s*(\d+)", (folder / "status").read_text())
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:  # it has ended, or is another user's
+            continue
+        if int(parent[1]) == mpirun and b"OMPI_COMM_WORLD_RANK=%d" % rank in variables:
+            return int(folder.name)
+    raise AssertionError(f"rank {rank} is not running")
 
 
 if __name__ == "__main__":

@@ -332,6 +332,25 @@ TEST(Join, SkipsPortsOfOtherProcesses) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Two jobs on one machine that try overlapping ports: each rank finds those of its own.
+TEST(Join, RunsOnNeighbouringPorts) {
+  const int port = free_port();
+  std::vector<std::thread> threads;
+  for (int job = 0; job < 2; ++job) {
+    for (int rank = 0; rank < 3; ++rank) {
+      threads.emplace_back([=] {
+        Launch launch = launch_of(rank, 3, port + job);
+        launch.n_ports = 8;
+        launch.run_name = "127.0.0.1:" + std::to_string(port + job);
+        Group group(launch, {30s, 10s});
+        EXPECT_EQ(group.all_gather(10.0 * job + rank),
+                  std::vector<double>({10.0 * job, 10.0 * job + 1, 10.0 * job + 2}));
+      });
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(Join, AnotherTokenIsNotLetIn) {
   const int port = free_port();
   Launch launch = launch_of(0, 2, port);

@@ -208,16 +208,21 @@ class OnGpus(Ranks):
 
     def setUp(self):
         self.gpus = min(count_gpus(), 8)
-        if self.gpus < 2:
-            self.skipTest(f"{self.gpus} GPUs; ranks need 2 or more")
+        self.need(1)
+
+    def need(self, count):
+        if self.gpus < count:
+            self.skipTest(f"{self.gpus} GPUs; {count} are needed")
 
     def test_results(self):
+        self.need(2)
         for what in ("collectives", "gradients", "gpt"):
             for size in sorted({2, self.gpus}):
                 with self.subTest(what=what, size=size):
                     self.assertEqual(len(set(self.results(size, what, device="cuda"))), 1)
 
     def test_a_rank_killed_while_graphs_are_replayed(self):
+        self.need(2)
         for size in sorted({2, self.gpus}):
             lost = self.lost("die-in-training", "rank 1", size=size, device="cuda")
             self.assertEqual(lost.code, -9)

@@ -39,8 +39,8 @@ enum class Reduction : std::uint8_t { sum, mean, max };
 struct Timeouts {
   std::chrono::milliseconds join{120'000};        // until all ranks have joined
   std::chrono::milliseconds collective{600'000};  // until all ranks have made the same call
-  // Without a heartbeat from a rank that others wait for: it is then lost, for example stopped.
-  // A third of it is a warning. Ranks that compute give heartbeats.
+  // Without a heartbeat of a rank that others wait for: it is then lost, for example stopped. A
+  // warning after a third of it. A thread of each rank sends them, also while others compute.
   std::chrono::milliseconds alive{45'000};
 };
 

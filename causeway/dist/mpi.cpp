@@ -82,7 +82,7 @@ class Mpi final : public Transport {
                "different installations",
                rank(), size(), rank_here, size_here));
     }
-    introduce();
+    exchange_processes();
   }
 
   void exchange(const Outgoing& out, const Incoming& in) override {
@@ -114,13 +114,13 @@ class Mpi final : public Transport {
     last_check_ = steady_clock::now();
     beat();
     for (std::size_t r = 0; r < peers_.size(); ++r) {
-      if (static_cast<int>(r) != rank()) listen(r);
+      if (static_cast<int>(r) != rank()) receive_heartbeats(r);
     }
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       const Peer& peer = peers_[r];
       if (peer.process == 0 || peer.left || ::kill(peer.process, 0) == 0 || errno != ESRCH)
         continue;
-      listen(r);  // it may have left since
+      receive_heartbeats(r);  // it may have left since
       if (!peer.left) throw_lost(r);
     }
   }
@@ -131,7 +131,7 @@ class Mpi final : public Transport {
       return;
     }
     for (std::size_t r = 0; r < peers_.size(); ++r) {
-      if (static_cast<int>(r) != rank()) say_goodbye(r);
+      if (static_cast<int>(r) != rank()) announce_leave(r);
     }
     mpi().MPI_Comm_free(&ranks_);
   }
@@ -146,8 +146,8 @@ class Mpi final : public Transport {
   }
 
   // Messages: data, and heartbeats, of which the last says that a rank leaves.
-  enum Tag { kData = 0, kLife = 1 };
-  enum Life : char { kAlive, kLeft };
+  enum Tag { kData = 0, kHeartbeat = 1 };
+  enum Heartbeat : char { kAlive, kLeft };
   static constexpr std::chrono::milliseconds kCheckInterval{100};
   static constexpr int kTries = 1000;  // of ending a request
 
@@ -163,65 +163,72 @@ class Mpi final : public Transport {
     bool left = false;
     char received = kAlive;
     char sent = kAlive;
-    bool listens = false;
+    bool receives = false;
     bool sends = false;
     MPI_Request receiving{};
     MPI_Request sending{};
   };
-  struct Introduction {
+  struct Process {
     char machine[96] = "";  // its name
     char scope[32] = "";    // in which process ids are valid: containers have their own
-    std::int64_t process = 0;
+    std::int64_t id = 0;
   };
 
   // Ranks of one machine monitor each other's processes, whose end MPI does not report.
-  void introduce() {
-    Introduction mine;
+  void exchange_processes() {
+    Process mine;
     ::gethostname(mine.machine, sizeof(mine.machine) - 1);
-    mine.process = ::getpid();
+    mine.id = ::getpid();
     const bool known = ::readlink("/proc/self/ns/pid", mine.scope, sizeof(mine.scope) - 1) > 0;
-    std::vector<Introduction> all(peers_.size());
+    std::vector<Process> all(peers_.size());
     const Outgoing out(peers_.size(), std::as_bytes(std::span(&mine, 1)));
     Incoming in;
-    for (Introduction& each : all) in.push_back(std::as_writable_bytes(std::span(&each, 1)));
+    for (Process& each : all) in.push_back(std::as_writable_bytes(std::span(&each, 1)));
     exchange(out, in);
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       const bool here = std::memcmp(all[r].machine, mine.machine, sizeof(mine.machine)) == 0 &&
                         std::memcmp(all[r].scope, mine.scope, sizeof(mine.scope)) == 0;
       if (known && here && static_cast<int>(r) != rank()) {
-        peers_[r].process = static_cast<::pid_t>(all[r].process);
+        peers_[r].process = static_cast<::pid_t>(all[r].id);
       }
     }
   }
 
+  // A completed request is null, for which this is true too.
   static bool is_done(MPI_Request& request) {
     int done = 0;
     check_mpi(mpi().MPI_Testall(1, &request, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
     return done != 0;
   }
 
-  void send(std::size_t r, Life life) {
+  void send(std::size_t r, Heartbeat kind) {
     Peer& peer = peers_[r];
     if (peer.sends && !is_done(peer.sending)) return;
     peer.sends = false;
-    peer.sent = life;
-    check_mpi(mpi().MPI_Isend(&peer.sent, 1, mpi().byte, static_cast<int>(r), kLife, ranks_,
+    peer.sent = kind;
+    check_mpi(mpi().MPI_Isend(&peer.sent, 1, mpi().byte, static_cast<int>(r), kHeartbeat, ranks_,
                               &peer.sending),
               "MPI_Isend");
     peer.sends = true;
   }
 
-  void say_goodbye(std::size_t r) noexcept {
+  // Waits until a heartbeat is sent, since MPI reads it from this object.
+  void finish_sending(Peer& peer) {
+    for (int i = 0; i < kTries && peer.sends && !is_done(peer.sending); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  void announce_leave(std::size_t r) noexcept {
     Peer& peer = peers_[r];
     try {
-      for (int i = 0; i < kTries && peer.sends && !is_done(peer.sending); ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+      finish_sending(peer);
       send(r, kLeft);
+      finish_sending(peer);
     } catch (const Error&) {
       // The other rank may be gone.
     }
-    if (peer.listens) stop(peer.receiving);
+    if (peer.receives) stop(peer.receiving);
   }
 
   void beat() {
@@ -233,19 +240,19 @@ class Mpi final : public Transport {
   }
 
   // Receives the heartbeats that have arrived.
-  void listen(std::size_t r) {
+  void receive_heartbeats(std::size_t r) {
     Peer& peer = peers_[r];
     while (!peer.left) {
-      if (!peer.listens) {
-        check_mpi(mpi().MPI_Irecv(&peer.received, 1, mpi().byte, static_cast<int>(r), kLife, ranks_,
-                                  &peer.receiving),
+      if (!peer.receives) {
+        check_mpi(mpi().MPI_Irecv(&peer.received, 1, mpi().byte, static_cast<int>(r), kHeartbeat,
+                                  ranks_, &peer.receiving),
                   "MPI_Irecv");
-        peer.listens = true;
+        peer.receives = true;
       }
       if (!is_done(peer.receiving)) return;
-      peer.listens = false;
+      peer.receives = false;
       peer.left = peer.received == kLeft;
-      hear(r);
+      note_heartbeat(r);
     }
   }
 

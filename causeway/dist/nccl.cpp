@@ -163,8 +163,8 @@ class Nccl final : public DeviceCollectives {
       if (std::exchange(aborted_, true)) return;
       under_way_.clear();
     }
-    // Waits for graphs that the calling thread's owner may still hold: without the lock, so that it
-    // can get an error and destroy them.
+    // ncclCommAbort waits for the graphs that captured a collective. Without the lock their owner
+    // gets an error from its next call and can destroy them.
     if (ranks_ != nullptr) nccl().ncclCommAbort(ranks_);
   }
 

@@ -201,7 +201,7 @@ class Tcp final : public Transport {
       const ssize_t got = ::recv(peers_[r].descriptor(), piece.data(), piece.size(), 0);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
       if (got <= 0) throw_lost(r, got == 0 ? 0 : errno);
-      hear(r);
+      note_heartbeat(r);
       flow.done += static_cast<std::size_t>(got);
       if (flow.done != head.size()) continue;
       if (flow.frame.kind == FrameKind::alive) {

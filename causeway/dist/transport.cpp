@@ -34,7 +34,7 @@ void Transport::check_waiting(Clock::time_point begin, const std::vector<std::si
 }
 
 void Transport::check_alive(Clock::time_point begin, std::size_t r) {
-  const auto silence = Clock::now() - std::max(begin, heard_[r]);
+  const auto silence = Clock::now() - std::max(begin, last_heartbeats_[r]);
   if (silence >= timeouts_.alive) {
     fail(ErrorKind::distributed, "group",
          fmt::format("rank {} is lost: no heartbeat for {:g} s; its process may be stopped or "

@@ -48,12 +48,12 @@ class Transport {
       : rank_(launch.rank),
         size_(launch.size),
         timeouts_(timeouts),
-        heard_(static_cast<std::size_t>(launch.size)),
+        last_heartbeats_(static_cast<std::size_t>(launch.size)),
         warned_(static_cast<std::size_t>(launch.size)) {}
 
-  // Notes a heartbeat of rank r.
-  void hear(std::size_t r) {
-    heard_[r] = Clock::now();
+  // A heartbeat of rank r has arrived.
+  void note_heartbeat(std::size_t r) {
+    last_heartbeats_[r] = Clock::now();
     warned_[r] = false;
   }
   // Throws if an exchange that has waited since `begin` for `ranks` was interrupted or timed out,
@@ -66,7 +66,7 @@ class Transport {
   int rank_;
   int size_;
   Timeouts timeouts_;
-  std::vector<Clock::time_point> heard_;  // by rank
+  std::vector<Clock::time_point> last_heartbeats_;  // by rank
   std::vector<bool> warned_;
   std::atomic<bool> interrupted_ = false;
 };

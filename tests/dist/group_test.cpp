@@ -119,14 +119,14 @@ TEST(Group, ReduceScatterThenAllGatherIsAllReduce) {
   }));
 }
 
-// A rank whose thread computes gives heartbeats: it is waited for.
+// A rank whose main thread computes sends heartbeats: it is waited for.
 TEST(Group, ABusyRankIsNotLost) {
   expect_no_errors(run_ranks(2,
                              [](Group& group) {
-                               if (group.rank() == 1) std::this_thread::sleep_for(5s);
+                               if (group.rank() == 1) std::this_thread::sleep_for(6s);
                                group.barrier();
                              },
-                             {10s, 20s, 3s}));
+                             {10s, 20s, 4s}));
 }
 
 TEST(Group, ConcurrentCollectivesWaitedInAnyOrder) {

@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 
 #include "causeway/core/log.h"
+#include "causeway/dist/device_choice.h"
 #include "causeway/report/run_folder.h"
 #include "causeway/runtime/threads.h"
 #include "causeway/train/gpt_run.h"
@@ -78,7 +79,7 @@ bool run(const TrainCommand& command) {
   dist::Group group = dist::Group::from_environment();
   if (command.threads > 0) set_thread_count(command.threads);
   Device device = command.device_given ? command.device : parse_device("auto");
-  if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
+  device = dist::rank_device(device, group);
   const std::string base = command.resume ? train::gpt_settings_of_run(command.folder) : "{}";
   train::GptRunOptions options;
   options.folder = command.folder;

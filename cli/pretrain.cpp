@@ -6,6 +6,7 @@
 #include "cli/progress.h"
 
 #include "causeway/core/log.h"
+#include "causeway/dist/device_choice.h"
 #include "causeway/models/evaluation.h"
 #include "causeway/runtime/threads.h"
 #include "causeway/train/pretrain_run.h"
@@ -112,7 +113,7 @@ bool pretrain(const PretrainOptions& options) {
   dist::Group group = dist::Group::from_environment();
   if (options.threads > 0) set_thread_count(options.threads);
   Device device = options.device_given ? options.device : parse_device("auto");
-  if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
+  device = dist::rank_device(device, group);
   const train::PretrainSettings settings = settings_of(options, device);
   if (options.settings.prints()) {
     if (group.rank() == 0) fmt::print("{}\n", settings.to_json());

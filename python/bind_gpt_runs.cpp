@@ -1,5 +1,6 @@
 // Training, files and text generation of GPT models: causeway.gpt wraps these.
 #include "causeway/core/config.h"
+#include "causeway/dist/device_choice.h"
 #include "causeway/models/gpt_huggingface.h"
 #include "causeway/models/model_file.h"
 #include "causeway/models/text_generator.h"
@@ -52,7 +53,7 @@ nb::dict run(const std::string& settings, Device device, const std::filesystem::
   options.resume = resume;
   const train::GptResult result = interruptible([&] {
     dist::Group group = dist::Group::from_environment();
-    if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
+    device = dist::rank_device(device, group);
     const train::GptResult done = train::run_gpt(options, device, group, [&](const GptLine& line) {
       const nb::gil_scoped_acquire held;
       on_line(to_dict(line));

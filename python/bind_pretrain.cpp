@@ -1,5 +1,6 @@
 // Pre-training: the package's pretrain() wraps these.
 #include "causeway/core/config.h"
+#include "causeway/dist/device_choice.h"
 #include "causeway/train/pretrain_run.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -42,7 +43,7 @@ nb::tuple run(PretrainConfig config, Device device, const RunOptions& options,
   bool interrupted = false;
   without_gil([&] {
     dist::Group group = dist::Group::from_environment();
-    if (device.is_cuda() && group.size() > 1) device.index = group.local_rank();
+    device = dist::rank_device(device, group);
     train::Pretrainer trainer(config, device, group);
     const auto result = train::run_pretraining(trainer, group, options, [&](const RunLine& line) {
       const nb::gil_scoped_acquire held;

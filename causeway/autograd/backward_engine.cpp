@@ -70,6 +70,7 @@ BackwardEngine::BackwardEngine(std::span<const Tensor> roots, std::span<const Te
 }
 
 BackwardEngine::~BackwardEngine() {
+  for (SideWork& work : side_work_) work.received.clear();  // a rule has failed
   try {
     join(0);
   } catch (const std::exception& problem) {
@@ -131,6 +132,7 @@ void BackwardEngine::join(std::size_t most) {
     SideWork& first = side_work_.front();
     first.finish();
     current_stream(first.stream.device()).wait(*first.end);
+    for (const auto& [record, gradient] : first.received) record->receiver(gradient);
   }
 }
 
@@ -156,6 +158,15 @@ void BackwardEngine::complete(Record& record) {
 
 void BackwardEngine::store(Record& record, Pending& pending) {
   if (!pending.sum.has_value()) return;
+  if (record.receiver) {
+    const Tensor sum = *std::exchange(pending.sum, std::nullopt);
+    if (side_work_.empty()) {
+      record.receiver(sum);
+    } else {
+      side_work_.back().received.emplace_back(&record, sum);
+    }
+    return;
+  }
   if (record.gradient.has_value()) {  // then none of it is on the side stream
     add_in_place(*record.gradient, *pending.sum);
     ++record.gradient->storage()->n_writes;
@@ -249,7 +260,7 @@ class BackwardEngine::Pass : public Backward {
     const StreamView stream = side_stream_of(device);
     stream.wait(current);
     if (!engine_.side_work_.empty()) engine_.side_work_.back().finish();
-    engine_.side_work_.push_back({stream, std::move(reads), std::nullopt});
+    engine_.side_work_.push_back({stream, std::move(reads), std::nullopt, {}});
     return stream;
   }
 

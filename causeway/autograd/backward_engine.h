@@ -53,6 +53,7 @@ class BackwardEngine {
     StreamView stream;
     std::vector<Tensor> reads;
     std::optional<Event> end;
+    std::vector<std::pair<Record*, Tensor>> received;  // gradients that wait for this work
 
     void finish();
   };

@@ -118,6 +118,10 @@ void remove_hook(const Tensor& x, std::uint64_t id) {
   std::erase_if(x.record()->hooks, [&](const auto& entry) { return entry.first == id; });
 }
 
+void set_receiver(const Tensor& x, Receiver receiver) {
+  tracked("set_receiver", x).receiver = std::move(receiver);
+}
+
 bool recording() { return recording_on; }
 RecordingGuard::RecordingGuard(bool on) : before_(std::exchange(recording_on, on)) {}
 RecordingGuard::~RecordingGuard() { recording_on = before_; }

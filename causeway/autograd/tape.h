@@ -21,6 +21,8 @@ struct Node;
 
 // Receives the complete gradient of a tensor; may return a replacement.
 using Hook = std::function<std::optional<Tensor>(const Tensor& gradient)>;
+// Takes the gradient of a leaf.
+using Receiver = std::function<void(const Tensor& gradient)>;
 
 // The tape's record of one tensor.
 struct Record {
@@ -33,6 +35,7 @@ struct Record {
   int output = 0;                  // index among the node's results
   std::optional<Tensor> gradient;  // of a leaf, accumulated over backward passes
   std::vector<std::pair<std::uint64_t, Hook>> hooks;
+  Receiver receiver;  // of a leaf: takes its gradients, which are then not stored
 };
 
 // The interface of the backward pass to the gradient rule of one operation.
@@ -78,6 +81,10 @@ void backward(const Tensor& root, const std::optional<Tensor>& gradient = {}, bo
 // Hooks of a tracked tensor; the returned id is for remove_hook.
 std::uint64_t add_hook(const Tensor& x, Hook hook);
 void remove_hook(const Tensor& x, std::uint64_t id);
+// Passes the gradients of a leaf to `receiver`, after its hooks, instead of storing them; null
+// stores them again. It is called during the backward pass, when the current stream can read the
+// gradient, and in the same order in every run.
+void set_receiver(const Tensor& x, Receiver receiver);
 
 // Whether operations of this thread are recorded.
 bool recording();

@@ -34,18 +34,25 @@ void require_usable(const char* operation, const Tensor& x) {
   }
 }
 
-void require_reducible(const Tensor& x, Reduction how) {
-  require_usable("all_reduce", x);
+void require_reducible(const char* operation, const Tensor& x, Reduction how) {
+  require_usable(operation, x);
   const DType dtype = x.dtype();
   if (dtype != DType::f32 && dtype != DType::f64 && dtype != DType::bf16 && dtype != DType::i64) {
-    fail(ErrorKind::invalid_argument, "all_reduce",
-         fmt::format("all_reduce does not support {}; convert it to f32, f64, bf16 or i64",
+    fail(ErrorKind::invalid_argument, operation,
+         fmt::format("{} does not support {}; convert it to f32, f64, bf16 or i64", operation,
                      to_string(dtype)));
   }
   if (how == Reduction::mean && dtype == DType::i64) {
-    fail(ErrorKind::invalid_argument, "all_reduce",
+    fail(ErrorKind::invalid_argument, operation,
          "integer tensors cannot be averaged; use sum, or convert to f64");
   }
+}
+
+void require_parts(const char* operation, const Tensor& x, int n_ranks) {
+  if (x.n_dims() == 1 && x.numel() % n_ranks == 0) return;
+  fail(ErrorKind::shape_mismatch, operation,
+       fmt::format("a tensor of shape {} is not flat with {} equal parts", to_string(x.shape()),
+                   n_ranks));
 }
 
 std::chrono::milliseconds read_seconds(const char* name, std::chrono::milliseconds otherwise) {
@@ -65,7 +72,8 @@ std::chrono::milliseconds read_seconds(const char* name, std::chrono::millisecon
 Timeouts read_timeouts() {
   const Timeouts usual;
   return {read_seconds("CAUSEWAY_DIST_JOIN_TIMEOUT", usual.join),
-          read_seconds("CAUSEWAY_DIST_TIMEOUT", usual.collective)};
+          read_seconds("CAUSEWAY_DIST_TIMEOUT", usual.collective),
+          read_seconds("CAUSEWAY_DIST_ALIVE_TIMEOUT", usual.alive)};
 }
 
 struct Group::State {
@@ -128,18 +136,48 @@ Group::~Group() = default;
 Group::Group(Group&&) noexcept = default;
 Group& Group::operator=(Group&&) noexcept = default;
 
-Pending Group::start_all_reduce(const Tensor& x, Reduction how) {
-  require_reducible(x, how);
+// `on_cpu` runs in the worker, `on_device` here.
+Pending Group::start(const Call& call, const Tensor& x, std::function<void(Transport&)> on_cpu,
+                     const std::function<Pending(DeviceCollectives&)>& on_device) {
   if (state_ == nullptr) return {};
   state_->worker.check();
-  Call call = Call::of(Operation::all_reduce, x);
-  call.reduction = how;
-  if (x.device().is_cpu()) {
-    return state_->start(call, [x, how](Transport& by) { dist::all_reduce(by, x, how); });
-  }
+  if (x.device().is_cpu()) return state_->start(call, std::move(on_cpu));
   DeviceCollectives& device = state_->on(x.device(), launch_);
   state_->start(call, nullptr);  // mismatched calls are detected while the device waits
-  return device.all_reduce(x, how);
+  try {
+    return on_device(device);
+  } catch (const Error& error) {
+    state_->worker.give_up(error.message());
+    throw;
+  }
+}
+
+Pending Group::start_all_reduce(const Tensor& x, Reduction how) {
+  require_reducible("all_reduce", x, how);
+  Call call = Call::of(Operation::all_reduce, x);
+  call.reduction = how;
+  return start(
+      call, x, [x, how](Transport& by) { dist::all_reduce(by, x, how); },
+      [&](DeviceCollectives& by) { return by.all_reduce(x, how); });
+}
+
+Pending Group::start_reduce_scatter(const Tensor& x, Reduction how) {
+  require_reducible("reduce_scatter", x, how);
+  require_parts("reduce_scatter", x, size());
+  Call call = Call::of(Operation::reduce_scatter, x);
+  call.reduction = how;
+  return start(
+      call, x, [x, how](Transport& by) { dist::reduce_scatter(by, x, how); },
+      [&](DeviceCollectives& by) { return by.reduce_scatter(x, how); });
+}
+
+Pending Group::start_all_gather(const Tensor& x) {
+  require_usable("all_gather", x);
+  require_parts("all_gather", x, size());
+  return start(
+      Call::of(Operation::all_gather_parts, x), x,
+      [x](Transport& by) { dist::all_gather_parts(by, x); },
+      [&](DeviceCollectives& by) { return by.all_gather(x); });
 }
 
 Pending Group::start_broadcast(const Tensor& x, int root) {
@@ -148,16 +186,11 @@ Pending Group::start_broadcast(const Tensor& x, int root) {
     fail(ErrorKind::invalid_argument, "broadcast",
          fmt::format("root rank {} is out of range; the group has {} ranks", root, size()));
   }
-  if (state_ == nullptr) return {};
-  state_->worker.check();
   Call call = Call::of(Operation::broadcast, x);
   call.root = root;
-  if (x.device().is_cpu()) {
-    return state_->start(call, [x, root](Transport& by) { dist::broadcast(by, x, root); });
-  }
-  DeviceCollectives& device = state_->on(x.device(), launch_);
-  state_->start(call, nullptr);
-  return device.broadcast(x, root);
+  return start(
+      call, x, [x, root](Transport& by) { dist::broadcast(by, x, root); },
+      [&](DeviceCollectives& by) { return by.broadcast(x, root); });
 }
 
 void Group::barrier() {
@@ -191,6 +224,10 @@ std::vector<T> gather_numbers(Group& group, T value) {
 std::vector<double> Group::all_gather(double value) { return gather_numbers(*this, value); }
 std::vector<std::int64_t> Group::all_gather(std::int64_t value) {
   return gather_numbers(*this, value);
+}
+
+void Group::on_failure(std::function<void(const Error&)> report) {
+  if (state_ != nullptr) state_->worker.on_failure(std::move(report));
 }
 
 void Group::check() const {

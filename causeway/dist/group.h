@@ -23,7 +23,15 @@
 #include <utility>
 #include <vector>
 
+namespace causeway {
+class Error;
+}
+
 namespace causeway::dist {
+
+class DeviceCollectives;
+class Transport;
+struct Call;
 
 // `mean` is for floating types; `max` propagates NaN on the CPU.
 enum class Reduction : std::uint8_t { sum, mean, max };
@@ -31,10 +39,13 @@ enum class Reduction : std::uint8_t { sum, mean, max };
 struct Timeouts {
   std::chrono::milliseconds join{120'000};        // until all ranks have joined
   std::chrono::milliseconds collective{600'000};  // until all ranks have made the same call
+  // Without a heartbeat of a rank that others wait for: it is then lost, for example stopped. A
+  // warning after a third of it. A thread of each rank sends them, also while others compute.
+  std::chrono::milliseconds alive{45'000};
 };
 
-// Reads CAUSEWAY_DIST_JOIN_TIMEOUT and CAUSEWAY_DIST_TIMEOUT in seconds; the defaults above if
-// unset.
+// Reads CAUSEWAY_DIST_JOIN_TIMEOUT, CAUSEWAY_DIST_TIMEOUT and CAUSEWAY_DIST_ALIVE_TIMEOUT in
+// seconds; the defaults above if unset.
 Timeouts read_timeouts();
 
 // A collective in progress. Do not access its tensor before wait() has returned.
@@ -78,6 +89,12 @@ class Group {
     start_all_reduce(x, how).wait();
   }
 
+  // For a flat x of size() equal parts, of which rank r owns part r. After reduce_scatter this
+  // rank's part is the reduction over all ranks and the others are unspecified; all_gather sends
+  // every rank's part to all. In place; the dtypes of all_reduce, and any dtype.
+  Pending start_reduce_scatter(const Tensor& x, Reduction how = Reduction::sum);
+  Pending start_all_gather(const Tensor& x);
+
   // Overwrites x with that of rank `root`; contiguous, any dtype.
   Pending start_broadcast(const Tensor& x, int root = 0);
   void broadcast(const Tensor& x, int root = 0) { start_broadcast(x, root).wait(); }
@@ -93,9 +110,15 @@ class Group {
   // Throws if another rank is lost or a collective failed. Cheap: loops that replay CUDA graphs,
   // and make no calls here, call it once per step.
   void check() const;
+  // Calls `report` from another thread as soon as another rank is lost or a collective fails, also
+  // while this rank computes; null stops that.
+  void on_failure(std::function<void(const Error&)> report);
 
  private:
   struct State;
+  Pending start(const Call& call, const Tensor& x, std::function<void(Transport&)> on_cpu,
+                const std::function<Pending(DeviceCollectives&)>& on_device);
+
   Launch launch_;
   std::unique_ptr<State> state_;  // null in a group of one
 };

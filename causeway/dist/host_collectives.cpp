@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -17,8 +18,8 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{8} << 20;  // bytes of a tensor per message
 
-constexpr std::array<const char*, 4> kOperations = {"barrier", "all_gather", "all_reduce",
-                                                    "broadcast"};
+constexpr std::array<const char*, 6> kOperations = {"barrier",   "all_gather",     "all_reduce",
+                                                    "broadcast", "reduce_scatter", "all_gather"};
 constexpr std::array<const char*, 3> kReductions = {"sum", "mean", "max"};
 
 template <class T>
@@ -63,30 +64,39 @@ void combine_rows(const std::vector<const T*>& rows, std::int64_t count, bool me
   }
 }
 
+// The ranges of a tensor that the ranks own, in rank order.
+using Parts = std::vector<Part>;
+
+Parts equal_parts(std::int64_t begin, std::int64_t count, std::int64_t stride, int n) {
+  Parts parts;
+  for (int r = 0; r < n; ++r) parts.push_back({begin + r * stride, count});
+  return parts;
+}
+
+// Sends every rank its part and combines those received into the own one.
 template <class T>
 class Reducer {
  public:
-  Reducer(Transport& transport, Reduction how, std::int64_t chunk)
+  Reducer(Transport& transport, Reduction how, std::int64_t longest)
       : transport_(transport),
         how_(how),
         n_(static_cast<std::size_t>(transport.size())),
-        longest_(part_of(chunk, transport.size(), 0).count),
+        longest_(longest),
         room_(pool_of(Device::cpu())
                   .allocate(n_ * static_cast<std::size_t>(longest_) * sizeof(T), StreamView())) {}
 
-  void run(T* data, std::int64_t count) {
-    const int rank = transport_.rank();
-    const Part mine = part(count, rank);
+  void run(T* data, const Parts& parts) {
+    const auto rank = static_cast<std::size_t>(transport_.rank());
+    const Part mine = parts[rank];
     Outgoing out(n_);
     Incoming in(n_);
     std::vector<const T*> rows(n_);
     for (std::size_t r = 0; r < n_; ++r) {
-      const Part theirs = part(count, static_cast<int>(r));
       T* row = reinterpret_cast<T*>(room_.data()) + static_cast<std::int64_t>(r) * longest_;
       out[r] =
-          std::as_bytes(std::span(data + theirs.begin, static_cast<std::size_t>(theirs.count)));
+          std::as_bytes(std::span(data + parts[r].begin, static_cast<std::size_t>(parts[r].count)));
       in[r] = std::as_writable_bytes(std::span(row, static_cast<std::size_t>(mine.count)));
-      rows[r] = static_cast<int>(r) == rank ? data + mine.begin : row;
+      rows[r] = r == rank ? data + mine.begin : row;
     }
     transport_.exchange(out, in);
     T* result = data + mine.begin;
@@ -95,18 +105,9 @@ class Reducer {
     } else {
       combine_rows<T, functors::Add>(rows, mine.count, how_ == Reduction::mean, result);
     }
-    for (std::size_t r = 0; r < n_; ++r) {
-      const Part theirs = part(count, static_cast<int>(r));
-      out[r] = std::as_bytes(std::span(result, static_cast<std::size_t>(mine.count)));
-      in[r] = std::as_writable_bytes(
-          std::span(data + theirs.begin, static_cast<std::size_t>(theirs.count)));
-    }
-    transport_.exchange(out, in);
   }
 
  private:
-  Part part(std::int64_t count, int r) const { return part_of(count, transport_.size(), r); }
-
   Transport& transport_;
   Reduction how_;
   std::size_t n_;
@@ -114,12 +115,41 @@ class Reducer {
   Buffer room_;  // one row per sending rank
 };
 
-template <class T>
-void reduce(Transport& transport, const Tensor& x, Reduction how) {
-  constexpr auto kChunk = static_cast<std::int64_t>(kChunkBytes / sizeof(T));
-  Reducer<T> reducer(transport, how, std::min(kChunk, x.numel()));
-  for (std::int64_t begin = 0; begin < x.numel(); begin += kChunk) {
-    reducer.run(x.data_as<T>() + begin, std::min(kChunk, x.numel() - begin));
+// Sends the own part to every rank. Parts are in elements of `element` bytes.
+void gather(Transport& transport, std::byte* data, std::size_t element, const Parts& parts) {
+  Outgoing out(parts.size());
+  Incoming in(parts.size());
+  const auto bytes_of_part = [&](const Part& part) {
+    return std::span(data + part.begin * static_cast<std::int64_t>(element),
+                     static_cast<std::size_t>(part.count) * element);
+  };
+  const auto mine = bytes_of_part(parts[static_cast<std::size_t>(transport.rank())]);
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    out[r] = mine;
+    in[r] = bytes_of_part(parts[r]);
+  }
+  transport.exchange(out, in);
+}
+
+// Calls `use` with the data and dtype of a tensor that can be reduced, as in use(float*).
+template <class Use>
+void visit_reduced(const Tensor& x, const Use& use) {
+  switch (x.dtype()) {
+    case DType::f64: return use(x.data_as<double>());
+    case DType::f32: return use(x.data_as<float>());
+    case DType::bf16: return use(x.data_as<bf16>());
+    case DType::i64: return use(x.data_as<std::int64_t>());
+    default: fail(ErrorKind::internal, "all_reduce", "unexpected dtype");
+  }
+}
+
+// Calls `use` with the ranges of one message of a tensor of equal parts.
+template <class Use>
+void for_chunks_of_parts(const Tensor& x, int n, const Use& use) {
+  const std::int64_t length = x.numel() / n;
+  const auto chunk = static_cast<std::int64_t>(kChunkBytes / size_of(x.dtype())) / n + 1;
+  for (std::int64_t begin = 0; begin < length; begin += chunk) {
+    use(equal_parts(begin, std::min(chunk, length - begin), length, n));
   }
 }
 
@@ -138,12 +168,14 @@ Call Call::of(Operation operation, const Tensor& x) {
 std::string to_string(const Call& call) {
   const auto operation = static_cast<std::size_t>(call.operation);
   std::string text = operation < kOperations.size() ? kOperations[operation] : "an unknown call";
-  if (call.operation != Operation::all_reduce && call.operation != Operation::broadcast)
-    return text;
-  if (call.operation == Operation::all_reduce) {
-    text += fmt::format(" {}", kReductions[static_cast<std::size_t>(call.reduction) % 3]);
-  } else {
-    text += fmt::format(" from rank {}", call.root);
+  switch (call.operation) {
+    case Operation::all_reduce:
+    case Operation::reduce_scatter:
+      text += fmt::format(" {}", kReductions[static_cast<std::size_t>(call.reduction) % 3]);
+      break;
+    case Operation::broadcast: text += fmt::format(" from rank {}", call.root); break;
+    case Operation::all_gather_parts: break;
+    default: return text;
   }
   const auto n_dims = static_cast<std::size_t>(std::clamp(call.n_dims, 0, kMaxDims));
   return fmt::format("{} of {} {} on {}", text, causeway::to_string(call.dtype),
@@ -171,13 +203,36 @@ std::vector<Call> agree(Transport& transport, const Call& mine) {
 
 void all_reduce(Transport& transport, const Tensor& x, Reduction how) {
   const MemoryScope name("dist");
-  switch (x.dtype()) {
-    case DType::f64: return reduce<double>(transport, x, how);
-    case DType::f32: return reduce<float>(transport, x, how);
-    case DType::bf16: return reduce<bf16>(transport, x, how);
-    case DType::i64: return reduce<std::int64_t>(transport, x, how);
-    default: fail(ErrorKind::internal, "all_reduce", "unexpected dtype");
-  }
+  visit_reduced(x, [&]<class T>(T* data) {
+    constexpr auto kChunk = static_cast<std::int64_t>(kChunkBytes / sizeof(T));
+    const int n = transport.size();
+    Reducer<T> reducer(transport, how, part_of(std::min(kChunk, x.numel()), n, 0).count);
+    for (std::int64_t begin = 0; begin < x.numel(); begin += kChunk) {
+      Parts parts;
+      for (int r = 0; r < n; ++r) {
+        parts.push_back(part_of(std::min(kChunk, x.numel() - begin), n, r));
+      }
+      reducer.run(data + begin, parts);
+      gather(transport, reinterpret_cast<std::byte*>(data + begin), sizeof(T), parts);
+    }
+  });
+}
+
+void reduce_scatter(Transport& transport, const Tensor& x, Reduction how) {
+  const MemoryScope name("dist");
+  visit_reduced(x, [&]<class T>(T* data) {
+    std::optional<Reducer<T>> reducer;
+    for_chunks_of_parts(x, transport.size(), [&](const Parts& parts) {
+      if (!reducer.has_value()) reducer.emplace(transport, how, parts[0].count);
+      reducer->run(data, parts);
+    });
+  });
+}
+
+void all_gather_parts(Transport& transport, const Tensor& x) {
+  for_chunks_of_parts(x, transport.size(), [&](const Parts& parts) {
+    gather(transport, x.data(), size_of(x.dtype()), parts);
+  });
 }
 
 void broadcast(Transport& transport, const Tensor& x, int root) {

@@ -10,7 +10,14 @@
 
 namespace causeway::dist {
 
-enum class Operation : std::uint8_t { barrier, all_gather, all_reduce, broadcast };
+enum class Operation : std::uint8_t {
+  barrier,
+  all_gather,
+  all_reduce,
+  broadcast,
+  reduce_scatter,
+  all_gather_parts,
+};
 
 // A call as the ranks compare it; sent as plain bytes.
 struct Call {
@@ -36,6 +43,9 @@ std::vector<Call> agree(Transport& transport, const Call& mine);
 // Values are combined in rank order, independent of timing: rank r reduces part r of the tensor and
 // sends it to all. Each rank sends and receives 2 (n - 1) / n of the tensor.
 void all_reduce(Transport& transport, const Tensor& x, Reduction how);
+// The two halves of all_reduce, for a tensor of as many equal parts as there are ranks.
+void reduce_scatter(Transport& transport, const Tensor& x, Reduction how);
+void all_gather_parts(Transport& transport, const Tensor& x);
 void broadcast(Transport& transport, const Tensor& x, int root);
 std::vector<std::string> all_gather(Transport& transport, std::string_view bytes);
 

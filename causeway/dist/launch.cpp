@@ -27,7 +27,8 @@ struct Names {
 constexpr Names kMpirun = {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
                            "OMPI_COMM_WORLD_LOCAL_RANK"};
 constexpr Names kTorchrun = {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"};
-constexpr Names kSlurm = {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"};
+constexpr Names kHydra = {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"};
+constexpr Names kSlurm = {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"};
 
 int read_number(const char* name, const std::string& text, int low, int high) {
   int value = 0;
@@ -88,14 +89,15 @@ bool read_master_address(const Variables& variables, Launch& launch) {
 
 Launch finish_torchrun(const Variables& variables, Launch launch) {
   launch.launcher = Launcher::torchrun;
-  launch.run_name = variables("TORCHELASTIC_RUN_ID").value_or("") + "." +
-                    variables("TORCHELASTIC_RESTART_COUNT").value_or("");
   if (launch.size == 1) return launch;
   if (!read_master_address(variables, launch)) {
     refuse(
         "RANK and WORLD_SIZE are set but MASTER_ADDR and MASTER_PORT are not; torchrun sets them "
         "all: MASTER_ADDR is the machine of rank 0, MASTER_PORT any free port there");
   }
+  // Ports of neighbouring runs overlap. Restart counts differ between the agents of a run.
+  launch.run_name = fmt::format("{} {}:{}", variables("TORCHELASTIC_RUN_ID").value_or(""),
+                                launch.address, launch.port);
   // torchrun itself listens on that port.
   if (variables("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True") {
     constexpr int kTried = 16;
@@ -147,7 +149,9 @@ std::string first_host(const std::string& nodelist) {
          nodelist.substr(close + 1, end - close - 1);
 }
 
-Launch read_launch(const Variables& variables) {
+namespace {
+
+Launch read_ranks_of_any(const Variables& variables) {
   const auto torchrun = read_ranks(variables, kTorchrun);
   if (auto mpirun = read_ranks(variables, kMpirun)) {
     if (torchrun.has_value()) require_equal(*mpirun, *torchrun);
@@ -156,8 +160,31 @@ Launch read_launch(const Variables& variables) {
     return *mpirun;
   }
   if (torchrun.has_value()) return finish_torchrun(variables, *torchrun);
-  if (const auto slurm = read_ranks(variables, kSlurm)) return finish_slurm(variables, *slurm);
+  // srun sets PMI_RANK too, but only mpirun the local rank; mpirun may start its daemons by srun.
+  if (variables(kHydra.local_rank).has_value()) {
+    Launch hydra = *read_ranks(variables, kHydra);
+    hydra.launcher = Launcher::mpirun;
+    read_master_address(variables, hydra);
+    return hydra;
+  }
+  if (variables(kSlurm.size).has_value()) {
+    return finish_slurm(variables, *read_ranks(variables, kSlurm));
+  }
+  if (variables(kHydra.size).value_or("1") != "1" && !variables(kSlurm.rank).has_value()) {
+    refuse(
+        fmt::format("PMI_SIZE is set, but {} is not: this launcher is not supported; start the "
+                    "ranks with mpirun of Open MPI, MPICH or Intel MPI, with torchrun or srun",
+                    kHydra.local_rank));
+  }
   return {};
+}
+
+}  // namespace
+
+Launch read_launch(const Variables& variables) {
+  Launch launch = read_ranks_of_any(variables);
+  launch.token = variables("CAUSEWAY_DIST_TOKEN").value_or("");
+  return launch;
 }
 
 Launch read_launch() { return read_launch(environment); }

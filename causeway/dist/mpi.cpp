@@ -4,11 +4,16 @@
 #include "causeway/dist/mpi_library.h"
 #include "causeway/dist/transport.h"
 
+#include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include <fmt/format.h>
+
+#include <unistd.h>
 
 namespace causeway::dist {
 
@@ -61,9 +66,9 @@ class Library {
 class Mpi final : public Transport {
  public:
   Mpi(const Launch& launch, const Timeouts& timeouts)
-      : Transport(launch.rank, launch.size),
+      : Transport(launch, timeouts),
         library_(Library::instance()),
-        timeout_(timeouts.collective) {
+        peers_(static_cast<std::size_t>(launch.size)) {
     check_mpi(mpi().MPI_Comm_dup(mpi().world, &ranks_), "MPI_Comm_dup");
     mpi().MPI_Comm_set_errhandler(ranks_, mpi().errors_return);
     int rank_here = 0;
@@ -77,36 +82,58 @@ class Mpi final : public Transport {
                "different installations",
                rank(), size(), rank_here, size_here));
     }
+    exchange_processes();
   }
 
   void exchange(const Outgoing& out, const Incoming& in) override {
-    std::vector<MPI_Request> requests;
-    for (int r = 0; r < size(); ++r) {
-      const auto& to = out[static_cast<std::size_t>(r)];
-      const auto& from = in[static_cast<std::size_t>(r)];
-      if (r == rank()) continue;
-      if (!from.empty()) {
-        check_mpi(mpi().MPI_Irecv(from.data(), count(from.size()), mpi().byte, r, 0, ranks_,
-                                  &requests.emplace_back()),
+    std::vector<Flow> flows;
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (static_cast<int>(r) == rank()) continue;
+      const int to = static_cast<int>(r);
+      if (!in[r].empty()) {
+        check_mpi(mpi().MPI_Irecv(in[r].data(), count(in[r].size()), mpi().byte, to, kData, ranks_,
+                                  &flows.emplace_back(r, true).request),
                   "MPI_Irecv");
       }
-      if (!to.empty()) {
-        check_mpi(mpi().MPI_Isend(to.data(), count(to.size()), mpi().byte, r, 0, ranks_,
-                                  &requests.emplace_back()),
+      if (!out[r].empty()) {
+        check_mpi(mpi().MPI_Isend(out[r].data(), count(out[r].size()), mpi().byte, to, kData,
+                                  ranks_, &flows.emplace_back(r, false).request),
                   "MPI_Isend");
       }
     }
-    finish(requests);
+    try {
+      finish(flows);
+    } catch (...) {
+      cancel(flows);
+      throw;
+    }
   }
 
-  void check() override {}  // mpirun monitors the ranks
+  void check() override {
+    if (steady_clock::now() - last_check_ < kCheckInterval) return;
+    last_check_ = steady_clock::now();
+    beat();
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (static_cast<int>(r) != rank()) receive_heartbeats(r);
+    }
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      const Peer& peer = peers_[r];
+      if (peer.process == 0 || peer.left || ::kill(peer.process, 0) == 0 || errno != ESRCH)
+        continue;
+      receive_heartbeats(r);  // it may have left since
+      if (!peer.left) throw_lost(r);
+    }
+  }
 
   void leave(const std::string& failure) noexcept override {
-    if (failure.empty()) {
-      mpi().MPI_Comm_free(&ranks_);
-    } else {
+    if (!failure.empty()) {
       library_.set_failed();
+      return;
     }
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (static_cast<int>(r) != rank()) announce_leave(r);
+    }
+    mpi().MPI_Comm_free(&ranks_);
   }
 
  private:
@@ -118,16 +145,129 @@ class Mpi final : public Transport {
     return static_cast<int>(bytes);
   }
 
+  // Messages: data, and heartbeats, of which the last says that a rank leaves.
+  enum Tag { kData = 0, kHeartbeat = 1 };
+  enum Heartbeat : char { kAlive, kLeft };
+  static constexpr std::chrono::milliseconds kCheckInterval{100};
+  static constexpr int kTries = 1000;  // of ending a request
+
+  struct Flow {
+    Flow(std::size_t of, bool is_incoming) : rank(of), incoming(is_incoming) {}
+    std::size_t rank;
+    bool incoming;
+    bool done = false;
+    MPI_Request request{};
+  };
+  struct Peer {
+    ::pid_t process = 0;  // 0: this rank, or one on another machine
+    bool left = false;
+    char received = kAlive;
+    char sent = kAlive;
+    bool receives = false;
+    bool sends = false;
+    MPI_Request receiving{};
+    MPI_Request sending{};
+  };
+  struct Process {
+    char machine[96] = "";  // its name
+    char scope[32] = "";    // in which process ids are valid: containers have their own
+    std::int64_t id = 0;
+  };
+
+  // Ranks of one machine monitor each other's processes, whose end MPI does not report.
+  void exchange_processes() {
+    Process mine;
+    ::gethostname(mine.machine, sizeof(mine.machine) - 1);
+    mine.id = ::getpid();
+    const bool known = ::readlink("/proc/self/ns/pid", mine.scope, sizeof(mine.scope) - 1) > 0;
+    std::vector<Process> all(peers_.size());
+    const Outgoing out(peers_.size(), std::as_bytes(std::span(&mine, 1)));
+    Incoming in;
+    for (Process& each : all) in.push_back(std::as_writable_bytes(std::span(&each, 1)));
+    exchange(out, in);
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      const bool here = std::memcmp(all[r].machine, mine.machine, sizeof(mine.machine)) == 0 &&
+                        std::memcmp(all[r].scope, mine.scope, sizeof(mine.scope)) == 0;
+      if (known && here && static_cast<int>(r) != rank()) {
+        peers_[r].process = static_cast<::pid_t>(all[r].id);
+      }
+    }
+  }
+
+  // A completed request is null, for which this is true too.
+  static bool is_done(MPI_Request& request) {
+    int done = 0;
+    check_mpi(mpi().MPI_Testall(1, &request, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    return done != 0;
+  }
+
+  void send(std::size_t r, Heartbeat kind) {
+    Peer& peer = peers_[r];
+    if (peer.sends && !is_done(peer.sending)) return;
+    peer.sends = false;
+    peer.sent = kind;
+    check_mpi(mpi().MPI_Isend(&peer.sent, 1, mpi().byte, static_cast<int>(r), kHeartbeat, ranks_,
+                              &peer.sending),
+              "MPI_Isend");
+    peer.sends = true;
+  }
+
+  // Waits until a heartbeat is sent, since MPI reads it from this object.
+  void finish_sending(Peer& peer) {
+    for (int i = 0; i < kTries && peer.sends && !is_done(peer.sending); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  void announce_leave(std::size_t r) noexcept {
+    Peer& peer = peers_[r];
+    try {
+      finish_sending(peer);
+      send(r, kLeft);
+      finish_sending(peer);
+    } catch (const Error&) {
+      // The other rank may be gone.
+    }
+    if (peer.receives) stop(peer.receiving);
+  }
+
+  void beat() {
+    if (steady_clock::now() - last_beat_ < kBeatInterval) return;
+    last_beat_ = steady_clock::now();
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (static_cast<int>(r) != rank() && !peers_[r].left) send(r, kAlive);
+    }
+  }
+
+  // Receives the heartbeats that have arrived.
+  void receive_heartbeats(std::size_t r) {
+    Peer& peer = peers_[r];
+    while (!peer.left) {
+      if (!peer.receives) {
+        check_mpi(mpi().MPI_Irecv(&peer.received, 1, mpi().byte, static_cast<int>(r), kHeartbeat,
+                                  ranks_, &peer.receiving),
+                  "MPI_Irecv");
+        peer.receives = true;
+      }
+      if (!is_done(peer.receiving)) return;
+      peer.receives = false;
+      peer.left = peer.received == kLeft;
+      note_heartbeat(r);
+    }
+  }
+
   // Polls: MPI's own wait has no timeout and occupies a whole core.
-  void finish(std::vector<MPI_Request>& requests) const {
+  void finish(std::vector<Flow>& flows) {
     const auto begin = steady_clock::now();
     for (int asked = 0;; ++asked) {
-      int done = 0;
-      check_mpi(mpi().MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
-                                  MPI_STATUSES_IGNORE),
-                "MPI_Testall");
-      if (done != 0) return;
-      check_waiting(begin, timeout_, "another rank");
+      std::vector<std::size_t> awaited;
+      for (Flow& flow : flows) {
+        flow.done = flow.done || is_done(flow.request);
+        if (!flow.done) awaited.push_back(flow.rank);
+      }
+      if (awaited.empty()) return;
+      check();
+      check_waiting(begin, awaited);
       constexpr int kEager = 200;
       if (asked < kEager) {
         std::this_thread::yield();
@@ -137,8 +277,31 @@ class Mpi final : public Transport {
     }
   }
 
+  // The memory of an exchange that failed is about to be released: MPI must not write to it.
+  static void cancel(std::vector<Flow>& flows) noexcept {
+    for (Flow& flow : flows) {
+      if (flow.incoming && !flow.done) stop(flow.request);
+    }
+  }
+
+  // Ends a receive that nothing has arrived for.
+  static void stop(MPI_Request& request) noexcept {
+    int done = mpi().MPI_Cancel(&request) == MPI_SUCCESS ? 0 : 1;
+    for (int i = 0; i < kTries && done == 0; ++i) {
+      if (mpi().MPI_Testall(1, &request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS) return;
+    }
+  }
+
+  [[noreturn]] static void throw_lost(std::size_t r) {
+    fail(ErrorKind::distributed, "group",
+         fmt::format("rank {} is lost: its process ended without leaving the group; see its output",
+                     r));
+  }
+
   Library& library_;
-  std::chrono::milliseconds timeout_;
+  std::vector<Peer> peers_;
+  steady_clock::time_point last_check_ = steady_clock::now();
+  steady_clock::time_point last_beat_ = steady_clock::now();
   MPI_Comm ranks_{};
 };
 

@@ -27,6 +27,7 @@ struct MpiLibrary {
   CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Irecv);
   CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Isend);
   CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Testall);
+  CAUSEWAY_LIBRARY_FUNCTION(library, MPI_Cancel);
 
   MPI_Comm world{};                // MPI_COMM_WORLD
   MPI_Datatype byte{};             // MPI_BYTE

@@ -11,6 +11,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -126,6 +127,23 @@ class Nccl final : public DeviceCollectives {
     });
   }
 
+  Pending reduce_scatter(const Tensor& x, Reduction how) override {
+    return start("ncclReduceScatter", x, [&] {
+      const auto count = static_cast<std::size_t>(x.numel() / place_.size);
+      std::byte* mine = x.data() + own_part(x);
+      return nccl().ncclReduceScatter(x.data(), mine, count, type_of(x.dtype()), operation_of(how),
+                                      ranks_, stream_.view().handle());
+    });
+  }
+
+  Pending all_gather(const Tensor& x) override {
+    return start("ncclAllGather", x, [&] {
+      const auto bytes = x.n_bytes() / static_cast<std::size_t>(place_.size);
+      return nccl().ncclAllGather(x.data() + own_part(x), x.data(), bytes, ncclUint8, ranks_,
+                                  stream_.view().handle());
+    });
+  }
+
   std::string fault() override {
     const std::lock_guard lock(mutex_);
     if (aborted_) return "";
@@ -140,13 +158,23 @@ class Nccl final : public DeviceCollectives {
   }
 
   void abort() noexcept override {
-    const std::lock_guard lock(mutex_);
-    if (!aborted_ && ranks_ != nullptr) nccl().ncclCommAbort(ranks_);
-    aborted_ = true;
-    under_way_.clear();
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::exchange(aborted_, true)) return;
+      under_way_.clear();
+    }
+    // ncclCommAbort waits for the graphs that captured a collective. Without the lock their owner
+    // gets an error from its next call and can destroy them.
+    if (ranks_ != nullptr) nccl().ncclCommAbort(ranks_);
   }
 
  private:
+  // Byte offset of this rank's part.
+  std::size_t own_part(const Tensor& x) const {
+    return x.n_bytes() / static_cast<std::size_t>(place_.size) *
+           static_cast<std::size_t>(place_.rank);
+  }
+
   struct Watched {
     std::shared_ptr<Event> done;
     steady_clock::time_point begin;
@@ -182,7 +210,6 @@ class Nccl final : public DeviceCollectives {
     while (status == ncclInProgress) {
       check_();
       if (steady_clock::now() - begin > limit) {
-        abort();
         fail(ErrorKind::distributed, "nccl", timeout_message(name, limit));
       }
       std::this_thread::sleep_for(std::chrono::microseconds(10));
@@ -192,10 +219,7 @@ class Nccl final : public DeviceCollectives {
         return asked == ncclSuccess ? now : asked;
       });
     }
-    if (status == ncclSuccess) return;
-    const std::string text = describe(status);
-    abort();
-    fail(ErrorKind::distributed, name, text);
+    if (status != ncclSuccess) fail(ErrorKind::distributed, name, describe(status));
   }
 
   template <class Call>
@@ -223,7 +247,7 @@ class Nccl final : public DeviceCollectives {
   std::function<void()> check_;
   Timeouts timeouts_;
   Stream stream_;
-  std::mutex mutex_;  // held during every NCCL call
+  std::mutex mutex_;  // held during every NCCL call but the abort
   ncclComm_t ranks_ = nullptr;
   bool aborted_ = false;
   std::deque<Watched> under_way_;

@@ -19,10 +19,13 @@ class DeviceCollectives {
   virtual ~DeviceCollectives() = default;
   virtual Pending all_reduce(const Tensor& x, Reduction how) = 0;
   virtual Pending broadcast(const Tensor& x, int root) = 0;
+  virtual Pending reduce_scatter(const Tensor& x, Reduction how) = 0;
+  virtual Pending all_gather(const Tensor& x) = 0;
 
   // The error, such as a timeout; empty if there is none.
   virtual std::string fault() = 0;
-  // Aborts current and future collectives, also on the device.
+  // Aborts current and future collectives, also on the device. May block until all graphs that
+  // captured a collective are destroyed; other calls do not wait for it.
   virtual void abort() noexcept = 0;
 };
 

@@ -24,6 +24,8 @@ struct NcclLibrary {
   CAUSEWAY_LIBRARY_FUNCTION(library, ncclCommAbort);
   CAUSEWAY_LIBRARY_FUNCTION(library, ncclAllReduce);
   CAUSEWAY_LIBRARY_FUNCTION(library, ncclBroadcast);
+  CAUSEWAY_LIBRARY_FUNCTION(library, ncclReduceScatter);
+  CAUSEWAY_LIBRARY_FUNCTION(library, ncclAllGather);
 
   NcclLibrary();
 

@@ -62,7 +62,7 @@ class Meeting {
       : launch_(launch),
         timeout_(timeout),
         deadline_(steady_clock::now() + timeout),
-        run_(hash_of(launch.run_name)),
+        run_(hash_of(launch.run_name + '\0' + launch.token)),
         peers_(static_cast<std::size_t>(launch.size)) {}
 
   std::vector<Socket> run() {
@@ -111,7 +111,7 @@ class Meeting {
   // Rank 0 only.
   Socket listen_on_master_port() const {
     for (int i = 0; i < launch_.n_ports; ++i) {
-      if (Socket socket = Socket::listen(launch_.port + i)) return socket;
+      if (Socket socket = Socket::listen(launch_.port + i, launch_.address)) return socket;
       if (errno != EADDRINUSE) break;
     }
     give_up(fmt::format("rank 0 cannot listen on port {}: {}; set MASTER_PORT to a free port",
@@ -184,8 +184,7 @@ class Meeting {
 
   // Other ranks.
   void connect_to_rank_0() {
-    const Socket door = Socket::listen(0);
-    if (!door) give_up(fmt::format("cannot listen on any port: {}", std::strerror(errno)));
+    Socket door;
     std::string why = "timed out";
     for (int attempt = 0; !peer(0); ++attempt) {
       if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -198,13 +197,24 @@ class Meeting {
       Socket socket = Socket::connect(launch_.address, launch_.port + attempt % launch_.n_ports,
                                       deadline_, why);
       if (!socket) continue;
+      if (!door) door = listen_for_higher_ranks(socket);
       if (send_hello(socket, door.port(), hello_deadline())) {
         peer(0) = std::move(socket);
       } else {
-        why = "the process that listens there is not rank 0 of this run";
+        why =
+            "the process that listens there is not rank 0 of this run, or has another "
+            "CAUSEWAY_DIST_TOKEN";
       }
     }
     connect_to_the_rest(door, receive_addresses());
+  }
+
+  // For higher ranks: on the interface that reaches rank 0, or as rank 0 does on its machine.
+  Socket listen_for_higher_ranks(const Socket& to_rank_0) const {
+    Socket door =
+        Socket::listen(0, to_rank_0.peer_is_local() ? launch_.address : to_rank_0.address());
+    if (!door) give_up(fmt::format("cannot listen on any port: {}", std::strerror(errno)));
+    return door;
   }
 
   std::string receive_addresses() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -41,27 +42,47 @@ bool wait_for(int descriptor, short events, Deadline deadline) {
 
 bool try_again(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
-Socket bound(int family, int port) {
-  Socket socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Socket bound(const sockaddr* address, socklen_t length) {
+  Socket socket(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return {};
   set_option(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, 1);
-  sockaddr_storage address{};
-  socklen_t length = 0;
-  if (family == AF_INET6) {
+  if (address->sa_family == AF_INET6) {
     set_option(socket.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, 0);  // accept IPv4 too
-    auto& six = reinterpret_cast<sockaddr_in6&>(address);
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(static_cast<std::uint16_t>(port));
-    length = sizeof(six);
-  } else {
-    auto& four = reinterpret_cast<sockaddr_in&>(address);
-    four.sin_family = AF_INET;
-    four.sin_port = htons(static_cast<std::uint16_t>(port));
-    length = sizeof(four);
   }
-  if (::bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), length) != 0) return {};
+  if (::bind(socket.descriptor(), address, length) != 0) return {};
   if (::listen(socket.descriptor(), SOMAXCONN) != 0) return {};
   return socket;
+}
+
+Socket bound_to_all(int port) {
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(static_cast<std::uint16_t>(port));
+  if (Socket both = bound(reinterpret_cast<sockaddr*>(&six), sizeof(six))) return both;
+  if (errno == EADDRINUSE || errno == EACCES) return {};
+  sockaddr_in four{};  // no IPv6 on this machine
+  four.sin_family = AF_INET;
+  four.sin_port = htons(static_cast<std::uint16_t>(port));
+  return bound(reinterpret_cast<sockaddr*>(&four), sizeof(four));
+}
+
+bool is_loopback(const sockaddr* address) {
+  if (address->sa_family == AF_INET6) {
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+  }
+  return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> 24 == 127;
+}
+
+bool names_loopback(const std::string& address) {
+  return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+std::string numeric(const sockaddr_storage& address, socklen_t length) {
+  char text[NI_MAXHOST] = "";
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text, sizeof(text), nullptr, 0,
+                NI_NUMERICHOST);
+  const std::string name(text);
+  return name.starts_with("::ffff:") ? name.substr(7) : name;  // IPv4-mapped IPv6 address
 }
 
 }  // namespace
@@ -70,10 +91,21 @@ Socket::~Socket() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-Socket Socket::listen(int port) {
-  if (Socket both = bound(AF_INET6, port)) return both;
-  if (errno == EADDRINUSE || errno == EACCES) return {};
-  return bound(AF_INET, port);  // no IPv6 on this machine
+Socket Socket::listen(int port, const std::string& address) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) {
+    return bound_to_all(port);
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, ::freeaddrinfo);
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    if (is_loopback(each->ai_addr) && !names_loopback(address)) continue;
+    Socket socket = bound(each->ai_addr, each->ai_addrlen);
+    if (socket || errno == EADDRINUSE || errno == EACCES) return socket;
+  }
+  return bound_to_all(port);
 }
 
 Socket Socket::connect(const std::string& address, int port, Deadline deadline, std::string& why) {
@@ -148,21 +180,21 @@ int Socket::port() const {
              : ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
+std::string Socket::address() const {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  ::getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
+  return numeric(address, length);
+}
+
 std::string Socket::peer() const {
   sockaddr_storage address{};
   socklen_t length = sizeof(address);
-  char text[NI_MAXHOST] = "";
   ::getpeername(descriptor_, reinterpret_cast<sockaddr*>(&address), &length);
-  ::getnameinfo(reinterpret_cast<sockaddr*>(&address), length, text, sizeof(text), nullptr, 0,
-                NI_NUMERICHOST);
-  const std::string name(text);
-  return name.starts_with("::ffff:") ? name.substr(7) : name;  // IPv4-mapped IPv6 address
+  return numeric(address, length);
 }
 
-bool Socket::peer_is_local() const {
-  const std::string address = peer();
-  return address == "::1" || address.starts_with("127.");
-}
+bool Socket::peer_is_local() const { return names_loopback(peer()); }
 
 void Socket::tune() const {
   set_option(descriptor_, IPPROTO_TCP, TCP_NODELAY, 1);

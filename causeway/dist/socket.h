@@ -25,8 +25,10 @@ class Socket {
   int descriptor() const { return descriptor_; }
   explicit operator bool() const { return descriptor_ >= 0; }
 
-  // Listens on all addresses; port 0 chooses a free one. Empty on failure, with errno set.
-  static Socket listen(int port);
+  // Listens on `address` if it is one of this machine, and else on all: a name may resolve to
+  // another address here than elsewhere. Port 0 chooses a free one. Empty on failure, with errno
+  // set.
+  static Socket listen(int port, const std::string& address = "127.0.0.1");
   // One attempt. Empty on failure, with the reason in `why`; throws if the name cannot be resolved.
   static Socket connect(const std::string& address, int port, Deadline deadline, std::string& why);
 
@@ -36,9 +38,10 @@ class Socket {
   bool send(std::span<const std::byte> bytes, Deadline deadline) const;
   bool receive(std::span<std::byte> bytes, Deadline deadline) const;
 
-  int port() const;            // of this side
-  std::string peer() const;    // numeric address of the other side
-  bool peer_is_local() const;  // whether the peer is on this machine's loopback
+  int port() const;             // of this side
+  std::string address() const;  // numeric, of this side
+  std::string peer() const;     // numeric address of the other side
+  bool peer_is_local() const;   // whether the peer is on this machine's loopback
 
   // Enables keep-alive, so that a peer whose machine or network is gone is detected after about 20
   // s, and disables Nagle's algorithm.

@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-enum class FrameKind : std::uint32_t { data = 0x61746164, left, failed };
+enum class FrameKind : std::uint32_t { data = 0x61746164, left, failed, alive };
 
 struct Frame {
   FrameKind kind = FrameKind::data;
@@ -41,14 +41,20 @@ struct Flow {
 using Sending = Flow<const std::byte>;
 using Receiving = Flow<std::byte>;
 
+// A heartbeat that is being sent.
+struct Beat {
+  Frame frame = {FrameKind::alive, 0, 0};
+  std::size_t left = 0;  // bytes
+};
+
 class Tcp final : public Transport {
  public:
   Tcp(const Launch& launch, const Timeouts& timeouts)
-      : Transport(launch.rank, launch.size),
-        timeout_(timeouts.collective),
+      : Transport(launch, timeouts),
         peers_(connect_ranks(launch, timeouts.join)),
         sending_(peers_.size()),
-        receiving_(peers_.size()) {}
+        receiving_(peers_.size()),
+        beats_(peers_.size()) {}
 
   void exchange(const Outgoing& out, const Incoming& in) override {
     for (std::size_t r = 0; r < peers_.size(); ++r) {
@@ -58,6 +64,7 @@ class Tcp final : public Transport {
     }
     const auto begin = steady_clock::now();
     while (wait_for_traffic(begin)) {
+      beat();
       for (const pollfd& ready : polled_) {
         if (ready.revents == 0) continue;
         const std::size_t r = rank_of(ready);
@@ -72,15 +79,17 @@ class Tcp final : public Transport {
   }
 
   void check() override {
+    beat();
     polled_.clear();
-    for (const Socket& peer : peers_) {
-      if (peer) polled_.push_back({peer.descriptor(), POLLRDHUP, 0});
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (peers_[r] && !left_[r]) polled_.push_back({peers_[r].descriptor(), POLLRDHUP, 0});
     }
     if (::poll(polled_.data(), polled_.size(), 0) <= 0) return;
     for (const pollfd& ready : polled_) {
       if (ready.revents == 0) continue;
       const std::size_t r = rank_of(ready);
       if (!has_left(r)) lose(r, 0);
+      left_[r] = true;
     }
   }
 
@@ -90,12 +99,13 @@ class Tcp final : public Transport {
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       const Socket& peer = peers_[r];
       // No message can be sent in the middle of a frame; closing the connection has to do.
-      if (!peer || sending_[r].torn()) continue;
+      if (!peer || sending_[r].torn() || beats_[r].left > 0) continue;
       // Failures are ignored: the peer may be gone.
       peer.send(std::as_bytes(std::span(&frame, 1)), deadline) &&
           peer.send(std::as_bytes(std::span(failure)), deadline);
       ::shutdown(peer.descriptor(), SHUT_WR);
     }
+    drain(deadline);
   }
 
  private:
@@ -109,7 +119,7 @@ class Tcp final : public Transport {
   // Waits until a socket is ready; false when everything is sent and received.
   bool wait_for_traffic(steady_clock::time_point begin) {
     polled_.clear();
-    std::string awaited;
+    std::vector<std::size_t> awaited;
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       if (!peers_[r]) continue;
       short events = 0;
@@ -117,17 +127,57 @@ class Tcp final : public Transport {
       if (!receiving_[r].finished()) events |= POLLIN;
       if (events == 0) continue;
       polled_.push_back({peers_[r].descriptor(), events, 0});
-      awaited += (awaited.empty() ? "rank " : ", ") + std::to_string(r);
+      awaited.push_back(r);
     }
     if (polled_.empty()) return false;
-    check_waiting(begin, timeout_, awaited);
+    check_waiting(begin, awaited);
     constexpr int kPollInterval = 200;  // milliseconds
     ::poll(polled_.data(), polled_.size(), kPollInterval);
     return true;
   }
 
+  // Sends a heartbeat to every rank with which no frame is under way.
+  void beat() {
+    if (steady_clock::now() - last_beat_ < kBeatInterval) return;
+    last_beat_ = steady_clock::now();
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (!peers_[r] || left_[r] || sending_[r].torn()) continue;
+      if (beats_[r].left == 0) beats_[r].left = sizeof(Frame);
+      push_beat(r);  // errors are noticed elsewhere
+    }
+  }
+
+  // Reads until the other ranks leave too: closing a socket with unread data, such as heartbeats,
+  // would discard what this rank has sent.
+  void drain(steady_clock::time_point deadline) noexcept {
+    std::array<std::byte, 4096> skipped;
+    for (const Socket& peer : peers_) {
+      while (peer && steady_clock::now() < deadline) {
+        pollfd entry{peer.descriptor(), POLLIN, 0};
+        constexpr int kPollInterval = 20;  // milliseconds
+        if (::poll(&entry, 1, kPollInterval) <= 0) continue;
+        const ssize_t got = ::recv(peer.descriptor(), skipped.data(), skipped.size(), 0);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) break;
+      }
+    }
+  }
+
+  // False if the other side accepts no more data; `left` is 0 when all of it is sent.
+  bool push_beat(std::size_t r) {
+    Beat& beat = beats_[r];
+    while (beat.left > 0) {
+      const auto rest = std::as_bytes(std::span(&beat.frame, 1)).last(beat.left);
+      const ssize_t sent = ::send(peers_[r].descriptor(), rest.data(), rest.size(), MSG_NOSIGNAL);
+      if (sent < 0) return errno == EAGAIN || errno == EINTR;
+      beat.left -= static_cast<std::size_t>(sent);
+    }
+    return true;
+  }
+
   // False if the other side accepts no more data.
   bool push(Sending& flow, std::size_t r) {
+    if (!push_beat(r)) return false;
+    if (beats_[r].left > 0) return true;
     while (!flow.finished()) {
       const auto head = std::as_bytes(std::span(&flow.frame, 1));
       const bool in_head = flow.done < head.size();
@@ -151,8 +201,14 @@ class Tcp final : public Transport {
       const ssize_t got = ::recv(peers_[r].descriptor(), piece.data(), piece.size(), 0);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
       if (got <= 0) throw_lost(r, got == 0 ? 0 : errno);
+      note_heartbeat(r);
       flow.done += static_cast<std::size_t>(got);
-      if (flow.done == head.size()) read_head(flow, r);
+      if (flow.done != head.size()) continue;
+      if (flow.frame.kind == FrameKind::alive) {
+        flow.done = 0;
+      } else {
+        read_head(flow, r);
+      }
     }
   }
 
@@ -179,9 +235,12 @@ class Tcp final : public Transport {
   // Whether a rank left cleanly, between two collectives.
   bool has_left(std::size_t r) const {
     Frame frame;
-    const ssize_t got =
-        ::recv(peers_[r].descriptor(), &frame, sizeof(frame), MSG_PEEK | MSG_DONTWAIT);
-    return got == static_cast<ssize_t>(sizeof(frame)) && frame.kind == FrameKind::left;
+    const auto read = [&](int flags) {
+      return ::recv(peers_[r].descriptor(), &frame, sizeof(frame), flags | MSG_DONTWAIT) ==
+             static_cast<ssize_t>(sizeof(frame));
+    };
+    while (read(MSG_PEEK) && frame.kind == FrameKind::alive) read(0);
+    return read(MSG_PEEK) && frame.kind == FrameKind::left;
   }
 
   // A rank disconnected during a collective, or before one that this rank has yet to start. It may
@@ -208,10 +267,12 @@ class Tcp final : public Transport {
                      r, error == 0 ? "" : fmt::format(" ({})", std::strerror(error))));
   }
 
-  std::chrono::milliseconds timeout_;
   std::vector<Socket> peers_;
   std::vector<Sending> sending_;  // of the current or last exchange
   std::vector<Receiving> receiving_;
+  std::vector<Beat> beats_;
+  std::vector<bool> left_ = std::vector<bool>(peers_.size());
+  steady_clock::time_point last_beat_ = steady_clock::now();
   std::vector<pollfd> polled_;
 };
 

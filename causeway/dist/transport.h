@@ -4,6 +4,7 @@
 
 #include "causeway/core/library.h"
 #include "causeway/dist/group.h"
+#include "causeway/dist/launch.h"
 
 #include <atomic>
 #include <chrono>
@@ -39,15 +40,34 @@ class Transport {
   void interrupt() { interrupted_ = true; }
 
  protected:
-  Transport(int rank, int size) : rank_(rank), size_(size) {}
+  using Clock = std::chrono::steady_clock;
+  // Between heartbeats that every rank sends, also while its other threads compute.
+  static constexpr std::chrono::milliseconds kBeatInterval{1000};
 
-  // Throws if an exchange that has waited since `begin` for `ranks` was interrupted or timed out.
-  void check_waiting(std::chrono::steady_clock::time_point begin, std::chrono::milliseconds limit,
-                     const std::string& ranks) const;
+  Transport(const Launch& launch, const Timeouts& timeouts)
+      : rank_(launch.rank),
+        size_(launch.size),
+        timeouts_(timeouts),
+        last_heartbeats_(static_cast<std::size_t>(launch.size)),
+        warned_(static_cast<std::size_t>(launch.size)) {}
+
+  // A heartbeat of rank r has arrived.
+  void note_heartbeat(std::size_t r) {
+    last_heartbeats_[r] = Clock::now();
+    warned_[r] = false;
+  }
+  // Throws if an exchange that has waited since `begin` for `ranks` was interrupted or timed out,
+  // or one of them is silent for too long; warns before that.
+  void check_waiting(Clock::time_point begin, const std::vector<std::size_t>& ranks);
 
  private:
+  void check_alive(Clock::time_point begin, std::size_t r);
+
   int rank_;
   int size_;
+  Timeouts timeouts_;
+  std::vector<Clock::time_point> last_heartbeats_;  // by rank
+  std::vector<bool> warned_;
   std::atomic<bool> interrupted_ = false;
 };
 

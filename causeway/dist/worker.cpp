@@ -8,6 +8,7 @@ namespace causeway::dist {
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval{100};  // polling interval for the other ranks
+constexpr std::chrono::seconds kAbortLimit{10};          // for graphs that outlive the group
 
 }  // namespace
 
@@ -32,6 +33,12 @@ Worker::~Worker() {
   }
   more_.notify_all();
   thread_.join();
+  if (!aborting_.joinable()) return;
+  if (aborted_.wait_for(kAbortLimit) == std::future_status::ready) {
+    aborting_.join();
+  } else {
+    aborting_.detach();  // it owns the collectives that it aborts
+  }
 }
 
 std::future<void> Worker::run(Task task) {
@@ -56,8 +63,13 @@ void Worker::watch(std::shared_ptr<DeviceCollectives> device) {
   device_ = std::move(device);
 }
 
+void Worker::on_failure(std::function<void(const Error&)> report) {
+  const std::lock_guard lock(reporting_);
+  report_ = std::move(report);
+}
+
 void Worker::give_up(const std::string& reason) {
-  note_failure(Error(ErrorKind::distributed, reason));
+  if (note_failure(Error(ErrorKind::distributed, reason))) abort_device();
   transport_->interrupt();
 }
 
@@ -91,18 +103,23 @@ std::optional<Worker::Entry> Worker::next() {
   }
 }
 
+// The caller gets the error before the device is aborted.
 void Worker::run_one(Entry& entry) {
+  std::optional<Error> problem;
   try {
     check();
     entry.task(*transport_);
     entry.done.set_value();
   } catch (const Error& error) {
-    note_failure(error);
-    entry.done.set_exception(std::make_exception_ptr(Error(error)));
+    problem = error;
   } catch (const std::exception& error) {
-    const Error named(ErrorKind::internal, std::string("[group] ") + error.what());
-    note_failure(named);
-    entry.done.set_exception(std::make_exception_ptr(named));
+    problem.emplace(ErrorKind::internal, std::string("[group] ") + error.what());
+  }
+  if (problem.has_value()) {
+    const bool first = note_failure(*problem);
+    if (first) report_failure(*problem);
+    entry.done.set_exception(std::make_exception_ptr(*problem));
+    if (first) abort_device();
   }
   entry.task = nullptr;  // releases its tensor
 }
@@ -119,20 +136,36 @@ void Worker::check_peers() {
     const std::string fault = device == nullptr ? "" : device->fault();
     if (!fault.empty()) fail(ErrorKind::distributed, "nccl", fault);
   } catch (const Error& error) {
-    note_failure(error);
+    if (!note_failure(error)) return;
+    report_failure(error);
+    abort_device();
   }
 }
 
-void Worker::note_failure(const Error& error) {
-  std::shared_ptr<DeviceCollectives> device;
-  {
-    const std::lock_guard lock(mutex_);
-    if (failed_) return;
-    failure_ = error;
-    failed_ = true;
-    device = device_;
-  }
-  if (device != nullptr) device->abort();
+bool Worker::note_failure(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (failed_) return false;
+  failure_ = error;
+  failed_ = true;
+  return true;
+}
+
+void Worker::report_failure(const Error& error) {
+  const std::lock_guard lock(reporting_);
+  if (report_) report_(error);
+}
+
+// Called once, by the thread that noted the failure.
+void Worker::abort_device() {
+  const std::lock_guard lock(mutex_);
+  if (device_ == nullptr) return;
+  std::promise<void> done;
+  aborted_ = done.get_future();
+  aborting_ = std::thread([device = device_, finished = std::move(done)]() mutable {
+    device->abort();
+    device.reset();
+    finished.set_value();
+  });
 }
 
 }  // namespace causeway::dist

@@ -35,8 +35,11 @@ class Worker {
   // Rethrows the first error.
   void check() const;
 
-  // Also monitors these: their faults are errors, and an error aborts them.
+  // Also monitors these: their faults are errors, and an error aborts them. The abort has its own
+  // thread, because it may wait for graphs whose owner waits for a task.
   void watch(std::shared_ptr<DeviceCollectives> device);
+  // `report` is called once with the first error that this thread notices, before any task fails.
+  void on_failure(std::function<void(const Error&)> report);
   // Drops queued tasks and sends the other ranks the reason.
   void give_up(const std::string& reason);
 
@@ -50,7 +53,10 @@ class Worker {
   std::optional<Entry> next();  // nullopt when the thread should exit
   void run_one(Entry& entry);
   void check_peers();
-  void note_failure(const Error& error);
+  // Records the first error; false for later ones.
+  bool note_failure(const Error& error);
+  void report_failure(const Error& error);
+  void abort_device();
 
   std::unique_ptr<Transport> transport_;
   mutable std::mutex mutex_;
@@ -60,6 +66,10 @@ class Worker {
   std::optional<Error> failure_;
   std::atomic<bool> failed_ = false;  // whether failure_ is set, readable without the lock
   bool stopping_ = false;
+  std::mutex reporting_;  // held while report_ is called
+  std::function<void(const Error&)> report_;
+  std::thread aborting_;
+  std::future<void> aborted_;
   std::thread thread_;
 };
 

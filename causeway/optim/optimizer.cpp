@@ -171,6 +171,10 @@ void Optimizer::set_max_norm(double norm) {
   options_.max_norm = norm;
 }
 
+void Optimizer::set_norm_reduction(std::function<void(const Tensor&)> reduce) {
+  reduce_squares_ = std::move(reduce);
+}
+
 void Optimizer::set_learning_rate(double rate) {
   require_rate(rate);
   options_.learning_rate = rate;
@@ -218,6 +222,7 @@ void Optimizer::measure_gradients(StreamView stream) {
                               operand(squares.slice(0, at, at + 1), stream));
     ++at;
   }
+  if (reduce_squares_) reduce_squares_(squares);
   kernels::gradient_norm(stream, operand(squares, stream), options_.max_norm,
                          operand(control_, stream));
 }
@@ -372,8 +377,8 @@ void Optimizer::know_writes() {
   }
 }
 
-void add_muon_groups(Optimizer& optimizer, const std::vector<Tensor>& matrices, double factor,
-                     double weight_decay) {
+std::vector<ParameterGroup> muon_groups(const std::vector<Tensor>& matrices, double factor,
+                                        double weight_decay) {
   GroupOptions muon;
   muon.algorithm = Algorithm::muon;
   muon.momentum = 0.95;
@@ -383,10 +388,12 @@ void add_muon_groups(Optimizer& optimizer, const std::vector<Tensor>& matrices, 
   for (const Tensor& matrix : matrices) {
     by_length[std::max(matrix.size(0), matrix.size(1))].push_back(matrix);
   }
+  std::vector<ParameterGroup> groups;
   for (const auto& [longer, members] : by_length) {
     muon.rate_factor = factor * std::sqrt(static_cast<double>(longer));
-    optimizer.add_group(members, muon);
+    groups.push_back({members, muon});
   }
+  return groups;
 }
 
 }  // namespace causeway::optim

@@ -7,6 +7,7 @@
 #include "causeway/kernels/optimizer/optimizer.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ struct GroupOptions {
   int newton_schulz_steps = 5;  // muon
 };
 
+// The names of the states of an algorithm, such as "mean" and "square".
+std::vector<const char*> state_names(Algorithm algorithm);
+
 struct OptimizerOptions {
   double learning_rate = 1e-3;
   double max_norm = 0;               // clips the total gradient norm; 0: off
@@ -52,6 +56,11 @@ class Optimizer {
   // Contiguous leaves that require gradients, all on one device, each once. 16-bit parameters get
   // f32 master weights, which follow later copy_from() writes to the parameter.
   void add_group(const std::vector<Tensor>& parameters, const GroupOptions& options);
+
+  // For parameters that are distributed over ranks: `reduce` is called in every step that measures
+  // the gradient norm, with the sums of squares (f64, on the device), and adds those of other
+  // ranks.
+  void set_norm_reduction(std::function<void(const Tensor& squares)> reduce);
 
   // Updates every parameter that has a gradient. With clipping or a loss scale, a step with a
   // non-finite gradient changes nothing.
@@ -101,8 +110,6 @@ class Optimizer {
     std::vector<Stack> stacks = {};
   };
 
-  // State names of an algorithm, in kernel order.
-  static std::vector<const char*> state_names(Algorithm algorithm);
   Tensor control(kernels::Control which) const;
   void set_control(kernels::Control which, double value) const;
   bool watches_norm() const { return options_.max_norm > 0 || scales_; }
@@ -130,11 +137,18 @@ class Optimizer {
   Tensor control_;         // f32, see kernels::Control
   Tensor missed_;          // f32: steps in which each parameter had no gradient
   std::vector<Group> groups_;
+  std::function<void(const Tensor&)> reduce_squares_;
 };
 
-// Adds matrices in groups of Muon: the learning rate of a matrix is multiplied by `factor` and the
-// square root of its longer side.
-void add_muon_groups(Optimizer& optimizer, const std::vector<Tensor>& matrices, double factor,
-                     double weight_decay);
+// What add_group takes.
+struct ParameterGroup {
+  std::vector<Tensor> parameters;
+  GroupOptions options;
+};
+
+// Groups of Muon: the learning rate of a matrix is multiplied by `factor` and the square root of
+// its longer side.
+std::vector<ParameterGroup> muon_groups(const std::vector<Tensor>& matrices, double factor,
+                                        double weight_decay);
 
 }  // namespace causeway::optim

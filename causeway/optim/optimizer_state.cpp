@@ -13,7 +13,7 @@ namespace causeway::optim {
 
 using kernels::Control;
 
-std::vector<const char*> Optimizer::state_names(Algorithm algorithm) {
+std::vector<const char*> state_names(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::sgd:
     case Algorithm::muon: return {"velocity"};

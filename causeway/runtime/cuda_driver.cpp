@@ -5,6 +5,8 @@
 #include "causeway/runtime/cuda_check.h"
 #include "causeway/runtime/launch.h"
 
+#include <atomic>
+
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
 
@@ -28,7 +30,24 @@ void check(cudaError_t status, const char* call, std::source_location where) {
        where);
 }
 
+namespace {
+
+std::atomic<int> default_device = -1;
+
+// cudaSetDevice opens a context, and so would restoring device 0 in a thread that never chose one.
+void enter_thread() {
+  thread_local bool entered = false;
+  if (entered || default_device < 0) return;
+  entered = true;
+  check(cudaSetDevice(default_device), "cudaSetDevice");
+}
+
+}  // namespace
+
+void set_default_device(int device) { default_device = device; }
+
 DeviceScope::DeviceScope(int device) {
+  enter_thread();
   check(cudaGetDevice(&before_), "cudaGetDevice");
   if (before_ == device) return;
   check(cudaSetDevice(device), "cudaSetDevice");
@@ -106,6 +125,17 @@ double multiply_adds_per_clock(int major, int minor) {
   }
 }
 
+std::string uuid(int device) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(properties.uuid.bytes[i]));
+  }
+  return text;
+}
+
 DeviceInfo describe(int device) {
   const DeviceScope scope(device);
   cudaDeviceProp properties{};
@@ -155,6 +185,7 @@ void release(int device, void* data) noexcept {
 }
 
 void* allocate_pinned(std::size_t bytes) {
+  enter_thread();
   void* data = nullptr;
   const cudaError_t status = cudaHostAlloc(&data, bytes, cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
@@ -222,9 +253,15 @@ void record(int device, CUevent_st* event, CUstream_st* stream) {
   check(cudaEventRecord(event, stream), "cudaEventRecord");
 }
 
-bool done(CUevent_st* event) { return finished(cudaEventQuery(event), "cudaEventQuery"); }
+bool done(CUevent_st* event) {
+  enter_thread();
+  return finished(cudaEventQuery(event), "cudaEventQuery");
+}
 
-void synchronize(CUevent_st* event) { check(cudaEventSynchronize(event), "cudaEventSynchronize"); }
+void synchronize(CUevent_st* event) {
+  enter_thread();
+  check(cudaEventSynchronize(event), "cudaEventSynchronize");
+}
 
 double milliseconds(CUevent_st* start, CUevent_st* end) {
   float elapsed = 0;

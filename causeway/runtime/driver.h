@@ -22,9 +22,13 @@ std::string absence();
 std::string runtime_version();  // "13.0", or "" without CUDA
 std::string driver_version();
 DeviceInfo describe(int device);
+std::string uuid(int device);  // "GPU-5a1f…", as nvidia-smi -L shows it
 
 // Throws a device error that names the device unless it exists.
 void require_device(int device);
+
+// Each thread makes this its current device at its first call, and so opens no context on another.
+void set_default_device(int device);
 
 // Returns nullptr when out of memory.
 void* allocate(int device, std::size_t bytes);

@@ -17,10 +17,12 @@ std::string absence() {
 std::string runtime_version() { return ""; }
 std::string driver_version() { return ""; }
 DeviceInfo describe(int) { absent(); }
+std::string uuid(int) { absent(); }
 void require_device(int device) {
   fail(ErrorKind::device, "device",
        "cuda:" + std::to_string(device) + " is not available: " + absence());
 }
+void set_default_device(int) { absent(); }
 
 void* allocate(int, std::size_t) { absent(); }
 void release(int, void*) noexcept {}

@@ -5,6 +5,7 @@
 #include "causeway/core/interrupt.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
+#include "causeway/train/agreement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,13 +18,15 @@ namespace {
 
 constexpr const char* kOperation = "gpt train";
 
-std::shared_ptr<models::Gpt> make_model(const GptTrainConfig& config, Device device) {
+std::shared_ptr<models::Gpt> make_model(const GptTrainConfig& config, Device device,
+                                        dist::Group& group) {
   Generator generator(config.seed);
   nn::Placement placement;  // weights are drawn as f32 on the CPU, equal for every device
   placement.generator = &generator;
   auto model = std::make_shared<models::Gpt>(config.model, placement);
   model->to(config.dtype);
   model->to(device);
+  broadcast_parameters(group, model->parameters());
   return model;
 }
 
@@ -39,8 +42,8 @@ optim::OptimizerOptions optimizer_options(const GptTrainConfig& config) {
 }
 
 // Weight decay for matrices only, as in GPT-2.
-void add_groups(optim::Optimizer& optimizer, const GptTrainConfig& config,
-                const models::Gpt& model) {
+std::vector<optim::ParameterGroup> parameter_groups(const GptTrainConfig& config,
+                                                    const models::Gpt& model) {
   optim::GroupOptions adam;
   adam.algorithm = optim::Algorithm::adamw;
   adam.beta2 = config.beta2;
@@ -49,11 +52,15 @@ void add_groups(optim::Optimizer& optimizer, const GptTrainConfig& config,
   for (const Tensor& parameter : config.muon ? model.others() : model.parameters()) {
     (parameter.n_dims() == 2 ? matrices : vectors).push_back(parameter);
   }
-  optimizer.add_group(vectors, adam);
+  std::vector<optim::ParameterGroup> groups{{vectors, adam}};
   adam.weight_decay = config.weight_decay;
-  optimizer.add_group(matrices, adam);
-  if (!config.muon) return;
-  optim::add_muon_groups(optimizer, model.matrices(), config.muon_factor, config.weight_decay);
+  groups.push_back({matrices, adam});
+  if (!config.muon) return groups;
+  for (auto& group :
+       optim::muon_groups(model.matrices(), config.muon_factor, config.weight_decay)) {
+    groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 data::TokenStreamOptions stream_options(const GptTrainConfig& config, const dist::Group& group) {
@@ -73,10 +80,20 @@ data::TokenStream validation_stream(const GptTrainConfig& config, const dist::Gr
   return {tokens, options};
 }
 
+GptTrainConfig checked(const GptTrainConfig& config, dist::Group& group,
+                       const data::TokenData& training) {
+  config.check();
+  Json settings = describe_gpt_train().to_json(&config);
+  settings["tokens"] = training.size();
+  require_same_settings(kOperation, group, settings.dump());
+  return config;
+}
+
 std::int64_t parts_of(const GptTrainConfig& config, const dist::Group& group) {
   if (config.batch % group.size() != 0) {
     fail(ErrorKind::invalid_argument, kOperation,
-         fmt::format("a batch of {} cannot be divided among {} ranks", config.batch, group.size()));
+         fmt::format("a batch of {0} cannot be divided among {1} ranks; use a multiple of {1}",
+                     config.batch, group.size()));
   }
   const std::int64_t share = config.batch / group.size();
   const std::int64_t part = config.micro_batch > 0 ? config.micro_batch : share;
@@ -93,25 +110,21 @@ std::int64_t parts_of(const GptTrainConfig& config, const dist::Group& group) {
 GptTrainer::GptTrainer(const GptTrainConfig& config, const data::TokenData& training,
                        const std::optional<data::TokenData>& validation, Device device,
                        dist::Group& group)
-    : config_((config.check(), config)),
+    : config_(checked(config, group, training)),
       device_(device),
       group_(group),
       n_parts_(parts_of(config, group)),
-      model_(make_model(config, device)),
+      model_(make_model(config, device, group)),
       parameters_(model_->parameters()),
-      optimizer_(optimizer_options(config)),
+      optimizer_(group, optimizer_options(config), parameters_, parameter_groups(config, *model_)),
       stream_(training, stream_options(config, group)),
       graph_(device,
              [this](const std::vector<Tensor>& inputs) { return train_on(inputs[0], inputs[1]); }),
       losses_(zeros({}, DType::f32, device)) {
-  add_groups(optimizer_, config_, *model_);
   if (validation.has_value()) {
     validation_.emplace(validation_stream(config, group, *validation));
   }
-  if (n_parts_ == 1) {
-    if (group.size() > 1) sync_ = std::make_unique<GradientSync>(group, parameters_);
-    return;
-  }
+  if (n_parts_ == 1 || group.size() > 1) return;
   std::int64_t count = 0;
   for (const Tensor& parameter : parameters_) count += parameter.numel();
   sums_ = Tensor::empty({count}, DType::f32, device);
@@ -123,16 +136,16 @@ GptTrainer::GptTrainer(const GptTrainConfig& config, const data::TokenData& trai
   }
 }
 
-Tensor GptTrainer::pass(const Tensor& tokens, const Tensor& targets, std::int64_t n_parts) {
+Tensor GptTrainer::pass(const Tensor& tokens, const Tensor& targets, bool last) {
   std::optional<Tensor> scale;
   const bool scales = config_.dtype == DType::f16;
   if (scales) scale = optimizer_.loss_scale();
-  if (n_parts > 1) {
-    const double share = 1.0 / static_cast<double>(n_parts);
+  if (n_parts_ > 1) {
+    const double share = 1.0 / static_cast<double>(n_parts_);
     scale = scale.has_value() ? *scale * share : full({}, share, DType::f32, device_);
   }
   const Tensor loss = model_->loss(tokens, targets, scale);
-  autograd::backward(loss);
+  optimizer_.backward(loss, last);
   const Tensor value = autograd::detach(loss).to(DType::f32);
   return scales ? value / optimizer_.loss_scale() : value;
 }
@@ -148,7 +161,6 @@ void GptTrainer::add_gradients() {
 }
 
 void GptTrainer::take_summed_gradients() {
-  if (group_.size() > 1) group_.all_reduce(*sums_, dist::Reduction::mean);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     autograd::set_gradient(parameters_[i], sum_views_[i].to(parameters_[i].dtype()));
   }
@@ -157,26 +169,19 @@ void GptTrainer::take_summed_gradients() {
 std::vector<Tensor> GptTrainer::train_on(const Tensor& tokens, const Tensor& targets) {
   std::optional<Interruptible> until_update(std::in_place,
                                             device_ == Device::cpu() && group_.size() == 1);
+  if (sums_.has_value()) sums_->copy_from(zeros(sums_->shape(), DType::f32, device_));
   Tensor losses = losses_;
-  if (n_parts_ == 1) {
-    if (sync_ != nullptr) sync_->begin();
-    losses = losses + pass(tokens, targets, 1);
-    if (sync_ != nullptr) sync_->finish();
-  } else {
-    sums_->copy_from(zeros(sums_->shape(), DType::f32, device_));
-    const std::int64_t size = tokens.size(0) / n_parts_;
-    for (std::int64_t part = 0; part < n_parts_; ++part) {
-      const std::int64_t begin = part * size;
-      losses = losses + pass(tokens.slice(0, begin, begin + size),
-                             targets.slice(0, begin, begin + size), n_parts_);
-      add_gradients();
-    }
-    take_summed_gradients();
+  const std::int64_t size = tokens.size(0) / n_parts_;
+  for (std::int64_t part = 0; part < n_parts_; ++part) {
+    const std::int64_t begin = part * size;
+    losses = losses + pass(tokens.slice(0, begin, begin + size),
+                           targets.slice(0, begin, begin + size), part + 1 == n_parts_);
+    if (sums_.has_value()) add_gradients();
   }
+  if (sums_.has_value()) take_summed_gradients();
   until_update.reset();
   losses_.copy_from(losses);
   optimizer_.step();
-  optimizer_.zero_grad();
   return {};
 }
 
@@ -195,6 +200,8 @@ TrainingJob::Progress GptTrainer::progress() {
   TrainingJob::Progress progress;
   progress.loss = sum.item() / static_cast<double>(std::max<std::int64_t>(n_losses_, 1));
   progress.norm = optimizer_.norm().item();
+  group_.check();  // the steps waited for are those of all ranks
+  require_same_weights(kOperation, group_, parameters_);
   if (!std::isfinite(progress.loss)) {
     fail(ErrorKind::invalid_argument, kOperation,
          fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate",

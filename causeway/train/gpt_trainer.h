@@ -1,13 +1,13 @@
-// Trains a GPT on a stream of tokens. A step (forward, backward, clip, update) is one CUDA graph.
+// Trains a GPT on a stream of tokens, with several ranks by data parallelism and sharded optimizer
+// state. A step (forward, backward, clip, update) is one CUDA graph.
 #pragma once
 
 #include "causeway/autograd/step_graph.h"
 #include "causeway/data/token_stream.h"
 #include "causeway/dist/group.h"
 #include "causeway/models/gpt.h"
-#include "causeway/optim/optimizer.h"
 #include "causeway/train/gpt_config.h"
-#include "causeway/train/gradient_sync.h"
+#include "causeway/train/sharded_optimizer.h"
 
 #include <cstdint>
 #include <memory>
@@ -29,6 +29,8 @@ class GptTrainer {
   std::int64_t step() const { return step_; }  // steps taken
   std::int64_t tokens_per_step() const { return config_.batch * config_.model.length; }
   models::Gpt& model() { return *model_; }
+  // Bytes of the optimizer's moments and master weights on this rank.
+  std::size_t state_bytes() { return optimizer_.state_bytes(); }
 
   // Queues one step without waiting for it. Throws if another rank was lost. On a CPU and without
   // other ranks, an interrupt request (core/interrupt.h) ends the step before it changes a weight.
@@ -40,6 +42,8 @@ class GptTrainer {
   // tokens. The same for any number of ranks, except for rounding.
   std::optional<double> validation_loss(std::int64_t batches);
 
+  // All ranks must call it; that of rank 0 is complete and can be restored with any number of
+  // ranks.
   Checkpoint checkpoint();
   // Throws a format error for a checkpoint of another model, optimizer or dtype, and warns about
   // other settings that differ.
@@ -47,8 +51,9 @@ class GptTrainer {
 
  private:
   std::vector<Tensor> train_on(const Tensor& tokens, const Tensor& targets);
-  // Forward and backward pass of one part of the batch; returns its loss.
-  Tensor pass(const Tensor& tokens, const Tensor& targets, std::int64_t n_parts);
+  // Forward and backward pass of one part of the batch, the last one of a step last; returns its
+  // loss.
+  Tensor pass(const Tensor& tokens, const Tensor& targets, bool last);
   void add_gradients();
   void take_summed_gradients();
   void reset_losses();
@@ -60,9 +65,10 @@ class GptTrainer {
   std::int64_t n_parts_;  // passes per step
   std::shared_ptr<models::Gpt> model_;
   std::vector<Tensor> parameters_;
-  optim::Optimizer optimizer_;
-  std::unique_ptr<GradientSync> sync_;
-  std::optional<Tensor> sums_;     // f32: the gradients of all parameters, with several passes
+  ShardedOptimizer optimizer_;
+  // f32: the gradients of all parameters, with several passes on one rank. Several ranks sum them
+  // in the optimizer's buckets.
+  std::optional<Tensor> sums_;
   std::vector<Tensor> sum_views_;  // of sums_, one per parameter
   data::TokenStream stream_;
   std::optional<data::TokenStream> validation_;

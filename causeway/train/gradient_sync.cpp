@@ -6,20 +6,13 @@
 #include "causeway/tensor/elementwise.h"
 
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace causeway::train {
 
 namespace {
-
-// Bytes; parameters start at multiples of it, for vector loads.
-constexpr std::int64_t kAlignment = 256;
-
-std::int64_t padded(const Tensor& parameter) {
-  const auto step = kAlignment / static_cast<std::int64_t>(size_of(parameter.dtype()));
-  return (parameter.numel() + step - 1) / step * step;
-}
 
 void require_parameters(const std::vector<Tensor>& parameters) {
   std::set<const autograd::Record*> seen;
@@ -34,6 +27,8 @@ void require_parameters(const std::vector<Tensor>& parameters) {
       problem = "is listed twice";
     else if (parameter.device() != parameters[0].device())
       problem = "is on another device";
+    else if (parameter.dtype() == DType::f64)
+      problem = "is f64, but gradients are summed in f32";
     if (problem == nullptr) continue;
     fail(ErrorKind::invalid_argument, "gradient_sync",
          fmt::format("parameter {} of shape {} {}", i, to_string(parameter.shape()), problem));
@@ -51,119 +46,127 @@ void broadcast_parameters(dist::Group& group, const std::vector<Tensor>& paramet
 }
 
 GradientSync::GradientSync(dist::Group& group, std::vector<Tensor> parameters,
-                           std::size_t bucket_bytes)
-    : group_(group) {
+                           BucketOptions options, bool shard)
+    : group_(group), shard_(shard) {
   require_parameters(parameters);
   if (group.size() == 1) return;
+  options.n_ranks = group.size();
+  layouts_ = plan_buckets(parameters, options);
   entries_.resize(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) entries_[i].parameter = parameters[i];
-  fill_buckets(bucket_bytes);
+  const MemoryScope name("gradient buckets");
+  for (std::size_t b = 0; b < layouts_.size(); ++b) {
+    const BucketLayout& layout = layouts_[b];
+    const std::int64_t numel = layout.part * group.size();
+    buckets_.push_back({zeros({numel}, DType::f32, parameters[0].device()), 0, {}});
+    for (std::size_t p = 0; p < layout.pieces.size(); ++p) {
+      entries_[layout.pieces[p].parameter].places.push_back({b, p});
+    }
+  }
   for (Entry& entry : entries_) {
-    entry.hook = autograd::add_hook(
-        entry.parameter, [this, &entry](const Tensor& gradient) -> std::optional<Tensor> {
-          if (active_) receive(entry, gradient);
-          return std::nullopt;
-        });
+    autograd::set_receiver(entry.parameter,
+                           [this, &entry](const Tensor& gradient) { receive(entry, gradient); });
   }
 }
 
 GradientSync::~GradientSync() {
-  for (const Entry& entry : entries_) autograd::remove_hook(entry.parameter, entry.hook);
+  for (const Entry& entry : entries_) autograd::set_receiver(entry.parameter, nullptr);
 }
 
-// The backward pass reaches the last parameters first. A bucket has one dtype.
-void GradientSync::fill_buckets(std::size_t bucket_bytes) {
-  struct Open {
-    std::vector<std::size_t> members;
-    std::size_t bytes = 0;
-  };
-  std::map<DType, Open> open;
-  for (std::size_t i = entries_.size(); i-- > 0;) {
-    const Tensor& parameter = entries_[i].parameter;
-    Open& bucket = open[parameter.dtype()];
-    bucket.members.push_back(i);
-    bucket.bytes += parameter.n_bytes();
-    if (bucket.bytes < bucket_bytes) continue;
-    add_bucket(std::move(bucket.members));
-    bucket = {};
-  }
-  for (auto& [dtype, bucket] : open) {
-    if (!bucket.members.empty()) add_bucket(std::move(bucket.members));
+Tensor GradientSync::gradient(std::size_t bucket, const BucketPiece& piece) const {
+  return buckets_[bucket].values.slice(0, piece.offset, piece.offset + piece.count);
+}
+
+void GradientSync::backward(const Tensor& loss, bool last) {
+  if (entries_.empty()) return autograd::backward(loss);
+  last_ = last;
+  begin_pass();
+  try {
+    autograd::backward(loss);
+    if (last) finish();
+  } catch (...) {
+    reset();
+    throw;
   }
 }
 
-void GradientSync::add_bucket(std::vector<std::size_t> members) {
-  const MemoryScope name("gradient buckets");
-  const Tensor& first = entries_[members[0]].parameter;
-  std::int64_t numel = 0;
-  for (const std::size_t i : members) numel += padded(entries_[i].parameter);
-  Bucket bucket;
-  bucket.values = zeros({numel}, first.dtype(), first.device());
-  std::int64_t offset = 0;
-  for (const std::size_t i : members) {
-    Entry& entry = entries_[i];
-    entry.bucket = buckets_.size();
-    entry.view = bucket.values.slice(0, offset, offset + entry.parameter.numel())
-                     .reshape(entry.parameter.shape());
-    offset += padded(entry.parameter);
+void GradientSync::begin_pass() {
+  const bool first = !std::exchange(in_step_, true);
+  if (first) n_started_ = 0;
+  for (Entry& entry : entries_) {
+    entry.summed = !first && (entry.summed || entry.arrived);
+    entry.arrived = false;
   }
-  bucket.members = std::move(members);
-  buckets_.push_back(std::move(bucket));
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    buckets_[b].n_missing = layouts_[b].pieces.size();
+  }
 }
 
-void GradientSync::begin() {
-  if (active_) {
-    fail(ErrorKind::invalid_argument, "gradient_sync", "begin() was called twice without finish()");
-  }
-  active_ = group_.size() > 1;
-  n_started_ = 0;
-  for (Entry& entry : entries_) entry.arrived = false;
-  for (Bucket& bucket : buckets_) bucket.n_missing = bucket.members.size();
-}
-
-// Called by the leaf's hook: `gradient` is that of this backward call; the leaf holds the sum of
-// earlier ones.
+// Called in the backward pass.
 void GradientSync::receive(Entry& entry, const Tensor& gradient) {
-  if (entry.arrived) {
-    fail(
-        ErrorKind::invalid_argument, "gradient_sync",
-        "backward was called twice after begin(); call begin() before the last backward of a step");
+  if (!in_step_ || entry.arrived) {
+    fail(ErrorKind::invalid_argument, "gradient_sync",
+         "the gradients of these parameters are averaged over ranks; call backward() of their "
+         "GradientSync instead of autograd's");
   }
-  const std::optional<Tensor> before = autograd::gradient_of(entry.parameter);
-  entry.view.copy_from(before.has_value() ? *before + gradient : gradient);
+  const Tensor flat = gradient.contiguous().flatten();
+  for (const Place& place : entry.places) {
+    const BucketPiece& piece = layouts_[place.bucket].pieces[place.piece];
+    const Tensor own = flat.slice(0, piece.begin, piece.begin + piece.count);
+    const Tensor sum = this->gradient(place.bucket, piece);
+    sum.copy_from(entry.summed ? sum + own.to(DType::f32) : own);
+    --buckets_[place.bucket].n_missing;
+  }
   entry.arrived = true;
-  --buckets_[entry.bucket].n_missing;
-  start_full_buckets();
+  if (last_) start_full_buckets();
 }
 
 // In list order, so that all ranks start the same collectives in the same order.
 void GradientSync::start_full_buckets() {
   for (; n_started_ < buckets_.size() && buckets_[n_started_].n_missing == 0; ++n_started_) {
     Bucket& bucket = buckets_[n_started_];
-    bucket.pending = group_.start_all_reduce(bucket.values, dist::Reduction::mean);
+    bucket.pending = shard_ ? group_.start_reduce_scatter(bucket.values, dist::Reduction::mean)
+                            : group_.start_all_reduce(bucket.values, dist::Reduction::mean);
+  }
+}
+
+void GradientSync::fill_missing() {
+  for (const Entry& entry : entries_) {
+    if (entry.arrived) continue;
+    for (const Place& place : entry.places) {
+      const Tensor values = gradient(place.bucket, layouts_[place.bucket].pieces[place.piece]);
+      if (!entry.summed) values.copy_from(full({}, 0, DType::f32, values.device()));
+      --buckets_[place.bucket].n_missing;
+    }
   }
 }
 
 void GradientSync::finish() {
-  if (!active_) return;
-  active_ = false;
-  for (Entry& entry : entries_) {
-    if (entry.arrived) continue;
-    const std::optional<Tensor> before = autograd::gradient_of(entry.parameter);
-    entry.view.copy_from(before.has_value() ? *before
-                                            : full({}, 0, entry.view.dtype(), entry.view.device()));
-    --buckets_[entry.bucket].n_missing;
-  }
+  fill_missing();
   start_full_buckets();
+  in_step_ = false;
+  for (Bucket& bucket : buckets_) bucket.pending.wait();
+  if (shard_) return;
+  for (const Entry& entry : entries_) {
+    if (entry.places.empty()) continue;  // no elements
+    const Tensor& parameter = entry.parameter;
+    const Place& first = entry.places.front();
+    // The pieces of a parameter are adjacent.
+    BucketPiece all = layouts_[first.bucket].pieces[first.piece];
+    all.count = parameter.numel();
+    const Tensor values = gradient(first.bucket, all).reshape(parameter.shape());
+    autograd::set_gradient(parameter, values.to(parameter.dtype()));
+  }
+}
+
+// Waits for what was sent, since the buckets are filled again. Errors are those of the group, which
+// the next call gets.
+void GradientSync::reset() {
+  in_step_ = false;
   for (Bucket& bucket : buckets_) {
-    bucket.pending.wait();
-    for (const std::size_t i : bucket.members) {
-      const Entry& entry = entries_[i];
-      if (const auto gradient = autograd::gradient_of(entry.parameter)) {
-        gradient->copy_from(entry.view);
-      } else {
-        autograd::set_gradient(entry.parameter, entry.view.clone());
-      }
+    try {
+      std::exchange(bucket.pending, {}).wait();
+    } catch (const Error&) {
     }
   }
 }

@@ -5,6 +5,7 @@
 #include "causeway/nn/init.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
+#include "causeway/train/agreement.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,14 +19,15 @@ namespace {
 
 constexpr std::int64_t kOne = 1;
 
-std::shared_ptr<models::TabularTransformer> make_model(const PretrainConfig& config,
-                                                       Device device) {
+std::shared_ptr<models::TabularTransformer> make_model(const PretrainConfig& config, Device device,
+                                                       dist::Group& group) {
   Generator generator(config.seed);
   nn::Placement placement;  // weights are drawn as f32 on the CPU, equal for every device
   placement.generator = &generator;
   auto model = std::make_shared<models::TabularTransformer>(config.model, placement);
   model->to(config.dtype);
   model->to(device);
+  broadcast_parameters(group, model->parameters());
   return model;
 }
 
@@ -46,7 +48,10 @@ void add_groups(optim::Optimizer& optimizer, const PretrainConfig& config,
     return;
   }
   optimizer.add_group(model.others(), plain);
-  optim::add_muon_groups(optimizer, model.matrices(), config.muon_factor, 10 * config.weight_decay);
+  for (const auto& [matrices, options] :
+       optim::muon_groups(model.matrices(), config.muon_factor, 10 * config.weight_decay)) {
+    optimizer.add_group(matrices, options);
+  }
 }
 
 TableStreamOptions stream_options(const PretrainConfig& config, const dist::Group& group) {
@@ -63,11 +68,12 @@ TableStreamOptions stream_options(const PretrainConfig& config, const dist::Grou
 }  // namespace
 
 Pretrainer::Pretrainer(const PretrainConfig& config, Device device, dist::Group& group)
-    : config_(config),
+    : config_((require_same_settings("pretrain", group, config.to_json()), config)),
       device_(device),
       group_(group),
-      model_(make_model(config, device)),
+      model_(make_model(config, device, group)),
       optimizer_(optimizer_options(config)),
+      sync_(group, model_->parameters()),
       stream_(stream_options(config, group), device),
       graph_(device,
              [this](const std::vector<Tensor>& inputs) {
@@ -76,15 +82,12 @@ Pretrainer::Pretrainer(const PretrainConfig& config, Device device, dist::Group&
       average_(model_->parameters(), static_cast<std::size_t>(std::max(config.average, kOne))),
       losses_(zeros({}, DType::f32, device)) {
   add_groups(optimizer_, config_, *model_);
-  if (group.size() > 1) sync_ = std::make_unique<GradientSync>(group, model_->parameters());
 }
 
 std::vector<Tensor> Pretrainer::train_on(const models::Tables& tables) {
   std::optional<Interruptible> until_update(std::in_place, can_abandon_step());
   const Tensor loss = model_->loss(tables);
-  if (sync_ != nullptr) sync_->begin();
-  autograd::backward(loss);
-  if (sync_ != nullptr) sync_->finish();
+  sync_.backward(loss);
   until_update.reset();
   optimizer_.step();
   optimizer_.zero_grad();
@@ -120,6 +123,8 @@ Pretrainer::Progress Pretrainer::progress() {
   Progress progress;
   progress.loss = sum.item() / static_cast<double>(std::max(n_losses_, kOne));
   progress.norm = optimizer_.norm().item();
+  group_.check();  // the steps waited for are those of all ranks
+  require_same_weights("pretrain", group_, model_->parameters());
   if (!std::isfinite(progress.loss)) {
     fail(ErrorKind::invalid_argument, "pretrain",
          fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate, or set "

@@ -70,7 +70,7 @@ class Pretrainer {
   dist::Group& group_;
   std::shared_ptr<models::TabularTransformer> model_;
   optim::Optimizer optimizer_;
-  std::unique_ptr<GradientSync> sync_;
+  GradientSync sync_;
   TableStream stream_;
   autograd::StepGraph graph_;
   optim::LastAverage average_;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -64,13 +65,17 @@ class Loop {
     log_.emplace(options.folder, job.step() > 0 ? job.step() : -1);
   }
 
+  ~Loop() { group_.on_failure(nullptr); }
+
   LoopResult go() {
     const Interruptible only_within_steps(false);
+    group_.on_failure([this](const Error& error) { report_failure(error); });
     begin();
     // The end is known before the line of a step is written, so that the last step has one line.
     for (bool done = ends(); !done;) {
       done = !advance() || ends();
       const std::int64_t step = job_.step();
+      known_step_ = step;
       const bool evaluates =
           options_.config.evaluate_steps > 0 && step % options_.config.evaluate_steps == 0;
       const bool saves = save_is_due_ ||
@@ -104,6 +109,18 @@ class Loop {
     }
   }
 
+  // Called by another thread: launchers end a rank soon after another one, perhaps before its step
+  // is over.
+  void report_failure(const Error& error) const {
+    const std::int64_t saved = saved_;
+    logger::error(fmt::format("[{}] rank {} stops at step {}: {}; {}", options_.operation,
+                              group_.rank(), known_step_.load(), error.message(),
+                              saved >= 0
+                                  ? fmt::format("resume from the checkpoint of step {} with {}",
+                                                saved, advice("--resume", "resume=True"))
+                                  : std::string("there is no checkpoint to resume from")));
+  }
+
   bool holds_a_run() const {
     const std::filesystem::path log = options_.folder / "log.jsonl";
     std::error_code none;
@@ -112,11 +129,13 @@ class Loop {
   }
 
   void restore() {
-    const auto found = checkpoints_->load_newest(job_.device());
+    // Ranks keep only a part of the optimizer's state: the whole may not fit into device memory.
+    const bool on_host = group_.size() > 1;
+    const auto found = checkpoints_->load_newest(on_host ? Device::cpu() : job_.device());
     if (found.has_value()) {
       job_.restore(*found);
       const auto noted = nlohmann::json::parse(found->progress);
-      line_.step = saved_ = job_.step();
+      line_.step = saved_ = known_step_ = job_.step();
       line_.seconds = noted.value("seconds", 0.0);
       line_.loss = noted.value("loss", 0.0);
       line_.norm = noted.value("gradient_norm", 0.0);
@@ -213,20 +232,28 @@ class Loop {
   // Called on all ranks.
   void save() {
     const Clock::time_point start = Clock::now();
-    const bool writes = checkpoints_.has_value() && group_.rank() == 0;
-    if (writes && warn_if_full("this checkpoint", [&] { write_checkpoint(); })) {
-      saved_ = job_.step();
+    if (checkpoints_.has_value()) {
+      const Checkpoint checkpoint = collect();
+      const bool wrote =
+          group_.rank() == 0 && warn_if_full("this checkpoint", [&] { write(checkpoint); });
+      if (wrote) saved_ = job_.step();
+      saved_ = group_.all_gather(saved_.load())[0];  // so that all ranks save at the end, or none
     }
     constexpr double kMostTime = 0.01;
     next_save_ = line_.seconds + std::max(options_.config.save_seconds, since(start) / kMostTime);
   }
 
   // The last checkpoint and the model. One that fails does not keep the other from being written.
+  // Called on all ranks.
   void write_results() {
-    if (!checkpoints_.has_value() || group_.rank() != 0) return;
+    if (!checkpoints_.has_value()) return;
+    std::optional<Checkpoint> last;
+    if (saved_ != job_.step()) last = collect();
+    group_.check();
+    if (group_.rank() != 0) return;
     std::exception_ptr problem;
     try {
-      if (saved_ != job_.step()) write_checkpoint();
+      if (last.has_value()) write(*last);
     } catch (const Error&) {
       problem = std::current_exception();
     }
@@ -239,7 +266,9 @@ class Loop {
     if (problem != nullptr) std::rethrow_exception(problem);
   }
 
-  void write_checkpoint() {
+  // The state of all ranks, on rank 0. Called on all ranks.
+  Checkpoint collect() {
+    group_.check();  // weights that were not averaged over all ranks are not saved
     Checkpoint checkpoint = job_.checkpoint();
     checkpoint.score = line_.score;
     checkpoint.progress = nlohmann::json{
@@ -247,6 +276,10 @@ class Loop {
         {"loss", line_.loss},
         {"gradient_norm",
          line_.norm}}.dump();
+    return checkpoint;
+  }
+
+  void write(const Checkpoint& checkpoint) const {
     make_room_for([&] { checkpoints_->save(checkpoint); });
   }
 
@@ -286,8 +319,10 @@ class Loop {
   std::optional<RunLog> log_;
   LoopLine line_;
   std::vector<NamedNumber> rates_;
-  std::int64_t saved_ = -1;
-  double next_save_ = 0;  // in seconds of training, without save_steps
+  // Also read by report_failure.
+  std::atomic<std::int64_t> saved_ = -1;      // step of the newest checkpoint
+  std::atomic<std::int64_t> known_step_ = 0;  // steps taken
+  double next_save_ = 0;                      // in seconds of training, without save_steps
   bool save_is_due_ = false;
   static constexpr std::size_t kQueuedSteps = 4;  // on a GPU
   std::vector<Event> queued_;                     // the ends of the last steps

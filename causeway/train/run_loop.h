@@ -60,6 +60,7 @@ class TrainingJob {
   // Shows a line that was logged. Called on rank 0.
   virtual void report(const LoopLine& line) = 0;
 
+  // Called on all ranks; that of rank 0 is saved.
   virtual Checkpoint checkpoint() = 0;
   virtual void restore(const Checkpoint& checkpoint) = 0;
   // Writes the weights for inference. Called on rank 0.

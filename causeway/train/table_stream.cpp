@@ -21,6 +21,19 @@ TableStream::TableStream(const TableStreamOptions& options, Device device)
   if (device.is_cuda()) stream_.emplace(device);
 }
 
+TableStream::~TableStream() {
+  try {
+    for (const Window& window : windows_) await(window);
+  } catch (const Error&) {
+    // The device has failed, and with it the fill.
+  }
+}
+
+// Makes the current stream wait for the fill of a window, before its memory is released there.
+void TableStream::await(const Window& window) const {
+  if (window.end.has_value()) current_stream(device_).wait(*window.end);
+}
+
 // Checks every stage before training starts.
 void TableStream::check() const {
   const auto refuse = [](const std::string& why) {
@@ -101,6 +114,7 @@ void TableStream::generate(std::int64_t number, Window& window) {
       batch.y += rows;
     }
   }
+  await(window);
   // Allocated on the current stream: on the generation's stream they would take blocks that its
   // scratch memory reuses.
   window.x = zeros({batch.x}, DType::f32, device_);

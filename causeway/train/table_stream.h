@@ -36,6 +36,9 @@ int padded_width(int features, int max_features);
 class TableStream {
  public:
   TableStream(const TableStreamOptions& options, Device device);
+  ~TableStream();
+  TableStream(TableStream&&) noexcept = default;
+  TableStream& operator=(TableStream&&) = delete;
 
   // The tables of a step, on the device's current stream. Steps may be in any order; consecutive
   // ones are fastest.
@@ -62,6 +65,7 @@ class TableStream {
   prior::PriorConfig prior_with(int rows) const;
   const prior::Prior& prior_of(std::int64_t window);
   void generate(std::int64_t number, Window& window);
+  void await(const Window& window) const;
 
   TableStreamOptions options_;
   Device device_;

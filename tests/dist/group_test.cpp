@@ -1,7 +1,7 @@
 // Groups whose ranks are threads of this process, connected by TCP; ranks_test.py uses processes.
 #include "causeway/core/error.h"
-#include "causeway/dist/socket.h"
 #include "tests/dist/serial.h"
+#include "tests/dist/thread_ranks.h"
 
 #include <fmt/format.h>
 
@@ -16,35 +16,11 @@ using namespace std::chrono_literals;
 
 int free_port() { return Socket::listen(0).port(); }
 
-Launch launch_of(int rank, int size, int port) {
-  Launch launch;
-  launch.launcher = Launcher::torchrun;
-  launch.rank = rank;
-  launch.size = size;
-  launch.local_rank = rank;
-  launch.address = "127.0.0.1";
-  launch.port = port;
-  return launch;
-}
+const auto launch_of = thread_launch;
 
-// Runs `body` as every rank; returns each rank's error message, or "".
 std::vector<std::string> run_ranks(int size, const std::function<void(Group&)>& body,
                                    const Timeouts& timeouts = {10s, 10s}) {
-  const int port = free_port();
-  std::vector<std::string> messages(static_cast<std::size_t>(size));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        Group group(launch_of(rank, size, port), timeouts);
-        body(group);
-      } catch (const Error& error) {
-        messages[static_cast<std::size_t>(rank)] = error.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return messages;
+  return errors_of_ranks(size, body, timeouts);
 }
 
 void expect_no_errors(const std::vector<std::string>& messages) {
@@ -116,6 +92,41 @@ TEST(Group, TensorsLongerThanAChunk) {
     group.broadcast(y, 2);
     expect_same_bytes(y, arange(0, kCount, 1, DType::f32), "broadcast");
   }));
+}
+
+// The halves of all_reduce: the same bits, for small tensors and those longer than a message.
+TEST(Group, ReduceScatterThenAllGatherIsAllReduce) {
+  for (const int size : {2, 3}) {
+    for (const std::int64_t part : {0, 1, 33, 1'500'007}) {
+      for (const DType dtype : kReduced) {
+        expect_no_errors(run_ranks(size, [&](Group& group) {
+          const Tensor x = values_of(group.rank(), part * size, dtype);
+          const Tensor want = x.clone();
+          group.all_reduce(want);
+          group.start_reduce_scatter(x).wait();
+          const std::int64_t begin = group.rank() * part;
+          expect_same_bytes(x.slice(0, begin, begin + part), want.slice(0, begin, begin + part),
+                            "own part");
+          group.start_all_gather(x).wait();
+          expect_same_bytes(x, want, "all parts");
+        }));
+      }
+    }
+  }
+  expect_no_errors(run_ranks(3, [](Group& group) {
+    EXPECT_THROW(group.start_reduce_scatter(zeros({4})), Error);
+    EXPECT_THROW(group.start_all_gather(zeros({3, 3})), Error);
+  }));
+}
+
+// A rank whose main thread computes sends heartbeats: it is waited for.
+TEST(Group, ABusyRankIsNotLost) {
+  expect_no_errors(run_ranks(2,
+                             [](Group& group) {
+                               if (group.rank() == 1) std::this_thread::sleep_for(6s);
+                               group.barrier();
+                             },
+                             {10s, 20s, 4s}));
 }
 
 TEST(Group, ConcurrentCollectivesWaitedInAnyOrder) {
@@ -319,6 +330,58 @@ TEST(Join, SkipsPortsOfOtherProcesses) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// Two jobs on one machine that try overlapping ports: each rank finds those of its own.
+TEST(Join, RunsOnNeighbouringPorts) {
+  const int port = free_port();
+  std::vector<std::thread> threads;
+  for (int job = 0; job < 2; ++job) {
+    for (int rank = 0; rank < 3; ++rank) {
+      threads.emplace_back([=] {
+        Launch launch = launch_of(rank, 3, port + job);
+        launch.n_ports = 8;
+        launch.run_name = "127.0.0.1:" + std::to_string(port + job);
+        Group group(launch, {30s, 10s});
+        EXPECT_EQ(group.all_gather(10.0 * job + rank),
+                  std::vector<double>({10.0 * job, 10.0 * job + 1, 10.0 * job + 2}));
+      });
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(Join, AnotherTokenIsNotLetIn) {
+  const int port = free_port();
+  Launch launch = launch_of(0, 2, port);
+  launch.token = "right";
+  std::string of_stranger;
+  std::thread stranger([&] {
+    Launch wrong = launch_of(1, 2, port);
+    wrong.token = "wrong";
+    of_stranger = joining_fails(wrong, {2s, 10s});
+  });
+  const std::string message = joining_fails(launch, {2s, 10s});
+  stranger.join();
+  EXPECT_CONTAINS(message, "these did not join: 1;");
+  EXPECT_CONTAINS(of_stranger, "another CAUSEWAY_DIST_TOKEN");
+  std::thread other([&] {
+    Launch right = launch_of(1, 2, port);
+    right.token = "right";
+    Group(right, {10s, 10s}).barrier();
+  });
+  Group(launch, {10s, 10s}).barrier();
+  other.join();
+}
+
+// Runs on one machine cannot be reached from others.
+TEST(Join, ListensOnTheLoopbackOnly) {
+  for (const char* address : {"127.0.0.1", "localhost"}) {
+    const Socket door = Socket::listen(0, address);
+    EXPECT_TRUE(door.address() == "127.0.0.1" || door.address() == "::1") << door.address();
+  }
+  const std::string all = Socket::listen(0, "no-such-host.invalid").address();
+  EXPECT_TRUE(all == "::" || all == "0.0.0.0") << all;
 }
 
 TEST(Join, RejectsOtherSizesAndDuplicateRanks) {

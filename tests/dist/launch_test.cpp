@@ -40,11 +40,9 @@ const Environment kTorchrun = {{"RANK", "5"},
 const Environment kMpirun = {{"OMPI_COMM_WORLD_RANK", "2"},
                              {"OMPI_COMM_WORLD_SIZE", "3"},
                              {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}};
-const Environment kSlurm = {{"SLURM_PROCID", "6"},
-                            {"SLURM_NTASKS", "16"},
-                            {"SLURM_LOCALID", "2"},
-                            {"SLURM_JOB_NODELIST", "gpu[07-10,12]"},
-                            {"SLURM_JOB_ID", "123456789"}};
+const Environment kSlurm = {
+    {"SLURM_PROCID", "6"},  {"SLURM_STEP_NUM_TASKS", "16"},          {"SLURM_NTASKS", "32"},
+    {"SLURM_LOCALID", "2"}, {"SLURM_JOB_NODELIST", "gpu[07-10,12]"}, {"SLURM_JOB_ID", "123456789"}};
 
 Environment with(Environment base, const Environment& more) {
   for (const auto& [name, value] : more) base[name] = value;
@@ -105,6 +103,43 @@ TEST(Launch, Slurm) {
   const Launch given = read(with(kSlurm, {{"MASTER_ADDR", "head"}, {"MASTER_PORT", "77"}}));
   EXPECT_EQ(given.address, "head");
   EXPECT_EQ(given.port, 77);
+}
+
+// The batch script of a job is no step: SLURM_NTASKS counts tasks that nobody starts.
+TEST(Launch, SlurmWithoutAStepIsAGroupOfOne) {
+  const Launch launch = read(without(kSlurm, "SLURM_STEP_NUM_TASKS"));
+  EXPECT_EQ(launch.launcher, Launcher::none);
+  EXPECT_EQ(launch.size, 1);
+}
+
+TEST(Launch, MpichAndIntelMpi) {
+  const Environment hydra = {{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}};
+  for (const Environment& around : {Environment(), kSlurm}) {  // mpirun may use srun
+    const Launch launch = read(with(around, hydra));
+    EXPECT_EQ(launch.launcher, Launcher::mpirun);
+    EXPECT_EQ(launch.rank, 2);
+    EXPECT_EQ(launch.size, 4);
+    EXPECT_EQ(launch.local_rank, 1);
+  }
+  const Environment by_srun = without(hydra, "MPI_LOCALRANKID");
+  EXPECT_EQ(read(with(kSlurm, by_srun)).launcher, Launcher::slurm);
+  EXPECT_CONTAINS(refusal(by_srun), "PMI_SIZE is set, but MPI_LOCALRANKID is not");
+  EXPECT_EQ(read({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}).size, 1);
+}
+
+// Two jobs on neighbouring ports try the same ones.
+TEST(Launch, RunsOnOtherPortsHaveOtherNames) {
+  const Environment elastic =
+      with(kTorchrun, {{"TORCHELASTIC_RUN_ID", "none"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+  const std::string name = read(elastic).run_name;
+  EXPECT_NE(read(with(elastic, {{"MASTER_PORT", "29501"}})).run_name, name);
+  EXPECT_NE(read(with(elastic, {{"MASTER_ADDR", "node8"}})).run_name, name);
+  EXPECT_EQ(read(with(elastic, {{"TORCHELASTIC_RESTART_COUNT", "1"}})).run_name, name);
+}
+
+TEST(Launch, Token) {
+  EXPECT_EQ(read(kTorchrun).token, "");
+  EXPECT_EQ(read(with(kTorchrun, {{"CAUSEWAY_DIST_TOKEN", "secret"}})).token, "secret");
 }
 
 TEST(Launch, OtherLaunchersOverrideSlurm) {

@@ -49,6 +49,18 @@ TEST(GpuDist, BroadcastOfAnyDtype) {
   }
 }
 
+TEST(GpuDist, OneRankOwnsTheWholeTensor) {
+  CAUSEWAY_REQUIRE_NCCL();
+  const auto ranks = alone();
+  for (const DType dtype : kReduced) {
+    const Tensor want = values_of(0, 1001, dtype);
+    const Tensor x = want.to(kGpu);
+    ranks->reduce_scatter(x, Reduction::sum).wait();
+    ranks->all_gather(x).wait();
+    expect_same_bytes(x, want, std::string(to_string(dtype)));
+  }
+}
+
 // The collective starts after the work that computes its tensor, and work after wait() sees the
 // result.
 TEST(GpuDist, OrderedWithTheCurrentStream) {

@@ -1,10 +1,12 @@
-"""Groups of several processes, started with torchrun's variables, and by mpirun if it is installed.
+"""Groups of several processes, started with torchrun's variables, and by mpirun if it is installed;
+OnGpus with one GPU per rank.
 
 Usage: ranks_test.py ranks-program [--mpirun path] [unittest's arguments].
 """
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -18,7 +20,7 @@ END = 30  # seconds within which the remaining ranks must stop
 
 
 def clean_environment(**more):
-    launchers = ("OMPI_", "SLURM_", "TORCHELASTIC_", "MASTER_", "CAUSEWAY_DIST")
+    launchers = ("OMPI_", "PMI_", "SLURM_", "TORCHELASTIC_", "MASTER_", "CAUSEWAY_DIST")
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(launchers) and k not in names}
     return {**kept, "OMP_NUM_THREADS": "1", **more}
@@ -43,11 +45,18 @@ class Rank:
         self.code = process.returncode
 
 
-def start(rank, size, port, what, **more):
+def count_gpus():
+    if shutil.which("nvidia-smi") is None:
+        return 0
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
+    return listed.stdout.count("UUID: GPU-")
+
+
+def start(rank, size, port, what, device="cpu", **more):
     variables = dict(RANK=rank, WORLD_SIZE=size, LOCAL_RANK=rank, MASTER_PORT=port)
     variables = {"MASTER_ADDR": "127.0.0.1", **{k: str(v) for k, v in variables.items()}, **more}
     return subprocess.Popen(
-        [PROGRAM, what],
+        [PROGRAM, what, device],
         env=clean_environment(**variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -61,9 +70,9 @@ def run_tcp(size, what, limit=LIMIT, **more):
     return [Rank(process, limit) for process in processes]
 
 
-class OverTcp(unittest.TestCase):
-    def results(self, size, what):
-        ranks = run_tcp(size, what)
+class Ranks(unittest.TestCase):
+    def results(self, size, what, **more):
+        ranks = run_tcp(size, what, **more)
         for rank in ranks:
             self.assertEqual(rank.code, 0, rank.err)
         return [re.search(r"rank \d+: (.*)", rank.out)[1] for rank in ranks]
@@ -81,6 +90,8 @@ class OverTcp(unittest.TestCase):
             self.assertIn(words, rank.err)
         return ranks[1]
 
+
+class OverTcp(Ranks):
     def test_numbers(self):
         self.assertEqual(self.results(3, "numbers"), ["0 3 0", "1 3 1", "2 3 2"])
 
@@ -101,6 +112,13 @@ class OverTcp(unittest.TestCase):
     def test_pretrain(self):
         for size in (2, 3):
             self.assertEqual(len(set(self.results(size, "pretrain"))), 1)
+
+    def test_gpt(self):
+        for size in (2, 3):
+            self.assertEqual(len(set(self.results(size, "gpt"))), 1)
+
+    def test_a_rank_killed_in_training(self):
+        self.assertEqual(self.lost("die-in-training", "rank 1 is lost").code, -9)
 
     def test_a_killed_rank_ends_the_others(self):
         self.assertEqual(self.lost("die", "rank 1").code, -9)
@@ -132,6 +150,17 @@ class OverTcp(unittest.TestCase):
         self.assertEqual(rank.code, 1, rank.out)
         self.assertIn("rank 0 waited 2 s for rank 1", rank.err)
 
+    def test_a_stopped_rank(self):
+        port = free_port()
+        limit = {"CAUSEWAY_DIST_ALIVE_TIMEOUT": "3"}
+        processes = [start(rank, 2, port, "stop", **limit) for rank in (0, 1)]
+        rank = Rank(processes[0], END)
+        processes[1].kill()
+        Rank(processes[1], END)
+        self.assertEqual(rank.code, 1, rank.out)
+        self.assertIn("rank 0 has waited 1 s for a heartbeat of rank 1", rank.err)
+        self.assertIn("rank 1 is lost: no heartbeat for 3 s", rank.err)
+
     def test_shapes_that_differ(self):
         for rank in run_tcp(2, "mismatch", END):
             self.assertEqual(rank.code, 1, rank.out)
@@ -156,7 +185,7 @@ class OverTcp(unittest.TestCase):
         port = free_port()
         processes = []
         for rank in (0, 1):
-            variables = dict(SLURM_PROCID=rank, SLURM_NTASKS=2, SLURM_LOCALID=rank)
+            variables = dict(SLURM_PROCID=rank, SLURM_STEP_NUM_TASKS=2, SLURM_LOCALID=rank)
             variables.update(SLURM_JOB_NODELIST="localhost,other", SLURM_JOB_ID=port - 20000)
             variables = {k: str(v) for k, v in variables.items()}
             if not 20000 <= port < 30000:
@@ -174,16 +203,46 @@ class OverTcp(unittest.TestCase):
             self.assertEqual(rank.code, 0, rank.err)
 
 
+class OnGpus(Ranks):
+    """NCCL: one rank per GPU, with 2 ranks and with all GPUs up to 8."""
+
+    def setUp(self):
+        self.gpus = min(count_gpus(), 8)
+        self.need(1)
+
+    def need(self, count):
+        if self.gpus < count:
+            self.skipTest(f"{self.gpus} GPUs; {count} are needed")
+
+    def test_results(self):
+        self.need(2)
+        for what in ("collectives", "gradients", "gpt"):
+            for size in sorted({2, self.gpus}):
+                with self.subTest(what=what, size=size):
+                    self.assertEqual(len(set(self.results(size, what, device="cuda"))), 1)
+
+    def test_a_rank_killed_while_graphs_are_replayed(self):
+        self.need(2)
+        for size in sorted({2, self.gpus}):
+            lost = self.lost("die-in-training", "rank 1", size=size, device="cuda")
+            self.assertEqual(lost.code, -9)
+
+    def test_two_ranks_on_one_gpu(self):
+        for rank in run_tcp(2, "numbers", END, device="cuda", CUDA_VISIBLE_DEVICES="0"):
+            self.assertEqual(rank.code, 1, rank.out)
+            self.assertIn("ranks 0 and 1 would use the same GPU", rank.err)
+
+
 class OverMpi(unittest.TestCase):
     def setUp(self):
         if not MPIRUN:
             self.skipTest("this build has no MPI")
 
-    def run_mpi(self, size, what, limit=LIMIT):
+    def run_mpi(self, size, what, limit=LIMIT, **more):
         command = [MPIRUN, "-n", str(size), "--allow-run-as-root", "--oversubscribe", PROGRAM, what]
         process = subprocess.Popen(
             command,
-            env=clean_environment(),
+            env=clean_environment(**more),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -218,9 +277,9 @@ class OverMpi(unittest.TestCase):
     def test_one_rank(self):
         self.results(1, "collectives")
 
-    def lost(self, what):
+    def lost(self, what, **more):
         before = time.monotonic()
-        run = self.run_mpi(3, what, END)
+        run = self.run_mpi(3, what, END, **more)
         self.assertLess(time.monotonic() - before, END)
         self.assertNotIn("killed by the test", run.err)
         self.assertEqual(run.out.count("is there"), 3)
@@ -233,6 +292,11 @@ class OverMpi(unittest.TestCase):
 
     def test_a_killed_rank_ends_those_that_compute(self):
         self.assertRegex(self.lost("die-idle"), "rank 1 .*signal 9")
+
+    def test_a_stopped_rank(self):
+        err = self.lost("stop", CAUSEWAY_DIST_ALIVE_TIMEOUT="3")
+        self.assertIn("for a heartbeat of rank 1", err)
+        self.assertIn("rank 1 is lost: no heartbeat for 3 s", err)
 
     def test_an_error_of_one_rank_ends_the_others(self):
         self.assertIn("no such file", self.lost("throw"))

@@ -1,8 +1,10 @@
 // Averaged gradients of ranks that are threads; tests/dist/ranks_test.py has processes.
+#include "causeway/autograd/reduce.h"
+#include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
-#include "causeway/dist/socket.h"
 #include "causeway/train/gradient_sync.h"
 #include "tests/dist/small_model.h"
+#include "tests/dist/thread_ranks.h"
 #include "tests/tensor/devices.h"
 
 #include <mutex>
@@ -11,28 +13,13 @@
 namespace causeway::train {
 namespace {
 
-using namespace std::chrono_literals;
+using dist::run_ranks;
 constexpr std::int64_t kRows = SmallModel::kRows;
 
-void run_ranks(int size, const std::function<void(dist::Group&)>& body) {
-  const int port = dist::Socket::listen(0).port();
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      dist::Launch launch;
-      launch.rank = rank;
-      launch.size = size;
-      launch.address = "127.0.0.1";
-      launch.port = port;
-      try {
-        dist::Group group(launch, {10s, 10s});
-        body(group);
-      } catch (const Error& error) {
-        ADD_FAILURE() << "rank " << rank << ": " << error.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+BucketOptions buckets_of(std::size_t bytes) {
+  BucketOptions options;
+  options.bytes = bytes;
+  return options;
 }
 
 std::vector<Tensor> whole_batch_gradients() {
@@ -70,16 +57,14 @@ TEST(GradientSync, PartsOfABatchGiveTheGradientsOfTheWhole) {
       Gathered gathered;
       run_ranks(size, [&](dist::Group& group) {
         const SmallModel model;
-        GradientSync sync(group, model.parameters, bucket_bytes);
+        GradientSync sync(group, model.parameters, buckets_of(bucket_bytes));
         const std::int64_t rows = kRows / size;
         for (int turn = 0; turn < 2; ++turn) {  // also a second time, with the same buckets
           for (const Tensor& parameter : model.parameters) autograd::set_gradient(parameter, {});
-          sync.begin();
-          autograd::backward(model.loss(group.rank() * rows, (group.rank() + 1) * rows));
-          sync.finish();
+          sync.backward(model.loss(group.rank() * rows, (group.rank() + 1) * rows));
         }
         const std::size_t n_buckets = bucket_bytes == 1 ? 6 : bucket_bytes == 200 ? 4 : 1;
-        EXPECT_EQ(sync.n_buckets(), size > 1 ? n_buckets : 0);
+        EXPECT_EQ(sync.layouts().size(), size > 1 ? n_buckets : 0);
         gathered.add(model.gradients());
       });
       gathered.expect(want);
@@ -90,7 +75,7 @@ TEST(GradientSync, PartsOfABatchGiveTheGradientsOfTheWhole) {
 TEST(GradientSync, BucketsAreSentDuringTheBackwardPass) {
   run_ranks(2, [&](dist::Group& group) {
     const SmallModel model;
-    GradientSync sync(group, model.parameters, 1);
+    GradientSync sync(group, model.parameters, buckets_of(1));
     std::vector<std::size_t> started;
     for (const Tensor& parameter : model.parameters) {
       autograd::add_hook(parameter, [&](const Tensor&) -> std::optional<Tensor> {
@@ -98,28 +83,26 @@ TEST(GradientSync, BucketsAreSentDuringTheBackwardPass) {
         return std::nullopt;
       });
     }
-    sync.begin();
-    autograd::backward(model.loss(0, kRows));
+    sync.backward(model.loss(0, kRows));
     // A layer's weight comes before its bias, whose bucket is the first of the two.
-    EXPECT_EQ(started, std::vector<std::size_t>({0, 2, 2, 4, 4, 6}));
-    sync.finish();
+    EXPECT_EQ(started, std::vector<std::size_t>({0, 0, 2, 2, 4, 4}));
+    EXPECT_EQ(sync.n_started(), 6u);
   });
 }
 
-TEST(GradientSync, AccumulatedGradientsAreIncluded) {
+TEST(GradientSync, MicroBatchesAreSummed) {
   const auto want = whole_batch_gradients();
   Gathered gathered;
   run_ranks(2, [&](dist::Group& group) {
     const SmallModel model;
-    GradientSync sync(group, model.parameters, 1000);
+    GradientSync sync(group, model.parameters, buckets_of(1000));
     const std::int64_t first = group.rank() * kRows / 2;
     const auto half_loss = [&](std::int64_t begin, std::int64_t end) {
       return autograd::multiply(model.loss(begin, end), 0.5);
     };
-    autograd::backward(half_loss(first, first + kRows / 4));
-    sync.begin();
-    autograd::backward(half_loss(first + kRows / 4, first + kRows / 2));
-    sync.finish();
+    sync.backward(half_loss(first, first + kRows / 4), false);
+    EXPECT_EQ(sync.n_started(), 0u);
+    sync.backward(half_loss(first + kRows / 4, first + kRows / 2));
     gathered.add(model.gradients());
   });
   gathered.expect(want);
@@ -129,55 +112,78 @@ TEST(GradientSync, ParametersThatOneRankDoesNotUseCountAsZero) {
   run_ranks(2, [&](dist::Group& group) {
     std::vector<Tensor> parameters{full({3}, 2.0), full({3}, 5.0), full({3}, 7.0)};
     for (Tensor& parameter : parameters) autograd::set_requires_grad(parameter, true);
-    GradientSync sync(group, parameters, 1);
+    GradientSync sync(group, parameters, buckets_of(1));
     // Rank 0 uses the first two, rank 1 the last two: their buckets are full in different orders.
     const auto r = static_cast<std::size_t>(group.rank());
     const Tensor product = autograd::multiply(parameters[r], parameters[r + 1]);
-    sync.begin();
-    autograd::backward(product, ones({3}));
-    sync.finish();
+    sync.backward(autograd::sum(product));
     expect_same_bytes(*autograd::gradient_of(parameters[0]), full({3}, 2.5), "0");
     expect_same_bytes(*autograd::gradient_of(parameters[1]), full({3}, 4.5), "1");
     expect_same_bytes(*autograd::gradient_of(parameters[2]), full({3}, 2.5), "2");
   });
 }
 
-TEST(GradientSync, EachDtypeHasItsOwnBuckets) {
-  run_ranks(2, [&](dist::Group& group) {
+// bf16 gradients are summed in f32: 1 + 2^-9 + 2^-9 is not representable step by step in bf16.
+TEST(GradientSync, SumsBf16InF32) {
+  run_ranks(3, [&](dist::Group& group) {
     std::vector<Tensor> parameters;
-    for (const DType dtype : {DType::f32, DType::bf16, DType::f32, DType::f64}) {
+    for (const DType dtype : {DType::f32, DType::bf16}) {
       parameters.push_back(full({5}, 1.0, dtype));
       autograd::set_requires_grad(parameters.back(), true);
     }
-    GradientSync sync(group, parameters);
-    EXPECT_EQ(sync.n_buckets(), 3u);
-    sync.begin();
+    GradientSync sync(group, parameters, {}, true);
+    EXPECT_EQ(sync.layouts().size(), 2u);
+    const double factor = group.rank() == 0 ? 1.0 : 1.0 / 512;
+    Tensor loss = full({}, 0);
     for (const Tensor& parameter : parameters) {
-      autograd::backward(autograd::multiply(parameter, 1.0 + 2 * group.rank()),
-                         ones({5}, parameter.dtype()));
+      loss = autograd::add(
+          loss, autograd::to(autograd::sum(autograd::multiply(parameter, factor)), DType::f32));
     }
-    sync.finish();
-    for (const Tensor& parameter : parameters) {
-      expect_same_bytes(*autograd::gradient_of(parameter), full({5}, 2.0, parameter.dtype()), "");
+    sync.backward(loss);
+    if (group.rank() != 0) return;  // which owns all of such small buckets
+    for (std::size_t b = 0; b < sync.layouts().size(); ++b) {
+      const Tensor got = sync.gradient(b, sync.layouts()[b].pieces[0]);
+      expect_same_bytes(got, full({5}, (1 + 2.0 / 512) / 3), std::to_string(b));
     }
   });
 }
 
-TEST(GradientSync, WithoutBeginNothingIsSent) {
+TEST(GradientSync, TheDefaultHasSeveralBuckets) {
+  run_ranks(2, [&](dist::Group& group) {
+    std::vector<Tensor> parameters;
+    for (int i = 0; i < 16; ++i) {
+      parameters.push_back(zeros({128, 128}));
+      autograd::set_requires_grad(parameters.back(), true);
+    }
+    EXPECT_EQ(GradientSync(group, parameters).layouts().size(), 8u);
+  });
+}
+
+// An error in the backward pass of every rank: the next step works.
+TEST(GradientSync, AnErrorInTheBackwardPassLeavesNothingBehind) {
+  const auto want = whole_batch_gradients();
+  Gathered gathered;
   run_ranks(2, [&](dist::Group& group) {
     const SmallModel model;
-    GradientSync sync(group, model.parameters);
-    if (group.rank() == 0) autograd::backward(model.loss(0, kRows));
-    sync.finish();
-    group.barrier();
+    GradientSync sync(group, model.parameters, buckets_of(1));
+    const std::uint64_t hook =
+        autograd::add_hook(model.parameters[2], [](const Tensor&) -> std::optional<Tensor> {
+          fail(ErrorKind::io, "test", "no such file");
+        });
+    EXPECT_THROW(sync.backward(model.loss(0, kRows)), Error);
+    EXPECT_EQ(sync.n_started(), 2u);
+    autograd::remove_hook(model.parameters[2], hook);
+    sync.backward(model.loss(group.rank() * kRows / 2, (group.rank() + 1) * kRows / 2));
+    gathered.add(model.gradients());
   });
+  gathered.expect(want);
 }
 
-TEST(GradientSync, RemovesItsHooks) {
+TEST(GradientSync, RemovesItsReceivers) {
   run_ranks(2, [&](dist::Group& group) {
     const SmallModel model;
     { const GradientSync sync(group, model.parameters); }
-    for (const Tensor& parameter : model.parameters) EXPECT_TRUE(parameter.record()->hooks.empty());
+    for (const Tensor& parameter : model.parameters) EXPECT_FALSE(parameter.record()->receiver);
   });
 }
 
@@ -201,12 +207,11 @@ TEST(GradientSync, BadArguments) {
   EXPECT_THROW(GradientSync(group, {autograd::multiply(leaf, 2.0)}), Error);
   run_ranks(2, [&](dist::Group& two) {
     const SmallModel model;
-    GradientSync sync(two, model.parameters);
-    sync.begin();
-    EXPECT_THROW(sync.begin(), Error);
-    autograd::backward(model.loss(0, kRows));
+    const GradientSync sync(two, model.parameters);
     EXPECT_THROW(autograd::backward(model.loss(0, kRows)), Error);
-    sync.finish();
+    Tensor wide = ones({2}, DType::f64);
+    autograd::set_requires_grad(wide, true);
+    EXPECT_THROW(GradientSync(two, {wide}), Error);
   });
 }
 

@@ -2,6 +2,7 @@
 // by width.
 #include "causeway/train/table_stream.h"
 
+#include "tests/tensor/devices.h"
 #include "tests/train/small_pretraining.h"
 
 #include <map>
@@ -174,6 +175,27 @@ TEST(TableStream, BadArguments) {
                      options.stages = {{0, 10}, {1000, -1}};
                    }),
                    "invalid_argument: [prior] rows -1", "the stage of step 1000"));
+}
+
+// A window that is replaced or destroyed while it is generated keeps its memory until then.
+TEST(GpuTableStream, MemoryBeingFilledIsNotReused) {
+  CAUSEWAY_REQUIRE_GPU();
+  TableStreamOptions options = small_stream();
+  options.batch = 64;
+  const Device gpu = Device::cuda();
+  for (int turn = 0; turn < 20; ++turn) {
+    std::int64_t size = 0;
+    {
+      TableStream stream(options, gpu);
+      for (const std::int64_t step : {0, 400, 800}) {
+        size = static_cast<std::int64_t>(stream.tables(step).x.storage()->buffer.size() / 4);
+      }
+    }
+    std::vector<Tensor> others;
+    for (int i = 0; i < 6; ++i) others.push_back(full({size}, 7, DType::f32, gpu));
+    synchronize(gpu);
+    for (const Tensor& other : others) expect_same(other.to(Device::cpu()), full({size}, 7));
+  }
 }
 
 }  // namespace

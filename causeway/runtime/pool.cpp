@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -93,13 +94,14 @@ void Pool::release_cached() {
   const std::lock_guard lock(state_->mutex);
   state_->upstream->synchronize();
   state_->reclaim(true);
-  state_->release_free_segments();
+  state_->release_free(std::numeric_limits<std::size_t>::max());
 }
 
 MemoryStats Pool::stats() const {
   const std::lock_guard lock(state_->mutex);
   MemoryStats stats = state_->counts;
   stats.cached = state_->reserved - stats.current;
+  stats.captured = state_->captured_bytes();
   for (std::size_t i = 0; i < state_->named.size(); ++i) {
     if (state_->named[i].allocations == 0) continue;
     stats.by_name[memory_name::name(static_cast<std::uint32_t>(i))] = state_->named[i];
@@ -164,6 +166,7 @@ void Pool::end_capture(StreamView stream) {
       }
     }
   }
+  state_->release_retired();
 }
 
 void Pool::drop_capture(std::uint64_t capture) {

@@ -179,6 +179,11 @@ void Pool::drop_capture(std::uint64_t capture) {
   state_->last_arena = nullptr;
 }
 
+LimitScope::LimitScope(Pool& pool, std::size_t bytes) : pool_(pool), before_(pool.stats().limit) {
+  if (bytes > 0) pool.set_limit(bytes);
+}
+LimitScope::~LimitScope() { pool_.set_limit(before_); }
+
 Buffer::~Buffer() {
   if (pool_ != nullptr) pool_->free(*this);
 }

@@ -123,6 +123,19 @@ class Pool {
   std::unique_ptr<State> state_;
 };
 
+// Limits a pool for the scope, then restores its limit; 0 bytes leave it as it is.
+class LimitScope {
+ public:
+  LimitScope(Pool& pool, std::size_t bytes);
+  ~LimitScope();
+  LimitScope(const LimitScope&) = delete;
+  LimitScope& operator=(const LimitScope&) = delete;
+
+ private:
+  Pool& pool_;
+  std::size_t before_;
+};
+
 // The pool of a device's memory, and of pinned host memory. They live as long as the process.
 // CAUSEWAY_MEMORY_LIMIT ("2GiB") limits each device's pool.
 Pool& pool_of(Device device);

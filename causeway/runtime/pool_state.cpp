@@ -4,10 +4,13 @@
 #include "causeway/core/error.h"
 #include "causeway/core/log.h"
 #include "causeway/runtime/memory_name.h"
+#include "causeway/runtime/memory_timeline.h"
+#include "causeway/runtime/profiler.h"
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -223,12 +226,24 @@ void Pool::State::count_allocation(Block* block) {
   counts.current += block->size;
   counts.peak = std::max(counts.peak, counts.current);
   ++counts.allocations;
+  if (profiler::enabled()) record_change(holder);
 }
 
 void Pool::State::count_free(Block* block) {
   named[block->name].current -= block->size;
   counts.current -= block->size;
   ++counts.frees;
+  if (profiler::enabled()) record_change(block->name);
+}
+
+void Pool::State::record_change(std::uint32_t name_id) {
+  const std::uint64_t now = profiler::internal::recording();
+  if (std::exchange(recording, now) == now) {
+    return profiler::internal::record_memory(name, name_id, named[name_id].current);
+  }
+  for (std::uint32_t id = 0; id < named.size(); ++id) {
+    if (named[id].current > 0) profiler::internal::record_memory(name, id, named[id].current);
+  }
 }
 
 void Pool::State::guard(Block* block, StreamView stream) const {

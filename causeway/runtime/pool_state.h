@@ -53,6 +53,7 @@ struct Pool::State {
   MemoryStats counts;  // without by_name
   std::size_t reserved = 0;
   std::vector<NamedMemory> named;
+  std::uint64_t recording = 0;  // the profiler's that has the pool's memory
   std::uint64_t fail_in = 0;
   bool guarded = kGuardedByDefault;
 
@@ -75,6 +76,8 @@ struct Pool::State {
 
   void count_allocation(Block* block);
   void count_free(Block* block);
+  // Adds a change under a name to the profiler's timeline.
+  void record_change(std::uint32_t name_id);
   // Writes red zones around a new block, and checks them when it is freed.
   void guard(Block* block, StreamView stream) const;
   void check_guards(Block* block, StreamView stream);

@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kOperation = "gpt train";
 
 std::shared_ptr<models::Gpt> make_model(const GptTrainConfig& config, Device device) {
+  const MemoryScope scope("weights");
   Generator generator(config.seed);
   nn::Placement placement;  // weights are drawn as f32 on the CPU, equal for every device
   placement.generator = &generator;
@@ -107,18 +108,10 @@ GptTrainer::GptTrainer(const GptTrainConfig& config, const data::TokenData& trai
   if (validation.has_value()) {
     validation_.emplace(validation_stream(config, group, *validation));
   }
-  if (n_parts_ == 1) {
-    if (group.size() > 1) sync_ = std::make_unique<GradientSync>(group, parameters_);
-    return;
-  }
-  std::int64_t count = 0;
-  for (const Tensor& parameter : parameters_) count += parameter.numel();
-  sums_ = Tensor::empty({count}, DType::f32, device);
-  std::int64_t begin = 0;
-  for (const Tensor& parameter : parameters_) {
-    const std::int64_t end = begin + parameter.numel();
-    sum_views_.push_back(sums_->slice(0, begin, end).reshape(parameter.shape()));
-    begin = end;
+  if (n_parts_ > 1) {
+    sum_.emplace(parameters_);
+  } else if (group.size() > 1) {
+    sync_ = std::make_unique<GradientSync>(group, parameters_);
   }
 }
 
@@ -136,41 +129,38 @@ Tensor GptTrainer::pass(const Tensor& tokens, const Tensor& targets, std::int64_
   return scales ? value / optimizer_.loss_scale() : value;
 }
 
-// The gradients of the first pass are copied, the others added.
-void GptTrainer::add_gradients() {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto gradient = autograd::gradient_of(parameters_[i]);
-    if (!gradient.has_value()) continue;
-    sum_views_[i].copy_from(sum_views_[i] + gradient->to(DType::f32));
+Tensor GptTrainer::compute_gradients(const Tensor& tokens, const Tensor& targets) {
+  if (n_parts_ == 1) {
+    if (sync_ != nullptr) sync_->begin();
+    Tensor loss = pass(tokens, targets, 1);
+    if (sync_ != nullptr) sync_->finish();
+    return loss;
   }
-  optimizer_.zero_grad();
-}
-
-void GptTrainer::take_summed_gradients() {
-  if (group_.size() > 1) group_.all_reduce(*sums_, dist::Reduction::mean);
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    autograd::set_gradient(parameters_[i], sum_views_[i].to(parameters_[i].dtype()));
+  sum_->reset();
+  Tensor loss = zeros({}, DType::f32, device_);
+  const std::int64_t size = tokens.size(0) / n_parts_;
+  for (std::int64_t begin = 0; begin < tokens.size(0); begin += size) {
+    loss = loss + pass(tokens.slice(0, begin, begin + size), targets.slice(0, begin, begin + size),
+                       n_parts_);
+    sum_->add();
   }
+  sum_->store(group_);
+  return loss;
 }
 
 std::vector<Tensor> GptTrainer::train_on(const Tensor& tokens, const Tensor& targets) {
-  if (n_parts_ == 1) {
-    if (sync_ != nullptr) sync_->begin();
-    losses_.copy_from(losses_ + pass(tokens, targets, 1));
-    if (sync_ != nullptr) sync_->finish();
-  } else {
-    sums_->copy_from(zeros(sums_->shape(), DType::f32, device_));
-    const std::int64_t size = tokens.size(0) / n_parts_;
-    for (std::int64_t part = 0; part < n_parts_; ++part) {
-      const std::int64_t begin = part * size;
-      losses_.copy_from(losses_ + pass(tokens.slice(0, begin, begin + size),
-                                       targets.slice(0, begin, begin + size), n_parts_));
-      add_gradients();
-    }
-    take_summed_gradients();
+  const MemoryScope scope("activations");
+  Tensor loss;
+  try {
+    loss = compute_gradients(tokens, targets);
+  } catch (...) {
+    optimizer_.zero_grad();  // a step that is repeated must not find gradients
+    throw;
   }
+  graph_.commit();
   optimizer_.step();
   optimizer_.zero_grad();
+  losses_.copy_from(losses_ + loss);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "causeway/models/gpt.h"
 #include "causeway/optim/optimizer.h"
 #include "causeway/train/gpt_config.h"
+#include "causeway/train/gradient_sum.h"
 #include "causeway/train/gradient_sync.h"
 
 #include <cstdint>
@@ -48,8 +49,8 @@ class GptTrainer {
   std::vector<Tensor> train_on(const Tensor& tokens, const Tensor& targets);
   // Forward and backward pass of one part of the batch; returns its loss.
   Tensor pass(const Tensor& tokens, const Tensor& targets, std::int64_t n_parts);
-  void add_gradients();
-  void take_summed_gradients();
+  // All parts; returns the loss.
+  Tensor compute_gradients(const Tensor& tokens, const Tensor& targets);
   void reset_losses();
   void check_compatible(const GptTrainConfig& other) const;
 
@@ -61,8 +62,7 @@ class GptTrainer {
   std::vector<Tensor> parameters_;
   optim::Optimizer optimizer_;
   std::unique_ptr<GradientSync> sync_;
-  std::optional<Tensor> sums_;     // f32: the gradients of all parameters, with several passes
-  std::vector<Tensor> sum_views_;  // of sums_, one per parameter
+  std::optional<GradientSum> sum_;  // with several passes
   data::TokenStream stream_;
   std::optional<data::TokenStream> validation_;
   autograd::StepGraph graph_;

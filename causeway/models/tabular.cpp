@@ -170,13 +170,12 @@ Tensor TabularTransformer::among_columns(std::size_t i, const Tensor& read,
 
 Tensor TabularTransformer::run(const Tensor& inputs, const Tensor& sizes, const TableContext* from,
                                TableContext* into, WorkMeter* meter) {
-  const Pass pass{
-      inputs,
-      count_columns(sizes, inputs.size(1)),
-      (from != nullptr ? from->sizes : sizes).select(1, 2) + Scalar(config_.thinking),
-      from,
-      into,
-      meter};
+  const Pass pass{inputs,
+                  count_columns(sizes, inputs.size(1)),
+                  (from != nullptr ? from->sizes : sizes).select(1, 2) + Scalar(config_.thinking),
+                  from,
+                  into,
+                  meter};
   const Tensor tokens = autograd::linear(inputs, encoder_);
   Residual residual{tokens, config_.pre_norm ? layers_[0]->norms[0]->forward(tokens) : tokens};
   const bool recomputes = recomputes_ && from == nullptr && into == nullptr;

@@ -93,8 +93,8 @@ class TabularTransformer : public nn::Module {
   Tensor predict_logits(const TableContext& context, const Tensor& x,
                         const ProgressHook& progress = {});
 
-  // Whether losses and logits keep the activations of one layer only and compute those of the others
-  // again in the backward pass: slower, with less memory.
+  // Whether losses and logits keep the activations of one layer only and compute those of the
+  // others again in the backward pass: slower, with less memory.
   void recompute_layers(bool recomputes) { recomputes_ = recomputes; }
 
   // For regression, in units of the standardised target: the borders of the bins, (bins - 1,) f32,

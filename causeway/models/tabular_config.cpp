@@ -41,9 +41,8 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   return 3 * forward;
 }
 
-std::size_t TabularConfig::step_bytes(std::int64_t tables, std::int64_t rows,
-                                      std::int64_t features, DType dtype,
-                                      bool recomputes) const {
+std::size_t TabularConfig::step_bytes(std::int64_t tables, std::int64_t rows, std::int64_t features,
+                                      DType dtype, bool recomputes) const {
   const std::int64_t columns = features + 1;
   const std::int64_t all_rows = tables * (rows + thinking);
   const std::int64_t tokens = all_rows * columns;

@@ -134,7 +134,8 @@ int attribute(int device, cudaDeviceAttr name) {
 }
 
 // Number of concurrent blocks, limited so that their arenas take at most a quarter of the device's
-// memory or of its pool's limit. The kernel needs L1 cache, so it requests only 32 KiB (two blocks) as shared memory.
+// memory or of its pool's limit. The kernel needs L1 cache, so it requests only 32 KiB (two blocks)
+// as shared memory.
 std::int64_t blocks_at_once(int device, const Recipe& recipe) {
   constexpr int kShared = 32 * 1024;
   const int most_shared = attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor);

@@ -11,7 +11,8 @@ namespace {
 struct Table {
   std::mutex mutex;
   std::deque<std::string> names{"unnamed", "workspaces"};
-  std::unordered_map<std::string, std::uint32_t> ids{{"unnamed", kUnnamed}, {"workspaces", kWorkspaces}};
+  std::unordered_map<std::string, std::uint32_t> ids{{"unnamed", kUnnamed},
+                                                     {"workspaces", kWorkspaces}};
 };
 
 Table& table() {

@@ -11,7 +11,6 @@ namespace causeway::memory_name {
 inline constexpr std::uint32_t kUnnamed = 0;     // "unnamed"
 inline constexpr std::uint32_t kWorkspaces = 1;  // "workspaces": of kernels
 
-
 // The id of a name; the same in every call.
 std::uint32_t id(std::string_view name);
 std::string name(std::uint32_t id);

@@ -58,9 +58,8 @@ std::size_t MemoryTimeline::total(const Moment& moment) const {
 }
 
 const MemoryTimeline::Moment& MemoryTimeline::peak() const {
-  return *std::max_element(
-      moments.begin(), moments.end(),
-      [&](const Moment& a, const Moment& b) { return total(a) < total(b); });
+  return *std::max_element(moments.begin(), moments.end(),
+                           [&](const Moment& a, const Moment& b) { return total(a) < total(b); });
 }
 
 std::vector<MemoryTimeline> memory_timelines() {

@@ -2,8 +2,8 @@
 // CUDA device). Freed blocks are cached and reused immediately on the stream that owned them; a
 // block used by other streams too is reused when their work is done. Each stream's memory grows in
 // one range of addresses (virtual_memory.h), so that free neighbours merge whatever their sizes.
-// When out of memory, the pool waits for such blocks, releases free pages and retries. If that fails it throws, naming the
-// request and who holds the memory.
+// When out of memory, the pool waits for such blocks, releases free pages and retries. If that
+// fails it throws, naming the request and who holds the memory.
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -64,11 +64,11 @@ struct NamedMemory {
 };
 
 struct MemoryStats {
-  std::size_t current = 0;  // live bytes, rounded up by the pool
-  std::size_t peak = 0;     // maximum of `current` since reset_peak
-  std::size_t cached = 0;   // bytes kept for reuse
+  std::size_t current = 0;   // live bytes, rounded up by the pool
+  std::size_t peak = 0;      // maximum of `current` since reset_peak
+  std::size_t cached = 0;    // bytes kept for reuse
   std::size_t captured = 0;  // bytes that recorded graphs hold, live or cached
-  std::size_t limit = 0;    // of current + cached; 0 for no limit
+  std::size_t limit = 0;     // of current + cached; 0 for no limit
   std::uint64_t allocations = 0;
   std::uint64_t frees = 0;
   std::uint64_t segments = 0;              // live segments, or pages of virtual memory

@@ -155,7 +155,7 @@ Arena& Pool::State::arena_of(const Heap& heap) {
 
 std::size_t Pool::State::release_free(Arena& arena, Heap& heap, std::size_t wanted) {
   if (heap.free_bytes() == 0 || wanted == 0) return 0;
-  if (capturing(arena.stream)) return 0;    // its earlier work cannot be waited for
+  if (capturing(arena.stream)) return 0;  // its earlier work cannot be waited for
   upstream->fence(arena.stream)->wait();  // for work that uses what is free now
   std::size_t released = 0;
   if (VirtualMemory* memory = upstream->virtual_memory(); heap.range().has_value()) {

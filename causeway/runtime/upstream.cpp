@@ -100,7 +100,7 @@ class DeviceUpstream : public Upstream {
 
 }  // namespace
 
-std::unique_ptr<Upstream> host_upstream() { 
+std::unique_ptr<Upstream> host_upstream() {
   return std::make_unique<HostUpstream>(virtual_memory_of(Device::cpu()));
 }
 std::unique_ptr<Upstream> device_upstream(Device device) {

@@ -60,8 +60,7 @@ MemoryPlan::MemoryPlan(const PretrainConfig& config, Device device, std::int64_t
   resident_ += prior::Prior(largest, device).scratch_bytes(tables * config.window_steps);
 }
 
-std::size_t MemoryPlan::part_bytes(const Cut& cut, std::int64_t rows,
-                                   std::int64_t features) const {
+std::size_t MemoryPlan::part_bytes(const Cut& cut, std::int64_t rows, std::int64_t features) const {
   const std::int64_t part = (tables_ + cut.n_parts - 1) / cut.n_parts;
   const std::size_t bytes =
       config_.model.step_bytes(part, rows, features, config_.dtype, cut.recomputes);

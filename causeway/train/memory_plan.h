@@ -1,5 +1,5 @@
-// The memory of a pre-training run, computed before its first step: what it needs, and into how many
-// micro-batches a batch is cut so that it fits.
+// The memory of a pre-training run, computed before its first step: what it needs, and into how
+// many micro-batches a batch is cut so that it fits.
 #pragma once
 
 #include "causeway/train/pretrain_config.h"
@@ -18,7 +18,8 @@ class MemoryPlan {
              std::int64_t n_weights, std::size_t live, std::size_t budget);
 
   std::size_t budget() const { return budget_; }
-  // Bytes besides the activations of a step: weights, gradients, optimizer, averages, tables, prior.
+  // Bytes besides the activations of a step: weights, gradients, optimizer, averages, tables,
+  // prior.
   std::size_t resident() const { return resident_; }
   // Bytes of the activations of the largest step, or of one of its micro-batches.
   std::size_t largest_step() const;

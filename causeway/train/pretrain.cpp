@@ -94,8 +94,12 @@ MemoryPlan Pretrainer::make_plan() {
   auto live = static_cast<std::int64_t>(pool_of(device_).stats().current);
   for (const std::int64_t other : group_.all_gather(budget)) budget = std::min(budget, other);
   for (const std::int64_t other : group_.all_gather(live)) live = std::max(live, other);
-  return {config_,   device_, config_.batch / group_.size(),
-          n_weights, static_cast<std::size_t>(live), static_cast<std::size_t>(budget)};
+  return {config_,
+          device_,
+          config_.batch / group_.size(),
+          n_weights,
+          static_cast<std::size_t>(live),
+          static_cast<std::size_t>(budget)};
 }
 
 Tensor Pretrainer::pass(const models::Tables& tables, double share) {
@@ -159,8 +163,8 @@ bool Pretrainer::try_step(const models::Tables& tables) {
     const bool may_repeat = error.kind() == ErrorKind::out_of_memory && !graph_.committed();
     // Ranks must cut batches alike.
     if (!may_repeat || group_.size() > 1 || !plan_->cut_smaller()) throw;
-    logger::warn(fmt::format("[pretrain] the plan {}, after this: {}", plan_->summary(),
-                             error.what()));
+    logger::warn(
+        fmt::format("[pretrain] the plan {}, after this: {}", plan_->summary(), error.what()));
   }
   if (!sum_.has_value()) sum_.emplace(model_->parameters());
   return false;

@@ -1,5 +1,5 @@
-// An upstream that counts its memory, runs out of it, and has streams whose work ends on request. It
-// hands out segments, or pages of a range.
+// An upstream that counts its memory, runs out of it, and has streams whose work ends on request.
+// It hands out segments, or pages of a range.
 #pragma once
 
 #include "causeway/runtime/upstream.h"
@@ -25,8 +25,8 @@ struct Source {
   std::size_t taken = 0;
   int waits = 0;
   std::map<CUstream_st*, bool> busy;
-  int fail_map = 0;                      // the n-th call from now that maps pages fails
-  std::set<std::byte*> mapped;           // pages
+  int fail_map = 0;                          // the n-th call from now that maps pages fails
+  std::set<std::byte*> mapped;               // pages
   std::map<std::byte*, std::size_t> ranges;  // reserved
 };
 

@@ -23,9 +23,8 @@ class VirtualPoolTest : public ::testing::Test {
 
   VirtualPoolTest() { make(kRange); }
   void make(std::size_t range_size) {
-    pool.emplace("test",
-                 std::make_unique<SourceUpstream>(
-                     source, std::make_unique<SourcePages>(source, range_size)));
+    pool.emplace("test", std::make_unique<SourceUpstream>(
+                             source, std::make_unique<SourcePages>(source, range_size)));
     pool->set_guarded(false);
   }
 

@@ -32,8 +32,8 @@ PretrainConfig wide_pretraining() {
   config.model.heads = 4;
   config.model.hidden = 128;
   config.model.layers = 3;
-  config.prior.rows = {128, 128};
-  config.prior.features = {24, 24};
+  config.prior.rows = {64, 64};
+  config.prior.features = {20, 20};
   config.stages.clear();
   config.batch = 8;
   return config;
@@ -72,15 +72,15 @@ void expect_step_bytes(DType dtype, Device device) {
   };
   for (const char* preset : {"default", "nanotabpfn", "speedrun"}) {
     const models::TabularConfig config = models::TabularConfig::preset(preset);
-    for (const Size& size : {Size{2, 64, 30}, Size{4, 200, 7}, Size{1, 300, 60}}) {
+    for (const Size& size : {Size{1, 40, 30}, Size{2, 60, 7}, Size{1, 100, 12}}) {
       for (const bool recomputes : {false, true}) {
-        const std::size_t used = measured_step(config, dtype, size.tables, size.rows, size.features,
-                                               recomputes, device);
+        const std::size_t used =
+            measured_step(config, dtype, size.tables, size.rows, size.features, recomputes, device);
         const std::size_t planned =
             config.step_bytes(size.tables, size.rows, size.features, dtype, recomputes);
         const auto ratio = static_cast<double>(planned) / static_cast<double>(used);
-        SCOPED_TRACE(fmt::format("{} {} x {} recomputes {}", preset, size.rows, size.features,
-                                 recomputes));
+        SCOPED_TRACE(
+            fmt::format("{} {} x {} recomputes {}", preset, size.rows, size.features, recomputes));
         EXPECT_GE(ratio, 1.0);
         EXPECT_LE(ratio, 1.4);
       }
@@ -109,7 +109,7 @@ TEST(MemoryPlan, SmallerBudgetsNeedMoreMicroBatches) {
   EXPECT_EQ(parts(1), 8);  // one dataset at a time
   const MemoryPlan halved(config, Device::cpu(), 8, 100'000, 0, half);
   EXPECT_LE(halved.needed(), half);
-  EXPECT_EQ(halved.cut(128, 2).n_parts, 1);  // narrow tables fit whole
+  EXPECT_EQ(halved.cut(64, 2).n_parts, 1);  // narrow tables fit whole
 }
 
 TEST(MemoryPlan, CutBatchesGiveTheSameResult) {

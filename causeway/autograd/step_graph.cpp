@@ -102,7 +102,7 @@ void StepGraph::drop_recordings() {
 
 void StepGraph::reserve(std::size_t bytes) const {
   if (device_.is_cpu()) return;
-  memory_->use(*stream_, [&] { pool_of(device_).allocate(bytes, *stream_); });
+  memory_->use(*stream_, [&] { pool_of(device_).reserve(bytes, *stream_); });
 }
 
 }  // namespace causeway::autograd

@@ -15,6 +15,14 @@
 
 namespace causeway {
 
+namespace {
+
+std::size_t whole_granules(std::size_t bytes) {
+  return (bytes + Heap::kGranule - 1) / Heap::kGranule * Heap::kGranule;
+}
+
+}  // namespace
+
 MemoryScope::MemoryScope(std::string_view name)
     : before_(std::exchange(memory_name::current(), memory_name::id(name))) {}
 MemoryScope::~MemoryScope() { memory_name::current() = before_; }
@@ -42,8 +50,7 @@ Buffer Pool::allocate(std::size_t bytes, StreamView stream) {
     state.throw_out_of_memory(bytes, "the request is larger than any address space");
   const bool guarded = state.guarded && !state.capturing(stream);
   const std::size_t wanted = bytes + (guarded ? 2 * State::kRedZone : 0);
-  const std::size_t size = (wanted + Heap::kGranule - 1) / Heap::kGranule * Heap::kGranule;
-  Block* block = state.find(size, stream);
+  Block* block = state.find(whole_granules(wanted), stream);
   if (block == nullptr) {
     state.throw_out_of_memory(bytes, "after releasing cached memory");
   }
@@ -55,6 +62,15 @@ Buffer Pool::allocate(std::size_t bytes, StreamView stream) {
   buffer.data_ = block->data + (guarded ? State::kRedZone : 0);
   if (guarded) state.guard(block, stream);
   return buffer;
+}
+
+void Pool::reserve(std::size_t bytes, StreamView stream) {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  if (bytes == 0) return;
+  Block* block = state.find(whole_granules(bytes), stream);
+  if (block == nullptr) state.throw_out_of_memory(bytes, "reserved for the largest step");
+  state.release(block);
 }
 
 std::uint32_t* Pool::counters(StreamView stream) {
@@ -179,10 +195,14 @@ void Pool::drop_capture(std::uint64_t capture) {
   state_->last_arena = nullptr;
 }
 
-LimitScope::LimitScope(Pool& pool, std::size_t bytes) : pool_(pool), before_(pool.stats().limit) {
-  if (bytes > 0) pool.set_limit(bytes);
+LimitScope::LimitScope(Pool& pool, std::size_t bytes) : pool_(pool) {
+  if (bytes == 0) return;
+  before_ = pool.stats().limit;
+  pool.set_limit(bytes);
 }
-LimitScope::~LimitScope() { pool_.set_limit(before_); }
+LimitScope::~LimitScope() {
+  if (before_.has_value()) pool_.set_limit(*before_);
+}
 
 Buffer::~Buffer() {
   if (pool_ != nullptr) pool_->free(*this);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -90,6 +91,10 @@ class Pool {
   // on. Throws out_of_memory; the pool stays usable.
   Buffer allocate(std::size_t bytes, StreamView stream);
 
+  // Takes memory for a block of this size without allocating it, so that later allocations on
+  // `stream` find it. Throws out_of_memory.
+  void reserve(std::size_t bytes, StreamView stream);
+
   // kCounters counters for kernels on `stream`, which are 0 whenever no such kernel runs: a kernel
   // that uses them resets them to 0. Each stream and each capture has its own; they count as cached
   // bytes.
@@ -133,7 +138,7 @@ class LimitScope {
 
  private:
   Pool& pool_;
-  std::size_t before_;
+  std::optional<std::size_t> before_;
 };
 
 // The pool of a device's memory, and of pinned host memory. They live as long as the process.

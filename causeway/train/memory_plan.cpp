@@ -39,8 +39,12 @@ std::size_t graph_input_bytes(const PretrainConfig& config, std::int64_t tables,
 
 MemoryPlan::MemoryPlan(const PretrainConfig& config, Device device, std::int64_t tables,
                        std::int64_t n_weights, std::size_t live, std::size_t budget)
-    : config_(config), tables_(tables), budget_(budget) {
-  largest_rows_ = config.prior.rows.high;
+    : config_(config),
+      tables_(tables),
+      budget_(budget),
+      growth_(device.is_cuda() ? kSideStreamGrowth : 1) {
+  const bool stages_apply_at_once = !config.stages.empty() && config.stages.front().step == 0;
+  if (!stages_apply_at_once) largest_rows_ = config.prior.rows.high;
   for (const RowStage& stage : config.stages) {
     largest_rows_ = std::max<std::int64_t>(largest_rows_, stage.rows);
   }

@@ -12,6 +12,10 @@ namespace causeway::train {
 
 class MemoryPlan {
  public:
+  // On a GPU a step needs more than TabularConfig::step_bytes: the side stream of the backward pass
+  // keeps what it reads.
+  static constexpr double kSideStreamGrowth = 1.15;
+
   // `tables` datasets per step on this rank; `n_weights` parameters. Of the `budget`, the pool of
   // `device` has `live` bytes in use already, such as the weights.
   MemoryPlan(const PretrainConfig& config, Device device, std::int64_t tables,
@@ -51,7 +55,7 @@ class MemoryPlan {
   std::int64_t largest_rows_ = 0;
   std::size_t resident_ = 0;
   std::size_t budget_;
-  double growth_ = 1;  // of the estimate
+  double growth_;  // of the estimate
 };
 
 // The memory that a run may use on a device: the limit of its pool, or else what is free.

@@ -80,7 +80,12 @@ std::vector<Tensor> StepGraph::run(const std::vector<Tensor>& inputs, bool& begu
       entry.results = body_(entry.inputs);
     };
     if (fresh) {
-      memory_->use(*stream_, step);
+      try {
+        memory_->use(*stream_, step);
+      } catch (...) {
+        recordings_.pop_back();  // the next call with these shapes runs eagerly again
+        throw;
+      }
     } else {
       if (!entry.graph.has_value()) {
         entry.results.clear();

@@ -85,7 +85,12 @@ std::size_t page_size(int device) {
   require(cuda().cuMemGetAllocationGranularity(&granularity, &properties,
                                                CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
           "cuMemGetAllocationGranularity");
-  return std::max(granularity, std::size_t{2} << 20);
+  const std::size_t page = std::max(granularity, std::size_t{2} << 20);
+  // Some virtual GPUs and containers support the calls above but not this one.
+  CUmemGenericAllocationHandle probe{};
+  if (cuda().cuMemCreate(&probe, page, &properties, 0) != CUDA_SUCCESS) return 0;
+  cuda().cuMemRelease(probe);
+  return page;
 }
 
 void* reserve(std::size_t bytes) {

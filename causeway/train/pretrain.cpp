@@ -164,7 +164,8 @@ bool Pretrainer::try_step(const models::Tables& tables) {
     // Ranks must cut batches alike.
     if (!may_repeat || group_.size() > 1 || !plan_->cut_smaller()) throw;
     logger::warn(
-        fmt::format("[pretrain] the plan {}, after this: {}", plan_->summary(), error.what()));
+        fmt::format("[pretrain] repeating a step that ran out of memory; the run now {}: {}",
+                    plan_->summary(), error.what()));
   }
   if (!sum_.has_value()) sum_.emplace(model_->parameters());
   return false;

@@ -44,7 +44,7 @@ nb::tuple run(PretrainConfig config, Device device, const RunOptions& options,
   without_gil([&] {
     dist::Group group = dist::Group::from_environment();
     device = dist::rank_device(device, group);
-    train::Pretrainer trainer(config, device, group);
+    train::Pretrainer trainer(config, device, group, options.config.memory);
     const auto result = train::run_pretraining(trainer, group, options, [&](const RunLine& line) {
       const nb::gil_scoped_acquire held;
       report(to_dict(line));

@@ -3,7 +3,9 @@
 
 #include "causeway/core/environment.h"
 #include "causeway/core/library.h"
+#include "causeway/report/memory_page.h"
 #include "causeway/runtime/driver.h"
+#include "causeway/runtime/memory_timeline.h"
 #include "causeway/runtime/pool.h"
 #include "causeway/runtime/profiler.h"
 #include "causeway/runtime/threads.h"
@@ -47,6 +49,7 @@ nb::dict memory_stats(Device device) {
   entries["current"] = stats.current;
   entries["peak"] = stats.peak;
   entries["cached"] = stats.cached;
+  entries["captured"] = stats.captured;
   entries["limit"] = stats.limit;
   entries["allocations"] = stats.allocations;
   entries["frees"] = stats.frees;
@@ -96,13 +99,24 @@ nb::list profile_report() {
   return rows;
 }
 
+std::string memory_page() {
+  std::vector<report::MemoryChart> charts;
+  for (const profiler::MemoryTimeline& timeline : profiler::memory_timelines()) {
+    report::MemoryChart& chart = charts.emplace_back();
+    chart.pool = timeline.pool;
+    chart.names = timeline.names;
+    for (const auto& [ms, bytes] : timeline.moments) chart.moments.push_back({ms, bytes});
+  }
+  return report::memory_html(charts);
+}
+
 void bind_memory(nb::module_& module) {
   const auto device = "device"_a = Device::cpu();
   module.def(
       "memory_stats", memory_stats, device,
       nb::sig("def memory_stats(device: str = 'cpu') -> dict[str, typing.Any]"),
       "Statistics of the device's memory pool, in bytes and counts; by_name has those of each "
-      "memory_scope.");
+      "memory_scope. Use profile().memory_page() for the memory over time.");
   module.def(
       "reset_peak_memory", [](Device where) { pool_of(where).reset_peak(); }, device,
       "Resets the peak of memory_stats to the current value.");
@@ -153,6 +167,7 @@ void bind_profiler(nb::module_& module) {
              "One entry per name and device, longest total first.");
   module.def("_profiler_json", &profiler::report_json, "The report as JSON.");
   module.def("_profiler_trace", &profiler::trace_json, "The records as Chrome trace events, JSON.");
+  module.def("_profiler_memory_page", memory_page, "The memory over time as an HTML page.");
 }
 
 }  // namespace

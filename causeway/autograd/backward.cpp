@@ -1,6 +1,7 @@
 // backward(): checks of its arguments, and the runs of the engine.
 #include "causeway/autograd/backward_engine.h"
 #include "causeway/core/error.h"
+#include "causeway/runtime/pool.h"
 #include "causeway/tensor/create.h"
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@ void backward(const Tensor& root, const std::optional<Tensor>& gradient, bool re
                      to_string(gradient->shape()), to_string(root.shape())));
   }
   const NoGrad plain;
+  const MemoryScope scope("gradients");
   const Tensor seed = gradient.has_value() ? detach(gradient->to(root.dtype()).to(root.device()))
                                            : ones(root.shape(), root.dtype(), root.device());
   BackwardEngine engine(root, seed, !gradient.has_value(), retain);

@@ -4,6 +4,7 @@
 #include "causeway/core/dtype.h"
 #include "causeway/core/interrupt.h"
 #include "causeway/core/shape.h"
+#include "causeway/runtime/memory_name.h"
 #include "causeway/runtime/profiler.h"
 #include "causeway/runtime/stream.h"
 
@@ -58,7 +59,7 @@ std::string profile_name(const char* kernel, const First& first, const Rest&...)
 }  // namespace internal
 
 // The CPU and CUDA implementation of one kernel. A call selects one by the stream's device and,
-// with the profiler on, times it under its name.
+// with the profiler on, times it under its name. What it allocates is counted as "workspaces".
 template <class... Args>
 struct Kernel {
   const char* name;
@@ -67,6 +68,7 @@ struct Kernel {
 
   void operator()(StreamView stream, Args... args) const {
     check_interrupt();
+    const memory_name::WorkspaceScope workspaces;
     const auto chosen = stream.device().is_cuda() ? cuda : cpu;
     if (!profiler::enabled()) return chosen(stream, args...);
     const double bytes = (internal::bytes_of_argument<std::remove_cvref_t<Args>>(args) + ...);

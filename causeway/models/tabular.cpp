@@ -1,5 +1,6 @@
 #include "causeway/models/tabular.h"
 
+#include "causeway/autograd/checkpoint.h"
 #include "causeway/autograd/loss.h"
 #include "causeway/autograd/matmul.h"
 #include "causeway/autograd/reduce.h"
@@ -169,60 +170,79 @@ Tensor TabularTransformer::among_columns(std::size_t i, const Tensor& read,
 
 Tensor TabularTransformer::run(const Tensor& inputs, const Tensor& sizes, const TableContext* from,
                                TableContext* into, WorkMeter* meter) {
-  const auto apply = [&](double TabularWork::Layer::*flops, std::size_t i, const Tensor& x,
-                         int axis, std::int64_t unit, auto&& body) {
-    if (meter == nullptr) return body(x, std::int64_t{0}, x.size(axis));
-    return meter->in_pieces(meter->layer(i).*flops, x, axis, unit, body);
-  };
-  const Tensor n_columns = count_columns(sizes, inputs.size(1));
-  const Tensor n_context =
-      (from != nullptr ? from->sizes : sizes).select(1, 2) + Scalar(config_.thinking);
+  const Pass pass{inputs,
+                  count_columns(sizes, inputs.size(1)),
+                  (from != nullptr ? from->sizes : sizes).select(1, 2) + Scalar(config_.thinking),
+                  from,
+                  into,
+                  meter};
   const Tensor tokens = autograd::linear(inputs, encoder_);
   Residual residual{tokens, config_.pre_norm ? layers_[0]->norms[0]->forward(tokens) : tokens};
+  const bool recomputes = recomputes_ && from == nullptr && into == nullptr;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    TabularLayer& layer = *layers_[i];
-    const bool is_last = i + 1 == layers_.size();
-    const bool reads_inputs = i == 0 && config_.fuses_encoder();
-    Tensor branch =
-        apply(&TabularWork::Layer::columns, i, reads_inputs ? inputs : residual.read, 1, 1,
-              [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
-                const bool all = end - begin == inputs.size(1);
-                return among_columns(i, rows, all ? n_columns : n_columns.slice(0, begin, end));
-              });
-    if (is_last && !config_.mean_readout) residual.x = target_token(residual.x);
-    if (config_.residual_decay != 1 && i > 0) {
-      residual.x =
-          autograd::multiply(residual.x, std::pow(config_.residual_decay, static_cast<double>(i)));
-    }
-    residual = norm_after(i, 0).add_residual(branch, residual.x);
-
-    if (from != nullptr) {
-      branch = apply(&TabularWork::Layer::rows, i, residual.read, 1, 1,
-                     [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                       return layer.rows->among_context(rows, from->layers[i], n_context);
-                     });
-    } else {
-      const bool ends_here = is_last && into != nullptr;
-      const Tensor heads = apply(&TabularWork::Layer::projections, i, residual.read, 1, 1,
-                                 [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                                   return ends_here ? layer.rows->keys_and_values(rows)
-                                                    : layer.rows->project_qkv(rows);
-                                 });
-      if (into != nullptr)
-        into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
-      if (ends_here) return residual.read;
-      branch = apply(&TabularWork::Layer::rows, i, heads, 2, config_.heads,
-                     [&](const Tensor& columns, std::int64_t, std::int64_t) {
-                       return layer.rows->among_rows(columns, n_context);
-                     });
-    }
-    residual = norm_after(i, 1).add_residual(layer.rows->project(branch), residual.x);
-    branch = apply(
-        &TabularWork::Layer::mlp, i, residual.read, 1, 1,
-        [&](const Tensor& rows, std::int64_t, std::int64_t) { return layer.mlp->forward(rows); });
-    residual = norm_after(i, 2).add_residual(branch, residual.x);
+    residual = recomputes ? run_layer_recomputed(i, residual, pass) : run_layer(i, residual, pass);
   }
   return residual.read;
+}
+
+Residual TabularTransformer::run_layer_recomputed(std::size_t i, const Residual& residual,
+                                                  const Pass& pass) {
+  const auto block = [this, i, pass](const std::vector<Tensor>& given) {
+    const Residual made = run_layer(i, {given.front(), given.back()}, pass);
+    return config_.pre_norm ? std::vector{made.x, made.read} : std::vector{made.x};
+  };
+  const std::vector<Tensor> results = autograd::checkpoint(
+      block, config_.pre_norm ? std::vector{residual.x, residual.read} : std::vector{residual.x});
+  return {results.front(), results.back()};
+}
+
+Residual TabularTransformer::run_layer(std::size_t i, Residual residual, const Pass& pass) {
+  const auto apply = [&](double TabularWork::Layer::*flops, const Tensor& x, int axis,
+                         std::int64_t unit, auto&& body) {
+    if (pass.meter == nullptr) return body(x, std::int64_t{0}, x.size(axis));
+    return pass.meter->in_pieces(pass.meter->layer(i).*flops, x, axis, unit, body);
+  };
+  TabularLayer& layer = *layers_[i];
+  const bool is_last = i + 1 == layers_.size();
+  const bool reads_inputs = i == 0 && config_.fuses_encoder();
+  Tensor branch = apply(&TabularWork::Layer::columns, reads_inputs ? pass.inputs : residual.read, 1,
+                        1, [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
+                          const bool all = end - begin == pass.inputs.size(1);
+                          return among_columns(
+                              i, rows, all ? pass.n_columns : pass.n_columns.slice(0, begin, end));
+                        });
+  if (is_last && !config_.mean_readout) residual.x = target_token(residual.x);
+  if (config_.residual_decay != 1 && i > 0) {
+    residual.x =
+        autograd::multiply(residual.x, std::pow(config_.residual_decay, static_cast<double>(i)));
+  }
+  residual = norm_after(i, 0).add_residual(branch, residual.x);
+
+  if (pass.from != nullptr) {
+    branch = apply(&TabularWork::Layer::rows, residual.read, 1, 1,
+                   [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                     return layer.rows->among_context(rows, pass.from->layers[i], pass.n_context);
+                   });
+  } else {
+    const bool ends_here = is_last && pass.into != nullptr;
+    const Tensor heads = apply(&TabularWork::Layer::projections, residual.read, 1, 1,
+                               [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                                 return ends_here ? layer.rows->keys_and_values(rows)
+                                                  : layer.rows->project_qkv(rows);
+                               });
+    if (pass.into != nullptr)
+      pass.into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
+    if (ends_here) return residual;
+    branch = apply(&TabularWork::Layer::rows, heads, 2, config_.heads,
+                   [&](const Tensor& columns, std::int64_t, std::int64_t) {
+                     return layer.rows->among_rows(columns, pass.n_context);
+                   });
+  }
+  residual = norm_after(i, 1).add_residual(layer.rows->project(branch), residual.x);
+  branch = apply(
+      &TabularWork::Layer::mlp, residual.read, 1, 1,
+      [&](const Tensor& rows, std::int64_t, std::int64_t) { return layer.mlp->forward(rows); });
+  return norm_after(i, 2).add_residual(branch, residual.x);
 }
 
 Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {

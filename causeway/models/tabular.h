@@ -45,6 +45,10 @@ struct TabularConfig {
   // Floating-point operations of a training step on tables of which half the rows are context rows:
   // matrix products and attention, forward and twice that for backward.
   double step_flops(std::int64_t tables, std::int64_t rows, std::int64_t features) const;
+  // Bytes of the activations of such a step, and of what its backward pass computes from them, with
+  // elements of `dtype`: an estimate from above. `recomputes`: see recompute_layers.
+  std::size_t step_bytes(std::int64_t tables, std::int64_t rows, std::int64_t features, DType dtype,
+                         bool recomputes = false) const;
 
   std::int64_t n_parameters() const;
 
@@ -91,6 +95,10 @@ class TabularTransformer : public nn::Module {
   Tensor predict_logits(const TableContext& context, const Tensor& x,
                         const ProgressHook& progress = {});
 
+  // Whether losses and logits keep the activations of one layer only and compute those of the
+  // others again in the backward pass: slower, with less memory.
+  void recompute_layers(bool recomputes) { recomputes_ = recomputes; }
+
   // For regression, in units of the standardised target: the borders of the bins, (bins - 1,) f32,
   // and the bins' means under the normal distribution from which the borders are computed.
   const Tensor* borders() const { return borders_; }
@@ -110,6 +118,17 @@ class TabularTransformer : public nn::Module {
   // result is not used. `meter` reports progress during inference.
   Tensor run(const Tensor& inputs, const Tensor& sizes, const TableContext* from,
              TableContext* into, WorkMeter* meter);
+  // What all layers of a run share.
+  struct Pass {
+    Tensor inputs;
+    Tensor n_columns;
+    Tensor n_context;
+    const TableContext* from = nullptr;
+    TableContext* into = nullptr;
+    WorkMeter* meter = nullptr;
+  };
+  Residual run_layer(std::size_t i, Residual residual, const Pass& pass);
+  Residual run_layer_recomputed(std::size_t i, const Residual& residual, const Pass& pass);
   Tensor among_columns(std::size_t layer, const Tensor& read, const Tensor& n_columns);
   // The norm after branch 0, 1 or 2 of a layer.
   TabularNorm& norm_after(std::size_t layer, std::size_t branch) const;
@@ -117,6 +136,7 @@ class TabularTransformer : public nn::Module {
   Tensor forward(const Tables& tables, const Tensor& statistics);
 
   TabularConfig config_;
+  bool recomputes_ = false;
   Tensor& encoder_;  // (width, inputs)
   std::vector<std::shared_ptr<TabularLayer>> layers_;
   std::shared_ptr<TabularNorm> last_norm_;  // with pre_norm

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace causeway::models {
 
 kernels::TableInputs TabularConfig::inputs() const {
@@ -46,6 +48,33 @@ std::int64_t TabularConfig::n_parameters() const {
   const std::int64_t decoder = hidden * (width + 1) + outputs() * (hidden + 1);
   return width * inputs().width() + layers * (2 * attention + mlp + 3 * norm) +
          (pre_norm ? norm : 0) + decoder;
+}
+
+std::size_t TabularConfig::step_bytes(std::int64_t tables, std::int64_t rows, std::int64_t features,
+                                      DType dtype, bool recomputes) const {
+  const std::int64_t columns = features + 1;
+  const std::int64_t all_rows = tables * (rows + thinking);
+  const std::int64_t tokens = all_rows * columns;
+  const std::int64_t last_tokens = mean_readout ? tokens : all_rows;
+  // Elements per token that the backward pass reads. Of an attention: q, k and v, its result, the
+  // residual stream and its norm; of the MLP the hidden values before and after the activation.
+  const std::int64_t attention = 3 * width + width + 2 * width;
+  const std::int64_t mlp = 2 * hidden + 2 * width;
+  const std::int64_t layer = 2 * attention + mlp;
+  std::int64_t elements = tokens * (inputs().width() + 2 * width);
+  const std::int64_t last = tokens * 3 * width + last_tokens * layer;
+  if (recomputes) {  // the residual streams and norms between layers, and one layer
+    elements += (layers - 1) * tokens * 2 * width + std::max(tokens * layer, last);
+  } else {
+    elements += (layers - 1) * tokens * layer + last;
+  }
+  // The largest gradients that exist at a time.
+  elements += tokens * std::max(6 * width, 2 * hidden + 2 * width);
+  elements += last_tokens * (2 * hidden + 4 * outputs());
+  // f32 statistics of attention and norms.
+  const std::int64_t statistics = tokens * layers * (2 * heads + 6);
+  return static_cast<std::size_t>(elements) * size_of(dtype) +
+         static_cast<std::size_t>(statistics) * sizeof(float);
 }
 
 void TabularConfig::check() const {

@@ -57,6 +57,7 @@ MovingAverage::MovingAverage(const std::vector<Tensor>& weights, double decay)
 }
 
 void MovingAverage::update() {
+  const MemoryScope scope("average");
   for (std::size_t i = 0; i < weights_.size(); ++i) {
     const Tensor gap = widened(weights_[i]) - averages_[i];
     averages_[i].copy_from(averages_[i] + gap * Scalar(1 - decay_));
@@ -87,6 +88,7 @@ LastAverage::LastAverage(const std::vector<Tensor>& weights, std::size_t k)
 }
 
 void LastAverage::update() {
+  const MemoryScope scope("average");
   std::vector<Tensor> copies;
   for (const Tensor& weight : weights_) copies.push_back(weight.clone());
   snapshots_.push_back(std::move(copies));

@@ -105,6 +105,7 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
       fail(ErrorKind::invalid_argument, "optimizer",
            fmt::format("a parameter of shape {} was added twice", to_string(parameter.shape())));
     }
+    const MemoryScope scope("optimizer");
     if (first) {
       control_ = zeros({static_cast<int>(Control::count)}, DType::f32, parameter.device());
       set_control(Control::gradient_scale, 1 / options_.loss_scale);
@@ -112,7 +113,6 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
       set_control(Control::learning_rate, options_.learning_rate);
     }
     Entry entry{parameter, {}, {}, parameter.storage()->n_writes};
-    const MemoryScope scope("optimizer");
     const DType wide = parameter.dtype() == DType::f64 ? DType::f64 : DType::f32;
     const Tensor plain = autograd::detach(parameter);
     if (is_half(parameter.dtype())) entry.master = plain.to(wide);
@@ -132,6 +132,7 @@ void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOpti
 void Optimizer::extend_missed() {
   const auto n_new = static_cast<std::int64_t>(groups_.back().entries.size());
   if (n_new == 0) return;
+  const MemoryScope scope("optimizer");
   const Tensor all = control(Control::step).expand({n_new}).clone();
   missed_ = missed_.numel() > 0 ? concatenate(std::vector<Tensor>{missed_, all}) : all;
 }
@@ -342,6 +343,7 @@ void Optimizer::follow_writes() {
 }
 
 void Optimizer::step() {
+  const MemoryScope scope("optimizer");
   if (averaged_) {
     fail(ErrorKind::invalid_argument, "optimizer.step",
          "the parameters hold averaged weights; call train() first");

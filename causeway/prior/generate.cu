@@ -133,8 +133,9 @@ int attribute(int device, cudaDeviceAttr name) {
   return value;
 }
 
-// Number of concurrent blocks, limited so that their arenas take at most half of the device's
-// memory. The kernel needs L1 cache, so it requests only 32 KiB (two blocks) as shared memory.
+// Number of concurrent blocks, limited so that their arenas take at most a quarter of the device's
+// memory or of its pool's limit. The kernel needs L1 cache, so it requests only 32 KiB (two blocks)
+// as shared memory.
 std::int64_t blocks_at_once(int device, const Recipe& recipe) {
   constexpr int kShared = 32 * 1024;
   const int most_shared = attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
@@ -151,11 +152,20 @@ std::int64_t blocks_at_once(int device, const Recipe& recipe) {
   std::size_t total = 0;
   driver::check(cudaMemGetInfo(&free, &total), "prior");
   const auto arena_bytes = static_cast<std::size_t>(recipe.arena_floats) * sizeof(float);
-  const auto most = static_cast<std::int64_t>(std::max<std::size_t>(1, total / 2 / arena_bytes));
+  if (const std::size_t limit = pool_of(Device::cuda(device)).stats().limit; limit > 0) {
+    total = std::min(total, limit);
+  }
+  const auto most = static_cast<std::int64_t>(std::max<std::size_t>(1, total / 4 / arena_bytes));
   return std::min<std::int64_t>(std::int64_t{per_processor} * processors, most);
 }
 
 }  // namespace
+
+std::size_t scratch_bytes(StreamView stream, const Recipe& recipe, std::int64_t count) {
+  const driver::DeviceScope scope(stream.device().index);
+  const std::int64_t blocks = std::min(count, blocks_at_once(stream.device().index, recipe));
+  return static_cast<std::size_t>(blocks * recipe.arena_floats) * sizeof(float);
+}
 
 void generate_simple(StreamView stream, std::uint64_t seed, const BatchOut& out) {
   if (out.count == 0) return;
@@ -169,6 +179,7 @@ void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const
   const driver::DeviceScope scope(stream.device().index);
   const std::int64_t blocks = std::min(out.count, blocks_at_once(stream.device().index, recipe));
   auto& pool = pool_of(stream.device());
+  const MemoryScope name("prior");
   const Buffer arenas =
       pool.allocate(static_cast<std::size_t>(blocks * recipe.arena_floats) * sizeof(float), stream);
   const Buffer next = pool.allocate(sizeof(unsigned long long), stream);

@@ -44,12 +44,15 @@ CAUSEWAY_HOST_DEVICE bool is_plain_simple(const Recipe& recipe) {
          !recipe.remove_trivial;
 }
 
-// generate_simple is the fast path for is_plain_simple; it does not write out.info.
+// generate_simple is the fast path for is_plain_simple; it does not write out.info. generate takes
+// scratch_bytes of memory from the pool for `count` datasets.
 namespace cpu {
+std::size_t scratch_bytes(const Recipe& recipe, std::int64_t count);
 void generate_simple(std::uint64_t seed, const BatchOut& out);
 void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out);
 }  // namespace cpu
 namespace cuda {
+std::size_t scratch_bytes(StreamView stream, const Recipe& recipe, std::int64_t count);
 void generate_simple(StreamView stream, std::uint64_t seed, const BatchOut& out);
 void generate(StreamView stream, const Recipe& recipe, std::uint64_t seed, const BatchOut& out);
 }  // namespace cuda

@@ -2,6 +2,7 @@
 // arithmetic.
 #include "causeway/prior/generate.h"
 
+#include "causeway/runtime/pool.h"
 #include "causeway/runtime/threads.h"
 
 #include <algorithm>
@@ -64,20 +65,28 @@ void generate_simple(std::uint64_t seed, const BatchOut& out) {
   });
 }
 
+std::size_t scratch_bytes(const Recipe& recipe, std::int64_t count) {
+  const std::int64_t pieces = std::min<std::int64_t>(thread_count(), count);
+  return static_cast<std::size_t>(pieces * recipe.arena_floats) * sizeof(float);
+}
+
 void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
+  if (out.count == 0) return;
   std::atomic<std::int64_t> next{0};
   const std::int64_t pieces = std::min<std::int64_t>(thread_count(), out.count);
   const bool interruptible = internal::is_interruptible;  // of this thread; parallel_for throws
+  const MemoryScope scope("prior");
+  const Buffer arenas = pool_of(Device::cpu()).allocate(scratch_bytes(recipe, out.count), {});
+  auto* const floats = reinterpret_cast<float*>(arenas.data());
   parallel_for(pieces, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t piece = begin; piece < end; ++piece) {
       const auto shared = std::make_unique<Shared>();
-      const auto arena =
-          std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(recipe.arena_floats));
+      float* const arena = floats + piece * recipe.arena_floats;
       for (std::int64_t k = next++; k < out.count; k = next++) {
         if (interruptible && interrupt_requested()) return;
         const DatasetOut to = out.of(k);
         out.info[k] = make_dataset(Solo{}, recipe, seed, out.index_of(k), 0, OtherWorld{}, *shared,
-                                   arena.get(), to);
+                                   arena, to);
         // Zero the padding rows.
         if (out.places != nullptr) continue;
         const std::int64_t used = out.info[k].n_rows;

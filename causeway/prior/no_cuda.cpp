@@ -4,6 +4,10 @@
 
 namespace causeway::prior::cuda {
 
+std::size_t scratch_bytes(StreamView, const Recipe&, std::int64_t) {
+  fail(ErrorKind::device, "prior", "this build has no CUDA support; use the cpu device");
+}
+
 void generate_simple(StreamView, std::uint64_t, const BatchOut&) {
   fail(ErrorKind::device, "prior", "this build has no CUDA support; use the cpu device");
 }

@@ -112,6 +112,11 @@ RequestedSizes Prior::requested_sizes(std::uint64_t index) const {
   return {shape.n_rows, shape.n_features, shape.n_classes, shape.n_train};
 }
 
+std::size_t Prior::scratch_bytes(std::int64_t count) const {
+  return device_.is_cpu() ? cpu::scratch_bytes(*recipe_, count)
+                          : cuda::scratch_bytes(current_stream(device_), *recipe_, count);
+}
+
 Tensor Prior::fill(std::span<const std::uint64_t> indices, std::span<const Batch::Place> places,
                    const Tensor& x, const Tensor& y) const {
   const auto count = static_cast<std::int64_t>(indices.size());

@@ -126,6 +126,9 @@ class Prior {
   Tensor fill(std::span<const std::uint64_t> indices, std::span<const Batch::Place> places,
               const Tensor& x, const Tensor& y) const;
 
+  // Bytes that fill() takes from the device's pool while it generates `count` datasets.
+  std::size_t scratch_bytes(std::int64_t count) const;
+
   // The functions below run on the CPU, one dataset at a time.
   Description describe(std::uint64_t index) const;
   // The dataset, and a copy with feature `column` set to `value` (in the units of its column) in

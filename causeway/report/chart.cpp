@@ -28,6 +28,20 @@ void Chart::line(const std::vector<ChartPoint>& points, std::string_view style) 
   if (!path.empty()) marks_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", style, path);
 }
 
+void Chart::area(const std::vector<ChartPoint>& low, const std::vector<ChartPoint>& high,
+                 std::string_view colour, std::string_view tooltip) {
+  std::string path;
+  const auto add = [&](const ChartPoint& point) {
+    const ChartPoint at = place(point.x, point.y);
+    path += fmt::format("{}{:.2f} {:.2f}", path.empty() ? "M" : "L", at.x, at.y);
+  };
+  for (const ChartPoint& point : high) add(point);
+  for (auto point = low.rbegin(); point != low.rend(); ++point) add(*point);
+  if (path.empty()) return;
+  marks_ += fmt::format("<path style=\"fill: {}; stroke: none\" d=\"{}Z\"><title>{}</title></path>",
+                        colour, path, escaped(tooltip));
+}
+
 // A line of length 0 with round caps is a circle, even if the SVG is stretched.
 void Chart::dot(ChartPoint point, double size, std::string_view tooltip) {
   const ChartPoint at = place(point.x, point.y);

@@ -26,6 +26,9 @@ class Chart {
 
   // Values that are not finite are left out. Styles: "curve", "curve faint", "second", "reference".
   void line(const std::vector<ChartPoint>& points, std::string_view style);
+  // The area between two lines with the same x, in a CSS colour.
+  void area(const std::vector<ChartPoint>& low, const std::vector<ChartPoint>& high,
+            std::string_view colour, std::string_view tooltip);
   // A round dot with a tooltip; its size is in pixels.
   void dot(ChartPoint at, double size, std::string_view tooltip);
   // A bar from the x axis, over [low, high].

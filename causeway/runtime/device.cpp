@@ -3,8 +3,10 @@
 #include "causeway/core/error.h"
 #include "causeway/runtime/driver.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include <fmt/format.h>
@@ -27,6 +29,13 @@ std::string proc_value(const char* path, std::string_view key) {
   return "";
 }
 
+// The memory limit of the process's container, or the largest number.
+std::size_t container_limit() {
+  std::size_t bytes = std::numeric_limits<std::size_t>::max();
+  std::ifstream("/sys/fs/cgroup/memory.max") >> bytes;  // "max" sets it to 0
+  return bytes > 0 ? bytes : std::numeric_limits<std::size_t>::max();
+}
+
 DeviceInfo describe_cpu() {
   DeviceInfo info;
   info.name = proc_value("/proc/cpuinfo", "model name");
@@ -39,6 +48,7 @@ DeviceInfo describe_cpu() {
   const std::string available = proc_value("/proc/meminfo", "MemAvailable");
   info.memory_free = available.empty() ? static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * page
                                        : std::strtoull(available.c_str(), nullptr, 10) * 1024;
+  info.memory_free = std::min(info.memory_free, container_limit());
   info.multiprocessors = static_cast<int>(std::thread::hardware_concurrency());
   const std::string mhz = proc_value("/proc/cpuinfo", "cpu MHz");
   info.clock_mhz = mhz.empty() ? 0 : static_cast<int>(std::strtod(mhz.c_str(), nullptr));

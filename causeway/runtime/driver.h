@@ -36,6 +36,15 @@ void release(int device, void* data) noexcept;
 void* allocate_pinned(std::size_t bytes);
 void release_pinned(void* data) noexcept;
 
+// Virtual memory (virtual_memory.h): the bytes of a page, 0 where the device has none. `reserve`
+// returns nullptr when out of addresses; `map` returns false when out of memory, with nothing
+// mapped.
+std::size_t page_size(int device);
+void* reserve(std::size_t bytes);
+void unreserve(void* range, std::size_t bytes) noexcept;
+bool map(int device, void* pages, std::size_t bytes, std::size_t page_size);
+void unmap(void* pages, std::size_t bytes, std::size_t page_size) noexcept;
+
 CUstream_st* create_stream(int device);
 void synchronize(int device, CUstream_st* stream);
 void synchronize_device(int device);

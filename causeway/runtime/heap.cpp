@@ -54,19 +54,30 @@ void Heap::drop_block(Block* block) {
   spare_.push_back(block);
 }
 
-void Heap::split(Block* block, std::size_t size) {
-  const std::size_t rest = block->size - size;
-  if (rest < smallest_split_) return;
+Block* Heap::cut(Block* block, std::size_t size) {
   Block* tail = new_block();
   tail->data = block->data + size;
-  tail->size = rest;
+  tail->size = block->size - size;
   tail->heap = this;
   tail->before = block;
   tail->after = block->after;
   if (tail->after != nullptr) tail->after->before = tail;
   block->after = tail;
   block->size = size;
-  link(tail);
+  return tail;
+}
+
+void Heap::absorb_next(Block* block) {
+  Block* next = block->after;
+  block->size += next->size;
+  block->after = next->after;
+  if (block->after != nullptr) block->after->before = block;
+  drop_block(next);
+}
+
+void Heap::split(Block* block, std::size_t size) {
+  if (block->size - size < smallest_split_) return;
+  link(cut(block, size));
 }
 
 Block* Heap::take(std::size_t size) {
@@ -94,19 +105,13 @@ Block* Heap::take(std::size_t size) {
 }
 
 void Heap::release(Block* block) {
-  if (Block* after = block->after; after != nullptr && after->free) {
-    unlink(after);
-    block->size += after->size;
-    block->after = after->after;
-    if (block->after != nullptr) block->after->before = block;
-    drop_block(after);
+  if (block->after != nullptr && block->after->free) {
+    unlink(block->after);
+    absorb_next(block);
   }
   if (Block* before = block->before; before != nullptr && before->free) {
     unlink(before);
-    before->size += block->size;
-    before->after = block->after;
-    if (before->after != nullptr) before->after->before = before;
-    drop_block(block);
+    absorb_next(before);
     block = before;
   }
   link(block);
@@ -117,6 +122,7 @@ void Heap::add_segment(Segment segment) {
   block->data = segment.data;
   block->size = segment.size;
   block->heap = this;
+  total_bytes_ += segment.size;
   link(block);
 }
 
@@ -127,6 +133,7 @@ std::vector<Segment> Heap::take_free_segments() {
       Block* next = block->next_free;
       if (block->before == nullptr && block->after == nullptr) {
         unlink(block);
+        total_bytes_ -= block->size;
         segments.push_back({block->data, block->size});
         drop_block(block);
       }

@@ -2,6 +2,9 @@
 // taking and releasing a block costs a few bit operations for any heap size. Blocks are split when
 // taken and merged with free neighbours when released. The bookkeeping is on the host and never
 // touches the memory itself, which may be a GPU's.
+//
+// A heap has either segments, or one range of addresses whose pages are mapped as it grows
+// (virtual_memory.h). In a range all free neighbours merge, and any free page can be released.
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -10,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 namespace causeway {
@@ -24,12 +28,13 @@ struct Segment {
 struct Block {
   std::byte* data = nullptr;
   std::size_t size = 0;
-  Block* before = nullptr;  // neighbours in the segment
+  Block* before = nullptr;  // neighbours in the segment or range
   Block* after = nullptr;
   Block* next_free = nullptr;  // neighbours in the size class's list
   Block* previous_free = nullptr;
   Heap* heap = nullptr;
   bool free = false;
+  bool unmapped = false;                  // addresses without memory, never free
   std::uint32_t name = 0;                 // id of the name the bytes are counted under
   std::size_t requested = 0;              // bytes requested by the user
   std::vector<StreamView> other_streams;  // other streams that used it besides the owner's
@@ -53,9 +58,24 @@ class Heap {
   // Removes and returns the segments that are entirely free; the caller releases their memory.
   std::vector<Segment> take_free_segments();
 
-  std::size_t free_bytes() const { return free_bytes_; }
+  // Gives a heap without memory its range of addresses, none of them mapped.
+  void set_range(Segment range);
+  std::optional<Segment> range() const { return range_; }
+  // The unmapped pages that must be mapped for a free block of `size` bytes, as few as possible;
+  // nullopt if the range has no place for it.
+  std::optional<Segment> pages_for(std::size_t size, std::size_t page_size) const;
+  // The pages are mapped now, and free.
+  void add_pages(Segment pages);
+  // Removes and returns whole pages that are free, largest blocks first, until they are `wanted`
+  // bytes or more; the caller unmaps them.
+  std::vector<Segment> take_free_pages(std::size_t wanted, std::size_t page_size);
+  // Removes and returns the range if none of its pages is mapped.
+  std::optional<Segment> take_unused_range();
 
-  // A retired heap serves no more requests; its owner releases each segment once it is free.
+  std::size_t free_bytes() const { return free_bytes_; }
+  std::size_t total_bytes() const { return total_bytes_; }  // in use or free
+
+  // A retired heap serves no more requests; its owner releases its memory once it is free.
   void retire() { retired_ = true; }
   bool retired() const { return retired_; }
 
@@ -70,10 +90,17 @@ class Heap {
   void unlink(Block* block);
   Block* new_block();
   void drop_block(Block* block);
+  // Shortens a block and returns a new one after it, with the rest.
+  Block* cut(Block* block, std::size_t size);
+  void absorb_next(Block* block);
   void split(Block* block, std::size_t size);
+  void make_unmapped(Block* block);
 
   std::size_t smallest_split_;
   std::size_t free_bytes_ = 0;
+  std::size_t total_bytes_ = 0;
+  std::optional<Segment> range_;
+  std::vector<Block*> unmapped_;
   bool retired_ = false;
   std::array<Block*, kClasses> lists_{};
   std::array<std::uint64_t, kClasses / 64> filled_{};

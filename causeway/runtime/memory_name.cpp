@@ -10,8 +10,9 @@ namespace {
 
 struct Table {
   std::mutex mutex;
-  std::deque<std::string> names{"unnamed"};
-  std::unordered_map<std::string, std::uint32_t> ids{{"unnamed", 0}};
+  std::deque<std::string> names{"unnamed", "workspaces"};
+  std::unordered_map<std::string, std::uint32_t> ids{{"unnamed", kUnnamed},
+                                                     {"workspaces", kWorkspaces}};
 };
 
 Table& table() {
@@ -37,7 +38,7 @@ std::string name(std::uint32_t id) {
 }
 
 std::uint32_t& current() {
-  thread_local std::uint32_t current = 0;
+  thread_local std::uint32_t current = kUnnamed;
   return current;
 }
 

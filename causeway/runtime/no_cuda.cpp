@@ -29,6 +29,12 @@ void release(int, void*) noexcept {}
 void* allocate_pinned(std::size_t) { absent(); }
 void release_pinned(void*) noexcept {}
 
+std::size_t page_size(int) { return 0; }
+void* reserve(std::size_t) { absent(); }
+void unreserve(void*, std::size_t) noexcept {}
+bool map(int, void*, std::size_t, std::size_t) { absent(); }
+void unmap(void*, std::size_t, std::size_t) noexcept {}
+
 CUstream_st* create_stream(int) { absent(); }
 void synchronize(int, CUstream_st*) { absent(); }
 void synchronize_device(int) { absent(); }

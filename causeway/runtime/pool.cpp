@@ -7,12 +7,21 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace causeway {
+
+namespace {
+
+std::size_t whole_granules(std::size_t bytes) {
+  return (bytes + Heap::kGranule - 1) / Heap::kGranule * Heap::kGranule;
+}
+
+}  // namespace
 
 MemoryScope::MemoryScope(std::string_view name)
     : before_(std::exchange(memory_name::current(), memory_name::id(name))) {}
@@ -41,8 +50,7 @@ Buffer Pool::allocate(std::size_t bytes, StreamView stream) {
     state.throw_out_of_memory(bytes, "the request is larger than any address space");
   const bool guarded = state.guarded && !state.capturing(stream);
   const std::size_t wanted = bytes + (guarded ? 2 * State::kRedZone : 0);
-  const std::size_t size = (wanted + Heap::kGranule - 1) / Heap::kGranule * Heap::kGranule;
-  Block* block = state.find(size, stream);
+  Block* block = state.find(whole_granules(wanted), stream);
   if (block == nullptr) {
     state.throw_out_of_memory(bytes, "after releasing cached memory");
   }
@@ -54,6 +62,15 @@ Buffer Pool::allocate(std::size_t bytes, StreamView stream) {
   buffer.data_ = block->data + (guarded ? State::kRedZone : 0);
   if (guarded) state.guard(block, stream);
   return buffer;
+}
+
+void Pool::reserve(std::size_t bytes, StreamView stream) {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  if (bytes == 0) return;
+  Block* block = state.find(whole_granules(bytes), stream);
+  if (block == nullptr) state.throw_out_of_memory(bytes, "reserved for the largest step");
+  state.release(block);
 }
 
 std::uint32_t* Pool::counters(StreamView stream) {
@@ -93,13 +110,14 @@ void Pool::release_cached() {
   const std::lock_guard lock(state_->mutex);
   state_->upstream->synchronize();
   state_->reclaim(true);
-  state_->release_free_segments();
+  state_->release_free(std::numeric_limits<std::size_t>::max());
 }
 
 MemoryStats Pool::stats() const {
   const std::lock_guard lock(state_->mutex);
   MemoryStats stats = state_->counts;
   stats.cached = state_->reserved - stats.current;
+  stats.captured = state_->captured_bytes();
   for (std::size_t i = 0; i < state_->named.size(); ++i) {
     if (state_->named[i].allocations == 0) continue;
     stats.by_name[memory_name::name(static_cast<std::uint32_t>(i))] = state_->named[i];
@@ -164,6 +182,7 @@ void Pool::end_capture(StreamView stream) {
       }
     }
   }
+  state_->release_retired();
 }
 
 void Pool::drop_capture(std::uint64_t capture) {
@@ -174,6 +193,15 @@ void Pool::drop_capture(std::uint64_t capture) {
     if (arena.capture == capture) state_->retire(arena);
   }
   state_->last_arena = nullptr;
+}
+
+LimitScope::LimitScope(Pool& pool, std::size_t bytes) : pool_(pool) {
+  if (bytes == 0) return;
+  before_ = pool.stats().limit;
+  pool.set_limit(bytes);
+}
+LimitScope::~LimitScope() {
+  if (before_.has_value()) pool_.set_limit(*before_);
 }
 
 Buffer::~Buffer() {

@@ -1,8 +1,9 @@
 // The allocator: a stream-ordered caching pool for each kind of memory (host, pinned host, every
 // CUDA device). Freed blocks are cached and reused immediately on the stream that owned them; a
-// block used by other streams too is reused when their work is done. When out of memory, the pool
-// waits for such blocks, releases its cache and retries. If that fails it throws, naming the
-// request and who holds the memory.
+// block used by other streams too is reused when their work is done. Each stream's memory grows in
+// one range of addresses (virtual_memory.h), so that free neighbours merge whatever their sizes.
+// When out of memory, the pool waits for such blocks, releases free pages and retries. If that
+// fails it throws, naming the request and who holds the memory.
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -63,13 +65,14 @@ struct NamedMemory {
 };
 
 struct MemoryStats {
-  std::size_t current = 0;  // live bytes, rounded up by the pool
-  std::size_t peak = 0;     // maximum of `current` since reset_peak
-  std::size_t cached = 0;   // bytes kept for reuse
-  std::size_t limit = 0;    // of current + cached; 0 for no limit
+  std::size_t current = 0;   // live bytes, rounded up by the pool
+  std::size_t peak = 0;      // maximum of `current` since reset_peak
+  std::size_t cached = 0;    // bytes kept for reuse
+  std::size_t captured = 0;  // bytes that recorded graphs hold, live or cached
+  std::size_t limit = 0;     // of current + cached; 0 for no limit
   std::uint64_t allocations = 0;
   std::uint64_t frees = 0;
-  std::uint64_t segments = 0;              // live allocations from the upstream
+  std::uint64_t segments = 0;              // live segments, or pages of virtual memory
   std::uint64_t upstream_allocations = 0;  // total allocations from the upstream
   std::uint64_t recoveries = 0;  // how often cached memory was released because memory ran out
   std::uint64_t corrupted = 0;   // freed blocks whose red zone was overwritten
@@ -87,6 +90,10 @@ class Pool {
   // Memory aligned to 512 bytes (256 with red zones), for use by work queued on `stream` from now
   // on. Throws out_of_memory; the pool stays usable.
   Buffer allocate(std::size_t bytes, StreamView stream);
+
+  // Takes memory for a block of this size without allocating it, so that later allocations on
+  // `stream` find it. Throws out_of_memory.
+  void reserve(std::size_t bytes, StreamView stream);
 
   // kCounters counters for kernels on `stream`, which are 0 whenever no such kernel runs: a kernel
   // that uses them resets them to 0. Each stream and each capture has its own; they count as cached
@@ -119,6 +126,19 @@ class Pool {
   struct State;
   void free(Buffer& buffer) noexcept;
   std::unique_ptr<State> state_;
+};
+
+// Limits a pool for the scope, then restores its limit; 0 bytes leave it as it is.
+class LimitScope {
+ public:
+  LimitScope(Pool& pool, std::size_t bytes);
+  ~LimitScope();
+  LimitScope(const LimitScope&) = delete;
+  LimitScope& operator=(const LimitScope&) = delete;
+
+ private:
+  Pool& pool_;
+  std::optional<std::size_t> before_;
 };
 
 // The pool of a device's memory, and of pinned host memory. They live as long as the process.

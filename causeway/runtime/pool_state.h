@@ -12,12 +12,12 @@
 
 namespace causeway {
 
-// The memory of one stream, or of one capture on it. Small and large blocks are separate, so that a
-// small block never keeps a large segment alive.
+// The memory of one stream, or of one capture on it. Small and large blocks are separate, so that
+// small blocks do not scatter over the memory of large ones.
 struct Arena {
   static constexpr std::size_t kSmallLimit = std::size_t{1} << 20;
 
-  CUstream_st* stream = nullptr;
+  StreamView stream;
   std::uint64_t capture = 0;  // 0 for the stream's ordinary memory
   Heap small{Heap::kGranule};
   Heap large{kSmallLimit};
@@ -53,6 +53,7 @@ struct Pool::State {
   MemoryStats counts;  // without by_name
   std::size_t reserved = 0;
   std::vector<NamedMemory> named;
+  std::uint64_t recording = 0;  // the profiler's that has the pool's memory
   std::uint64_t fail_in = 0;
   bool guarded = kGuardedByDefault;
 
@@ -64,20 +65,32 @@ struct Pool::State {
   void release(Block* block);
   // Releases the blocks whose other streams are done; with `wait`, waits for them.
   void reclaim(bool wait);
-  void release_free_segments();
+  // Releases memory that is free, in whole pages or segments, until it is `wanted` bytes or more.
+  // The memory of captures stays, since their graphs may still write to it.
+  void release_free(std::size_t wanted);
   // The arena is no longer used: its memory is released as soon as it is free.
   void retire(Arena& arena);
+  // Releases what became free in retired arenas while their streams were capturing.
+  void release_retired();
+  std::size_t captured_bytes() const;  // in the arenas of captures
 
   void count_allocation(Block* block);
   void count_free(Block* block);
+  // Adds a change under a name to the profiler's timeline.
+  void record_change(std::uint32_t name_id);
   // Writes red zones around a new block, and checks them when it is freed.
   void guard(Block* block, StreamView stream) const;
   void check_guards(Block* block, StreamView stream);
   [[noreturn]] void throw_out_of_memory(std::size_t bytes, std::string_view reason) const;
 
  private:
+  void reserve_range(Heap& heap);
   Block* grow(Heap& heap, std::size_t size);
-  void release_free_segments(Heap& heap);
+  bool add_memory(Heap& heap, std::size_t size);
+  // Returns the released bytes.
+  std::size_t release_free(Arena& arena, Heap& heap, std::size_t wanted);
+  void release_retired(Arena& arena, Heap& heap);
+  Arena& arena_of(const Heap& heap);
 };
 
 }  // namespace causeway

@@ -3,6 +3,7 @@
 #include "causeway/core/error.h"
 #include "causeway/runtime/driver.h"
 #include "causeway/runtime/graph.h"
+#include "causeway/runtime/memory_timeline.h"
 
 #include <algorithm>
 #include <deque>
@@ -78,6 +79,7 @@ void start() {
   now.origin_ms.clear();
   now.begin = Clock::now();
   now.wall_ms = 0;
+  internal::start_timelines();
   internal::on = true;
 }
 
@@ -127,6 +129,32 @@ std::vector<Entry> report() {
   return sorted;
 }
 
+namespace {
+
+nlohmann::ordered_json named_bytes(const MemoryTimeline& timeline,
+                                   const MemoryTimeline::Moment& moment) {
+  nlohmann::ordered_json bytes = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < moment.bytes.size(); ++i) {
+    bytes[timeline.names[i]] = moment.bytes[i];
+  }
+  return bytes;
+}
+
+// Counters, which viewers draw as stacked areas.
+void add_memory(nlohmann::ordered_json& events) {
+  for (const MemoryTimeline& timeline : memory_timelines()) {
+    for (const MemoryTimeline::Moment& moment : timeline.moments) {
+      events.push_back({{"ph", "C"},
+                        {"name", "memory of " + timeline.pool},
+                        {"pid", 0},
+                        {"ts", moment.ms * 1e3},
+                        {"args", named_bytes(timeline, moment)}});
+    }
+  }
+}
+
+}  // namespace
+
 std::string report_json() {
   nlohmann::ordered_json out;
   out["wall_ms"] = session().wall_ms;
@@ -144,6 +172,13 @@ std::string report_json() {
     row["share_of_peak"] =
         entry.share_of_peak > 0 ? nlohmann::ordered_json(entry.share_of_peak) : nullptr;
     out["entries"].push_back(std::move(row));
+  }
+  out["memory"] = nlohmann::ordered_json::object();
+  for (const MemoryTimeline& timeline : memory_timelines()) {
+    const MemoryTimeline::Moment& peak = timeline.peak();
+    out["memory"][timeline.pool] = {{"peak", timeline.total(peak)},
+                                    {"peak_ms", peak.ms},
+                                    {"at_peak", named_bytes(timeline, peak)}};
   }
   return out.dump(2);
 }
@@ -181,6 +216,7 @@ std::string trace_json() {
                       {"dur", record.length_ms * 1e3},
                       {"args", {{"bytes", record.bytes}}}});
   }
+  add_memory(events);
   return nlohmann::ordered_json({{"traceEvents", events}, {"displayTimeUnit", "ms"}}).dump();
 }
 

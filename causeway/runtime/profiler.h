@@ -1,5 +1,6 @@
 // Times kernels and transfers by name on every device: with events on a CUDA stream, with a clock
-// on the CPU. Off by default; a scope then costs one load and a branch.
+// on the CPU. Records the memory of pools as well (memory_timeline.h). Off by default; a scope then
+// costs one load and a branch.
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -39,9 +40,10 @@ void stop();
 
 // Entries of the last recording, longest total first.
 std::vector<Entry> report();
-// {"entries": [...], "wall_ms": ...}
+// {"entries": [...], "wall_ms": ..., "memory": {pool: peak and who held it}}
 std::string report_json();
-// Chrome's trace event format: opens in Perfetto and chrome://tracing.
+// Chrome's trace event format: opens in Perfetto and chrome://tracing. The memory of each pool is a
+// counter.
 std::string trace_json();
 
 // Times the work queued on `stream` during its lifetime, and marks it as an NVTX range. Nothing is

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -34,6 +35,9 @@ std::string available_on(Device device) {
 // Host memory: shared by pageable and pinned memory.
 class HostUpstream : public Upstream {
  public:
+  explicit HostUpstream(std::unique_ptr<VirtualMemory> memory = nullptr)
+      : memory_(std::move(memory)) {}
+  VirtualMemory* virtual_memory() override { return memory_.get(); }
   std::byte* allocate(std::size_t bytes) override {
     const std::size_t alignment = bytes >= kHugePage ? kHugePage : 512;
     void* data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -53,6 +57,9 @@ class HostUpstream : public Upstream {
     std::memcpy(to, from, bytes);
   }
   std::string available() const override { return available_on(Device::cpu()); }
+
+ private:
+  std::unique_ptr<VirtualMemory> memory_;
 };
 
 class PinnedUpstream : public HostUpstream {
@@ -65,7 +72,8 @@ class PinnedUpstream : public HostUpstream {
 
 class DeviceUpstream : public Upstream {
  public:
-  explicit DeviceUpstream(Device device) : device_(device) {}
+  explicit DeviceUpstream(Device device) : device_(device), memory_(virtual_memory_of(device)) {}
+  VirtualMemory* virtual_memory() override { return memory_.get(); }
   std::byte* allocate(std::size_t bytes) override {
     return static_cast<std::byte*>(driver::allocate(device_.index, bytes));
   }
@@ -87,11 +95,14 @@ class DeviceUpstream : public Upstream {
 
  private:
   Device device_;
+  std::unique_ptr<VirtualMemory> memory_;
 };
 
 }  // namespace
 
-std::unique_ptr<Upstream> host_upstream() { return std::make_unique<HostUpstream>(); }
+std::unique_ptr<Upstream> host_upstream() {
+  return std::make_unique<HostUpstream>(virtual_memory_of(Device::cpu()));
+}
 std::unique_ptr<Upstream> device_upstream(Device device) {
   return std::make_unique<DeviceUpstream>(device);
 }

@@ -1,8 +1,9 @@
-// Source of a pool's segments: host memory, a CUDA device or pinned host memory. Tests supply their
+// Source of a pool's memory: host memory, a CUDA device or pinned host memory. Tests supply their
 // own, so that every path of the pool runs without a GPU.
 #pragma once
 
 #include "causeway/runtime/stream.h"
+#include "causeway/runtime/virtual_memory.h"
 
 #include <cstddef>
 #include <memory>
@@ -21,6 +22,8 @@ class Fence {
 class Upstream {
  public:
   virtual ~Upstream() = default;
+  // Where there is none, the pool allocates segments.
+  virtual VirtualMemory* virtual_memory() { return nullptr; }
   virtual std::byte* allocate(std::size_t bytes) = 0;  // nullptr when out of memory
   virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
   // Waits for all work that may still use memory about to be released.

@@ -20,6 +20,7 @@ constexpr const char* kOperation = "gpt train";
 
 std::shared_ptr<models::Gpt> make_model(const GptTrainConfig& config, Device device,
                                         dist::Group& group) {
+  const MemoryScope scope("weights");
   Generator generator(config.seed);
   nn::Placement placement;  // weights are drawn as f32 on the CPU, equal for every device
   placement.generator = &generator;
@@ -124,16 +125,7 @@ GptTrainer::GptTrainer(const GptTrainConfig& config, const data::TokenData& trai
   if (validation.has_value()) {
     validation_.emplace(validation_stream(config, group, *validation));
   }
-  if (n_parts_ == 1 || group.size() > 1) return;
-  std::int64_t count = 0;
-  for (const Tensor& parameter : parameters_) count += parameter.numel();
-  sums_ = Tensor::empty({count}, DType::f32, device);
-  std::int64_t begin = 0;
-  for (const Tensor& parameter : parameters_) {
-    const std::int64_t end = begin + parameter.numel();
-    sum_views_.push_back(sums_->slice(0, begin, end).reshape(parameter.shape()));
-    begin = end;
-  }
+  if (n_parts_ > 1 && group.size() == 1) sum_.emplace(parameters_);
 }
 
 Tensor GptTrainer::pass(const Tensor& tokens, const Tensor& targets, bool last) {
@@ -150,38 +142,35 @@ Tensor GptTrainer::pass(const Tensor& tokens, const Tensor& targets, bool last) 
   return scales ? value / optimizer_.loss_scale() : value;
 }
 
-// The gradients of the first pass are copied, the others added.
-void GptTrainer::add_gradients() {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto gradient = autograd::gradient_of(parameters_[i]);
-    if (!gradient.has_value()) continue;
-    sum_views_[i].copy_from(sum_views_[i] + gradient->to(DType::f32));
-  }
-  optimizer_.zero_grad();
-}
-
-void GptTrainer::take_summed_gradients() {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    autograd::set_gradient(parameters_[i], sum_views_[i].to(parameters_[i].dtype()));
-  }
-}
-
-std::vector<Tensor> GptTrainer::train_on(const Tensor& tokens, const Tensor& targets) {
-  std::optional<Interruptible> until_update(std::in_place,
-                                            device_ == Device::cpu() && group_.size() == 1);
-  if (sums_.has_value()) sums_->copy_from(zeros(sums_->shape(), DType::f32, device_));
-  Tensor losses = losses_;
+Tensor GptTrainer::compute_gradients(const Tensor& tokens, const Tensor& targets) {
+  if (sum_.has_value()) sum_->reset();
+  Tensor loss = zeros({}, DType::f32, device_);
   const std::int64_t size = tokens.size(0) / n_parts_;
   for (std::int64_t part = 0; part < n_parts_; ++part) {
     const std::int64_t begin = part * size;
-    losses = losses + pass(tokens.slice(0, begin, begin + size),
-                           targets.slice(0, begin, begin + size), part + 1 == n_parts_);
-    if (sums_.has_value()) add_gradients();
+    loss = loss + pass(tokens.slice(0, begin, begin + size), targets.slice(0, begin, begin + size),
+                       part + 1 == n_parts_);
+    if (sum_.has_value()) sum_->add();
   }
-  if (sums_.has_value()) take_summed_gradients();
+  if (sum_.has_value()) sum_->store();
+  return loss;
+}
+
+std::vector<Tensor> GptTrainer::train_on(const Tensor& tokens, const Tensor& targets) {
+  const MemoryScope scope("activations");
+  std::optional<Interruptible> until_update(std::in_place,
+                                            device_ == Device::cpu() && group_.size() == 1);
+  Tensor loss;
+  try {
+    loss = compute_gradients(tokens, targets);
+  } catch (...) {
+    optimizer_.zero_grad();  // a step that is repeated must not find gradients
+    throw;
+  }
   until_update.reset();
-  losses_.copy_from(losses);
+  graph_.commit();
   optimizer_.step();
+  losses_.copy_from(losses_ + loss);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "causeway/dist/group.h"
 #include "causeway/models/gpt.h"
 #include "causeway/train/gpt_config.h"
+#include "causeway/train/gradient_sum.h"
 #include "causeway/train/sharded_optimizer.h"
 
 #include <cstdint>
@@ -54,8 +55,8 @@ class GptTrainer {
   // Forward and backward pass of one part of the batch, the last one of a step last; returns its
   // loss.
   Tensor pass(const Tensor& tokens, const Tensor& targets, bool last);
-  void add_gradients();
-  void take_summed_gradients();
+  // All parts; returns the loss.
+  Tensor compute_gradients(const Tensor& tokens, const Tensor& targets);
   void reset_losses();
   void check_compatible(const GptTrainConfig& other) const;
 
@@ -66,10 +67,8 @@ class GptTrainer {
   std::shared_ptr<models::Gpt> model_;
   std::vector<Tensor> parameters_;
   ShardedOptimizer optimizer_;
-  // f32: the gradients of all parameters, with several passes on one rank. Several ranks sum them
-  // in the optimizer's buckets.
-  std::optional<Tensor> sums_;
-  std::vector<Tensor> sum_views_;  // of sums_, one per parameter
+  // With several passes on one rank. Several ranks sum gradients in the optimizer's buckets.
+  std::optional<GradientSum> sum_;
   data::TokenStream stream_;
   std::optional<data::TokenStream> validation_;
   autograd::StepGraph graph_;

@@ -2,6 +2,8 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/interrupt.h"
+#include "causeway/core/log.h"
+#include "causeway/autograd/elementwise.h"
 #include "causeway/nn/init.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
@@ -21,6 +23,7 @@ constexpr std::int64_t kOne = 1;
 
 std::shared_ptr<models::TabularTransformer> make_model(const PretrainConfig& config, Device device,
                                                        dist::Group& group) {
+  const MemoryScope scope("weights");
   Generator generator(config.seed);
   nn::Placement placement;  // weights are drawn as f32 on the CPU, equal for every device
   placement.generator = &generator;
@@ -67,10 +70,12 @@ TableStreamOptions stream_options(const PretrainConfig& config, const dist::Grou
 
 }  // namespace
 
-Pretrainer::Pretrainer(const PretrainConfig& config, Device device, dist::Group& group)
+Pretrainer::Pretrainer(const PretrainConfig& config, Device device, dist::Group& group,
+                       std::size_t memory)
     : config_((require_same_settings("pretrain", group, config.to_json()), config)),
       device_(device),
       group_(group),
+      limit_(pool_of(device), memory),
       model_(make_model(config, device, group)),
       optimizer_(optimizer_options(config)),
       sync_(group, model_->parameters()),
@@ -82,17 +87,92 @@ Pretrainer::Pretrainer(const PretrainConfig& config, Device device, dist::Group&
       average_(model_->parameters(), static_cast<std::size_t>(std::max(config.average, kOne))),
       losses_(zeros({}, DType::f32, device)) {
   add_groups(optimizer_, config_, *model_);
+  plan_.emplace(make_plan());
+  if (plan_->largest_cut().n_parts > 1 && group.size() == 1) sum_.emplace(model_->parameters());
+  if (plan_->needed() <= plan_->budget()) graph_.reserve(plan_->largest_step());
+}
+
+MemoryPlan Pretrainer::make_plan() {
+  std::int64_t n_weights = 0;
+  for (const Tensor& parameter : model_->parameters()) n_weights += parameter.numel();
+  // The same on all ranks, which must cut batches alike.
+  auto budget = static_cast<std::int64_t>(memory_budget(device_));
+  auto live = static_cast<std::int64_t>(pool_of(device_).stats().current);
+  for (const std::int64_t other : group_.all_gather(budget)) budget = std::min(budget, other);
+  for (const std::int64_t other : group_.all_gather(live)) live = std::max(live, other);
+  return {config_,
+          device_,
+          config_.batch / group_.size(),
+          n_weights,
+          static_cast<std::size_t>(live),
+          static_cast<std::size_t>(budget)};
+}
+
+Tensor Pretrainer::pass(const models::Tables& tables, double share, bool last) {
+  Tensor loss = model_->loss(tables);
+  if (share != 1) loss = autograd::multiply(loss, share);
+  sync_.backward(loss, last);
+  return autograd::detach(loss).to(DType::f32);
+}
+
+Tensor Pretrainer::compute_gradients(const models::Tables& tables) {
+  const auto [n_parts, recomputes] = plan_->cut(tables.x.size(1), tables.x.size(2));
+  model_->recompute_layers(recomputes);
+  if (n_parts == 1) return pass(tables, 1, true);
+  if (sum_.has_value()) sum_->reset();
+  Tensor loss = zeros({}, DType::f32, device_);
+  const std::int64_t n_tables = tables.x.size(0);
+  for (std::int64_t part = 0; part < n_parts; ++part) {
+    const std::int64_t begin = part * n_tables / n_parts;
+    const std::int64_t end = (part + 1) * n_tables / n_parts;
+    loss = loss + pass({tables.x.slice(0, begin, end), tables.y.slice(0, begin, end),
+                        tables.sizes.slice(0, begin, end)},
+                       static_cast<double>(end - begin) / static_cast<double>(n_tables),
+                       part + 1 == n_parts);
+    if (sum_.has_value()) sum_->add();
+  }
+  if (sum_.has_value()) sum_->store();
+  return loss;
 }
 
 std::vector<Tensor> Pretrainer::train_on(const models::Tables& tables) {
+  const MemoryScope scope("activations");
   std::optional<Interruptible> until_update(std::in_place, can_abandon_step());
-  const Tensor loss = model_->loss(tables);
-  sync_.backward(loss);
+  Tensor loss;
+  try {
+    loss = compute_gradients(tables);
+  } catch (...) {
+    optimizer_.zero_grad();  // a step that is repeated must not find gradients
+    throw;
+  }
   until_update.reset();
+  graph_.commit();
   optimizer_.step();
   optimizer_.zero_grad();
-  losses_.copy_from(losses_ + autograd::detach(loss).to(DType::f32));
+  losses_.copy_from(losses_ + loss);
   return {};
+}
+
+// Whether the step was taken; false: it ran out of memory, and smaller micro-batches may fit.
+bool Pretrainer::try_step(const models::Tables& tables) {
+  try {
+    if (config_.detect_anomaly) {
+      const autograd::DetectAnomaly watch(step_ + 1);
+      train_on(tables);
+    } else {
+      graph_({tables.x, tables.y, tables.sizes});
+    }
+    return true;
+  } catch (const Error& error) {
+    const bool may_repeat = error.kind() == ErrorKind::out_of_memory && !graph_.committed();
+    // Ranks must cut batches alike.
+    if (!may_repeat || group_.size() > 1 || !plan_->cut_smaller()) throw;
+    logger::warn(
+        fmt::format("[pretrain] repeating a step that ran out of memory; the run now {}: {}",
+                    plan_->summary(), error.what()));
+  }
+  if (!sum_.has_value()) sum_.emplace(model_->parameters());
+  return false;
 }
 
 void Pretrainer::advance() {
@@ -102,11 +182,7 @@ void Pretrainer::advance() {
     return stream_.tables(step_);
   }();
   optimizer_.set_learning_rate(config_.schedule.at(step_));
-  if (config_.detect_anomaly) {
-    const autograd::DetectAnomaly watch(step_ + 1);
-    train_on(tables);
-  } else {
-    graph_({tables.x, tables.y, tables.sizes});
+  while (!try_step(tables)) {
   }
   n_tokens_ += config_.batch * tables.x.size(1) * (tables.x.size(2) + 1);
   n_flops_ += config_.model.step_flops(tables.x.size(0), tables.x.size(1), tables.x.size(2));
@@ -142,6 +218,7 @@ void Pretrainer::reset_losses() {
 
 // Copies the weights, since eval() and train() of the optimizer would round them.
 void Pretrainer::with_eval_weights(const std::function<void()>& use) {
+  const MemoryScope scope("average");
   const autograd::NoGrad no_grad;
   std::vector<std::pair<Tensor, Tensor>> kept;  // tensor, copy
   const auto keep = [&](const Tensor& tensor) { kept.emplace_back(tensor, tensor.clone()); };

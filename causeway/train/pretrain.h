@@ -1,6 +1,6 @@
 // Pre-trains a tabular transformer on datasets that a prior generates concurrently. A step
 // (forward, backward, clip, update) is one CUDA graph per shape; no data is copied through the
-// host.
+// host. Batches that do not fit in memory are cut into micro-batches.
 #pragma once
 
 #include "causeway/autograd/step_graph.h"
@@ -10,7 +10,9 @@
 #include "causeway/optim/optimizer.h"
 #include "causeway/optim/schedule.h"
 #include "causeway/train/checkpoint.h"
+#include "causeway/train/gradient_sum.h"
 #include "causeway/train/gradient_sync.h"
+#include "causeway/train/memory_plan.h"
 #include "causeway/train/pretrain_config.h"
 #include "causeway/train/run_loop.h"
 #include "causeway/train/table_stream.h"
@@ -28,10 +30,13 @@ namespace causeway::train {
 
 class Pretrainer {
  public:
-  // The group must outlive this.
-  Pretrainer(const PretrainConfig& config, Device device, dist::Group& group);
+  // The group must outlive this. `memory` bytes limit the device's pool while this exists; 0 leaves
+  // its limit as it is.
+  Pretrainer(const PretrainConfig& config, Device device, dist::Group& group,
+             std::size_t memory = 0);
 
   const PretrainConfig& config() const { return config_; }
+  const MemoryPlan& plan() const { return *plan_; }
   std::int64_t step() const { return step_; }  // steps taken
   std::int64_t datasets() const { return step_ * config_.batch; }
   models::TabularTransformer& model() { return *model_; }
@@ -59,7 +64,13 @@ class Pretrainer {
 
  private:
   bool can_abandon_step() const { return device_ == Device::cpu() && group_.size() == 1; }
+  MemoryPlan make_plan();
+  bool try_step(const models::Tables& tables);
   std::vector<Tensor> train_on(const models::Tables& tables);
+  // Both return the loss, f32.
+  Tensor compute_gradients(const models::Tables& tables);
+  // Forward and backward pass of one part, of the loss times `share`.
+  Tensor pass(const models::Tables& tables, double share, bool last);
   void reset_losses();
   void check_compatible(const PretrainConfig& other) const;
   // Calls `use` with the optimizer in evaluation mode, then restores the training weights.
@@ -68,9 +79,12 @@ class Pretrainer {
   PretrainConfig config_;
   Device device_;
   dist::Group& group_;
+  const LimitScope limit_;
   std::shared_ptr<models::TabularTransformer> model_;
   optim::Optimizer optimizer_;
+  std::optional<MemoryPlan> plan_;
   GradientSync sync_;
+  std::optional<GradientSum> sum_;  // if some batches are cut, on one rank
   TableStream stream_;
   autograd::StepGraph graph_;
   optim::LastAverage average_;

@@ -115,6 +115,7 @@ void TableStream::generate(std::int64_t number, Window& window) {
     }
   }
   await(window);
+  const MemoryScope scope("tables");
   // Allocated on the current stream: on the generation's stream they would take blocks that its
   // scratch memory reuses.
   window.x = zeros({batch.x}, DType::f32, device_);

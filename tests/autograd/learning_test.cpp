@@ -240,7 +240,8 @@ struct Trained {
   std::vector<Tensor> weights;
 };
 
-Trained train(Device device, bool replayed, DType dtype) {
+// An allocation of step `fails_at` fails.
+Trained train(Device device, bool replayed, DType dtype, int fails_at = -1) {
   autograd::manual_seed(7);
   Generator generator(8);
   const nn::Placement placement{dtype, device, &generator};
@@ -253,8 +254,14 @@ Trained train(Device device, bool replayed, DType dtype) {
   optim::Optimizer optimizer({0.01, 1.0, 1, 0});
   optimizer.add_group(net.parameters(), {});
   const autograd::StepGraph::Body body = [&](const std::vector<Tensor>& in) {
-    const Tensor loss = autograd::cross_entropy(net(in[0]), in[1]);
-    autograd::backward(loss);
+    Tensor loss;
+    try {
+      loss = autograd::cross_entropy(net(in[0]), in[1]);
+      autograd::backward(loss);
+    } catch (...) {
+      optimizer.zero_grad();
+      throw;
+    }
     optimizer.step();
     optimizer.zero_grad();
     return std::vector{autograd::detach(loss)};
@@ -265,6 +272,7 @@ Trained train(Device device, bool replayed, DType dtype) {
   for (int step = 0; step < 5; ++step) {
     const Tensor tokens = source.integers({4, 12}, 0, 20, DType::i64, device);
     const Tensor classes = source.integers({4, 12}, 0, 10, DType::i64, device);
+    if (step == fails_at) pool_of(device).fail_nth(9);
     if (replayed) {
       result.losses.push_back(graph({tokens, classes})[0].item());
     } else {
@@ -293,6 +301,18 @@ TEST(GpuLearning, ReplayedStepEqualsEagerStep) {
     EXPECT_EQ(eager.losses, replayed.losses);
     for (std::size_t i = 0; i < eager.weights.size(); ++i) {
       expect_same_bytes(replayed.weights[i], eager.weights[i], fmt::format("weight {}", i));
+    }
+  }
+}
+
+TEST(GpuLearning, AStepThatRunsOutOfMemoryIsRepeated) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Trained eager = train(Device::cuda(), false, DType::f32);
+  for (const int fails_at : {0, 1}) {  // in an eager step, and in a capture
+    const Trained repeated = train(Device::cuda(), true, DType::f32, fails_at);
+    EXPECT_EQ(eager.losses, repeated.losses) << fails_at;
+    for (std::size_t i = 0; i < eager.weights.size(); ++i) {
+      expect_same_bytes(repeated.weights[i], eager.weights[i], fmt::format("weight {}", i));
     }
   }
 }

@@ -3,6 +3,7 @@
 import gc
 import json
 import threading
+import xml.etree.ElementTree
 
 import causeway as cw
 import numpy as np
@@ -265,3 +266,28 @@ def test_profile(device, tmp_path):
 
 def test_version():
     assert cw.__version__.count(".") == 2
+
+
+def test_profile_shows_who_held_memory(device, tmp_path):
+    with cw.memory_scope("before & after"):
+        kept = cw.zeros(3 << 20, "u8", device)
+    with cw.profile() as p:
+        with cw.memory_scope("peak"):
+            large = cw.zeros(8 << 20, "u8", device)
+        del large
+        with cw.memory_scope("later"):
+            small = cw.zeros(1 << 20, "u8", device)
+    memory = json.loads(p.json())["memory"][device]
+    assert memory["at_peak"]["before & after"] == 3 << 20
+    assert memory["at_peak"]["peak"] == 8 << 20
+    assert memory["at_peak"].get("later", 0) == 0
+    assert memory["peak"] >= 11 << 20
+    p.trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    counters = [e["args"] for e in events if e["ph"] == "C" and e["name"] == f"memory of {device}"]
+    assert any(args.get("later") == 1 << 20 and args["peak"] == 0 for args in counters)
+    p.memory_page(tmp_path / "memory.html")
+    page = (tmp_path / "memory.html").read_text()
+    xml.etree.ElementTree.fromstring(page)  # well-formed
+    assert "before &amp; after" in page and "8.0 MiB" in page
+    del kept, small

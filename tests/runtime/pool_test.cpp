@@ -4,70 +4,17 @@
 #include "causeway/runtime/heap.h"
 #include "causeway/runtime/pool.h"
 
+#include "tests/runtime/source_upstream.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <map>
 #include <random>
 #include <thread>
 
 namespace causeway {
 namespace {
-
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
-struct Source {
-  std::size_t room = std::size_t{1} << 40;
-  std::size_t taken = 0;
-  int waits = 0;
-  std::map<CUstream_st*, bool> busy;
-};
-
-class SourceFence : public Fence {
- public:
-  SourceFence(Source& source, CUstream_st* stream) : source_(source), stream_(stream) {}
-  bool done() override { return !source_.busy[stream_]; }
-  void wait() override { source_.busy[stream_] = false; }
-
- private:
-  Source& source_;
-  CUstream_st* stream_;
-};
-
-class SourceUpstream : public Upstream {
- public:
-  explicit SourceUpstream(Source& source) : source_(source) {}
-  std::byte* allocate(std::size_t bytes) override {
-    if (source_.taken + bytes > source_.room) return nullptr;
-    source_.taken += bytes;
-    return static_cast<std::byte*>(std::aligned_alloc(512, bytes));
-  }
-  void release(std::byte* data, std::size_t bytes) noexcept override {
-    source_.taken -= bytes;
-    std::free(data);
-  }
-  void synchronize() override { ++source_.waits; }
-  std::unique_ptr<Fence> fence(StreamView stream) override {
-    return std::make_unique<SourceFence>(source_, stream.handle());
-  }
-  void fill(std::byte* data, int byte, std::size_t bytes, StreamView) override {
-    std::memset(data, byte, bytes);
-  }
-  void read(std::byte* to, const std::byte* from, std::size_t bytes, StreamView) override {
-    std::memcpy(to, from, bytes);
-  }
-  std::string available() const override { return "test memory"; }
-
- private:
-  Source& source_;
-};
-
-// A stream of a device that does not exist: the pool only compares handles.
-StreamView stream(std::uintptr_t id) {
-  return {Device::cuda(0), reinterpret_cast<CUstream_st*>(id)};
-}
 
 class PoolTest : public ::testing::Test {
  protected:

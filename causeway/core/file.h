@@ -20,12 +20,11 @@ class IoError : public Error {
   IoError(std::string message, int code, std::source_location where)
       : Error(ErrorKind::io, std::move(message), where), code_(code) {}
 
-  int code() const { return code_; }  // errno
   // Whether removing files may help: the disk is full or a quota is used up.
   bool is_full_disk() const;
 
  private:
-  int code_;
+  int code_;  // errno
 };
 
 // Throws the IoError [operation] cannot <attempt> "path": <system error>; <advice>.

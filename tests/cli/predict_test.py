@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import pty
 import random
 import shutil
 import struct
@@ -305,6 +306,48 @@ class PackagedWeights(unittest.TestCase):
         code, _, err = causeway("evaluate", self.path / "data.csv", "--target", "word", "--task", "classification",
                                 "--model", self.weights / "tabular.safetensors")
         self.assertEqual(code, 2, err)
+
+
+class Strangers(unittest.TestCase):
+    """Files that someone else made."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name)
+        self.model = self.path / "model.safetensors"
+        write_model(self.model, 3)
+
+    def write_table(self, one):
+        table = self.path / "table.csv"
+        table.write_text("x,kind\n" + "".join(f"{i},{one if i % 2 else 'b'}\n" for i in range(20)))
+        return table
+
+    def test_terminal_escapes(self):
+        """Text of files is escaped on a terminal, and as it is in a file."""
+        table = self.write_table("\x1b[31mred\x9b")
+        arguments = ["predict", str(table), str(table), "--target", "kind", "--model", str(self.model)]
+        ours, theirs = pty.openpty()
+        done = subprocess.run([PROGRAM, *arguments], stdout=theirs, stderr=subprocess.PIPE, check=False)
+        os.close(theirs)
+        seen = os.read(ours, 1 << 16)
+        os.close(ours)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"\\x1b[31mred", seen)
+        self.assertNotIn(b"\x1b", seen)
+        self.assertIn("\x1b[31mred", causeway(*arguments)[1])
+        _, _, err = causeway("predict", table, table, "--target", "\x1b]0;title\x07", "--model", self.model)
+        self.assertNotRegex(err, "[\x07\x1b]")
+
+    def test_weights_that_are_not_finite(self):
+        table = self.write_table("a")
+        content = self.model.read_bytes()
+        for bad in (float("nan"), float("inf")):
+            self.model.write_bytes(content[:-8] + struct.pack("<f", bad) + content[-4:])
+            for command in (["predict", table, table], ["evaluate", table]):
+                code, out, err = causeway(*command, "--target", "kind", "--model", self.model)
+                self.assertEqual((code, out), (3, ""))
+                self.assertIn("not finite", err)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import collections
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -148,11 +149,10 @@ class Faults:
 
     def interrupt(self, run):
         number = self.dice.choice([signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
-        before = run.newest_step()
         code, text = run.attempt(run.out, disturb=send(number, self.dice.uniform(0, run.seconds)))
-        # Before the handlers are installed the signal ends the process at once.
-        if code == INTERRUPTED and "interrupted at step" in text and run.newest_step() < before:
-            raise Lost(f"{run.name}: an interrupt lost checkpoints: {text}")
+        step = re.search(r"interrupted at step (\d+)", text)
+        if step is not None and (code != INTERRUPTED or run.newest_step() != int(step[1])):
+            raise Lost(f"{run.name}: interrupted without a checkpoint of the last step: {text}")
         return code, text
 
     def full_disk(self, run):
@@ -189,7 +189,10 @@ class Faults:
     def apply(self, run):
         kinds = [self.kill, self.interrupt, self.full_disk, self.write, self.sync, self.allocation, self.damaged_file]
         fault = self.dice.choice(kinds)
-        code, _ = fault(run)
+        before = run.newest_step()
+        code, text = fault(run)
+        if fault != self.damaged_file and run.newest_step() < before:
+            raise Lost(f"{run.name}: {fault.__name__} lost the checkpoint of step {before}: {text}")
         self.counts[fault.__name__.replace("_", " ")] += 1
         return code
 

@@ -127,7 +127,9 @@ bool pretrain(const PretrainOptions& options) {
   run.evaluate = scorer_of(settings);
   const bool reports = group.rank() == 0 && !options.quiet;
   train::Pretrainer trainer(settings.config, device, group, settings.run.memory);
-  if (reports) fmt::print(stderr, "memory: {}\n", trainer.plan().summary());
+  run.on_start = [&] {
+    if (reports) fmt::print(stderr, "memory: {}\n", trainer.plan().summary());
+  };
   if (reports && options.folder.empty()) {
     logger::warn("[pretrain] without --out, neither the model nor checkpoints are saved");
   }

@@ -24,8 +24,9 @@ class HostVirtualMemory final : public VirtualMemory {
     void* data = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) return nullptr;
     auto* const start = static_cast<std::byte*>(data);
-    const std::size_t before = (kHugePage - reinterpret_cast<std::uintptr_t>(start) % kHugePage);
+    const std::size_t before = kHugePage - reinterpret_cast<std::uintptr_t>(start) % kHugePage;
     munmap(start, before);  // what remains is aligned
+    if (before < kHugePage) munmap(start + before + bytes, kHugePage - before);
     return start + before;
   }
   void unreserve(std::byte* range, std::size_t bytes) noexcept override { munmap(range, bytes); }

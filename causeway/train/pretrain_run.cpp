@@ -4,6 +4,7 @@
 #include "causeway/models/tabular_file.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace causeway::train {
 
@@ -21,7 +22,10 @@ class PretrainJob final : public TrainingJob {
 
   Device device() const override { return trainer_.model().parameters().front().device(); }
   std::int64_t step() const override { return trainer_.step(); }
-  void advance() override { trainer_.advance(); }
+  void advance() override {
+    if (!std::exchange(started_, true) && options_.on_start) options_.on_start();
+    trainer_.advance();
+  }
   Progress progress() override { return trainer_.progress(); }
 
   std::vector<NamedNumber> rates(double seconds, std::int64_t steps) override {
@@ -79,7 +83,8 @@ class PretrainJob final : public TrainingJob {
   const std::function<void(const RunLine&)>& report_;
   const double peak_flops_;  // of the device
   double generation_ms_;     // at the last line
-  RunLine line_;             // the rates of the last line
+  bool started_ = false;
+  RunLine line_;  // the rates of the last line
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ struct RunOptions {
   std::string settings;  // JSON, written to the folder as config.json; empty: not written
   // Scores the model with averaged weights; higher is better. Empty: not scored.
   std::function<double(models::TabularTransformer&)> evaluate;
+  // Called before the first step, when the folder was checked. Empty: not called.
+  std::function<void()> on_start;
 };
 
 struct RunLine {

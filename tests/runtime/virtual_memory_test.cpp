@@ -166,6 +166,20 @@ TEST_F(VirtualPoolTest, WaitsForOtherStreamsDuringACapture) {
   pool->end_capture(stream(1));
 }
 
+TEST_F(VirtualPoolTest, ReservedMemoryIsFoundByLaterAllocations) {
+  source.room = 64 * kMiB;
+  const std::uint64_t capture = pool->new_capture();
+  pool->begin_capture(stream(1), capture);
+  pool->reserve(60 * kMiB, stream(1));
+  EXPECT_EQ(pool->stats().peak, 0u);
+  EXPECT_EQ(source.taken, 60 * kMiB);
+  const Buffer first = pool->allocate(25 * kMiB, stream(1));
+  const Buffer second = pool->allocate(35 * kMiB, stream(1));
+  EXPECT_EQ(source.taken, 60 * kMiB);
+  EXPECT_THROW(pool->reserve(30 * kMiB, stream(1)), Error);
+  pool->end_capture(stream(1));
+}
+
 TEST_F(VirtualPoolTest, RangesOfDroppedCapturesAreReleased) {
   { const Buffer warm = pool->allocate(4 * kMiB, stream(1)); }
   const std::size_t before = source.ranges.size();

@@ -122,16 +122,17 @@ def send(number, moment):
 
 
 def damage(path, dice):
-    """Truncates a file, flips a bit or replaces a piece by zeros; says what was done."""
+    """Truncates a file, flips a bit or overwrites a piece with zeros, or zeros with ones; says what was done."""
     content = bytearray(path.read_bytes())
     at = dice.randrange(len(content))
-    kind = dice.choice(["truncated", "bit flipped", "zeroed"])
+    kind = dice.choice(["truncated", "bit flipped", "overwritten"])
     if kind == "truncated":
         del content[at:]
     elif kind == "bit flipped":
         content[at] ^= 1 << dice.randrange(8)
     else:
-        content[at : at + 512] = bytes(len(content[at : at + 512]))
+        piece = content[at : at + 512]
+        content[at : at + 512] = (b"\0" if any(piece) else b"\xff") * len(piece)
     path.write_bytes(content)
     return f"{kind} at byte {at}"
 

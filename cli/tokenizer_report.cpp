@@ -1,6 +1,6 @@
 #include "cli/tokenizer_report.h"
 
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 #include "causeway/core/file.h"
 #include "causeway/tokenizer/fit/blocks.h"
@@ -93,20 +93,20 @@ Comparison compare(const Tokenizer& tok, const tokenizer::Table& table) {
 }
 
 void print_inspection(const Tokenizer& tok, const std::optional<Comparison>& comparison) {
-  using Align = cli::Table::Align;
-  std::vector<cli::Table::Column> titles{{"column"},
-                                         {"kind"},
-                                         {"tokens", Align::right},
-                                         {"first", Align::right},
-                                         {"missing", Align::right},
-                                         {"values"}};
+  using Align = TextTable::Align;
+  std::vector<TextTable::Column> titles{{"column"},
+                                        {"kind"},
+                                        {"tokens", Align::right},
+                                        {"first", Align::right},
+                                        {"missing", Align::right},
+                                        {"values"}};
   if (comparison) {
     titles.push_back({"new missing", Align::right});
     titles.push_back({"unseen", Align::right});
     titles.push_back({"PSI", Align::right});
     titles.push_back({"error", Align::right});
   }
-  cli::Table table(titles);
+  TextTable table(titles);
   for (std::size_t s = 0; s < tok.slots().size(); ++s) {
     const Slot& slot = tok.slots()[s];
     const Column& column = column_of(tok, slot);

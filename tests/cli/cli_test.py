@@ -89,6 +89,18 @@ class Info(unittest.TestCase):
         self.assertEqual([d["device"] for d in json.loads(out)["devices"]], ["cpu"])
         self.assertEqual(len(json.loads(causeway("info", "--json", "--device=auto")[1])["devices"]), 1)
 
+    def test_licences_name_every_linked_library(self):
+        code, out, _ = causeway("info", "--licences", "--json")
+        self.assertEqual(code, 0)
+        listed = json.loads(out)
+        self.assertTrue(all(entry["licence"] for entry in listed), listed)
+        names = " ".join(entry["name"].lower() for entry in listed if entry["version"])
+        needed = subprocess.run(["readelf", "-d", PROGRAM], capture_output=True, text=True, check=True)
+        for library in re.findall(r"NEEDED.*\[(?:lib|ld-)?([a-z_+]+)", needed.stdout):
+            glibc = library in ("c", "m", "linux", "pthread", "dl")
+            self.assertIn("glibc" if glibc else library.removesuffix("_s"), names)
+        self.assertIn("MIT", causeway("info", "--licences")[1])
+
     def test_no_such_device(self):
         for device in (["cuda:99"] if has_gpu() else ["cuda", "cuda:0", "cuda:99"]):
             code, out, err = causeway("info", "--device", device)

@@ -1,4 +1,4 @@
-#include "cli/table.h"
+#include "cli/text_table.h"
 
 #include "causeway/core/shown.h"
 
@@ -16,7 +16,7 @@ std::size_t width(const std::string& text) {
 
 }  // namespace
 
-std::string Table::to_string() const {
+std::string TextTable::to_string() const {
   std::vector<std::vector<std::string>> lines;
   const auto titled = [](const Column& column) { return !column.title.empty(); };
   if (std::any_of(columns_.begin(), columns_.end(), titled)) {

@@ -7,7 +7,7 @@
 
 namespace causeway::cli {
 
-class Table {
+class TextTable {
  public:
   enum class Align { left, right };
   struct Column {
@@ -15,7 +15,7 @@ class Table {
     Align align = Align::left;
   };
 
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   // One cell per column; missing cells at the end are blank.
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }

@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build test demo bench format lint gpu clean
+.PHONY: help bootstrap build test fuzz demo bench format lint gpu clean
 
 JOBS := $(shell nproc)
 PYTHON := $(CURDIR)/.venv/bin/python
@@ -11,6 +11,8 @@ CTEST := ctest --output-on-failure --no-tests=error -j $(JOBS) --test-dir
 CCACHE = $(shell command -v ccache)
 export CMAKE_CXX_COMPILER_LAUNCHER ?= $(CCACHE)
 export CMAKE_CUDA_COMPILER_LAUNCHER ?= $(CCACHE)
+# Caches objects compiled with precompiled headers too.
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_file_ctime
 # Tests run in parallel, so idle OpenMP threads must not spin.
 export OMP_WAIT_POLICY ?= passive
 # Tests build CUDA code if the toolkit is installed, the demo if there is a GPU too. CUDA=ON or CUDA=OFF
@@ -35,13 +37,23 @@ build: bootstrap  ## build the program, the Python package, tests and benchmarks
 	$(phase) "build" cmake --build build -j $(JOBS)
 	$(link_package)
 
-test: build  ## run all tests that need no GPU, format check and fuzzing
+test: build  ## run all tests that need no GPU, also with sanitizers and fuzzing; check the format
 	$(phase) "tests" $(CTEST) build
 	$(phase) "Python tests" $(PYTHON) -m pytest -q tests/python tests/parity  # the latter needs PyTorch
 	$(phase) "examples" bash -ec 'for example in examples/*.py examples/kernels/*.py; do $(PYTHON) $$example; done'
 	$(phase) "format check" scripts/format --check
-	$(phase) "fuzz" tests/fuzz/run 30
+	$(phase) "build with ASan and UBSan" bash -ec \
+	  'cmake --preset asan >/dev/null; cmake --build build/asan -j $(JOBS) --target causeway_tests fuzzers'
+	$(phase) "tests with ASan and UBSan" $(CTEST) build/asan -L sanitized
+	$(phase) "fuzz" tests/fuzz/run -seed=1 -runs=20000 -max_total_time=20
+	$(phase) "build with TSan" cmake --build build -j $(JOBS) --target causeway_thread_tests
+	$(phase) "tests with TSan" env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 \
+	  build/causeway_thread_tests --gtest_brief=1
 	@printf '\n== %s\n' "all tests passed"
+
+# Two targets at a time, of eighteen.
+fuzz: bootstrap  ## fuzz the parsers for about an hour, for nightly runs
+	$(phase) "fuzz" tests/fuzz/run -max_total_time=400
 
 # Builds only the demo's targets. An existing build folder keeps its settings.
 DEMO_SECONDS := 120

@@ -20,6 +20,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1")
 
 # Private options: users of the library do not get them.
 add_library(causeway_options INTERFACE)
@@ -36,7 +37,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 if(CAUSEWAY_SANITIZE)
   target_compile_options(causeway_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${CAUSEWAY_SANITIZE} -fno-omit-frame-pointer -g
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${CAUSEWAY_SANITIZE} -fno-omit-frame-pointer
       -fno-sanitize-recover=all>)
   target_link_options(causeway_options INTERFACE -fsanitize=${CAUSEWAY_SANITIZE})
 endif()

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 namespace causeway::dist {
@@ -220,7 +221,7 @@ class Meeting {
   std::string receive_addresses() {
     Verdict verdict;
     std::string text;
-    constexpr std::uint64_t kLongest = std::uint64_t{1} << 28;
+    constexpr std::uint64_t kLongest = std::uint64_t{1} << 24;
     // Rank 0 reports who is missing, so it gets a little more time.
     const Deadline later = deadline_ + kHelloTimeout;
     bool heard = peer(0).receive(bytes_of(verdict), later) && verdict.length < kLongest;
@@ -233,22 +234,20 @@ class Meeting {
                           launch_.rank, seconds()));
     }
     if (!heard) give_up("rank 0 exited while the group was connecting; see its output");
-    if (verdict.good == 0) give_up(text);
+    if (verdict.good == 0) give_up(printable(text));
     return text;
   }
 
-  void connect_to_the_rest(const Socket& door, const std::string& places) {
-    std::istringstream lines(places);
+  void connect_to_the_rest(const Socket& door, const std::string& list) {
+    const std::vector<Place> places = parse_places(list, launch_.size - 1);
     for (int rank = 1; rank < launch_.rank; ++rank) {
-      std::string address;
-      int port = 0;
-      lines >> address >> port;
-      if (address == "here") address = peer(0).peer();
+      const auto& [listed, port] = places[static_cast<std::size_t>(rank - 1)];
+      const std::string address = listed == "here" ? peer(0).peer() : listed;
       std::string why = "it did not answer";
       Socket socket = Socket::connect(address, port, deadline_, why);
       if (!socket || !send_hello(socket, 0, deadline_)) {
         give_up(fmt::format("rank {} cannot reach rank {} at {}:{}: {}", launch_.rank, rank,
-                            shown(address), port, why));
+                            address, port, why));
       }
       peer(rank) = std::move(socket);
     }
@@ -275,7 +274,29 @@ class Meeting {
   std::vector<Socket> peers_;
 };
 
+bool is_numeric_address(const std::string& text) {
+  const std::string plain = text.substr(0, text.find('%'));  // without the interface
+  in6_addr address;
+  return ::inet_pton(AF_INET, plain.c_str(), &address) == 1 ||
+         ::inet_pton(AF_INET6, plain.c_str(), &address) == 1;
+}
+
 }  // namespace
+
+std::vector<Place> parse_places(std::string_view text, int count) {
+  std::istringstream lines{std::string(text)};
+  std::vector<Place> places;
+  for (int rank = 1; rank <= count; ++rank) {
+    Place place;
+    lines >> place.address >> place.port;
+    const bool known = place.address == "here" || is_numeric_address(place.address);
+    if (!lines || !known || place.port < 1 || place.port > 65535) {
+      give_up(fmt::format("rank 0 sent no address of rank {}; is it another version?", rank));
+    }
+    places.push_back(std::move(place));
+  }
+  return places;
+}
 
 std::vector<Socket> connect_ranks(const Launch& launch, std::chrono::milliseconds timeout) {
   return Meeting(launch, timeout).run();

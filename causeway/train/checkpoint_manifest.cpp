@@ -1,6 +1,7 @@
 #include "causeway/train/checkpoint_manifest.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/integer_json.h"
 #include "causeway/data/sha256.h"
 
 #include <fmt/format.h>
@@ -45,8 +46,8 @@ CheckpointManifest from_json(const Json& json) {
   CheckpointManifest manifest;
   manifest.version = json.at("causeway").get<std::string>();
   manifest.date = json.at("date").get<std::string>();
-  manifest.step = json.at("step").get<std::int64_t>();
-  manifest.datasets = json.at("datasets").get<std::int64_t>();
+  manifest.step = integer_from_json<std::int64_t>(json.at("step"));
+  manifest.datasets = integer_from_json<std::int64_t>(json.at("datasets"));
   if (!json.at("score").is_null()) manifest.score = json.at("score").get<double>();
   manifest.random = json.at("random").dump();
   // Version 0.1.0 stored it in "random".
@@ -54,8 +55,8 @@ CheckpointManifest from_json(const Json& json) {
   manifest.configuration = json.at("configuration").dump();
   for (const auto& [set, file] : json.at("files").items()) {
     require(is_set_name(set), "a set of tensors has an invalid name");
-    manifest.files.push_back(
-        {set, file.at("bytes").get<std::uint64_t>(), file.at("sha256").get<std::string>()});
+    manifest.files.push_back({set, integer_from_json<std::uint64_t>(file.at("bytes")),
+                              file.at("sha256").get<std::string>()});
   }
   return manifest;
 }
@@ -64,7 +65,7 @@ CheckpointManifest from_json(const Json& json) {
 void check_version(const std::filesystem::path& path, const Json& json) {
   require(json.is_object() && json.value("what", "") == kWhat,
           "it is not the manifest of a checkpoint");
-  const auto format = json.at("format").get<std::int64_t>();
+  const auto format = integer_from_json<std::int64_t>(json.at("format"));
   if (format <= kFormat) return;
   fail(ErrorKind::format, "checkpoint.load",
        fmt::format("\"{}\" has a newer format ({}, written by causeway {}; this version reads "

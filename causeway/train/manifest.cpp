@@ -1,6 +1,7 @@
 #include "causeway/train/manifest.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/integer_json.h"
 #include "causeway/core/file.h"
 #include "causeway/core/mapped_file.h"
 #include "causeway/core/version.h"
@@ -64,12 +65,12 @@ Manifest from_json(const Json& json) {
   manifest.version = json.at("versions").at("causeway").get<std::string>();
   manifest.format = json.at("format").get<std::string>();
   manifest.prior = json.at("prior").dump();
-  manifest.seed = json.at("seed").get<std::uint64_t>();
-  manifest.first = json.at("first").get<std::uint64_t>();
-  manifest.count = json.at("count").get<std::int64_t>();
+  manifest.seed = integer_from_json<std::uint64_t>(json.at("seed"));
+  manifest.first = integer_from_json<std::uint64_t>(json.at("first"));
+  manifest.count = integer_from_json<std::int64_t>(json.at("count"));
   manifest.shard = Shard::parse(json.at("shard").get<std::string>());
-  manifest.n_datasets = json.at("n_datasets").get<std::int64_t>();
-  manifest.batch = json.at("batch").get<std::int64_t>();
+  manifest.n_datasets = integer_from_json<std::int64_t>(json.at("n_datasets"));
+  manifest.batch = integer_from_json<std::int64_t>(json.at("batch"));
   for (const Json& record : json.at("batches")) {
     auto& into = manifest.batches.emplace_back();
     if (record.is_null()) continue;

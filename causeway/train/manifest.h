@@ -31,7 +31,7 @@ struct Manifest {
   };
   std::vector<std::optional<Record>> batches;  // nullopt: not written yet
 
-  std::int64_t n_batches() const { return (n_datasets + batch - 1) / batch; }
+  std::int64_t n_batches() const { return n_datasets / batch + (n_datasets % batch != 0 ? 1 : 0); }
   std::int64_t size_of_batch(std::int64_t i) const {
     return std::min(batch, n_datasets - i * batch);
   }

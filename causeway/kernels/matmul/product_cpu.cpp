@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 namespace causeway::kernels::cpu {
 
@@ -96,26 +97,25 @@ struct Tile {
 };
 
 // Interleaves the first or second halves of a and b.
-template <class C>
-Vector<C> zip(Vector<C> a, Vector<C> b, bool second) {
-  using Index = std::conditional_t<sizeof(C) == 4, std::int32_t, std::int64_t>;
-  Vector<Index> mask;
-  for (int i = 0; i < kLanes<C>; ++i) {
-    mask[i] = (second ? kLanes<C> / 2 : 0) + i / 2 + (i % 2) * kLanes<C>;
-  }
-  return __builtin_shuffle(a, b, mask);
+template <class C, bool second, int... lane>
+Vector<C> zip(Vector<C> a, Vector<C> b, std::integer_sequence<int, lane...>) {
+  constexpr int kFirst = second ? kLanes<C> / 2 : 0;
+  return __builtin_shufflevector(a, b, (kFirst + lane / 2 + lane % 2 * kLanes<C>)...);
 }
 
 // Transposes a square of vectors by repeatedly interleaving its upper and lower half.
 template <class C>
 void transpose(Vector<C> (&square)[kLanes<C>]) {
   constexpr int kHalf = kLanes<C> / 2;
+  constexpr std::make_integer_sequence<int, kLanes<C>> kEach;
 #pragma GCC unroll 4
   for (int round = 1; round < kLanes<C>; round *= 2) {
     Vector<C> next[kLanes<C>];
 #pragma GCC unroll 8
     for (int i = 0; i < kLanes<C>; ++i) {
-      next[i] = zip<C>(square[i / 2], square[i / 2 + kHalf], i % 2 != 0);
+      const Vector<C>& a = square[i / 2];
+      const Vector<C>& b = square[i / 2 + kHalf];
+      next[i] = i % 2 == 0 ? zip<C, false>(a, b, kEach) : zip<C, true>(a, b, kEach);
     }
     std::copy(next, next + kLanes<C>, square);
   }

@@ -3,6 +3,7 @@
 // column index: "3.counts".
 #include "causeway/core/advice.h"
 #include "causeway/core/error.h"
+#include "causeway/core/integer_json.h"
 #include "causeway/core/shown.h"
 #include "causeway/tokenizer/artefact/hash.h"
 #include "causeway/tokenizer/options_json.h"
@@ -193,9 +194,9 @@ class StateReader {
     fit.planned_ = step == "collect";
     fit.again_ = step == "count again";
     fit.plan_id_ = json.at("plan").get<std::string>();
-    fit.n_rows_ = json.at("n_rows").get<std::int64_t>();
-    fit.n_seen_ = json.at("n_seen").get<std::int64_t>();
-    fit.planned_bytes_ = json.at("planned_bytes").get<std::int64_t>();
+    fit.n_rows_ = integer_from_json<std::int64_t>(json.at("n_rows"));
+    fit.n_seen_ = integer_from_json<std::int64_t>(json.at("n_seen"));
+    fit.planned_bytes_ = integer_from_json<std::int64_t>(json.at("planned_bytes"));
     fit.options_ = read_options(json.at("options"));
     for (const Json& column : json.at("columns")) {
       prefix_ = fmt::format("{}.", fit.parts_.size());
@@ -211,13 +212,13 @@ class StateReader {
     column.name = json.at("name").get<std::string>();
     column.kind = parse_column_kind(json.at("kind").get<std::string>());
     column.dtype = json.at("dtype").get<std::string>();
-    column.n_missing = json.at("n_missing").get<std::int64_t>();
+    column.n_missing = integer_from_json<std::int64_t>(json.at("n_missing"));
     if (column.kind == ColumnKind::numeric) {
       read_numbers(json, planned, part);
     } else if (column.kind == ColumnKind::datetime) {
-      part.times = {json.at("first_year").get<std::int64_t>(),
-                    json.at("last_year").get<std::int64_t>(), json.at("any").get<bool>(),
-                    json.at("has_time").get<bool>()};
+      part.times = {integer_from_json<std::int64_t>(json.at("first_year")),
+                    integer_from_json<std::int64_t>(json.at("last_year")),
+                    json.at("any").get<bool>(), json.at("has_time").get<bool>()};
     } else {
       read_categories(part.categories);
     }
@@ -227,7 +228,7 @@ class StateReader {
   void read_numbers(const Json& json, bool planned, PartialFit::Part& part) {
     const DType dtype = parse_dtype(json.at("values").get<std::string>());
     require(binned_dtype(dtype) == dtype);
-    const auto n_splits = json.at("n_splits").get<std::size_t>();
+    const auto n_splits = integer_from_json<std::size_t>(json.at("n_splits"));
     require(n_splits > 0 && n_splits <= state_.tensors.size());
     std::vector<NumericSplit> splits;
     for (std::size_t i = 0; i < n_splits; ++i) {

@@ -20,6 +20,7 @@ export OMP_WAIT_POLICY ?= passive
 CUDA =
 HAS_GPU = $(shell nvidia-smi -L >/dev/null 2>&1 && echo yes)
 phase = @scripts/phase
+export STARTED := $(shell date +%s)
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -50,6 +51,7 @@ test: build  ## run all tests that need no GPU, also with sanitizers and fuzzing
 	$(phase) "tests with TSan" env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 \
 	  build/causeway_thread_tests --gtest_brief=1
 	@printf '\n== %s\n' "all tests passed"
+	@sed -n 's/^$(STARTED) //p' build/phases.txt
 
 # Two targets at a time, of eighteen.
 fuzz: bootstrap  ## fuzz the parsers for about an hour, for nightly runs

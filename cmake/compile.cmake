@@ -38,7 +38,7 @@ endif()
 if(CAUSEWAY_SANITIZE)
   target_compile_options(causeway_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${CAUSEWAY_SANITIZE} -fno-omit-frame-pointer
-      -fno-sanitize-recover=all>)
+      -fno-sanitize-recover=all $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>>)
   target_link_options(causeway_options INTERFACE -fsanitize=${CAUSEWAY_SANITIZE})
 endif()
 

@@ -263,7 +263,7 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
                        *decoder_out_->bias);
 }
 
-Tensor TabularTransformer::forward(const Tables& tables, const Tensor& statistics) {
+Tensor TabularTransformer::forward_tables(const Tables& tables, const Tensor& statistics) {
   const Tensor x =
       run(inputs_of(tables, statistics, true), tables.sizes, nullptr, nullptr, nullptr);
   return read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
@@ -271,7 +271,7 @@ Tensor TabularTransformer::forward(const Tables& tables, const Tensor& statistic
 
 Tensor TabularTransformer::logits(const Tables& tables) {
   check(tables);
-  return forward(tables, statistics_of(tables));
+  return forward_tables(tables, statistics_of(tables));
 }
 
 Tensor TabularTransformer::loss(const Tables& tables) {
@@ -285,7 +285,7 @@ Tensor TabularTransformer::loss(const Tables& tables) {
                          operand(targets, stream));
   autograd::CrossEntropyOptions each;
   each.reduction = autograd::Reduction::none;
-  const Tensor losses = autograd::cross_entropy(forward(tables, statistics), targets, each);
+  const Tensor losses = autograd::cross_entropy(forward_tables(tables, statistics), targets, each);
   const Tensor n_query =
       (tables.sizes.slice(1, 0, 1) - tables.sizes.slice(1, 2, 3)).to(losses.dtype());
   const Tensor shares =

@@ -133,7 +133,7 @@ class TabularTransformer : public nn::Module {
   // The norm after branch 0, 1 or 2 of a layer.
   TabularNorm& norm_after(std::size_t layer, std::size_t branch) const;
   Tensor read_out(const Tensor& x, const Tensor& sizes);
-  Tensor forward(const Tables& tables, const Tensor& statistics);
+  Tensor forward_tables(const Tables& tables, const Tensor& statistics);
 
   TabularConfig config_;
   bool recomputes_ = false;

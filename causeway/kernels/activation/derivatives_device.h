@@ -95,7 +95,9 @@ struct HardSigmoid {
     const T line = x / T(6) + T(0.5);
     return line < T(0) ? T(0) : (line > T(1) ? T(1) : line);
   }
-  CAUSEWAY_HOST_DEVICE T slope(T x) const { return (x > T(-3)) & (x < T(3)) ? T(1) / T(6) : T(0); }
+  CAUSEWAY_HOST_DEVICE T slope(T x) const {
+    return ((x > T(-3)) & (x < T(3))) ? T(1) / T(6) : T(0);
+  }
 };
 template <class T>
 struct HardSwish {
@@ -111,7 +113,7 @@ struct HardTanh {
   T a;
   T b;
   CAUSEWAY_HOST_DEVICE T value(T x) const { return x < a ? a : (x > b ? b : x); }
-  CAUSEWAY_HOST_DEVICE T slope(T x) const { return (x > a) & (x < b) ? T(1) : T(0); }
+  CAUSEWAY_HOST_DEVICE T slope(T x) const { return ((x > a) & (x < b)) ? T(1) : T(0); }
 };
 
 // Losses: value(difference) and slope(difference), difference = prediction - target.

@@ -118,7 +118,11 @@ void map_channels(Cube cube, const Function& function) {
 template <class T>
 void batch_statistics(const BatchNorm& how, const BatchNormArrays<T>& arrays) {
   using C = Compute<T>;
-  const auto [x, weight, bias, running_mean, running_variance, out, mean, rstd] = arrays;
+  const auto* x = arrays.in;
+  auto* running_mean = arrays.running_mean;
+  auto* running_variance = arrays.running_variance;
+  auto* mean = arrays.mean;
+  auto* rstd = arrays.rstd;
   const auto count = static_cast<double>(how.cube.outer * how.cube.inner);
   sum_channels<C>(
       how.cube,

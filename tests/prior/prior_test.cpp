@@ -47,6 +47,7 @@ const std::map<std::string, std::uint64_t>& golden() {
                                                               {"mlp", 0x5d1187e18b3f047dull},
                                                               {"tree", 0x012b45a5524e2865ull},
                                                               {"graph", 0x1ea3ffce4ec2e474ull},
+                                                              {"rules", 0xc9dcb13e3a9d80b8ull},
                                                               {"mix", 0xbdb83c25a7bee064ull}};
   return hashes;
 }
@@ -88,6 +89,15 @@ std::vector<PriorConfig> more_configs() {
   PriorConfig even = config_of("mlp");
   even.balanced = true;
   configs.push_back(even);
+  PriorConfig rules = config_of("rules");
+  rules.rows = {700, 700};
+  rules.features = {1, 100};
+  rules.classes = {2, 10};
+  configs.push_back(rules);
+  rules.regression = true;
+  rules.rows = {50, 333};
+  rules.missing_high = 0.3;
+  configs.push_back(rules);
   PriorConfig odd = config_of("simple");
   odd.rows = {77, 77};
   odd.features = {7, 7};
@@ -167,7 +177,8 @@ TEST(Prior, RejectsInvalidConfigurations) {
   EXPECT_EQ(message(config), "[prior] classes 2:5: exceeds the 4 rows per dataset");
   config = config_of("grph");
   EXPECT_EQ(message(config),
-            "[prior] unknown prior family \"grph\"; expected one of simple, mlp, tree, graph, mix");
+            "[prior] unknown prior family \"grph\"; expected one of simple, mlp, tree, "
+            "graph, rules, mix");
 }
 
 TEST(Prior, ConfigurationsRoundTripThroughJson) {

@@ -13,7 +13,7 @@ import pytest
 from causeway._testing import prior_parts as parts
 from prior_oracle import tensor
 
-FAMILIES = ["simple", "mlp", "tree", "graph"]
+FAMILIES = ["simple", "mlp", "tree", "graph", "rules"]
 SMALL = {"rows": 100, "features": (1, 8), "classes": (2, 4)}
 
 
@@ -118,7 +118,7 @@ def test_batches(layout, device):
 
 def test_columns_are_tidy():
     n_whole, n_columns = 0, 0
-    for family in ("mlp", "tree", "graph"):
+    for family in ("mlp", "tree", "graph", "rules"):
         for x, _ in cw.Prior(family, **SMALL, seed=3).batch(20):
             x = x.numpy().astype(float)
             assert np.abs(x).max() <= 100
@@ -257,7 +257,7 @@ def strict_descendants(model, node):
 @pytest.mark.parametrize("options", [
     {"family": "graph"}, {"family": "graph", "graph_noise": True, "regression": True},
     {"family": "graph", "reference_warps": True}, {"family": "mlp"}, {"family": "tree"},
-    {"family": "simple"},
+    {"family": "simple"}, {"family": "rules"},
 ], ids=lambda o: "-".join(map(str, o.values())))
 def test_interventions_change_descendants_only(options):
     prior = cw.Prior(**options, rows=64, features=(2, 7), classes=(2, 4), seed=12)
@@ -522,7 +522,7 @@ def test_configurations():
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"family": "nope"}, "family: expected simple, mlp, tree, graph, mix"),
+    ({"family": "nope"}, "family: expected simple, mlp, tree, graph, rules, mix"),
     ({"rows": 1}, "rows 1"),
     ({"rows": (20, 10)}, "lower bound first"),
     ({"rows": 0.5}, "an integer"),
@@ -539,6 +539,8 @@ def test_configurations():
     ({"max_categories": 1}, "max_categories"),
     ({"family": "mix", "mix": (0, 0, 0, 0)}, "mix"),
     ({"family": "mix", "mix": {"forest": 1}}, "forest"),
+    ({"family": "mix", "mix": (1,) * 9}, "mix: expected non-negative weights of simple"),
+    ({"family": "mix", "mix": "rules=1,2"}, "family=weight"),
     ({"seed": -1}, "seed: expected an integer of 0 or more"),
     ({"device": "tpu"}, "tpu"),
 ])

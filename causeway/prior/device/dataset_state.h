@@ -2,6 +2,7 @@
 #pragma once
 
 #include "causeway/prior/device/mlp_plan.h"
+#include "causeway/prior/device/rules_plan.h"
 #include "causeway/prior/device/scm.h"
 #include "causeway/prior/device/tidy.h"
 #include "causeway/prior/device/tree.h"
@@ -10,7 +11,10 @@ namespace causeway::prior {
 
 // State shared by the team, besides its arena.
 struct Shared {
-  GraphPlan graph;
+  union {  // by family
+    GraphPlan graph;
+    RulesPlan rules;
+  };
   MlpPlan mlp;
   TreePlan tree;
   std::int16_t feature_order[kMostFeatures];  // the columns that are kept, in output order

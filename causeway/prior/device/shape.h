@@ -5,8 +5,8 @@
 
 namespace causeway::prior {
 
-enum class Family : std::uint8_t { simple, mlp, tree, graph, mix };
-inline constexpr int kFamilies = 4;  // families that generate datasets; mix draws one of them
+enum class Family : std::uint8_t { simple, mlp, tree, graph, rules, mix };
+inline constexpr int kFamilies = 5;  // families that generate datasets; mix draws one of them
 
 enum class MissingBy : std::uint8_t { none, chance, value, other_column };
 
@@ -57,6 +57,11 @@ struct DatasetShape {
   int n_features;
   int n_classes;  // 0: numeric target
   int n_train;
+
+  // Whether the family draws classes, rather than a number that is cut into classes.
+  CAUSEWAY_HOST_DEVICE bool draws_classes() const {
+    return n_classes > 0 && (family == Family::graph || family == Family::rules);
+  }
 };
 
 // Known after the accepted attempt.
@@ -93,12 +98,7 @@ CAUSEWAY_HOST_DEVICE_CALL DatasetShape shape_of(const Recipe& recipe, const Draw
   DatasetShape shape{};
   shape.family = recipe.family;
   if (recipe.family == Family::mix) {
-    float total = 0.0f;
-    for (float weight : recipe.mix) total += weight;
-    float place = draws.uniform(kShapeSite, 1) * total;
-    int k = 0;
-    while (k < kFamilies - 1 && place >= recipe.mix[k]) place -= recipe.mix[k++];
-    shape.family = static_cast<Family>(k);
+    shape.family = static_cast<Family>(weighted(draws.uniform(kShapeSite, 1), recipe.mix));
   }
   shape.n_rows = draw_span(draws, kShapeSite + 2, recipe.rows);
   shape.n_features = draw_span(draws, kShapeSite + 3, recipe.features);

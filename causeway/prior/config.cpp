@@ -68,8 +68,8 @@ std::string CountRange::to_string() const {
 }
 
 const std::vector<std::string>& family_names() {
-  static const std::vector<std::string> names = {"simple", "mlp",   "tree",
-                                                 "graph",  "rules", "mix"};
+  static const std::vector<std::string> names = {"simple", "mlp",    "tree", "graph",
+                                                 "rules",  "linear", "mix"};
   return names;
 }
 
@@ -179,6 +179,12 @@ ConfigDescription<PriorConfig> make_description() {
   count("features", &PriorConfig::features, "Features per dataset");
   count("classes", &PriorConfig::classes, "Classes per dataset");
   d.applies_if("classes", [](const PriorConfig& config) { return !config.regression; });
+  d.add("binary_share", &PriorConfig::binary_share,
+        "Probability that a dataset has two classes, whatever --classes is")
+      .between(0, 1);
+  d.applies_if("binary_share", [](const PriorConfig& config) {
+    return !config.regression && config.binary_share > 0;  // older configurations lack it
+  });
   d.add("regression", &PriorConfig::regression, "Numeric target instead of classes");
   d.range("train_share", &PriorConfig::train_low, &PriorConfig::train_high,
           "Fraction of rows used as context, drawn per dataset")
@@ -192,7 +198,7 @@ ConfigDescription<PriorConfig> make_description() {
   d.add("filter_classes", &PriorConfig::filter_classes,
         "Require the same classes in context and query rows");
   d.add("filter_predictable", &PriorConfig::filter_predictable,
-        "Require that a forest beats the mean (graph; mix except rules)");
+        "Require that a forest beats the mean (graph; mix except rules and linear)");
   d.add("filter_trivial", &PriorConfig::filter_trivial,
         "Reject datasets that a forest predicts almost perfectly");
   d.range("nodes", &PriorConfig::min_nodes, &PriorConfig::max_nodes, "Nodes of a graph");

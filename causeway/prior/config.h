@@ -33,6 +33,7 @@ struct PriorConfig {
   CountRange rows = {1024, 1024};
   CountRange features = {1, 100};
   CountRange classes = {2, 10};
+  double binary_share = 0.0;  // probability of two classes instead of a number from `classes`
   bool regression = false;
   double train_low = 0.3;  // fraction of rows that are context rows
   double train_high = 0.9;

@@ -158,6 +158,16 @@ void describe_rules(const Regenerated& made, Description& description) {
       {kRuleNode, {kDriverNode}, rule_text(plan, made.shape.n_classes, names), 1});
 }
 
+std::string linear_text(const LinearPlan& plan) {
+  constexpr std::array kBends = {"", "its square", "its tanh", "a product of two columns"};
+  std::string text = fmt::format("weighted sum of {:.0f}% of the columns", 100 * plan.dense);
+  if (plan.bend != Bend::none) {
+    text += fmt::format(" + {:.2g} times {}", plan.bent,
+                        kBends.at(static_cast<std::size_t>(plan.bend)));
+  }
+  return fmt::format("{}; noise {:.2g}", text, plan.noise);
+}
+
 std::string simple_formula(const Draws& draws, int n_features) {
   std::vector<std::string> terms;
   for (int f = 0; f < n_features; ++f) {
@@ -228,6 +238,9 @@ Description Prior::describe(std::uint64_t index) const {
                       description);
       break;
     }
+    case Family::linear:
+      describe_layers(made.shape.n_features, 1, 1, linear_text(shared.linear), description);
+      break;
     case Family::tree:
       n_layers = shared.tree.n_layers + 1;
       describe_layers(made.shape.n_features, n_layers, shared.tree.n_hidden,

@@ -163,8 +163,8 @@ class Prior:
 
     family: "simple" (sums of sin, cos, tanh, exp and linear terms), "mlp" (random networks), "tree"
     (random trees), "graph" (random graphs of random functions), "rules" (parity, lookups, decision
-    lists and trees over a few columns), or "mix", a mixture of them with the weights
-    mix={"mlp": 0.7, "rules": 0.3}.
+    lists and trees over a few columns), "linear" (weighted sums of many columns, few context rows),
+    or "mix", a mixture of them with the weights mix={"mlp": 0.7, "rules": 0.3}.
 
     rows, features, classes are a number, (low, high) with both ends included, or "log low:high".
     train_share and missing_share are a number or (low, high). Datasets that fail a filter are drawn

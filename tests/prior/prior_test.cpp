@@ -43,12 +43,11 @@ std::uint64_t hash_of_family(const std::string& family, Device device) {
 
 // Hashes of 64 datasets each. Changing them changes every dataset ever generated.
 const std::map<std::string, std::uint64_t>& golden() {
-  static const std::map<std::string, std::uint64_t> hashes = {{"simple", 0x1654fa2d19e0eb29ull},
-                                                              {"mlp", 0x5d1187e18b3f047dull},
-                                                              {"tree", 0x012b45a5524e2865ull},
-                                                              {"graph", 0x1ea3ffce4ec2e474ull},
-                                                              {"rules", 0xc9dcb13e3a9d80b8ull},
-                                                              {"mix", 0xbdb83c25a7bee064ull}};
+  static const std::map<std::string, std::uint64_t> hashes = {
+      {"simple", 0x1654fa2d19e0eb29ull}, {"mlp", 0x5d1187e18b3f047dull},
+      {"tree", 0x012b45a5524e2865ull},   {"graph", 0x1ea3ffce4ec2e474ull},
+      {"linear", 0xf22bc4ced944214dull}, {"rules", 0xc9dcb13e3a9d80b8ull},
+      {"mix", 0xbdb83c25a7bee064ull}};
   return hashes;
 }
 
@@ -98,6 +97,14 @@ std::vector<PriorConfig> more_configs() {
   rules.rows = {50, 333};
   rules.missing_high = 0.3;
   configs.push_back(rules);
+  PriorConfig sums = config_of("linear");
+  sums.features = {20, 100};
+  sums.rows = {200, 200};
+  configs.push_back(sums);
+  PriorConfig all = config_of("mix");
+  all.mix = {1, 1, 1, 1, 1, 1};
+  all.binary_share = 0.5;
+  configs.push_back(all);
   PriorConfig odd = config_of("simple");
   odd.rows = {77, 77};
   odd.features = {7, 7};
@@ -178,7 +185,7 @@ TEST(Prior, RejectsInvalidConfigurations) {
   config = config_of("grph");
   EXPECT_EQ(message(config),
             "[prior] unknown prior family \"grph\"; expected one of simple, mlp, tree, "
-            "graph, rules, mix");
+            "graph, rules, linear, mix");
 }
 
 TEST(Prior, ConfigurationsRoundTripThroughJson) {

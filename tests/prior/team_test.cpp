@@ -48,7 +48,7 @@ TEST(PriorTeam, DatasetsAreTheSameForAnyTeamSize) {
   Recipe recipe;
   recipe.rows = {96, 96};
   for (const Family family :
-       {Family::simple, Family::mlp, Family::tree, Family::graph, Family::rules}) {
+       {Family::simple, Family::mlp, Family::tree, Family::graph, Family::rules, Family::linear}) {
     const bool varied = family == Family::graph || family == Family::rules;
     for (const Span classes : {Span{2, 6}, Span{0, 0}}) {
       recipe.family = family;

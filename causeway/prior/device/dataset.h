@@ -5,6 +5,7 @@
 #include "causeway/prior/device/discretise.h"
 #include "causeway/prior/device/forest.h"
 #include "causeway/prior/device/graph.h"
+#include "causeway/prior/device/linear.h"
 #include "causeway/prior/device/mlp.h"
 #include "causeway/prior/device/rules.h"
 #include "causeway/prior/device/simple.h"
@@ -58,12 +59,15 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_family(W& w, const Recipe& recipe,
     if (!lanes.is_leader()) return;
     draw_mlp_plan(w.draws, n_features, shared.mlp);
     if (shape.family == Family::tree) draw_tree_plan(w.draws, shared.tree);
+    if (shape.family == Family::linear) draw_linear_plan(w.draws, shared.linear);
   });
   w.team.sync();
   if (shape.family == Family::mlp)
     evaluate_mlp(w, shared.mlp, other, out);
-  else
+  else if (shape.family == Family::tree)
     evaluate_tree(w, shared.tree, shared.mlp, other, out);
+  else
+    evaluate_linear(w, shared.linear, shared.mlp, other, out);
   if (!w.arena.failed) categorise_columns(w, out.slice(0, n_features));
 }
 
@@ -90,7 +94,9 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
   w.team.sync();
   if (numeric_target && shape.n_classes > 0) {
     const bool by_rank = shape.family == Family::simple || shared.mlp.by_rank;
-    classify_target(w, shared, recipe.balanced, by_rank, shape.n_classes, out.column(n_features));
+    const bool balanced =
+        recipe.balanced || (shape.family == Family::linear && shared.linear.balanced);
+    classify_target(w, shared, balanced, by_rank, shape.n_classes, out.column(n_features));
   }
   return w.arena.failed ? Verdict::too_wide : Verdict::accepted;
 }
@@ -148,8 +154,9 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict attempt_dataset(W& w, const Recipe& recipe,
     lanes.each(1, [&](int) { shared.bayes_error = sum / static_cast<float>(w.n_fit); });
   });
   w.team.sync();
-  // A rule holds by construction; a small forest need not find it.
-  const bool test_predictable = recipe.predictable && shape.family != Family::rules;
+  // A rule or a sum holds by construction; a small forest need not find it.
+  const bool test_predictable =
+      recipe.predictable && shape.family != Family::rules && shape.family != Family::linear;
   if (test_predictable || recipe.remove_trivial) {
     const ForestScore score =
         grow_forest(w, ForestData{x, y, w.n_fit, n_features, padded, shape.n_classes});

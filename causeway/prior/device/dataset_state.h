@@ -1,6 +1,7 @@
 // State of the generation of one dataset, and its output memory.
 #pragma once
 
+#include "causeway/prior/device/linear.h"
 #include "causeway/prior/device/mlp_plan.h"
 #include "causeway/prior/device/rules_plan.h"
 #include "causeway/prior/device/scm.h"
@@ -16,7 +17,10 @@ struct Shared {
     RulesPlan rules;
   };
   MlpPlan mlp;
-  TreePlan tree;
+  union {  // by family, with mlp for the columns
+    TreePlan tree;
+    LinearPlan linear;
+  };
   std::int16_t feature_order[kMostFeatures];  // the columns that are kept, in output order
   std::int16_t label_order[64];
   float boundaries[64];

@@ -71,3 +71,12 @@ def test_all_families_in_one_batch():
         assert prior.hash(k) == batch.hashes()[k]
     again = cw.Prior.from_json(prior.to_json(), seed=9)
     assert again.config == prior.config and again.batch(8).hashes() == batch.hashes()[:8]
+
+
+def test_few_rows_and_many_classes():
+    """There are as many classes as the context and query rows can have."""
+    batch = cw.Prior("linear", rows=40, features=(1, 40), classes=10, seed=2).batch(60)
+    assert max(facts.n_attempts for facts in batch.facts) < 50
+    for facts, (_, y) in zip(batch.facts, batch, strict=True):
+        n_least = min(facts.n_train, 40 - facts.n_train)
+        assert 2 <= len(np.unique(y.numpy())) <= max(2, n_least // 4)

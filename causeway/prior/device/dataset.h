@@ -96,7 +96,7 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
     const bool by_rank = shape.family == Family::simple || shared.mlp.by_rank;
     const bool balanced =
         recipe.balanced || (shape.family == Family::linear && shared.linear.balanced);
-    classify_target(w, shared, balanced, by_rank, shape.n_classes, out.column(n_features));
+    classify_target(w, shared, balanced, by_rank, shape.n_cut_classes(), out.column(n_features));
   }
   return w.arena.failed ? Verdict::too_wide : Verdict::accepted;
 }

@@ -63,6 +63,13 @@ struct DatasetShape {
   CAUSEWAY_HOST_DEVICE bool draws_classes() const {
     return n_classes > 0 && (family == Family::graph || family == Family::rules);
   }
+  // The number of classes that a numeric target is cut into. The linear family has few context
+  // rows, which could lack some of many classes.
+  CAUSEWAY_HOST_DEVICE int n_cut_classes() const {
+    if (family != Family::linear) return n_classes;
+    const int most = at_most(n_train, n_rows - n_train) / 4;
+    return at_most(n_classes, most < 2 ? 2 : most);
+  }
 };
 
 // Known after the accepted attempt.

@@ -20,6 +20,14 @@ std::string lines_text(const RulesPlan& plan, int n_classes,
                      fmt::join(lines, " | "));
 }
 
+// For two classes the count from which on the class is the other one.
+std::string count_text(const RulesPlan& plan, int n_classes) {
+  if (n_classes != 2) return "count of ";
+  int least = 1;
+  while (least < plan.n_drivers && plan.values[least] == plan.values[0]) ++least;
+  return fmt::format("at least {} of ", least);
+}
+
 std::string lookup_text(const RulesPlan& plan, const std::vector<std::string>& names) {
   std::vector<std::string> drivers;
   for (std::size_t k = 0; k < names.size(); ++k) {
@@ -40,7 +48,7 @@ std::string rule_text(const RulesPlan& plan, int n_classes, const std::vector<st
                  : fmt::format("{} of {}", plan.n_drivers == 2 ? "XOR" : "parity", all);
       break;
     case Rule::conjunction: text = "AND/OR of " + all; break;
-    case Rule::count: text = (n_classes == 2 ? "majority of " : "count of ") + all; break;
+    case Rule::count: text = count_text(plan, n_classes) + all; break;
     case Rule::list: text = "decision list over " + all; break;
     case Rule::tree: text = "decision tree over " + all; break;
     case Rule::lines: text = lines_text(plan, n_classes, names); break;

@@ -6,7 +6,7 @@ import causeway as cw
 import numpy as np
 import pytest
 
-RULES = ("XOR", "parity", "sum", "AND/OR", "majority", "count", "decision list", "decision tree",
+RULES = ("XOR", "parity", "sum", "AND/OR", "at least", "count", "decision list", "decision tree",
          "any of", "first of", "lookup")
 
 

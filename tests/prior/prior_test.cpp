@@ -123,6 +123,7 @@ TEST(GpuPrior, MoreDatasetsThanBlocks) {
     config.rows = {40, 40};
     config.features = {1, 6};
     config.classes = {2, 3};
+    config.mix = {1, 1, 1, 1, 1, 1};
     const Batch here = Prior(config).batch(0, 1500);
     const Batch there = Prior(config, kGpu).batch(0, 1500);
     EXPECT_EQ(hashes_of(here), hashes_of(there)) << family;

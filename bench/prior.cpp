@@ -46,6 +46,11 @@ void run_prior(Device device, const Report& report) {
   time({"simple", 64, {4, 4}, {0, 0}, gpu ? 1'000'000 : 10'000}, device, report);
   time({"mlp", 150, {5, 5}, {2, 2}, gpu ? 65'536 : 200}, device, report);
   time({"tree", 150, {5, 5}, {2, 2}, gpu ? 65'536 : 1'000}, device, report);
+  for (const char* family : {"simple", "mlp", "tree", "graph", "rules", "linear"}) {
+    for (const int rows : {256, 1024}) {
+      time({family, rows, {20, 20}, {2, 10}, gpu ? 4'096 : 32}, device, report);
+    }
+  }
   time({"graph", 1000, {1, 20}, {2, 8}, gpu ? 32'768 : 32}, device, report);
   time({"graph", 1024, {1, 100}, {2, 10}, gpu ? 16'384 : 16}, device, report);
 }

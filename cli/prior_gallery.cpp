@@ -39,7 +39,8 @@ std::vector<report::GalleryNode> nodes_of(const prior::Description& description)
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
-Facts facts_of(const prior::DatasetFacts& facts, std::uint64_t hash) {
+Facts facts_of(const prior::Description& description, std::uint64_t hash) {
+  const prior::DatasetFacts& facts = description.facts;
   Facts all = {{"rows", fmt::format("{}", facts.n_rows)},
                {"context rows", fmt::format("{}", facts.n_train)},
                {"features", fmt::format("{}", facts.n_features)}};
@@ -47,6 +48,7 @@ Facts facts_of(const prior::DatasetFacts& facts, std::uint64_t hash) {
   if (facts.bayes_error > 0) {
     all.emplace_back("Bayes error", fmt::format("{:.3f}", facts.bayes_error));
   }
+  if (facts.family == "rules") all.emplace_back("rule", description.mechanisms.back().what);
   all.emplace_back("attempts", fmt::format("{}", facts.n_attempts));
   all.emplace_back("hash", fmt::format("{:016x}", hash));
   return all;
@@ -58,7 +60,7 @@ report::GalleryDataset dataset_of(const prior::Prior& prior, const train::HostBa
   const prior::Description description = prior.describe(facts.index);
   report::GalleryDataset dataset;
   dataset.title = fmt::format("{} {}", facts.family, facts.index);
-  dataset.facts = facts_of(facts, batch.hashes[static_cast<std::size_t>(k)]);
+  dataset.facts = facts_of(description, batch.hashes[static_cast<std::size_t>(k)]);
   dataset.command = fmt::format("causeway prior generate {} --first {} --count 1 --out {}-{}.npz",
                                 option_text(prior::describe_prior(), &prior.config()), facts.index,
                                 facts.family, facts.index);

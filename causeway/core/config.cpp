@@ -211,12 +211,17 @@ std::vector<std::string> config_differences(const Json& before, const Json& now)
   const Json old = before.flatten();
   const Json fresh = now.flatten();
   std::vector<std::string> found;
-  for (const auto& [path, value] : fresh.items()) {
+  const auto compare = [&](const std::string& path) {
     const Json was = old.value(path, Json());
-    if (was == value) continue;
+    const Json is = fresh.value(path, Json());
+    if (was == is) return;
     std::string name = path.substr(1);
     std::replace(name.begin(), name.end(), '/', '.');
-    found.push_back(fmt::format("{} {} instead of {}", name, value.dump(), was.dump()));
+    found.push_back(fmt::format("{} {} instead of {}", name, is.dump(), was.dump()));
+  };
+  for (const auto& [path, value] : fresh.items()) compare(path);
+  for (const auto& [path, value] : old.items()) {
+    if (!fresh.contains(path)) compare(path);
   }
   return found;
 }

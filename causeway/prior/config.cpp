@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 namespace causeway::prior {
 
@@ -67,7 +68,8 @@ std::string CountRange::to_string() const {
 }
 
 const std::vector<std::string>& family_names() {
-  static const std::vector<std::string> names = {"simple", "mlp", "tree", "graph", "mix"};
+  static const std::vector<std::string> names = {"simple", "mlp",    "tree", "graph",
+                                                 "rules",  "linear", "mix"};
   return names;
 }
 
@@ -96,13 +98,12 @@ void PriorConfig::check() const {
     refuse(fmt::format("max_categories {}: expected 2 to 1000", max_categories));
   }
   if (family != "mix") return;
-  const bool counts = mix.size() == kFamilies &&
+  const bool counts = mix.size() <= kFamilies &&
                       std::all_of(mix.begin(), mix.end(), [](double w) { return w >= 0.0; }) &&
                       std::any_of(mix.begin(), mix.end(), [](double w) { return w > 0.0; });
   if (!counts) {
-    refuse(
-        "mix: expected four non-negative weights (simple, mlp, tree, graph), at least one of them "
-        "positive");
+    refuse(fmt::format("mix: expected non-negative weights of {}, at least one of them positive",
+                       fmt::join(names.begin(), names.end() - 1, ", ")));
   }
 }
 
@@ -133,14 +134,32 @@ void count_from_json(const Json& json, CountRange& range) {
   }
 }
 
-// Weights as an array in family order, or as an object keyed by family name.
+// "mlp=0.3,rules=0.1" as an object.
+Json named_weights(const std::string& text) {
+  Json weights = Json::object();
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos) throw ValueExpected{"weights as family=weight"};
+    weights[part.substr(0, equals)] = json_of_text(part.substr(equals + 1));
+  }
+  return weights;
+}
+
+// Weights as an array in family order, as an object by family name, or as text of either.
 void mix_from_json(const Json& json, std::vector<double>& mix) {
+  if (json.is_string() && json.get<std::string>().find('=') != std::string::npos) {
+    return mix_from_json(named_weights(json.get<std::string>()), mix);
+  }
   if (!json.is_object()) return value_from_json(json, mix);
   std::vector<std::string> names = family_names();
   names.pop_back();  // mix itself
-  std::vector<double> weights(names.size(), 0.0);
+  // Four weights are written as before there were more families.
+  std::vector<double> weights(4, 0.0);
   for (const auto& [name, weight] : json.items()) {
-    value_from_json(weight, weights[name_from_json(name, names)]);
+    const std::size_t family = name_from_json(name, names);
+    if (family >= weights.size()) weights.resize(family + 1);
+    value_from_json(weight, weights[family]);
   }
   mix = weights;
 }
@@ -150,8 +169,8 @@ Json mix_to_json(const std::vector<double>& mix) { return mix; }
 ConfigDescription<PriorConfig> make_description() {
   ConfigDescription<PriorConfig> d("prior");
   d.choice("family", &PriorConfig::family, family_names(), "Prior family").option_name("prior");
-  d.custom("mix", &PriorConfig::mix, "W,W,W,W", mix_to_json, mix_from_json,
-           "Weights of simple, mlp, tree and graph in a mix");
+  d.custom("mix", &PriorConfig::mix, "FAMILY=W,...", mix_to_json, mix_from_json,
+           "Weights of the families in a mix, by name or in the order of --prior");
   d.applies_if("mix", [](const PriorConfig& config) { return config.family == "mix"; });
   const auto count = [&](const char* name, CountRange PriorConfig::*member, const char* help) {
     d.custom(name, member, "RANGE", count_to_json, count_from_json, help);
@@ -160,6 +179,12 @@ ConfigDescription<PriorConfig> make_description() {
   count("features", &PriorConfig::features, "Features per dataset");
   count("classes", &PriorConfig::classes, "Classes per dataset");
   d.applies_if("classes", [](const PriorConfig& config) { return !config.regression; });
+  d.add("binary_share", &PriorConfig::binary_share,
+        "Probability that a dataset has two classes, whatever --classes is")
+      .between(0, 1);
+  d.applies_if("binary_share", [](const PriorConfig& config) {
+    return !config.regression && config.binary_share > 0;  // older configurations lack it
+  });
   d.add("regression", &PriorConfig::regression, "Numeric target instead of classes");
   d.range("train_share", &PriorConfig::train_low, &PriorConfig::train_high,
           "Fraction of rows used as context, drawn per dataset")
@@ -168,12 +193,12 @@ ConfigDescription<PriorConfig> make_description() {
           "Fraction of cells that are missing, drawn per dataset")
       .between(0, 0.5)
       .option_name("missing");
-  d.add("balanced", &PriorConfig::balanced, "Classes of equal size (not for graph)");
+  d.add("balanced", &PriorConfig::balanced, "Classes of equal size (not for graph and rules)");
   d.add("filter_constant", &PriorConfig::filter_constant, "Drop columns with a single value");
   d.add("filter_classes", &PriorConfig::filter_classes,
         "Require the same classes in context and query rows");
   d.add("filter_predictable", &PriorConfig::filter_predictable,
-        "Require that a forest beats the mean (graph and mix)");
+        "Require that a forest beats the mean (graph; mix except rules and linear)");
   d.add("filter_trivial", &PriorConfig::filter_trivial,
         "Reject datasets that a forest predicts almost perfectly");
   d.range("nodes", &PriorConfig::min_nodes, &PriorConfig::max_nodes, "Nodes of a graph");

@@ -27,11 +27,13 @@ struct CountRange {
 };
 
 struct PriorConfig {
-  std::string family = "graph";                      // simple, mlp, tree, graph, or mix
-  std::vector<double> mix = {0.0, 0.35, 0.15, 0.5};  // weights of simple, mlp, tree, graph
+  std::string family = "graph";  // one of family_names()
+  // Weights of the families of a mix, in the order of family_names(); absent ones are 0.
+  std::vector<double> mix = {0.0, 0.35, 0.15, 0.5};
   CountRange rows = {1024, 1024};
   CountRange features = {1, 100};
   CountRange classes = {2, 10};
+  double binary_share = 0.0;  // probability of two classes instead of a number from `classes`
   bool regression = false;
   double train_low = 0.3;  // fraction of rows that are context rows
   double train_high = 0.9;

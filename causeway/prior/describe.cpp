@@ -3,6 +3,7 @@
 #include "causeway/core/error.h"
 #include "causeway/prior/prior.h"
 #include "causeway/prior/recipe.h"
+#include "causeway/prior/rule_text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,12 +28,18 @@ constexpr std::array kConverters = {"neighbour",        "neighbour_centre", "nei
                                     "softmax_number",   "numeric",          "kumaraswamy"};
 constexpr std::array kTermNames = {"sin", "cos", "tanh", "exp", ""};
 
+// Nodes of the rules family.
+constexpr int kDriverNode = 0;
+constexpr int kDistractorNode = 1;
+constexpr int kRuleNode = 2;
+
 // Receives the trace of a generation and keeps what describes the dataset.
 class Recorder : public Trace {
  public:
   std::map<int, std::vector<std::string>> words;  // by node
   std::set<int> categorised;  // columns of the mlp and tree families that became categorical
   std::vector<int> units;
+  std::vector<int> categories;  // of the columns of the rules family, 0 for numbers
 
   void note(const char* name, double value) override {
     const std::string_view what = name;
@@ -41,6 +48,7 @@ class Recorder : public Trace {
     if (what == "column") node_ = -1;  // a column's converter is not part of the node's mechanism
     if (what == "unit") units.push_back(number);
     if (what == "categorised") categorised.insert(number);
+    if (what == "categories") categories.push_back(number);
     if (node_ < 0) return;
     if (what == "points") add_word(fmt::format("{} points through", kPoints.at(at(number))));
     if (what == "aggregation") add_word(fmt::format("{} of", kAggregations.at(at(number))));
@@ -133,6 +141,33 @@ void describe_layers(int n_causes, int n_layers, int width, const std::string& w
   }
 }
 
+// Drivers, distractors if there are any, and the rule.
+void describe_rules(const Regenerated& made, Description& description) {
+  const RulesPlan& plan = made.shared->rules;
+  std::vector<std::string> names(static_cast<std::size_t>(plan.n_drivers), "a constant");
+  for (int f = 0; f < made.info.n_features; ++f) {
+    const int column = made.shared->feature_order[f];
+    if (column < plan.n_drivers) names[static_cast<std::size_t>(column)] = fmt::format("x{}", f);
+  }
+  description.mechanisms.push_back({kDriverNode, {}, "drivers", plan.n_drivers});
+  const int n_distractors = made.shape.n_features - plan.n_drivers;
+  if (n_distractors > 0) {
+    description.mechanisms.push_back({kDistractorNode, {}, "distractors", n_distractors});
+  }
+  description.mechanisms.push_back(
+      {kRuleNode, {kDriverNode}, rule_text(plan, made.shape.n_classes, names), 1});
+}
+
+std::string linear_text(const LinearPlan& plan) {
+  constexpr std::array kBends = {"", "its square", "its tanh", "a product of two columns"};
+  std::string text = fmt::format("weighted sum of {:.0f}% of the columns", 100 * plan.dense);
+  if (plan.bend != Bend::none) {
+    text += fmt::format(" + {:.2g} times {}", plan.bent,
+                        kBends.at(static_cast<std::size_t>(plan.bend)));
+  }
+  return fmt::format("{}; noise {:.2g}", text, plan.noise);
+}
+
 std::string simple_formula(const Draws& draws, int n_features) {
   std::vector<std::string> terms;
   for (int f = 0; f < n_features; ++f) {
@@ -151,7 +186,7 @@ ColumnSource source_of(const Regenerated& made, const Recorder& recorder, int co
   ColumnSource source;
   const bool tidied = made.shape.family != Family::simple;
   const bool is_target = column == n_features;
-  if (tidied && !(is_target && made.shape.family == Family::graph && made.shape.n_classes > 0)) {
+  if (tidied && !(is_target && made.shape.draws_classes())) {
     source.mean = static_cast<double>(shared.spreads[column].mean);
     source.deviation = static_cast<double>(shared.spreads[column].deviation);
   }
@@ -162,10 +197,16 @@ ColumnSource source_of(const Regenerated& made, const Recorder& recorder, int co
     source.n_categories = plan.n_categories;
     return source;
   }
-  source.kind = recorder.categorised.count(column) > 0 ? "categories" : "numeric";
+  const bool is_rules = made.shape.family == Family::rules;
+  if (is_rules && !is_target) {
+    source.n_categories = recorder.categories.at(static_cast<std::size_t>(column));
+  }
+  const bool is_categorical = source.n_categories > 0 || recorder.categorised.count(column) > 0;
+  source.kind = is_categorical ? "categories" : "numeric";
   if (is_target && made.shape.n_classes > 0) source.kind = "classes";
   if (is_target) source.n_categories = made.shape.n_classes;
   source.node = is_target ? n_layers : 0;
+  if (is_rules && !is_target && column >= shared.rules.n_drivers) source.node = kDistractorNode;
   if (made.shape.family == Family::mlp && shared.mlp.is_causal) {
     source.node = 1 + recorder.units.at(static_cast<std::size_t>(column)) / shared.mlp.n_hidden + 1;
   }
@@ -186,6 +227,10 @@ Description Prior::describe(std::uint64_t index) const {
   int n_layers = 1;
   switch (made.shape.family) {
     case Family::graph: describe_graph(shared.graph, recorder, description); break;
+    case Family::rules:
+      n_layers = kRuleNode;
+      describe_rules(made, description);
+      break;
     case Family::simple: {
       Draws draws = Draws::of(config_.seed, index);
       draws.attempt = static_cast<std::uint32_t>(found.info.attempts);
@@ -193,6 +238,9 @@ Description Prior::describe(std::uint64_t index) const {
                       description);
       break;
     }
+    case Family::linear:
+      describe_layers(made.shape.n_features, 1, 1, linear_text(shared.linear), description);
+      break;
     case Family::tree:
       n_layers = shared.tree.n_layers + 1;
       describe_layers(made.shape.n_features, n_layers, shared.tree.n_hidden,

@@ -20,12 +20,14 @@ Recipe recipe_of(const PriorConfig& config) {
   const auto& names = family_names();
   recipe.family =
       static_cast<Family>(std::find(names.begin(), names.end(), config.family) - names.begin());
-  for (int k = 0; k < kFamilies && config.family == "mix"; ++k) {
-    recipe.mix[k] = static_cast<float>(config.mix[static_cast<std::size_t>(k)]);
+  if (config.family == "mix") {
+    std::transform(config.mix.begin(), config.mix.end(), recipe.mix,
+                   [](double weight) { return static_cast<float>(weight); });
   }
   recipe.rows = span_of(config.rows);
   recipe.features = span_of(config.features);
   recipe.classes = config.regression ? Span{0, 0} : span_of(config.classes);
+  recipe.binary_share = static_cast<float>(config.binary_share);
   recipe.train_low = static_cast<float>(config.train_low);
   recipe.train_high = static_cast<float>(config.train_high);
   recipe.missing_low = static_cast<float>(config.missing_low);

@@ -162,8 +162,9 @@ class Prior:
     """A distribution over datasets, from which dataset k of a seed is drawn.
 
     family: "simple" (sums of sin, cos, tanh, exp and linear terms), "mlp" (random networks), "tree"
-    (random trees), "graph" (random graphs of random functions), or "mix", a mixture of them with the
-    weights mix={"mlp": 0.7, "tree": 0.3}.
+    (random trees), "graph" (random graphs of random functions), "rules" (parity, lookups, decision
+    lists and trees over a few columns), "linear" (weighted sums of many columns, few context rows),
+    or "mix", a mixture of them with the weights mix={"mlp": 0.7, "rules": 0.3}.
 
     rows, features, classes are a number, (low, high) with both ends included, or "log low:high".
     train_share and missing_share are a number or (low, high). Datasets that fail a filter are drawn

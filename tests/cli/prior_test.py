@@ -31,6 +31,7 @@ PROGRAM = ""
 # Small and quick: hundreds of datasets a second.
 MLP = ["--prior", "mlp", "--rows", "60", "--features", "2:5", "--classes", "2:3", "--seed", "7"]
 GRAPH = ["--prior", "graph", "--rows", "64", "--features", "1:6", "--classes", "2:3", "--seed", "7"]
+RULES = ["--prior", "rules", "--rows", "80", "--features", "4:9", "--classes", "2", "--seed", "7"]
 KEYS = {
     "X", "y", "num_features", "num_datapoints", "single_eval_pos", "num_classes", "index", "hash",
     "max_num_classes", "original_batch_size", "problem_type",
@@ -98,6 +99,17 @@ class Hashes(unittest.TestCase):
                          {index: whole[index] for index in (4, 5)})  # fmt: skip
         self.assertEqual(self.datasets("--count", 2, "--shard", "5/6"), {})
 
+    def test_weights_of_a_mix(self):
+        """By name, by place, or as an object; families without a weight do not change the hash."""
+        mix = changed(RULES, prior="mix", features="1:6")
+        by_name = generate(*mix, "--mix", "graph=1,rules=3", "--count", 6, "--hash")
+        self.assertEqual(generate(*mix, "--mix", "0,0,0,1,3", "--count", 6, "--hash"), by_name)
+        self.assertNotEqual(generate(*mix, "--mix", "graph=1", "--count", 6, "--hash"), by_name)
+        four = generate(*mix, "--mix", "0,0.35,0.15,0.5", "--count", 6, "--hash")
+        self.assertEqual(generate(*mix, "--count", 6, "--hash"), four)
+        code, out, _ = prior("generate", *mix, "--mix", "graph=1,rules=3", "--print-config")
+        self.assertEqual((code, json.loads(out)["prior"]["mix"]), (0, [0, 0, 0, 1, 3]))
+
     def test_hash_depends_on_settings(self):
         base = generate(*MLP, "--count", 3, "--hash")
         for change in ({"seed": 8}, {"missing": "0.1:0.3"}, {"regression": True}, {"rows": 61}):
@@ -143,6 +155,9 @@ class Mistakes(Folder):
         self.mistake([3], "with another seed",
                      "generate", *changed(MLP, seed=8), "--count", 2,
                      "--out", self.folder / "other.npz")  # fmt: skip
+        mix = [*changed(MLP, prior="mix"), "--count", 2, "--out", self.folder / "mix.npz", "--mix"]
+        generate(*mix, "mlp=1,rules=1")
+        self.mistake([3], "with another prior", "generate", *mix, "mlp=1,rules=2")
         if os.geteuid() != 0:
             self.folder.chmod(0o500)
             self.mistake([3], "Permission", "generate", *out, self.folder / "x.npz")
@@ -352,6 +367,7 @@ class Pages(Folder):
     def test_gallery(self):
         for config in (GRAPH, MLP, changed(GRAPH, regression=True, missing="0.1:0.3"),
                        changed(GRAPH, features=1),
+                       RULES, changed(RULES, regression=True),
                        ["--prior", "mix", "--rows", 50, "--features", "1:4"]):  # fmt: skip
             root, text = self.page(*config, "--count", 4)
             cards = root.findall(".//article")
@@ -361,6 +377,17 @@ class Pages(Folder):
                 self.assertTrue(card.findall(".//circle[@class]"))
             self.assertIn("prefers-color-scheme: dark", text)
             self.assertNotIn("nan", re.sub(r"<title>.*?</title>|<h2>.*?</h2>", "", text))
+
+    def test_rules_are_named(self):
+        root, _ = self.page(*RULES, "--count", 6)
+        for card in root.findall(".//article"):
+            facts = dict(zip([term.text for term in card.findall(".//dt")],
+                             [detail.text for detail in card.findall(".//dd")]))  # fmt: skip
+            self.assertRegex(facts["rule"], r"\bx\d")
+            index = "".join(card.find("h2").itertext()).split()[1]
+            code, out, _ = prior("describe", *RULES, "--index", index)
+            self.assertEqual(code, 0)
+            self.assertIn(facts["rule"], out)
 
     def test_commands_make_the_dataset_again(self):
         root, _ = self.page(*GRAPH, "--count", 2, "--first", 5, "--graph-noise")

@@ -165,6 +165,10 @@ TEST(Config, Differences) {
   now.inner.width = 9;
   EXPECT_EQ(config_differences(description().to_json(&before), description().to_json(&now)),
             (std::vector<std::string>{"batch 8 instead of 4", "inner.width 9 instead of 8"}));
+  // Settings that only one of them has.
+  EXPECT_EQ(config_differences({{"mix", {1, 2}}, {"share", 0.5}}, {{"mix", {1}}, {"rows", 3}}),
+            (std::vector<std::string>{"rows 3 instead of null", "mix.1 null instead of 2",
+                                      "share null instead of 0.5"}));
 }
 
 Json from_file(const std::string& name, const std::string& text) {

@@ -43,11 +43,11 @@ std::uint64_t hash_of_family(const std::string& family, Device device) {
 
 // Hashes of 64 datasets each. Changing them changes every dataset ever generated.
 const std::map<std::string, std::uint64_t>& golden() {
-  static const std::map<std::string, std::uint64_t> hashes = {{"simple", 0x1654fa2d19e0eb29ull},
-                                                              {"mlp", 0x5d1187e18b3f047dull},
-                                                              {"tree", 0x012b45a5524e2865ull},
-                                                              {"graph", 0x1ea3ffce4ec2e474ull},
-                                                              {"mix", 0xbdb83c25a7bee064ull}};
+  static const std::map<std::string, std::uint64_t> hashes = {
+      {"simple", 0x1654fa2d19e0eb29ull}, {"mlp", 0x5d1187e18b3f047dull},
+      {"tree", 0x012b45a5524e2865ull},   {"graph", 0x1ea3ffce4ec2e474ull},
+      {"linear", 0xa6dc962f6c988afaull}, {"rules", 0xc9dcb13e3a9d80b8ull},
+      {"mix", 0xbdb83c25a7bee064ull}};
   return hashes;
 }
 
@@ -88,6 +88,23 @@ std::vector<PriorConfig> more_configs() {
   PriorConfig even = config_of("mlp");
   even.balanced = true;
   configs.push_back(even);
+  PriorConfig rules = config_of("rules");
+  rules.rows = {700, 700};
+  rules.features = {1, 100};
+  rules.classes = {2, 10};
+  configs.push_back(rules);
+  rules.regression = true;
+  rules.rows = {50, 333};
+  rules.missing_high = 0.3;
+  configs.push_back(rules);
+  PriorConfig sums = config_of("linear");
+  sums.features = {20, 100};
+  sums.rows = {200, 200};
+  configs.push_back(sums);
+  PriorConfig all = config_of("mix");
+  all.mix = {1, 1, 1, 1, 1, 1};
+  all.binary_share = 0.5;
+  configs.push_back(all);
   PriorConfig odd = config_of("simple");
   odd.rows = {77, 77};
   odd.features = {7, 7};
@@ -106,6 +123,7 @@ TEST(GpuPrior, MoreDatasetsThanBlocks) {
     config.rows = {40, 40};
     config.features = {1, 6};
     config.classes = {2, 3};
+    config.mix = {1, 1, 1, 1, 1, 1};
     const Batch here = Prior(config).batch(0, 1500);
     const Batch there = Prior(config, kGpu).batch(0, 1500);
     EXPECT_EQ(hashes_of(here), hashes_of(there)) << family;
@@ -167,7 +185,8 @@ TEST(Prior, RejectsInvalidConfigurations) {
   EXPECT_EQ(message(config), "[prior] classes 2:5: exceeds the 4 rows per dataset");
   config = config_of("grph");
   EXPECT_EQ(message(config),
-            "[prior] unknown prior family \"grph\"; expected one of simple, mlp, tree, graph, mix");
+            "[prior] unknown prior family \"grph\"; expected one of simple, mlp, tree, "
+            "graph, rules, linear, mix");
 }
 
 TEST(Prior, ConfigurationsRoundTripThroughJson) {

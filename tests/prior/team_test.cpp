@@ -47,12 +47,14 @@ Made made_by_many(const Recipe& recipe, std::uint64_t index) {
 TEST(PriorTeam, DatasetsAreTheSameForAnyTeamSize) {
   Recipe recipe;
   recipe.rows = {96, 96};
-  for (const Family family : {Family::simple, Family::mlp, Family::tree, Family::graph}) {
+  for (const Family family :
+       {Family::simple, Family::mlp, Family::tree, Family::graph, Family::rules, Family::linear}) {
+    const bool varied = family == Family::graph || family == Family::rules;
     for (const Span classes : {Span{2, 6}, Span{0, 0}}) {
       recipe.family = family;
       recipe.classes = classes;
-      recipe.features = {1, family == Family::graph ? 40 : 6};
-      for (std::uint64_t index = 0; index < (family == Family::graph ? 24 : 4); ++index) {
+      recipe.features = {1, varied ? 40 : 6};
+      for (std::uint64_t index = 0; index < (varied ? 24 : 4); ++index) {
         // Every third time there is no spare memory.
         recipe.arena_floats = std::int64_t{1} << (index % 3 == 2 ? 16 : 20);
         const Made one = made_by_one(recipe, index);

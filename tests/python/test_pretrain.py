@@ -69,6 +69,17 @@ def test_resumes(tmp_path):
     assert [line["loss"] for line in log] == losses(train())
 
 
+def test_resumes_with_the_weights_of_a_mix(tmp_path):
+    options = {"mix": {"mlp": 1, "rules": 2, "linear": 1}, "binary_share": 0.5, "rows": 40}
+    train("mix", out=tmp_path, steps=3, **options)
+    stored = json.loads((tmp_path / "config.json").read_text())["prior"]
+    assert stored["mix"] == [0, 1, 0, 0, 2, 1] and stored["binary_share"] == 0.5
+    done = cw.pretrain(out=tmp_path, resume=True, steps=6, device="cpu")
+    whole = train("mix", **options)
+    assert losses(done) == losses(whole)[3:]
+    assert losses(whole) != losses(train("mix", rows=40))
+
+
 def test_stages_and_regression():
     done = train("mix", regression=True, stages=[(0, 20), (4, 30)], steps=5, muon=False)
     assert done.model.config["classes"] == 0 and len(done.log) == 5

@@ -13,7 +13,7 @@ import pytest
 from causeway._testing import prior_parts as parts
 from prior_oracle import tensor
 
-FAMILIES = ["simple", "mlp", "tree", "graph"]
+FAMILIES = ["simple", "mlp", "tree", "graph", "rules", "linear"]
 SMALL = {"rows": 100, "features": (1, 8), "classes": (2, 4)}
 
 
@@ -118,7 +118,7 @@ def test_batches(layout, device):
 
 def test_columns_are_tidy():
     n_whole, n_columns = 0, 0
-    for family in ("mlp", "tree", "graph"):
+    for family in ("mlp", "tree", "graph", "rules", "linear"):
         for x, _ in cw.Prior(family, **SMALL, seed=3).batch(20):
             x = x.numpy().astype(float)
             assert np.abs(x).max() <= 100
@@ -154,11 +154,13 @@ def test_regression_targets():
                 np.testing.assert_allclose(y.numpy().astype(float).mean(), 0, atol=1e-3)
 
 
-@pytest.mark.parametrize("family", ["simple", "mlp", "tree"])
+@pytest.mark.parametrize("family", ["simple", "mlp", "tree", "linear"])
 def test_balanced_classes(family):
     batch = cw.Prior(family, rows=300, features=4, classes=3, balanced=True, seed=4).batch(12)
     for k, (_, y) in enumerate(batch):
         counts = np.bincount(y.numpy().astype(int), minlength=3)
+        if family == "linear":  # has two classes if there are few context rows
+            counts = counts[counts > 0]
         if family != "tree":  # whose targets take few values
             assert counts.max() - counts.min() <= 1, k
 
@@ -257,7 +259,7 @@ def strict_descendants(model, node):
 @pytest.mark.parametrize("options", [
     {"family": "graph"}, {"family": "graph", "graph_noise": True, "regression": True},
     {"family": "graph", "reference_warps": True}, {"family": "mlp"}, {"family": "tree"},
-    {"family": "simple"},
+    {"family": "simple"}, {"family": "rules"}, {"family": "linear"},
 ], ids=lambda o: "-".join(map(str, o.values())))
 def test_interventions_change_descendants_only(options):
     prior = cw.Prior(**options, rows=64, features=(2, 7), classes=(2, 4), seed=12)
@@ -522,7 +524,7 @@ def test_configurations():
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"family": "nope"}, "family: expected simple, mlp, tree, graph, mix"),
+    ({"family": "nope"}, "family: expected simple, mlp, tree, graph, rules, linear, mix"),
     ({"rows": 1}, "rows 1"),
     ({"rows": (20, 10)}, "lower bound first"),
     ({"rows": 0.5}, "an integer"),
@@ -539,6 +541,8 @@ def test_configurations():
     ({"max_categories": 1}, "max_categories"),
     ({"family": "mix", "mix": (0, 0, 0, 0)}, "mix"),
     ({"family": "mix", "mix": {"forest": 1}}, "forest"),
+    ({"family": "mix", "mix": (1,) * 9}, "mix: expected non-negative weights of simple"),
+    ({"family": "mix", "mix": "rules=1,2"}, "family=weight"),
     ({"seed": -1}, "seed: expected an integer of 0 or more"),
     ({"device": "tpu"}, "tpu"),
 ])

@@ -34,6 +34,8 @@ TEST(Agreement, OtherSettingsOfPretrainingAreRefused) {
   expect_refused("batch 8 instead of 4", [](PretrainConfig& config) { config.batch = 8; });
   expect_refused("learning_rate", [](PretrainConfig& config) { config.schedule.peak *= 2; });
   expect_refused("prior.", [](PretrainConfig& config) { config.prior.features = {1, 11}; });
+  expect_refused("prior.binary_share 0.5",
+                 [](PretrainConfig& config) { config.prior.binary_share = 0.5; });
 }
 
 TEST(Agreement, OtherSettingsOrTextOfAGptAreRefused) {

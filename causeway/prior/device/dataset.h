@@ -5,7 +5,9 @@
 #include "causeway/prior/device/discretise.h"
 #include "causeway/prior/device/forest.h"
 #include "causeway/prior/device/graph.h"
+#include "causeway/prior/device/linear.h"
 #include "causeway/prior/device/mlp.h"
+#include "causeway/prior/device/rules.h"
 #include "causeway/prior/device/simple.h"
 #include "causeway/prior/device/tree.h"
 
@@ -34,39 +36,55 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_simple(W& w, int n_features, const Other
 
 inline constexpr int kMostRepairs = 10;
 
-// Generates and post-processes the columns of an attempt; the target is the last.
+// Generates the columns of an attempt; the target is the last.
+template <class W>
+CAUSEWAY_HOST_DEVICE_CALL void evaluate_family(W& w, const Recipe& recipe,
+                                               const DatasetShape& shape, const OtherWorld& other,
+                                               Shared& shared, Columns out, float* row_error) {
+  const int n_features = shape.n_features;
+  if (shape.family == Family::graph) {
+    draw_plan(w, recipe.graph, n_features, shape.n_classes, shared.graph);
+    return evaluate_plan(w, shared.graph, recipe.graph, other, out, row_error);
+  }
+  if (shape.family == Family::rules) {
+    if (w.team.rank() == 0) {
+      draw_rules_plan(w.draws, n_features, shape.n_classes, shape.n_train, shared.rules);
+    }
+    w.team.sync();
+    return evaluate_rules(w, shared.rules, shape.n_classes, other, out, row_error);
+  }
+  if (shape.family == Family::simple) return evaluate_simple(w, n_features, other, out);
+  w.team.columns(2, [&](int part, const auto& lanes) {
+    if (part == 1) return draw_mlp_kinds(lanes, w.draws, shared.mlp);
+    if (!lanes.is_leader()) return;
+    draw_mlp_plan(w.draws, n_features, shared.mlp);
+    if (shape.family == Family::tree) draw_tree_plan(w.draws, shared.tree);
+    if (shape.family == Family::linear) draw_linear_plan(w.draws, shared.linear);
+  });
+  w.team.sync();
+  if (shape.family == Family::mlp)
+    evaluate_mlp(w, shared.mlp, other, out);
+  else if (shape.family == Family::tree)
+    evaluate_tree(w, shared.tree, shared.mlp, other, out);
+  else
+    evaluate_linear(w, shared.linear, shared.mlp, other, out);
+  if (!w.arena.failed) categorise_columns(w, out.slice(0, n_features));
+}
+
+// Generates and post-processes the columns of an attempt.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
                                                const DatasetShape& shape, const OtherWorld& other,
                                                Shared& shared, Columns out, float* row_error) {
   const int n_features = shape.n_features;
-  const bool is_graph = shape.family == Family::graph;
-  if (is_graph) {
-    draw_plan(w, recipe.graph, n_features, shape.n_classes, shared.graph);
-    evaluate_plan(w, shared.graph, recipe.graph, other, out, row_error);
-  } else if (shape.family == Family::simple) {
-    evaluate_simple(w, n_features, other, out);
-  } else {
-    w.team.columns(2, [&](int part, const auto& lanes) {
-      if (part == 1) return draw_mlp_kinds(lanes, w.draws, shared.mlp);
-      if (!lanes.is_leader()) return;
-      draw_mlp_plan(w.draws, n_features, shared.mlp);
-      if (shape.family == Family::tree) draw_tree_plan(w.draws, shared.tree);
-    });
-    w.team.sync();
-    if (shape.family == Family::mlp)
-      evaluate_mlp(w, shared.mlp, other, out);
-    else
-      evaluate_tree(w, shared.tree, shared.mlp, other, out);
-    if (!w.arena.failed) categorise_columns(w, out.slice(0, n_features));
-  }
+  evaluate_family(w, recipe, shape, other, shared, out, row_error);
   if (w.arena.failed) return Verdict::too_wide;
   bool non_finite = false;
   for_each(w.team, w.n_rows, [&](int row) {
     for (int c = 0; c <= n_features; ++c) non_finite |= !is_finite(out.column(c)[row]);
   });
   if (w.team.any(non_finite)) return Verdict::not_finite;
-  const bool numeric_target = !is_graph || shape.n_classes == 0;
+  const bool numeric_target = !shape.draws_classes();
   if (shape.family == Family::simple && shape.n_classes == 0) return Verdict::accepted;
   w.team.columns(n_features + (numeric_target ? 1 : 0), [&](int c, const auto& lanes) {
     if (shape.family == Family::simple && c < n_features) return;
@@ -76,7 +94,9 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
   w.team.sync();
   if (numeric_target && shape.n_classes > 0) {
     const bool by_rank = shape.family == Family::simple || shared.mlp.by_rank;
-    classify_target(w, shared, recipe.balanced, by_rank, shape.n_classes, out.column(n_features));
+    const bool balanced =
+        recipe.balanced || (shape.family == Family::linear && shared.linear.balanced);
+    classify_target(w, shared, balanced, by_rank, shape.n_cut_classes(), out.column(n_features));
   }
   return w.arena.failed ? Verdict::too_wide : Verdict::accepted;
 }
@@ -134,11 +154,14 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict attempt_dataset(W& w, const Recipe& recipe,
     lanes.each(1, [&](int) { shared.bayes_error = sum / static_cast<float>(w.n_fit); });
   });
   w.team.sync();
-  if (recipe.predictable || recipe.remove_trivial) {
+  // A rule or a sum holds by construction; a small forest need not find it.
+  const bool test_predictable =
+      recipe.predictable && shape.family != Family::rules && shape.family != Family::linear;
+  if (test_predictable || recipe.remove_trivial) {
     const ForestScore score =
         grow_forest(w, ForestData{x, y, w.n_fit, n_features, padded, shape.n_classes});
     if (w.arena.failed) return Verdict::too_wide;
-    if (recipe.predictable && !is_predictable(score)) return Verdict::unpredictable;
+    if (test_predictable && !is_predictable(score)) return Verdict::unpredictable;
     if (recipe.remove_trivial && is_trivial(score, recipe.trivial_share)) return Verdict::trivial;
   }
   drop_cells(w, recipe, n_features, x, padded);

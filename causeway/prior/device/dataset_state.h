@@ -1,7 +1,9 @@
 // State of the generation of one dataset, and its output memory.
 #pragma once
 
+#include "causeway/prior/device/linear.h"
 #include "causeway/prior/device/mlp_plan.h"
+#include "causeway/prior/device/rules_plan.h"
 #include "causeway/prior/device/scm.h"
 #include "causeway/prior/device/tidy.h"
 #include "causeway/prior/device/tree.h"
@@ -10,9 +12,15 @@ namespace causeway::prior {
 
 // State shared by the team, besides its arena.
 struct Shared {
-  GraphPlan graph;
+  union {  // by family
+    GraphPlan graph;
+    RulesPlan rules;
+  };
   MlpPlan mlp;
-  TreePlan tree;
+  union {  // by family, with mlp for the columns
+    TreePlan tree;
+    LinearPlan linear;
+  };
   std::int16_t feature_order[kMostFeatures];  // the columns that are kept, in output order
   std::int16_t label_order[64];
   float boundaries[64];

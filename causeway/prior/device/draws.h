@@ -10,6 +10,8 @@ namespace causeway::prior {
 using elementary::at_least;
 using elementary::at_most;
 
+CAUSEWAY_HOST_DEVICE int at_most(int x, int bound) { return x < bound ? x : bound; }
+
 CAUSEWAY_HOST_DEVICE float clamped(float x, float low, float high) {
   return at_most(at_least(x, low), high);
 }
@@ -89,6 +91,22 @@ CAUSEWAY_HOST_DEVICE float open_uniform(std::uint32_t bits) {
 CAUSEWAY_HOST_DEVICE int bounded(std::uint32_t bits, int range) {
   return static_cast<int>((static_cast<std::uint64_t>(bits) * static_cast<std::uint32_t>(range)) >>
                           32);
+}
+
+// An index with probability proportional to its weight, from a uniform number. At least one weight
+// is positive; an index of weight 0 is never drawn.
+template <int n>
+CAUSEWAY_HOST_DEVICE int weighted(float unit, const float (&weights)[n]) {
+  float total = 0.0f;
+  int last = 0;
+  for (int k = 0; k < n; ++k) {
+    total += weights[k];
+    if (weights[k] > 0.0f) last = k;
+  }
+  float place = unit * total;
+  int index = 0;
+  while (index < last && place >= weights[index]) place -= weights[index++];
+  return index;
 }
 
 // Four standard normal numbers.

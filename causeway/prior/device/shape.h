@@ -5,8 +5,8 @@
 
 namespace causeway::prior {
 
-enum class Family : std::uint8_t { simple, mlp, tree, graph, mix };
-inline constexpr int kFamilies = 4;  // families that generate datasets; mix draws one of them
+enum class Family : std::uint8_t { simple, mlp, tree, graph, rules, linear, mix };
+inline constexpr int kFamilies = 6;  // families that generate datasets; mix draws one of them
 
 enum class MissingBy : std::uint8_t { none, chance, value, other_column };
 
@@ -23,7 +23,8 @@ struct Recipe {
   float mix[kFamilies] = {};  // weights of the families
   Span rows;
   Span features;
-  Span classes;  // low 0: numeric target
+  Span classes;               // low 0: numeric target
+  float binary_share = 0.0f;  // probability of two classes instead
   float train_low = 0.3f;
   float train_high = 0.9f;
   float missing_low = 0.0f;  // fraction of missing cells
@@ -57,6 +58,18 @@ struct DatasetShape {
   int n_features;
   int n_classes;  // 0: numeric target
   int n_train;
+
+  // Whether the family draws classes, rather than a number that is cut into classes.
+  CAUSEWAY_HOST_DEVICE bool draws_classes() const {
+    return n_classes > 0 && (family == Family::graph || family == Family::rules);
+  }
+  // The number of classes that a numeric target is cut into. The linear family has few context
+  // rows, which could lack some of many classes.
+  CAUSEWAY_HOST_DEVICE int n_cut_classes() const {
+    if (family != Family::linear) return n_classes;
+    const int most = at_most(n_train, n_rows - n_train) / 4;
+    return at_most(n_classes, most < 2 ? 2 : most);
+  }
 };
 
 // Known after the accepted attempt.
@@ -93,19 +106,24 @@ CAUSEWAY_HOST_DEVICE_CALL DatasetShape shape_of(const Recipe& recipe, const Draw
   DatasetShape shape{};
   shape.family = recipe.family;
   if (recipe.family == Family::mix) {
-    float total = 0.0f;
-    for (float weight : recipe.mix) total += weight;
-    float place = draws.uniform(kShapeSite, 1) * total;
-    int k = 0;
-    while (k < kFamilies - 1 && place >= recipe.mix[k]) place -= recipe.mix[k++];
-    shape.family = static_cast<Family>(k);
+    shape.family = static_cast<Family>(weighted(draws.uniform(kShapeSite, 1), recipe.mix));
   }
   shape.n_rows = draw_span(draws, kShapeSite + 2, recipe.rows);
   shape.n_features = draw_span(draws, kShapeSite + 3, recipe.features);
   shape.n_classes = recipe.classes.low == 0 ? 0 : draw_span(draws, kShapeSite + 4, recipe.classes);
+  if (shape.n_classes > 0 && draws.uniform(kShapeSite + 6, 0) < recipe.binary_share) {
+    shape.n_classes = 2;
+  }
   const float share = elementary::fma(recipe.train_high - recipe.train_low,
                                       draws.uniform(kShapeSite + 5, 0), recipe.train_low);
-  const int n_train = static_cast<int>(share * static_cast<float>(shape.n_rows));
+  int n_train = static_cast<int>(share * static_cast<float>(shape.n_rows));
+  if (shape.family == Family::linear && draws.uniform(kShapeSite + 7, 0) < 0.75f) {
+    // About as many context rows as columns.
+    const float ratio = stretch(draws.uniform(kShapeSite + 7, 1), {0.5f, 4.0f, true});
+    const int few = static_cast<int>(ratio * static_cast<float>(shape.n_features));
+    const int least = 4 + 2 * shape.n_classes;
+    n_train = at_most(n_train, few < least ? least : few);
+  }
   shape.n_train = n_train < 1 ? 1 : (n_train > shape.n_rows ? shape.n_rows : n_train);
   return shape;
 }

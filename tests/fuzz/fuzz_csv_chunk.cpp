@@ -1,5 +1,6 @@
 // Fuzzes whole CSV files, which threads parse in chunks: any bytes are refused with a format error,
 // or give the same rows in batches of a few bytes as at once.
+#include "causeway/core/error.h"
 #include "causeway/data/csv.h"
 #include "tests/fuzz/require.h"
 

@@ -1,5 +1,6 @@
 // Fuzzes parts of tokenizer fits (.cwp): any bytes are refused with a format error or accepted as a
 // part, whose state reads back.
+#include "causeway/core/error.h"
 #include "causeway/data/safetensors.h"
 #include "causeway/tokenizer/streaming/streaming.h"
 #include "tests/fuzz/require.h"

@@ -1,5 +1,6 @@
 // Fuzzes .npz files: any bytes are refused with a format error or accepted with entries that lie
 // inside the input; what is accepted survives being written and read again.
+#include "causeway/core/error.h"
 #include "causeway/data/npy_header.h"
 #include "causeway/data/zip.h"
 #include "tests/fuzz/require.h"

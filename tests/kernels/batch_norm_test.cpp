@@ -81,7 +81,9 @@ void expect_batch_norms_close(const BatchNormResults& found, const BatchNormResu
 }
 
 BatchNormResults plain_batch_norm(const BatchNormInputs& inputs) {
-  const auto [images, channels, pixels] = inputs.how.cube;
+  const std::int64_t images = inputs.how.cube.outer;
+  const std::int64_t channels = inputs.how.cube.axis;
+  const std::int64_t pixels = inputs.how.cube.inner;
   const DType dtype = inputs.in.dtype();
   const auto x = doubles(inputs.in), g = doubles(inputs.gradient);
   const auto w = given_or(inputs.weight, channels, 1), b = given_or(inputs.bias, channels, 0);

@@ -47,7 +47,9 @@ TEST(PriorColumns, MultiplyIsTheSameForAnyTeamSize) {
   std::normal_distribution<float> normal;
   for (const int n_rows : kSizes) {
     if (n_rows == 0) continue;
-    for (const auto& [n_in, n_out] : {std::pair(11, 1), {11, 8}, {3, 9}, {4, 40}, {700, 30}}) {
+    for (const auto& shape : {std::pair(11, 1), {11, 8}, {3, 9}, {4, 40}, {700, 30}}) {
+      const int n_in = shape.first;
+      const int n_out = shape.second;
       const int stride = padded_rows(n_rows);
       const auto size = [&](int n_columns) { return static_cast<std::size_t>(n_columns * stride); };
       std::vector<float> x(size(n_in));

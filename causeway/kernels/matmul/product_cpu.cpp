@@ -3,6 +3,7 @@
 #include "causeway/kernels/matmul/product_cpu.h"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -22,15 +23,18 @@ template <class C>
 constexpr int kVectors = static_cast<int>(kPanel) / kLanes<C>;  // per line
 
 template <class C>
-using Vector __attribute__((vector_size(kVectorBytes), aligned(alignof(C)), may_alias)) = C;
+using Vector __attribute__((vector_size(kVectorBytes))) = C;
 
+// Of any alignment.
 template <class C>
-const Vector<C>& vector_at(const C* data) {
-  return *reinterpret_cast<const Vector<C>*>(data);
+Vector<C> load(const C* data) {
+  Vector<C> vector;
+  std::memcpy(&vector, data, sizeof(vector));
+  return vector;
 }
 template <class C>
-Vector<C>& vector_at(C* data) {
-  return *reinterpret_cast<Vector<C>*>(data);
+void store(C* data, const Vector<C>& vector) {
+  std::memcpy(data, &vector, sizeof(vector));
 }
 
 // The elements of a line of the left. Arm multiplies by one lane of a vector; other CPUs broadcast
@@ -41,7 +45,7 @@ struct Line {
   Vector<C> vectors[kVectors<C>];
   explicit Line(const C* from) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors<C>; ++i) vectors[i] = vector_at(from + i * kLanes<C>);
+    for (int i = 0; i < kVectors<C>; ++i) vectors[i] = load(from + i * kLanes<C>);
   }
   C operator[](int i) const { return vectors[i / kLanes<C>][i % kLanes<C>]; }
 #else
@@ -62,7 +66,7 @@ struct Tile {
       const Line<C> factors(left);
       Vector<C> across[kVectors<C>];
 #pragma GCC unroll 4
-      for (int i = 0; i < kVectors<C>; ++i) across[i] = vector_at(right + i * kLanes<C>);
+      for (int i = 0; i < kVectors<C>; ++i) across[i] = load(right + i * kLanes<C>);
 #pragma GCC unroll 8
       for (int row = 0; row < kPanel; ++row) {
         const C factor = factors[row];
@@ -77,8 +81,8 @@ struct Tile {
     for (int row = 0; row < kPanel; ++row, out += leading) {
 #pragma GCC unroll 4
       for (int i = 0; i < kVectors<C>; ++i) {
-        Vector<C>& to = vector_at(out + i * kLanes<C>);
-        to = adds ? to + sums[row][i] : sums[row][i];
+        C* to = out + i * kLanes<C>;
+        cpu::store<C>(to, adds ? load(to) + sums[row][i] : sums[row][i]);
       }
     }
   }
@@ -158,7 +162,7 @@ void pack_lines(const C* from, std::int64_t leading, std::int64_t n_lines, std::
         C* into = panel + line * kPanel;
         if (width == kPanel) {
 #pragma GCC unroll 4
-          for (int i = 0; i < kPanel; i += kLanes<C>) vector_at(into + i) = vector_at(at + i);
+          for (int i = 0; i < kPanel; i += kLanes<C>) store<C>(into + i, load(at + i));
         } else {
           std::fill(std::copy(at, at + width, into), into + kPanel, C(0));
         }
@@ -181,10 +185,10 @@ void pack_transposed(const C* from, std::int64_t leading, std::int64_t n_lines, 
       for (int part = 0; part < kPanel; part += kLanes<C>) {
         Vector<C> square[kLanes<C>];
 #pragma GCC unroll 8
-        for (int i = 0; i < kLanes<C>; ++i) square[i] = vector_at(columns[part + i] + k);
+        for (int i = 0; i < kLanes<C>; ++i) square[i] = load(columns[part + i] + k);
         transpose<C>(square);
 #pragma GCC unroll 8
-        for (int i = 0; i < kLanes<C>; ++i) vector_at(to + i * kPanel + part) = square[i];
+        for (int i = 0; i < kLanes<C>; ++i) store<C>(to + i * kPanel + part, square[i]);
       }
     }
     for (; k < n_lines; ++k, to += kPanel) {

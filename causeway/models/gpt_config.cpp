@@ -53,8 +53,8 @@ ConfigDescription<GptConfig> make_description() {
   d.choice("activation", &Config::activation, {"gelu", "swiglu"}, "Activation of the MLP");
   d.add("bias", &Config::bias, "Biases in linear layers and layer norms");
   d.add("tied_head", &Config::tied_head, "Use the token embedding as the head's weight");
-  d.add("epsilon", &Config::epsilon, "Epsilon of the norms").above(0);
-  d.add("rotary_base", &Config::rotary_base, "Base of the rotary angles").above(1);
+  d.add("epsilon", &Config::epsilon, "Epsilon of the norms").between(1e-12, 0.1);
+  d.add("rotary_base", &Config::rotary_base, "Base of the rotary angles").between(1, 1e9);
   d.choice("recompute", &Config::recompute, {"none", "mlp", "layers"},
            "Activations that the backward pass computes again to save memory");
   return d;

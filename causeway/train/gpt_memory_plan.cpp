@@ -29,6 +29,10 @@ std::size_t evaluation_bytes(const GptTrainConfig& config, Device device, std::i
   return static_cast<std::size_t>(rows * vocabulary + activations + cache) * size_of(config.dtype);
 }
 
+std::string sequences(std::int64_t count) {
+  return count == 1 ? "one sequence" : fmt::format("{} sequences", count);
+}
+
 }  // namespace
 
 GptMemoryPlan::GptMemoryPlan(const GptTrainConfig& config, Device device, std::int64_t share,
@@ -46,8 +50,7 @@ GptMemoryPlan::GptMemoryPlan(const GptTrainConfig& config, Device device, std::i
       ErrorKind::out_of_memory, "gpt train",
       fmt::format("needs {} of {}, even with {} per pass and everything in a layer computed again; "
                   "use {} or a smaller model",
-                  format_bytes(needed()), format_bytes(budget_),
-                  micro_batch_ == 1 ? "one sequence" : fmt::format("{} sequences", micro_batch_),
+                  format_bytes(needed()), format_bytes(budget_), sequences(micro_batch_),
                   micro_batch_ == 1
                       ? advice("a smaller --length, more --memory", "a smaller length, more memory")
                       : advice("a smaller --micro-batch", "a smaller micro_batch")));
@@ -94,8 +97,8 @@ std::size_t GptMemoryPlan::pass_bytes(std::int64_t micro_batch, Recompute recomp
 std::string GptMemoryPlan::summary() const {
   std::string text = fmt::format("needs {} of {}", format_bytes(needed()), format_bytes(budget_));
   if (micro_batch_ < share_) {
-    text += fmt::format("; batches are cut into {} micro-batches of {} sequences",
-                        share_ / micro_batch_, micro_batch_);
+    text += fmt::format("; batches are cut into {} micro-batches of {}", share_ / micro_batch_,
+                        sequences(micro_batch_));
   }
   if (recompute_ != config_.model.recompute) {
     text += fmt::format("; {} are computed again in the backward pass",

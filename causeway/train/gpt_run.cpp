@@ -1,6 +1,7 @@
 #include "causeway/train/gpt_run.h"
 
 #include "causeway/core/append_file.h"
+#include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
 #include "causeway/core/log.h"
@@ -137,7 +138,18 @@ models::State initial_weights(const GptRunOptions& options) {
   const std::string& path = options.settings.init;
   const bool is_restored = options.resume && !CheckpointFolder(options.folder).list().empty();
   if (path.empty() || is_restored) return {};
-  return models::read_gpt(models::model_file_of(path)).state;
+  const models::GptWeights found = models::read_gpt(models::model_file_of(path));
+  models::GptConfig wanted = options.settings.config.model;
+  wanted.recompute = found.config.recompute;
+  const auto& fields = models::describe_gpt();
+  const auto differences =
+      config_differences(fields.to_json(&found.config), fields.to_json(&wanted));
+  if (!differences.empty()) {
+    fail(ErrorKind::invalid_argument, kOperation,
+         fmt::format("init \"{}\" has other settings: {}; leave them out", path,
+                     fmt::join(differences, ", ")));
+  }
+  return found.state;
 }
 
 }  // namespace

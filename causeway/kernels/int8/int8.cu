@@ -105,7 +105,7 @@ void int8_linear(StreamView stream, const Operand& x, const Operand& x_scales,
     using T = typename decltype(tag)::type;
     const dim3 grid(static_cast<unsigned>((n + kThreads - 1) / kThreads), static_cast<unsigned>(m));
     launch({"scale int8 sums", stream, grid, dim3(kThreads)}, scale_sums_kernel<T>,
-           static_cast<int>(n), static_cast<const std::int32_t*>(sums.data()),
+           static_cast<int>(n), reinterpret_cast<const std::int32_t*>(sums.data()),
            static_cast<const float*>(x_scales.data), static_cast<const float*>(weight_scales.data),
            static_cast<const float*>(bias.data), static_cast<T*>(out.data));
   });

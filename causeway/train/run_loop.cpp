@@ -253,7 +253,11 @@ class Loop {
   // Called on all ranks.
   void write_results() {
     if (!checkpoints_.has_value()) return;
-    writer_->finish();
+    try {
+      writer_->finish();
+    } catch (const std::exception& error) {  // the last checkpoint is written all the same
+      logger::warn(fmt::format("the previous checkpoint was not written: {}", error.what()));
+    }
     share_saved();
     std::optional<Checkpoint> last;
     if (saved_ != job_.step()) last = collect();

@@ -103,7 +103,9 @@ void expect_plan_bounds_training(Device device, GptTrainConfig config) {
   for (int i = 0; i < 3; ++i) trainer.advance();
   trainer.progress();
   trainer.validation_loss(2);
-  EXPECT_GE(trainer.plan().needed(), pool_of(device).stats().peak);
+  // Workspaces of cuBLASLt, one per stream, are not planned.
+  const std::size_t workspaces = device.is_cuda() ? std::size_t{64} << 20 : 0;
+  EXPECT_GE(trainer.plan().needed() + workspaces, pool_of(device).stats().peak);
 }
 
 TEST(GptMemoryPlan, NeededBytesBoundTraining) {
@@ -122,7 +124,6 @@ TEST(GpuGptMemoryPlan, NeededBytesBoundTraining) {
   config.dtype = DType::bf16;
   config.batch = 64;
   config.model.length = 256;
-  // Workspaces of cuBLASLt and cuDNN are not part of the plan, but of the reserve of 8%.
   expect_plan_bounds_training(Device::cuda(), config);
   config.micro_batch = 16;
   expect_plan_bounds_training(Device::cuda(), config);

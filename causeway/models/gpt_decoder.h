@@ -30,9 +30,9 @@ struct GenerateOptions {
 class GptDecoder {
  public:
   // For `batch` sequences of up to `capacity` tokens, prompts included; 0: the model's length. The
-  // model must outlive this, and its weights must not change. `int8` is null, or the matrices of
-  // the model in 8 bits, which one sequence is multiplied by: steps with activations of at least 16
-  // bits, the prompt with activations of 8 bits.
+  // model must outlive this, and its weights must not change. `int8` is null, or has the model's
+  // matrices in 8 bits, which are used for one sequence: with activations of 8 bits for the prompt,
+  // of at least 16 bits for steps.
   GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity = 0,
              std::shared_ptr<const GptInt8> int8 = nullptr);
 

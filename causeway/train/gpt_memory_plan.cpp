@@ -63,7 +63,7 @@ void GptMemoryPlan::choose(std::size_t limit) {
     recompute_ = level;
     for (std::int64_t n_parts = 1; n_parts <= share_; ++n_parts) {
       const std::int64_t size = share_ / n_parts;
-      const bool is_allowed = config_.micro_batch > 0 ? size == config_.micro_batch : true;
+      const bool is_allowed = config_.micro_batch == 0 || size == config_.micro_batch;
       if (share_ % n_parts != 0 || !is_allowed) continue;
       micro_batch_ = size;
       fits_ = needed() <= limit;

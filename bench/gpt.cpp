@@ -5,9 +5,10 @@
 #include "causeway/runtime/pool.h"
 #include "causeway/train/gpt_trainer.h"
 
-#include <chrono>
+#include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -52,32 +53,48 @@ void time_training(const char* preset, std::int64_t batch, models::Recompute rec
   report(result);
 }
 
-// The time of one step, from a run of many.
-void time_generation(const char* preset, std::int64_t batch, bool int8, Device device,
-                     const Report& report) {
+struct Decoding {
+  const char* preset;
+  std::int64_t batch;
+  DType dtype;
+  const char* suffix = "";  // of the case's name
+  bool int8 = false;
+};
+
+// The time of one step, from a run of many, and for one sequence that of a prompt of 512 tokens.
+void time_generation(const Decoding& how, Device device, const Report& report) {
   Generator generator(1);
   nn::Placement placement;
   placement.generator = &generator;
-  models::Gpt model(models::GptConfig::preset(preset), placement);
-  if (device.is_cuda()) model.to(DType::bf16);
+  models::Gpt model(models::GptConfig::preset(how.preset), placement);
+  model.to(how.dtype);
   model.to(device);
+  const auto int8 = how.int8 ? std::make_shared<const models::GptInt8>(model) : nullptr;
+  models::GptDecoder decoder(model, how.batch, model.config().length, int8);
+  const auto time = [&](std::size_t prompt, std::int64_t steps) {
+    const std::vector<models::GptDecoder::Tokens> prompts(static_cast<std::size_t>(how.batch),
+                                                          models::GptDecoder::Tokens(prompt, 7));
+    models::GenerateOptions options;
+    options.tokens = steps;
+    decoder.generate(prompts, options);
+    return milliseconds_of([&] { decoder.generate(prompts, options); });
+  };
   const std::int64_t steps = device.is_cuda() ? 512 : 32;
-  models::GptDecoder decoder(model, batch, model.config().length, int8);
-  const std::vector<models::GptDecoder::Tokens> prompts(static_cast<std::size_t>(batch), {1, 2, 3});
-  models::GenerateOptions options;
-  options.tokens = steps;
-  decoder.generate(prompts, options);
-  const auto start = std::chrono::steady_clock::now();
-  decoder.generate(prompts, options);
-  const double ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   Result result;
-  result.name = fmt::format("generate {} batch {}{}, per step", preset, batch, int8 ? " int8" : "");
-  result.ms = result.ms_best = ms / static_cast<double>(steps);
-  const double bytes_per_weight = int8 ? 1 : device.is_cuda() ? 2 : 4;
+  result.name = fmt::format("generate {} batch {}{}, per step", how.preset, how.batch, how.suffix);
+  result.ms = result.ms_best = time(3, steps) / static_cast<double>(steps);
+  const auto bytes_per_weight = how.int8 ? 1.0 : static_cast<double>(size_of(how.dtype));
   result.bandwidth =
       bytes_per_weight * static_cast<double>(model.config().n_parameters()) / result.ms * 1e3;
   report(result);
+  constexpr std::int64_t kPrompt = 512;
+  const bool emulated = device.is_cpu() && size_of(how.dtype) == 2;  // takes seconds
+  if (how.batch > 1 || model.config().length <= kPrompt || emulated) return;
+  Result prompt;
+  prompt.name = fmt::format("prompt of {} tokens {}{}", kPrompt, how.preset, how.suffix);
+  prompt.ms = prompt.ms_best = time(kPrompt, 1) - time(1, 1);
+  prompt.flops = model.config().step_flops(1, kPrompt) / 3 / prompt.ms * 1e3;
+  report(prompt);
 }
 
 }  // namespace
@@ -86,13 +103,16 @@ void run_gpt(Device device, const Report& report) {
   using models::Recompute;
   if (device.is_cpu()) {
     time_training("bytes", 16, Recompute::none, device, report);
-    time_generation("bytes", 1, false, device, report);
-    time_generation("gpt2", 1, false, device, report);
-    time_generation("gpt2", 1, true, device, report);
+    time_generation({"bytes", 1, DType::f32}, device, report);
+    time_generation({"gpt2", 1, DType::f32}, device, report);
+    time_generation({"gpt2", 1, DType::bf16, " bf16"}, device, report);
+    time_generation({"gpt2", 1, DType::f32, " int8", true}, device, report);
     return;
   }
-  for (const std::int64_t batch : {1, 8, 64}) time_generation("gpt2", batch, false, device, report);
-  time_generation("gpt2", 1, true, device, report);
+  for (const std::int64_t batch : {1, 8, 64}) {
+    time_generation({"gpt2", batch, DType::bf16}, device, report);
+  }
+  time_generation({"gpt2", 1, DType::bf16, " int8", true}, device, report);
   time_training("gpt2", 64, Recompute::none, device, report);
   time_training("gpt2", 64, Recompute::mlp, device, report);
   time_training("gpt2", 16, Recompute::none, device, report);

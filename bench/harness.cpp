@@ -68,6 +68,12 @@ Result measure(const Case& work, Device device) {
   return summarise(work, times, device);
 }
 
+double milliseconds_of(const std::function<void()>& run) {
+  const double start = host_ms();
+  run();
+  return host_ms() - start;
+}
+
 Result measure_host(const std::string& name, const std::function<void()>& run, int repeat) {
   for (int i = 0; i < repeat; ++i) run();
   std::vector<double> times;

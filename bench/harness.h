@@ -34,6 +34,9 @@ Result measure(const Case& work, Device device);
 // microsecond or less.
 Result measure_host(const std::string& name, const std::function<void()>& run, int repeat);
 
+// The time of one run by the host's clock.
+double milliseconds_of(const std::function<void()>& run);
+
 // The suites. Each measures its cases on `device` and reports each result immediately.
 using Report = std::function<void(const Result&)>;
 void run_ops(Device device, const Report& report);
@@ -43,6 +46,7 @@ void run_prior(Device device, const Report& report);
 void run_pretrain(Device device, const Report& report);
 void run_jit(Device device, const Report& report);
 void run_gpt(Device device, const Report& report);
+void run_checkpoint(Device device, const Report& report);
 // Parts of `learning`.
 void run_norms(Device device, const Report& report);
 void run_attention(Device device, const Report& report);

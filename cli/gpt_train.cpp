@@ -93,6 +93,9 @@ bool run(const TrainCommand& command) {
   if (reports && command.folder.empty()) {
     logger::warn("[gpt train] without --out, neither the model nor checkpoints are saved");
   }
+  options.on_start = [&](const train::GptMemoryPlan& plan) {
+    if (reports) note("memory: {}\n", plan.summary());
+  };
   Progress progress("steps", !reports);
   const auto result = train::run_gpt(options, device, group, [&](const train::GptLine& line) {
     if (!reports) return;

@@ -19,6 +19,7 @@ using models::GenerateOptions;
 using models::Gpt;
 using models::GptConfig;
 using models::GptDecoder;
+using models::GptInt8;
 
 Tensor as_ids(const Gpt& model, nb::handle values) {
   return autograd::detach(as_tensor(values)).to(model.embedding().device()).to(DType::i64);
@@ -36,7 +37,7 @@ std::vector<GptDecoder::Tokens> generate(Gpt& model, const std::vector<GptDecode
            fmt::format("a prompt of {} tokens; the model's length is {}", longest, length));
     }
     GptDecoder decoder(model, std::ssize(prompts), std::min(length, longest + options.tokens),
-                       int8);
+                       int8 ? std::make_shared<const GptInt8>(model) : nullptr);
     return decoder.generate(prompts, options);
   });
 }
@@ -70,11 +71,13 @@ void bind_gpt(nb::module_& module) {
           "Device of the parameters.")
       .def(
           "logits",
-          [](Gpt& self, nb::handle tokens) {
+          [](Gpt& self, nb::handle tokens, bool int8) {
             const Tensor ids = as_ids(self, tokens);
-            return without_gil([&] { return self.logits(ids); });
+            return without_gil([&] { return int8 ? GptInt8(self).logits(ids) : self.logits(ids); });
           },
-          "tokens"_a, "Logits (batch, length, vocabulary) of token ids (batch, length).")
+          "tokens"_a, "int8"_a = false,
+          "Logits (batch, length, vocabulary) of token ids (batch, length). int8: rounds matrices "
+          "and activations to 8 bits, as for the prompt of generate(int8=True); no gradients.")
       .def(
           "loss",
           [](Gpt& self, nb::handle tokens, nb::handle targets) {

@@ -40,16 +40,6 @@ void require_shapes(const Tensor& x, const Tensor& weight, const Tensor& targets
   require_same_device("linear_cross_entropy", x, targets);
 }
 
-std::int64_t rows_per_chunk(const Tensor& weight, std::int64_t chunk_bytes) {
-  constexpr std::int64_t kOnGpu = std::int64_t{1} << 30;
-  constexpr std::int64_t kOnCpu = std::int64_t{16} << 20;
-  const std::int64_t bytes =
-      chunk_bytes > 0 ? chunk_bytes : (weight.device().is_cuda() ? kOnGpu : kOnCpu);
-  const auto row_bytes = weight.size(0) * static_cast<std::int64_t>(size_of(weight.dtype()));
-  const std::int64_t rows = std::max<std::int64_t>(bytes / row_bytes, 1);
-  return rows < 128 ? rows : rows / 128 * 128;
-}
-
 // One pass over the rows: losses, and the gradients that are wanted.
 class HeadPass {
  public:
@@ -69,7 +59,8 @@ class HeadPass {
   // `scale` multiplies the gradients.
   void run(const Tensor& targets, const Tensor& scale) {
     const std::int64_t n_rows = rows_.size(0);
-    const std::int64_t step = rows_per_chunk(weight_, options_.chunk_bytes);
+    const std::int64_t step =
+        rows_per_chunk(weight_.size(0), weight_.dtype(), weight_.device(), options_.chunk_bytes);
     for (std::int64_t begin = 0; begin < n_rows; begin += step) {
       run_chunk(begin, std::min(begin + step, n_rows), targets, scale);
     }
@@ -118,6 +109,16 @@ class HeadPass {
 };
 
 }  // namespace
+
+std::int64_t rows_per_chunk(std::int64_t n_classes, DType dtype, Device device,
+                            std::int64_t chunk_bytes) {
+  constexpr std::int64_t kOnGpu = std::int64_t{1} << 30;
+  constexpr std::int64_t kOnCpu = std::int64_t{16} << 20;
+  const std::int64_t bytes = chunk_bytes > 0 ? chunk_bytes : (device.is_cuda() ? kOnGpu : kOnCpu);
+  const auto row_bytes = n_classes * static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t rows = std::max<std::int64_t>(bytes / row_bytes, 1);
+  return rows < 128 ? rows : rows / 128 * 128;
+}
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const LinearCrossEntropyOptions& options) {

@@ -22,4 +22,8 @@ struct LinearCrossEntropyOptions {
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const LinearCrossEntropyOptions& options = {});
 
+// The rows whose logits exist at once, for a head of `n_classes` rows.
+std::int64_t rows_per_chunk(std::int64_t n_classes, DType dtype, Device device,
+                            std::int64_t chunk_bytes = 0);
+
 }  // namespace causeway::autograd

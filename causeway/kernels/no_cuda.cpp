@@ -10,6 +10,7 @@
 #include "causeway/kernels/elementwise/elementwise.h"
 #include "causeway/kernels/embedding/embedding.h"
 #include "causeway/kernels/indexing/indexing.h"
+#include "causeway/kernels/int8/int8.h"
 #include "causeway/kernels/libraries.h"
 #include "causeway/kernels/matmul/matmul.h"
 #include "causeway/kernels/norm/norm.h"
@@ -107,6 +108,10 @@ CAUSEWAY_ABSENT(decode_attention, const DecodeAttention&, const Operand&, const 
                 const Operand&, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(decode_embed, const Operand&, const Operand&, const Operand&, const Operand&,
                 const Operand&)
+CAUSEWAY_ABSENT(quantize_rows, const Operand&, const Operand&, const Operand&)
+bool takes_int8_linear(Device, std::int64_t, std::int64_t, std::int64_t) { return false; }
+CAUSEWAY_ABSENT(int8_linear, const Operand&, const Operand&, const Operand&, const Operand&,
+                const Operand&, const Operand&)
 CAUSEWAY_ABSENT(sample_tokens, const SampleTokens&, const Operand&, const Operand&, const Operand&)
 
 }  // namespace causeway::kernels::cuda

@@ -92,19 +92,23 @@ void Gpt::check(const Tensor& tokens) const {
 }
 
 Tensor Gpt::embed(const Tensor& tokens) const {
+  check(tokens);
   const Tensor x = autograd::embedding(embedding_, tokens);
   if (positions_ == nullptr) return x;
   return autograd::add(x, autograd::slice(*positions_, 0, 0, tokens.size(1)));
 }
 
+GptNormLayer& Gpt::norm_after(std::size_t layer) const {
+  return layer + 1 < layers_.size() ? *layers_[layer + 1]->norm_1 : *last_norm_;
+}
+
 // `before` holds the residual stream and its norm; returns both after the layer.
 AddNorm Gpt::run_layer(std::size_t layer, const AddNorm& before, const OnHeads& on_heads) {
   GptLayer& part = *layers_[layer];
-  GptNormLayer& next = layer + 1 < layers_.size() ? *layers_[layer + 1]->norm_1 : *last_norm_;
   const Tensor heads = part.attention->heads(before.normed, rotary());
   if (on_heads) on_heads(layer, heads);
   const AddNorm middle = part.norm_2->add(part.attention->mix(heads), before.sum);
-  return next.add(part.mlp->forward(middle.normed), middle.sum);
+  return norm_after(layer).add(part.mlp->forward(middle.normed), middle.sum);
 }
 
 const Tensor* Gpt::rotary() {
@@ -117,7 +121,6 @@ const Tensor* Gpt::rotary() {
 }
 
 Tensor Gpt::hidden(const Tensor& tokens, const OnHeads& on_heads) {
-  check(tokens);
   AddNorm state;
   state.sum = embed(tokens);
   state.normed = layers_[0]->norm_1->forward(state.sum);

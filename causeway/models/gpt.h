@@ -25,6 +25,8 @@ class Gpt : public nn::Module {
   // Also calls `on_heads` with the index of each layer and the q, k and v of all heads.
   using OnHeads = std::function<void(std::size_t layer, const Tensor& heads)>;
   Tensor hidden(const Tensor& tokens, const OnHeads& on_heads);
+  // What enters the first layer: token and position embeddings, (batch, length, width).
+  Tensor embed(const Tensor& tokens) const;
   // (batch, length, vocabulary).
   Tensor logits(const Tensor& tokens);
   // The mean cross entropy of targets (batch, length), where -100 is ignored. `scale`, one f32 on
@@ -40,6 +42,8 @@ class Gpt : public nn::Module {
   const Tensor& embedding() const { return embedding_; }  // (padded vocabulary, width)
   const Tensor* positions() const { return positions_; }  // (length, width), or null
   GptNormLayer& last_norm() const { return *last_norm_; }
+  // The norm of the residual stream after a layer.
+  GptNormLayer& norm_after(std::size_t layer) const;
   const Tensor& head() const { return head_ != nullptr ? *head_ : embedding_; }
   // The table of rotary_table() on the device of the weights, or null.
   const Tensor* rotary();
@@ -47,7 +51,6 @@ class Gpt : public nn::Module {
  private:
   void draw_weights(Generator& generator);
   void check(const Tensor& tokens) const;
-  Tensor embed(const Tensor& tokens) const;
   autograd::AddNorm run_layer(std::size_t layer, const autograd::AddNorm& before,
                               const OnHeads& on_heads);
 

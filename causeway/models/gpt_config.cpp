@@ -1,7 +1,10 @@
 #include "causeway/models/gpt_config.h"
 
+#include "causeway/autograd/linear_cross_entropy.h"
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -53,8 +56,8 @@ ConfigDescription<GptConfig> make_description() {
   d.choice("activation", &Config::activation, {"gelu", "swiglu"}, "Activation of the MLP");
   d.add("bias", &Config::bias, "Biases in linear layers and layer norms");
   d.add("tied_head", &Config::tied_head, "Use the token embedding as the head's weight");
-  d.add("epsilon", &Config::epsilon, "Epsilon of the norms").above(0);
-  d.add("rotary_base", &Config::rotary_base, "Base of the rotary angles").above(1);
+  d.add("epsilon", &Config::epsilon, "Epsilon of the norms").between(1e-12, 0.1);
+  d.add("rotary_base", &Config::rotary_base, "Base of the rotary angles").between(1, 1e9);
   d.choice("recompute", &Config::recompute, {"none", "mlp", "layers"},
            "Activations that the backward pass computes again to save memory");
   return d;
@@ -77,6 +80,52 @@ double GptConfig::step_flops(std::int64_t sequences, std::int64_t tokens) const 
   // Two products per layer; a query attends to half of the tokens on average.
   const auto attention = static_cast<double>(layers * width) * static_cast<double>(tokens + 1);
   return 3 * n_tokens * (2 * matrices + 2 * attention);
+}
+
+std::size_t GptConfig::weight_bytes(DType dtype) const {
+  const std::int64_t padding = (padded_vocabulary() - vocabulary) * width * (tied_head ? 1 : 2);
+  return static_cast<std::size_t>(n_parameters() + padding) * size_of(dtype);
+}
+
+std::size_t GptConfig::step_bytes(std::int64_t sequences, std::int64_t tokens, DType dtype,
+                                  Device device) const {
+  const std::int64_t n_tokens = sequences * tokens;
+  const LayerSizes sizes = layer_sizes(*this);
+  const std::int64_t into_hidden = (activation == GptActivation::swiglu ? 2 : 1) * n_hidden();
+  // Elements per token that the backward pass of a layer reads: the residual stream and its norm
+  // twice, q, k and v, the result of attention, the MLP before and after the activation.
+  std::int64_t layer = 4 * width + sizes.qkv + width + into_hidden + n_hidden();
+  if (n_kv_heads() < heads) layer += 3 * width;  // repeated keys and values
+  const bool fuses_mlp = activation == GptActivation::gelu && bias;
+  const std::int64_t again = recompute == Recompute::mlp && fuses_mlp ? n_hidden() : 0;
+  const std::int64_t between = recompute == Recompute::layers ? 2 * width : layer - again;
+  // The largest gradients that exist at a time.
+  const std::int64_t gradients =
+      2 * width + std::max(into_hidden + n_hidden(), 2 * sizes.qkv + width) + again;
+  const std::size_t size = size_of(dtype);
+  const auto bytes = [](std::int64_t elements, std::size_t of) {
+    return static_cast<std::size_t>(elements) * of;
+  };
+  // f32 statistics of attention and norms.
+  const std::size_t statistics = bytes(n_tokens * layers * (heads + 4), sizeof(float));
+  const std::size_t kept = bytes(n_tokens * (layers * between + 2 * width), size) + statistics;
+  const std::size_t one_layer =
+      bytes(n_tokens * (gradients + (recompute == Recompute::layers ? layer : 0)), size) +
+      bytes(sizes.matrices + sizes.vectors, size);
+  // At the head: the logits of a chunk, the gradients of its rows, and of its weight in f32.
+  const std::int64_t table = padded_vocabulary() * width;
+  const std::int64_t chunk = autograd::rows_per_chunk(padded_vocabulary(), dtype, device);
+  const std::size_t head = bytes(table, sizeof(float)) + bytes(n_tokens * width, size) +
+                           bytes(n_tokens, 4 * sizeof(float));  // targets and losses
+  const std::size_t logits = bytes(std::min(n_tokens, chunk) * padded_vocabulary(), size);
+  // The peak is at the head, in the last layer, in the first, when most activations are gone and
+  // most gradients there, or where the gradients of head and embedding are added.
+  const std::int64_t first = (recompute == Recompute::layers ? 0 : layer) + 2 * width;
+  const std::size_t ends = weight_bytes(dtype) + bytes(n_tokens * first, size);
+  const std::size_t peak =
+      std::max({kept + head + logits, kept + head + bytes(table, size) + one_layer,
+                ends + one_layer, ends + 2 * bytes(table, size)});
+  return peak + peak / 32;  // blocks are rounded up
 }
 
 void GptConfig::check() const {

@@ -2,6 +2,9 @@
 // biases can be set as in Llama.
 #pragma once
 
+#include "causeway/core/dtype.h"
+#include "causeway/runtime/device.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -51,6 +54,12 @@ struct GptConfig {
   // Floating-point operations of a training step: matrix products and causal attention, forward
   // and twice that for backward.
   double step_flops(std::int64_t sequences, std::int64_t tokens) const;
+  // Bytes of the parameters, with padding.
+  std::size_t weight_bytes(DType dtype) const;
+  // Peak bytes of the forward and backward pass of so many sequences, gradients included, besides
+  // the weights: an upper bound. `device` chooses the size of the logits that exist at once.
+  std::size_t step_bytes(std::int64_t sequences, std::int64_t tokens, DType dtype,
+                         Device device) const;
 
   // Throws invalid_argument.
   void check() const;

@@ -3,7 +3,6 @@
 #include "causeway/autograd/matmul.h"
 #include "causeway/core/error.h"
 #include "causeway/core/interrupt.h"
-#include "causeway/models/quantize.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"
@@ -42,34 +41,20 @@ void GenerateOptions::check() const {
   require(min_p >= 0 && min_p <= 1, "min_p: expected a number from 0 to 1");
 }
 
-GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity, bool int8)
+GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity,
+                       std::shared_ptr<const GptInt8> int8)
     : model_(model),
       config_(model.config()),
       device_(model.embedding().device()),
       batch_(batch),
       capacity_(capacity > 0 ? capacity : config_.length),
-      int8_(int8) {
+      int8_(batch == 1 ? std::move(int8) : nullptr) {
   if (batch < 1 || capacity_ > config_.length) {
     fail(ErrorKind::invalid_argument, kOperation,
          fmt::format("{} sequences of {} tokens; expected 1 or more, of up to {} tokens", batch,
                      capacity_, config_.length));
   }
-  const DType dtype = model.embedding().dtype();
-  const Shape cache{batch, config_.n_kv_heads(), capacity_, config_.head_size()};
-  for (const auto& part : model.layers()) {
-    Layer layer;
-    layer.qkv = matrix_of(part->attention->qkv->weight, part->attention->qkv->bias);
-    layer.projection =
-        matrix_of(part->attention->projection->weight, part->attention->projection->bias);
-    layer.in = matrix_of(part->mlp->in->weight, part->mlp->in->bias);
-    layer.out = matrix_of(part->mlp->out->weight, part->mlp->out->bias);
-    layer.norm_1 = norm_of(*part->norm_1);
-    layer.norm_2 = norm_of(*part->norm_2);
-    layer.keys = zeros(cache, dtype, device_);
-    layer.values = zeros(cache, dtype, device_);
-    layers_.push_back(std::move(layer));
-  }
-  head_ = matrix_of(model.head(), nullptr);
+  add_layers();
   last_norm_ = norm_of(model.last_norm());
   tokens_ = zeros({batch, capacity_}, DType::i64, device_);
   lengths_ = zeros({batch}, DType::i64, device_);
@@ -81,6 +66,33 @@ GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity, bo
   hidden_ = rows(config_.n_hidden());
   logits_ = rows(head_.weight.size(0));
   if (device_.is_cuda()) prepare_fused();
+}
+
+void GptDecoder::add_layers() {
+  const DType dtype = model_.embedding().dtype();
+  const Shape cache{batch_, config_.n_kv_heads(), capacity_, config_.head_size()};
+  for (std::size_t i = 0; i < model_.layers().size(); ++i) {
+    const GptLayer& part = *model_.layers()[i];
+    Layer layer;
+    if (int8_ != nullptr) {
+      const GptInt8::Layer& rounded = int8_->layers()[i];
+      layer.qkv = matrix_of(rounded.qkv);
+      layer.projection = matrix_of(rounded.projection);
+      layer.in = matrix_of(rounded.in);
+      layer.out = matrix_of(rounded.out);
+    } else {
+      layer.qkv = matrix_of(*part.attention->qkv);
+      layer.projection = matrix_of(*part.attention->projection);
+      layer.in = matrix_of(*part.mlp->in);
+      layer.out = matrix_of(*part.mlp->out);
+    }
+    layer.norm_1 = norm_of(*part.norm_1);
+    layer.norm_2 = norm_of(*part.norm_2);
+    layer.keys = zeros(cache, dtype, device_);
+    layer.values = zeros(cache, dtype, device_);
+    layers_.push_back(std::move(layer));
+  }
+  head_ = int8_ != nullptr ? matrix_of(int8_->head()) : matrix_of(model_.head(), nullptr);
 }
 
 void GptDecoder::prepare_fused() {
@@ -148,18 +160,18 @@ kernels::DecodeActivation GptDecoder::activation_kind() const {
                                                    : kernels::DecodeActivation::gated_silu;
 }
 
-GptDecoder::Matrix GptDecoder::matrix_of(const Tensor& weight, const Tensor* bias) const {
-  Matrix made;
-  const Tensor plain = autograd::detach(weight);
+GptDecoder::Matrix GptDecoder::matrix_of(const Tensor& weight, const Tensor* bias) {
+  Matrix made{autograd::detach(weight), {}, {}};
   if (bias != nullptr) made.bias = autograd::detach(*bias).to(DType::f32);
-  if (int8_) {
-    QuantizedMatrix rounded = quantize_rows(plain);
-    made.weight = rounded.values;
-    made.scales = rounded.scales;
-  } else {
-    made.weight = plain;
-  }
   return made;
+}
+
+GptDecoder::Matrix GptDecoder::matrix_of(const nn::Linear& linear) {
+  return matrix_of(linear.weight, linear.bias);
+}
+
+GptDecoder::Matrix GptDecoder::matrix_of(const GptInt8::Matrix& matrix) {
+  return {matrix.weight.values, matrix.weight.scales, matrix.bias};
 }
 
 void GptDecoder::start(const std::vector<Tokens>& prompts) {
@@ -198,14 +210,21 @@ void GptDecoder::fill_cache(const Tensor& tokens) {
   const std::int64_t length = tokens.size(1);
   const std::int64_t n_kv = config_.n_kv_heads();
   const std::int64_t size = config_.head_size();
-  model_.hidden(tokens, [&](std::size_t layer, const Tensor& heads) {
+  const auto store_heads = [&](std::size_t layer, const Tensor& heads) {
     const Tensor split = heads.reshape({batch_, length, config_.heads + 2 * n_kv, size});
     const auto store = [&](const Tensor& cache, std::int64_t first) {
       cache.slice(2, 0, length).copy_from(split.slice(2, first, first + n_kv).transpose(1, 2));
     };
     store(layers_[layer].keys, config_.heads);
     store(layers_[layer].values, config_.heads + n_kv);
-  });
+  };
+  // A GPU computes a few rows as fast in floating point.
+  const std::int64_t least = device_.is_cuda() ? 64 : 1;
+  if (int8_ != nullptr && length >= least && int8_->takes(length)) {
+    int8_->hidden(tokens, store_heads);
+  } else {
+    model_.hidden(tokens, store_heads);
+  }
 }
 
 GptDecoder::Norm GptDecoder::norm_of(const GptNormLayer& layer) {

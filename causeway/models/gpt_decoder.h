@@ -3,11 +3,12 @@
 #pragma once
 
 #include "causeway/kernels/decode/decode_model.h"
-#include "causeway/models/gpt.h"
+#include "causeway/models/gpt_int8.h"
 #include "causeway/runtime/graph.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,9 +30,11 @@ struct GenerateOptions {
 class GptDecoder {
  public:
   // For `batch` sequences of up to `capacity` tokens, prompts included; 0: the model's length. The
-  // model must outlive this, and its weights must not change. With `int8`, matrices are rounded to
-  // 8 bits with one scale per row; for one sequence only.
-  GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity = 0, bool int8 = false);
+  // model must outlive this, and its weights must not change. `int8` is null, or has the model's
+  // matrices in 8 bits, which are used for one sequence: with activations of 8 bits for the prompt,
+  // of at least 16 bits for steps.
+  GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity = 0,
+             std::shared_ptr<const GptInt8> int8 = nullptr);
 
   using Tokens = std::vector<std::int64_t>;
   // Receives the new tokens of a sequence, several at a time; returns false to end the sequence.
@@ -60,7 +63,10 @@ class GptDecoder {
     Tensor keys, values;  // (batch, kv_heads, capacity, size)
   };
 
-  Matrix matrix_of(const Tensor& weight, const Tensor* bias) const;
+  void add_layers();
+  static Matrix matrix_of(const Tensor& weight, const Tensor* bias);
+  static Matrix matrix_of(const nn::Linear& linear);
+  static Matrix matrix_of(const GptInt8::Matrix& matrix);
   static Norm norm_of(const GptNormLayer& layer);
   void start(const std::vector<Tokens>& prompts);
   void fill_cache(const Tensor& tokens);
@@ -85,7 +91,7 @@ class GptDecoder {
   Device device_;
   std::int64_t batch_;
   std::int64_t capacity_;
-  bool int8_;
+  std::shared_ptr<const GptInt8> int8_;  // null for several sequences
   std::vector<Layer> layers_;
   Matrix head_;
   Norm last_norm_;

@@ -7,6 +7,19 @@
 
 namespace causeway::models {
 
+namespace {
+
+void require_gpt(const std::filesystem::path& path, const std::string& kind) {
+  if (kind == kGptKind) return;
+  fail(ErrorKind::format, "load_gpt",
+       fmt::format("\"{}\" is not a GPT model: its metadata lacks \"model\": \"{}\" and "
+                   "\"config\", which save_gpt writes; causeway gpt import reads models of "
+                   "Hugging Face",
+                   path.string(), kGptKind));
+}
+
+}  // namespace
+
 GptWeights weights_of(const Gpt& model) { return {model.config(), model.state()}; }
 
 std::shared_ptr<Gpt> make_gpt(const GptWeights& weights, const nn::Placement& placement) {
@@ -20,7 +33,7 @@ std::shared_ptr<Gpt> make_gpt(const GptWeights& weights, const nn::Placement& pl
 }
 
 void save_gpt(const std::filesystem::path& path, const GptWeights& weights, bool int8) {
-  const ModelFile file{kGptKind, weights.config.to_json(), weights.state};
+  const ModelFile file{{kGptKind, weights.config.to_json()}, weights.state};
   write_model_file(path, int8 ? quantized(file) : file);
 }
 
@@ -28,15 +41,16 @@ void save_gpt(const std::filesystem::path& path, const Gpt& model, bool int8) {
   save_gpt(path, weights_of(model), int8);
 }
 
+GptConfig read_gpt_config(const std::filesystem::path& path) {
+  const ModelDescription found = read_model_description(path);
+  require_gpt(path, found.kind);
+  return with_context(fmt::format("loading \"{}\"", path.string()),
+                      [&] { return GptConfig::from_json(found.config); });
+}
+
 GptWeights read_gpt(const std::filesystem::path& path) {
   const ModelFile file = read_model_file(path);
-  if (file.kind != kGptKind) {
-    fail(ErrorKind::format, "load_gpt",
-         fmt::format("\"{}\" is not a GPT model: its metadata lacks \"model\": \"{}\" and "
-                     "\"config\", which save_gpt writes; causeway gpt import reads models of "
-                     "Hugging Face",
-                     path.string(), kGptKind));
-  }
+  require_gpt(path, file.kind);
   return with_context(fmt::format("loading \"{}\"", path.string()), [&]() -> GptWeights {
     const auto norm = file.state.find("norm.weight");
     if (norm == file.state.end()) {

@@ -30,6 +30,9 @@ void save_gpt(const std::filesystem::path& path, const Gpt& model, bool int8 = f
 // format errors that name the file.
 GptWeights read_gpt(const std::filesystem::path& path);
 
+// The configuration alone. Reads neither the tensors nor their hash.
+GptConfig read_gpt_config(const std::filesystem::path& path);
+
 // A model in the placement's dtype.
 std::shared_ptr<Gpt> load_gpt(const std::filesystem::path& path,
                               const nn::Placement& placement = {});

@@ -42,23 +42,27 @@ GptAttention::GptAttention(const GptConfig& config, const Placement& placement) 
 }
 
 Tensor GptAttention::heads(const Tensor& x, const Tensor* rotary) {
-  const std::int64_t n_kv = config_.n_kv_heads();
-  const Tensor heads = qkv->forward(x);
+  return rotated(qkv->forward(x), rotary);
+}
+
+Tensor GptAttention::rotated(const Tensor& heads, const Tensor* rotary) const {
   if (rotary == nullptr) return heads;
-  const Shape split{x.size(0), x.size(1), config_.heads + 2 * n_kv, config_.head_size()};
+  const std::int64_t n_kv = config_.n_kv_heads();
+  const Shape split{heads.size(0), heads.size(1), config_.heads + 2 * n_kv, config_.head_size()};
   return autograd::reshape(
       autograd::rotary(autograd::reshape(heads, split), *rotary, config_.heads + n_kv),
       heads.shape());
 }
 
-Tensor GptAttention::mix(const Tensor& heads) {
+Tensor GptAttention::attended(const Tensor& heads) const {
   autograd::AttentionOptions options;
   options.causal = true;
-  const Tensor mixed = config_.n_kv_heads() == config_.heads
-                           ? autograd::attention_packed(heads, config_.heads, options)
-                           : grouped(heads);
-  return projection->forward(mixed);
+  return config_.n_kv_heads() == config_.heads
+             ? autograd::attention_packed(heads, config_.heads, options)
+             : grouped(heads);
 }
+
+Tensor GptAttention::mix(const Tensor& heads) { return projection->forward(attended(heads)); }
 
 // Keys and values are repeated for the heads of their group.
 Tensor GptAttention::grouped(const Tensor& heads) const {
@@ -94,10 +98,12 @@ Tensor GptMlp::forward(const Tensor& x) {
   if (activation_ == GptActivation::gelu && in->bias != nullptr) {
     return autograd::mlp(x, in->weight, *in->bias, out->weight, *out->bias, keeps_hidden_);
   }
-  const Tensor hidden = in->forward(x);
-  return out->forward(activation_ == GptActivation::swiglu
-                          ? autograd::swiglu(hidden)
-                          : autograd::unary(UnaryOp::gelu_tanh, hidden));
+  return out->forward(activated(in->forward(x)));
+}
+
+Tensor GptMlp::activated(const Tensor& hidden) const {
+  return activation_ == GptActivation::swiglu ? autograd::swiglu(hidden)
+                                              : autograd::unary(UnaryOp::gelu_tanh, hidden);
 }
 
 GptLayer::GptLayer(const GptConfig& config, const Placement& placement)

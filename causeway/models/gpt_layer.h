@@ -37,6 +37,9 @@ class GptAttention : public nn::Module {
   Tensor heads(const Tensor& x, const Tensor* rotary);
   // Causal attention and the projection.
   Tensor mix(const Tensor& heads);
+  // The parts of both without a product.
+  Tensor rotated(const Tensor& heads, const Tensor* rotary) const;
+  Tensor attended(const Tensor& heads) const;
 
   std::shared_ptr<nn::Linear> qkv;  // rows: q of all heads, then k, then v
   std::shared_ptr<nn::Linear> projection;
@@ -52,6 +55,8 @@ class GptMlp : public nn::Module {
   GptMlp(const GptConfig& config, const nn::Placement& placement);
 
   Tensor forward(const Tensor& x) override;
+  // The activation of the output of `in`.
+  Tensor activated(const Tensor& hidden) const;
 
   std::shared_ptr<nn::Linear> in;  // with SwiGLU, rows: gates, then values
   std::shared_ptr<nn::Linear> out;

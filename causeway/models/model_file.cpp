@@ -1,8 +1,10 @@
 #include "causeway/models/model_file.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/mapped_file.h"
 #include "causeway/core/shown.h"
 #include "causeway/data/safetensors.h"
+#include "causeway/data/safetensors_header.h"
 #include "causeway/data/sha256.h"
 #include "causeway/data/tensor_bytes.h"
 #include "causeway/models/gpt_config.h"
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -82,6 +85,13 @@ std::int64_t find_not_finite(const Tensor& tensor) {
   }
 }
 
+ModelDescription description_of(const std::map<std::string, std::string>& metadata) {
+  const auto kind = metadata.find(kKindKey);
+  const auto config = metadata.find(kConfigKey);
+  if (kind == metadata.end() || config == metadata.end()) return {};
+  return {kind->second, config->second};
+}
+
 void require_weights(const State& state) {
   for (const auto& [name, tensor] : state) {
     if (is_floating(tensor.dtype()) || tensor.dtype() == DType::i8) continue;
@@ -120,14 +130,18 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& file) 
                    {{kKindKey, file.kind}, {kConfigKey, file.config}, {kHashKey, hash_of(file)}});
 }
 
+ModelDescription read_model_description(const std::filesystem::path& path) {
+  const MappedFile file("read_model", path);
+  return file.read_whole([&] {
+    return description_of(
+        data::parse_safetensors_header({"read_model", path.string()}, file.bytes()).metadata);
+  });
+}
+
 ModelFile read_model_file(const std::filesystem::path& path) {
   SafetensorsFile file = load_safetensors(path);
-  const auto kind = file.metadata.find(kKindKey);
-  const auto config = file.metadata.find(kConfigKey);
-  if (kind == file.metadata.end() || config == file.metadata.end()) {
-    return {"", "", std::move(file.tensors)};
-  }
-  ModelFile model{kind->second, config->second, std::move(file.tensors)};
+  ModelFile model{description_of(file.metadata), std::move(file.tensors)};
+  if (model.kind.empty()) return model;
   with_context(fmt::format("loading \"{}\"", path.string()), [&] {
     const auto hash = file.metadata.find(kHashKey);
     if (hash != file.metadata.end() && hash->second != hash_of(model)) {
@@ -155,7 +169,7 @@ ModelFile quantized(const ModelFile& file) {
     return tensor.n_dims() == 2 && is_floating(tensor.dtype()) && name != "positions" &&
            !(name == "embedding" && keeps_embedding);
   };
-  return {file.kind, file.config, quantize_state(file.state, is_multiplied)};
+  return {{file.kind, file.config}, quantize_state(file.state, is_multiplied)};
 }
 
 std::filesystem::path model_file_of(const std::filesystem::path& path) {

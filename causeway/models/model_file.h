@@ -13,10 +13,13 @@ namespace causeway::models {
 inline constexpr const char* kGptKind = "causeway.gpt.1";
 inline constexpr const char* kTabularKind = "causeway.tabular.1";
 
-struct ModelFile {
+struct ModelDescription {
   std::string kind;    // empty for a file of another program
   std::string config;  // JSON
-  State state;         // on the CPU; matrices may be i8 with scales
+};
+
+struct ModelFile : ModelDescription {
+  State state;  // on the CPU; matrices may be i8 with scales
 };
 
 void write_model_file(const std::filesystem::path& path, const ModelFile& file);
@@ -25,6 +28,9 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& file);
 // neither floating nor i8, and weights that are not finite. Files of older versions have no
 // hash.
 ModelFile read_model_file(const std::filesystem::path& path);
+
+// Reads neither the tensors nor their hash. Throws io and format errors.
+ModelDescription read_model_description(const std::filesystem::path& path);
 
 // Throws a format error that names the first weight that is not finite.
 void require_finite(const State& state);

@@ -1,9 +1,9 @@
 #include "causeway/models/quantize.h"
 
 #include "causeway/core/error.h"
-#include "causeway/tensor/create.h"
+#include "causeway/kernels/int8/int8.h"
 #include "causeway/tensor/elementwise.h"
-#include "causeway/tensor/reduce.h"
+#include "causeway/tensor/operand.h"
 
 #include <fmt/format.h>
 
@@ -23,13 +23,28 @@ std::string matrix_of_scales(const std::string& name, const State& state) {
 }  // namespace
 
 QuantizedMatrix quantize_rows(const Tensor& matrix) {
-  const Tensor wide = matrix.to(DType::f32);
-  const Tensor largest = max(unary(UnaryOp::absolute, wide), {1}, true);
-  const Tensor scales = largest / Scalar(127);
-  // A row of zeros has a scale of zero.
-  const Tensor divisor = where(compare(CompareOp::greater, scales, Scalar(0)), scales,
-                               ones({}, DType::f32, matrix.device()));
-  return {unary(UnaryOp::round, wide / divisor).to(DType::i8), scales.flatten()};
+  const Tensor from = matrix.contiguous();
+  const StreamView stream = current_stream(matrix.device());
+  QuantizedMatrix made{Tensor::empty(matrix.shape(), DType::i8, matrix.device()),
+                       Tensor::empty({matrix.size(0)}, DType::f32, matrix.device())};
+  kernels::quantize_rows(stream, operand(from, stream), operand(made.values, stream),
+                         operand(made.scales, stream));
+  return made;
+}
+
+Tensor int8_linear(const Tensor& x, const QuantizedMatrix& weight,
+                   const std::optional<Tensor>& bias) {
+  const std::int64_t n_outputs = weight.values.size(0);
+  Shape shape = x.shape();
+  shape[x.n_dims() - 1] = n_outputs;
+  const QuantizedMatrix rows = quantize_rows(x.reshape({-1, x.size(-1)}));
+  const Tensor out = Tensor::empty({rows.values.size(0), n_outputs}, x.dtype(), x.device());
+  const StreamView stream = current_stream(x.device());
+  kernels::int8_linear(stream, operand(rows.values, stream), operand(rows.scales, stream),
+                       operand(weight.values, stream), operand(weight.scales, stream),
+                       bias.has_value() ? operand(*bias, stream) : kernels::Operand(),
+                       operand(out, stream));
+  return out.reshape(shape);
 }
 
 Tensor dequantize(const QuantizedMatrix& matrix, DType dtype) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace causeway::models {
@@ -15,6 +16,11 @@ struct QuantizedMatrix {
 };
 
 QuantizedMatrix quantize_rows(const Tensor& matrix);
+
+// x (…, in) times the transpose of weight (out, in), plus bias (out) in f32: (…, out) in the dtype
+// of x. The rows of x are rounded to 8 bits too; sums of products are exact.
+Tensor int8_linear(const Tensor& x, const QuantizedMatrix& weight,
+                   const std::optional<Tensor>& bias = {});
 
 // values * scales, rounded to `dtype`. Quantizing an f32 result again gives the same values.
 Tensor dequantize(const QuantizedMatrix& matrix, DType dtype);

@@ -80,6 +80,10 @@ class Writing {
   std::int64_t n_tokens_ = 0;
 };
 
+std::shared_ptr<const GptInt8> rounded(Gpt& model, bool int8) {
+  return int8 ? std::make_shared<const GptInt8>(model) : nullptr;
+}
+
 }  // namespace
 
 std::string find_tokenizer(const fs::path& path, const GptConfig& config) {
@@ -93,7 +97,7 @@ std::string find_tokenizer(const fs::path& path, const GptConfig& config) {
 
 TextGenerator::TextGenerator(std::shared_ptr<Gpt> model,
                              std::shared_ptr<const data::TextTokenizer> tokenizer, bool int8)
-    : model_(std::move(model)), tokenizer_(std::move(tokenizer)), int8_(int8) {
+    : model_(std::move(model)), tokenizer_(std::move(tokenizer)), int8_(rounded(*model_, int8)) {
   check_tokenizer();
 }
 
@@ -102,7 +106,7 @@ TextGenerator::TextGenerator(const std::string& path, const std::string& tokeniz
     : model_(load_gpt(model_file_of(path), inference_placement(device))),
       tokenizer_(data::load_text_tokenizer(
           tokenizer.empty() ? find_tokenizer(path, model_->config()) : tokenizer)),
-      int8_(int8) {
+      int8_(rounded(*model_, int8)) {
   check_tokenizer();
 }
 

@@ -25,8 +25,8 @@ class TextGenerator {
   // tokenizer.json; empty: find_tokenizer(). bf16 on a GPU, else f32. Throws io and format errors.
   TextGenerator(const std::string& path, const std::string& tokenizer, Device device,
                 bool int8 = false);
-  // The weights of the model must not change during generate(). Throws invalid_argument if the
-  // tokenizer has more ids than the model.
+  // The weights of the model must not change during generate(), and those that `int8` rounds not at
+  // all. Throws invalid_argument if the tokenizer has more ids than the model.
   TextGenerator(std::shared_ptr<Gpt> model, std::shared_ptr<const data::TextTokenizer> tokenizer,
                 bool int8 = false);
 
@@ -53,7 +53,7 @@ class TextGenerator {
 
   std::shared_ptr<Gpt> model_;
   std::shared_ptr<const data::TextTokenizer> tokenizer_;
-  bool int8_;
+  std::shared_ptr<const GptInt8> int8_;  // null: the weights as they are
 };
 
 }  // namespace causeway::models

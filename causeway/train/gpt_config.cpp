@@ -2,6 +2,9 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/log.h"
+#include "causeway/models/gpt_file.h"
+#include "causeway/models/model_file.h"
+#include "causeway/models/text_generator.h"
 #include "causeway/train/checkpoint.h"
 #include "causeway/train/gpt_data.h"
 #include "causeway/train/loop_json.h"
@@ -105,12 +108,35 @@ ConfigDescription<GptSettings> make_settings_description() {
       .written("NAME")
       .defaults_to("bytes for the byte tokenizer, else gpt2")
       .option_only();  // the model's own settings are stored
+  d.add("init", &GptSettings::init,
+        "Folder of a run or of gpt import, or a model file, whose weights training begins with")
+      .written("MODEL")
+      .defaults_to("random weights");
   static const ConfigDescription<GptRunConfig> run = make_run_description();
   static const ConfigDescription<GptDataConfig> data = make_data_description();
   d.section("data", &GptSettings::data, data);
   d.section("run", &GptSettings::run, run);
   d.section("", &GptSettings::config, describe_gpt_train());
   return d;
+}
+
+// The model of a preset, or that of init with its tokenizer.
+void begin_with_model(const GptSettings& given, GptSettings& settings) {
+  const bool is_text = given.data.tokenizer.empty() && !is_tokenized(given.data);
+  if (given.init.empty()) {
+    const bool bytes = given.data.tokenizer == "bytes" || is_text;
+    settings.config.model = models::GptConfig::preset(!given.preset.empty() ? given.preset
+                                                      : bytes               ? "bytes"
+                                                                            : "gpt2");
+    return;
+  }
+  if (!given.preset.empty()) {
+    fail(ErrorKind::invalid_argument, kOperation,
+         fmt::format("preset {}: the model of init has its own settings; give one of the two",
+                     given.preset));
+  }
+  settings.config.model = models::read_gpt_config(models::model_file_of(given.init));
+  if (is_text) settings.data.tokenizer = models::find_tokenizer(given.init, settings.config.model);
 }
 
 }  // namespace
@@ -148,12 +174,8 @@ GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view gi
   const auto& description = describe_gpt_settings();
   if (base.empty()) {
     GptSettings first;
-    description.read(&first, given);  // for the preset, which other settings override
-    const bool bytes = first.data.tokenizer == "bytes" ||
-                       (first.data.tokenizer.empty() && !is_tokenized(first.data));
-    settings.config.model = models::GptConfig::preset(!first.preset.empty() ? first.preset
-                                                      : bytes               ? "bytes"
-                                                                            : "gpt2");
+    description.read(&first, given);  // for the model, whose settings others override
+    begin_with_model(first, settings);
     settings.config.dtype = device.is_cuda() ? DType::bf16 : DType::f32;
   } else {
     description.read(&settings, base);

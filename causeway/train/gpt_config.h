@@ -63,6 +63,7 @@ struct GptSettings {
   GptDataConfig data;
   GptRunConfig run;
   std::string preset;  // of the model; empty: "bytes" for the byte tokenizer, else "gpt2"
+  std::string init;    // a run or model file whose weights training begins with; empty: random ones
 
   std::string to_json() const;
 };

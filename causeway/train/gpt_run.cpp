@@ -1,10 +1,12 @@
 #include "causeway/train/gpt_run.h"
 
 #include "causeway/core/append_file.h"
+#include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
 #include "causeway/core/log.h"
 #include "causeway/models/gpt_file.h"
+#include "causeway/models/model_file.h"
 #include "causeway/models/text_generator.h"
 #include "causeway/train/gpt_data.h"
 
@@ -12,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace causeway::train {
 
@@ -31,7 +34,10 @@ class GptJob final : public TrainingJob {
 
   Device device() const override { return trainer_.device(); }
   std::int64_t step() const override { return trainer_.step(); }
-  void advance() override { trainer_.advance(); }
+  void advance() override {
+    if (!std::exchange(started_, true) && options_.on_start) options_.on_start(trainer_.plan());
+    trainer_.advance();
+  }
   Progress progress() override { return trainer_.progress(); }
 
   std::vector<NamedNumber> rates(double seconds, std::int64_t steps) override {
@@ -109,7 +115,42 @@ class GptJob final : public TrainingJob {
   const double peak_flops_;   // of the device
   GptLine line_;              // the rates of the last line
   std::int64_t sampled_ = 0;  // step of the last sample
+  bool started_ = false;
 };
+
+// A model of init keeps its vocabulary; any other takes that of the tokenizer.
+void set_vocabulary(const GptData& data, const GptSettings& settings, models::GptConfig& model) {
+  if (data.tokenizer == nullptr) return;
+  const std::int64_t found = data.tokenizer->vocabulary();
+  if (settings.init.empty()) {
+    model.vocabulary = found;
+  } else if (found > model.vocabulary) {
+    fail(
+        ErrorKind::invalid_argument, kOperation,
+        fmt::format("the tokenizer has {} ids, the model \"{}\" {}; it is the tokenizer of another "
+                    "model",
+                    found, settings.init, model.vocabulary));
+  }
+}
+
+// The weights that training begins with; none if they are drawn, or restored from a checkpoint.
+models::State initial_weights(const GptRunOptions& options) {
+  const std::string& path = options.settings.init;
+  const bool is_restored = options.resume && !CheckpointFolder(options.folder).list().empty();
+  if (path.empty() || is_restored) return {};
+  const models::GptWeights found = models::read_gpt(models::model_file_of(path));
+  models::GptConfig wanted = options.settings.config.model;
+  wanted.recompute = found.config.recompute;
+  const auto& fields = models::describe_gpt();
+  const auto differences =
+      config_differences(fields.to_json(&found.config), fields.to_json(&wanted));
+  if (!differences.empty()) {
+    fail(ErrorKind::invalid_argument, kOperation,
+         fmt::format("init \"{}\" has other settings: {}; leave them out", path,
+                     fmt::join(differences, ", ")));
+  }
+  return found.state;
+}
 
 }  // namespace
 
@@ -118,7 +159,7 @@ GptResult run_gpt(const GptRunOptions& given, Device device, dist::Group& group,
   GptRunOptions options = given;
   GptTrainConfig& config = options.settings.config;
   GptData data = load_gpt_data(options.settings.data, config.model.vocabulary, config.seed);
-  if (data.tokenizer != nullptr) config.model.vocabulary = data.tokenizer->vocabulary();
+  set_vocabulary(data, options.settings, config.model);
   if (data.validation.has_value() && data.validation->size() <= config.model.length) {
     logger::warn(
         fmt::format("[{}] {} tokens are held out, less than one window of {}: there is no "
@@ -126,7 +167,8 @@ GptResult run_gpt(const GptRunOptions& given, Device device, dist::Group& group,
                     kOperation, data.validation->size(), config.model.length + 1));
     data.validation.reset();
   }
-  GptTrainer trainer(config, data.training, data.validation, device, group);
+  GptTrainer trainer(config, data.training, data.validation, device, group,
+                     options.settings.run.memory, initial_weights(options));
   GptJob job(trainer, data, options, report);
   LoopOptions loop;
   loop.operation = kOperation;

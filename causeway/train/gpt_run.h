@@ -13,6 +13,8 @@ struct GptRunOptions {
   GptSettings settings;
   std::filesystem::path folder;  // empty: nothing is written
   bool resume = false;           // from the newest checkpoint, if there is one
+  // Called before the first step, when the folder was checked. Empty: not called.
+  std::function<void(const GptMemoryPlan&)> on_start;
 };
 
 struct GptLine : LoopLine {  // the score is the validation loss

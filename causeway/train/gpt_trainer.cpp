@@ -6,6 +6,7 @@
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/train/agreement.h"
+#include "causeway/train/memory_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,12 +20,14 @@ namespace {
 constexpr const char* kOperation = "gpt train";
 
 std::shared_ptr<models::Gpt> make_model(const GptTrainConfig& config, Device device,
-                                        dist::Group& group) {
+                                        dist::Group& group, const models::State& weights) {
   const MemoryScope scope("weights");
   Generator generator(config.seed);
   nn::Placement placement;  // weights are drawn as f32 on the CPU, equal for every device
   placement.generator = &generator;
+  placement.initialize = weights.empty();
   auto model = std::make_shared<models::Gpt>(config.model, placement);
+  if (!weights.empty()) model->load_state(weights);
   model->to(config.dtype);
   model->to(device);
   broadcast_parameters(group, model->parameters());
@@ -90,7 +93,8 @@ GptTrainConfig checked(const GptTrainConfig& config, dist::Group& group,
   return config;
 }
 
-std::int64_t parts_of(const GptTrainConfig& config, const dist::Group& group) {
+// Sequences per step on each rank.
+std::int64_t share_of(const GptTrainConfig& config, const dist::Group& group) {
   if (config.batch % group.size() != 0) {
     fail(ErrorKind::invalid_argument, kOperation,
          fmt::format("a batch of {0} cannot be divided among {1} ranks; use a multiple of {1}",
@@ -103,19 +107,40 @@ std::int64_t parts_of(const GptTrainConfig& config, const dist::Group& group) {
          fmt::format("{} sequences on each rank are not a multiple of the micro_batch {}", share,
                      part));
   }
-  return share / part;
+  return share;
+}
+
+// The same on all ranks, which must cut batches alike.
+GptMemoryPlan make_plan(const GptTrainConfig& config, Device device, dist::Group& group) {
+  auto budget = static_cast<std::int64_t>(memory_budget(device));
+  auto live = static_cast<std::int64_t>(pool_of(device).stats().current);
+  for (const std::int64_t other : group.all_gather(budget)) budget = std::min(budget, other);
+  for (const std::int64_t other : group.all_gather(live)) live = std::max(live, other);
+  return {config,
+          device,
+          share_of(config, group),
+          group.size(),
+          static_cast<std::size_t>(live),
+          static_cast<std::size_t>(budget)};
+}
+
+GptTrainConfig planned(GptTrainConfig config, const GptMemoryPlan& plan) {
+  config.model.recompute = plan.recompute();
+  return config;
 }
 
 }  // namespace
 
 GptTrainer::GptTrainer(const GptTrainConfig& config, const data::TokenData& training,
                        const std::optional<data::TokenData>& validation, Device device,
-                       dist::Group& group)
+                       dist::Group& group, std::size_t memory, const models::State& weights)
     : config_(checked(config, group, training)),
       device_(device),
       group_(group),
-      n_parts_(parts_of(config, group)),
-      model_(make_model(config, device, group)),
+      limit_(pool_of(device), memory),
+      plan_(make_plan(config, device, group)),
+      n_parts_(share_of(config, group) / plan_.micro_batch()),
+      model_(make_model(planned(config, plan_), device, group, weights)),
       parameters_(model_->parameters()),
       optimizer_(group, optimizer_options(config), parameters_, parameter_groups(config, *model_)),
       stream_(training, stream_options(config, group)),

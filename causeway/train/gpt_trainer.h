@@ -6,7 +6,10 @@
 #include "causeway/data/token_stream.h"
 #include "causeway/dist/group.h"
 #include "causeway/models/gpt.h"
+#include "causeway/models/quantize.h"
+#include "causeway/runtime/pool.h"
 #include "causeway/train/gpt_config.h"
+#include "causeway/train/gpt_memory_plan.h"
 #include "causeway/train/gradient_sum.h"
 #include "causeway/train/sharded_optimizer.h"
 
@@ -20,12 +23,16 @@ namespace causeway::train {
 class GptTrainer {
  public:
   // `training` and `validation` hold ids below the model's vocabulary. The group must outlive this.
-  // Throws invalid_argument if the batch cannot be divided among ranks and passes, or the data is
-  // too short.
+  // `memory` bytes limit the device's pool while this exists; 0 leaves its limit as it is. The
+  // initial weights are `weights`, or drawn if there are none. Throws invalid_argument if the batch
+  // cannot be divided among ranks and passes, or the data is too short, and out_of_memory if not
+  // even one sequence fits.
   GptTrainer(const GptTrainConfig& config, const data::TokenData& training,
-             const std::optional<data::TokenData>& validation, Device device, dist::Group& group);
+             const std::optional<data::TokenData>& validation, Device device, dist::Group& group,
+             std::size_t memory = 0, const models::State& weights = {});
 
   const GptTrainConfig& config() const { return config_; }
+  const GptMemoryPlan& plan() const { return plan_; }
   Device device() const { return device_; }
   std::int64_t step() const { return step_; }  // steps taken
   std::int64_t tokens_per_step() const { return config_.batch * config_.model.length; }
@@ -63,6 +70,8 @@ class GptTrainer {
   GptTrainConfig config_;
   Device device_;
   dist::Group& group_;
+  const LimitScope limit_;
+  const GptMemoryPlan plan_;
   std::int64_t n_parts_;  // passes per step
   std::shared_ptr<models::Gpt> model_;
   std::vector<Tensor> parameters_;

@@ -1,11 +1,28 @@
 #include "causeway/train/loop_json.h"
 
+#include "causeway/core/environment.h"
 #include "causeway/core/error.h"
 #include "causeway/core/log.h"
 
 #include <fmt/format.h>
 
 namespace causeway::train {
+
+Json bytes_to_json(const std::size_t& bytes) { return bytes; }
+
+void bytes_from_json(const Json& json, std::size_t& bytes) {
+  const ValueExpected expected{"a size such as 8GiB"};
+  if (json.is_number_unsigned()) {
+    bytes = json.get<std::size_t>();
+    return;
+  }
+  if (!json.is_string()) throw expected;
+  try {
+    bytes = parse_bytes("memory", json.get<std::string>());
+  } catch (const Error&) {
+    throw expected;
+  }
+}
 
 Json parse_settings(const char* operation, std::string_view text) {
   try {

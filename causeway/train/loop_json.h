@@ -9,6 +9,10 @@
 
 namespace causeway::train {
 
+// A number of bytes: 8589934592 or "8GiB".
+Json bytes_to_json(const std::size_t& bytes);
+void bytes_from_json(const Json& json, std::size_t& bytes);
+
 template <class Config>
 void describe_loop(ConfigDescription<Config>& d) {
   d.add("steps", &LoopConfig::steps, "Optimizer steps in total")
@@ -32,6 +36,11 @@ void describe_loop(ConfigDescription<Config>& d) {
       .at_least(1)
       .optional()
       .defaults_to("only at the end");
+  d.template custom<std::size_t>(
+       "memory", &Config::memory, "SIZE", bytes_to_json, bytes_from_json,
+       "Memory that the run may use on its device, such as 8GiB; larger batches are cut into "
+       "micro-batches")
+      .defaults_to("what is free");
 }
 
 // Throws a format error of `operation`.

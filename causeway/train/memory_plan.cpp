@@ -12,9 +12,6 @@ namespace causeway::train {
 
 namespace {
 
-// The fraction of the budget that is planned: blocks are rounded up, and free memory is in pieces.
-constexpr double kPlanned = 0.92;
-
 // Bytes of the tables of `n_steps` steps of the largest size.
 std::size_t table_bytes(std::int64_t tables, std::int64_t rows, std::int64_t features,
                         std::int64_t n_steps) {
@@ -72,7 +69,7 @@ std::size_t MemoryPlan::part_bytes(const Cut& cut, std::int64_t rows, std::int64
 }
 
 MemoryPlan::Cut MemoryPlan::cut(std::int64_t rows, std::int64_t features) const {
-  const auto planned = static_cast<std::size_t>(kPlanned * static_cast<double>(budget_));
+  const std::size_t planned = planned_bytes(budget_);
   for (const bool recomputes : {false, true}) {
     for (std::int64_t n_parts = 1; n_parts <= tables_; ++n_parts) {
       const Cut cut{n_parts, recomputes};
@@ -102,6 +99,11 @@ std::string MemoryPlan::summary() const {
   if (cut.recomputes) text += ", whose layers are computed again in the backward pass";
   if (needed() > budget_) text += "; it may run out of memory, even with one dataset at a time";
   return text;
+}
+
+std::size_t planned_bytes(std::size_t budget) {
+  constexpr double kPlanned = 0.92;
+  return static_cast<std::size_t>(kPlanned * static_cast<double>(budget));
 }
 
 std::size_t memory_budget(Device device) {

@@ -58,6 +58,9 @@ class MemoryPlan {
   double growth_;  // of the estimate
 };
 
+// The part of a budget that is planned: blocks are rounded up, and free memory is in pieces.
+std::size_t planned_bytes(std::size_t budget);
+
 // The memory that a run may use on a device: the limit of its pool, or else what is free.
 std::size_t memory_budget(Device device);
 

@@ -71,23 +71,6 @@ void dtype_from_json(const Json& json, DType& dtype) {
   dtype = read;
 }
 
-Json bytes_to_json(const std::size_t& bytes) { return bytes; }
-
-// 8589934592 or "8GiB".
-void bytes_from_json(const Json& json, std::size_t& bytes) {
-  const ValueExpected expected{"a size such as 8GiB"};
-  if (json.is_number_unsigned()) {
-    bytes = json.get<std::size_t>();
-    return;
-  }
-  if (!json.is_string()) throw expected;
-  try {
-    bytes = parse_bytes("memory", json.get<std::string>());
-  } catch (const Error&) {
-    throw expected;
-  }
-}
-
 const std::vector<std::string> kDecays = {"constant", "linear", "cosine"};
 
 void add_optimizer(ConfigDescription<PretrainConfig>& d) {
@@ -158,10 +141,6 @@ ConfigDescription<RunConfig> make_run_description() {
       .written("CSV")
       .defaults_to("none");
   d.add("target", &RunConfig::target, "Target column of these files").written("NAME");
-  d.custom("memory", &RunConfig::memory, "SIZE", bytes_to_json, bytes_from_json,
-           "Memory that the run may use on its device, such as 8GiB; larger batches are cut into "
-           "micro-batches")
-      .defaults_to("what is free");
   return d;
 }
 

@@ -60,7 +60,6 @@ std::vector<std::string> differences(const PretrainConfig& before, const Pretrai
 struct RunConfig : LoopConfig {
   std::vector<std::string> evaluate;  // CSV files
   std::string target = "target";      // their target column
-  std::size_t memory = 0;             // bytes that the run may use on its device; 0: what is free
 };
 
 // Everything that `causeway pretrain` and cw.pretrain take.

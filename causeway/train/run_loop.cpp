@@ -6,6 +6,7 @@
 #include "causeway/core/interrupt.h"
 #include "causeway/core/log.h"
 #include "causeway/models/model_file.h"
+#include "causeway/train/checkpoint_writer.h"
 #include "causeway/train/interrupt.h"
 #include "causeway/train/run_log.h"
 
@@ -43,6 +44,7 @@ class Loop {
     kept.keep_last = static_cast<std::size_t>(options.config.keep);
     kept.higher_is_better = options.higher_is_better;
     checkpoints_.emplace(options.folder, kept);
+    writer_.emplace(*checkpoints_, saved_);
     if (options.resume) {
       restore();
     } else if (holds_a_run()) {
@@ -234,31 +236,41 @@ class Loop {
     const Clock::time_point start = Clock::now();
     if (checkpoints_.has_value()) {
       const Checkpoint checkpoint = collect();
-      const bool wrote =
-          group_.rank() == 0 && warn_if_full("this checkpoint", [&] { write(checkpoint); });
-      if (wrote) saved_ = job_.step();
-      saved_ = group_.all_gather(saved_.load())[0];  // so that all ranks save at the end, or none
+      if (group_.rank() == 0) writer_->start(checkpoint);
+      share_saved();
     }
     constexpr double kMostTime = 0.01;
     next_save_ = line_.seconds + std::max(options_.config.save_seconds, since(start) / kMostTime);
+  }
+
+  // All ranks learn which checkpoint rank 0 has written, so that all save at the end, or none.
+  void share_saved() {
+    const std::int64_t newest = group_.all_gather(saved_.load())[0];
+    if (group_.rank() != 0) saved_ = newest;
   }
 
   // The last checkpoint and the model. One that fails does not keep the other from being written.
   // Called on all ranks.
   void write_results() {
     if (!checkpoints_.has_value()) return;
+    try {
+      writer_->finish();
+    } catch (const std::exception& error) {  // the last checkpoint is written all the same
+      logger::warn(fmt::format("the previous checkpoint was not written: {}", error.what()));
+    }
+    share_saved();
     std::optional<Checkpoint> last;
     if (saved_ != job_.step()) last = collect();
     group_.check();
     if (group_.rank() != 0) return;
     std::exception_ptr problem;
     try {
-      if (last.has_value()) write(*last);
+      if (last.has_value()) writer_->write(*last);
     } catch (const Error&) {
       problem = std::current_exception();
     }
     try {
-      make_room_for([&] { job_.save_model(options_.folder); });
+      make_room_for(*checkpoints_, [&] { job_.save_model(options_.folder); });
     } catch (const Error& error) {
       if (problem == nullptr) throw;
       logger::warn(fmt::format("the model was not saved either: {}", error.what()));
@@ -279,25 +291,6 @@ class Loop {
     return checkpoint;
   }
 
-  void write(const Checkpoint& checkpoint) const {
-    make_room_for([&] { checkpoints_->save(checkpoint); });
-  }
-
-  // On a full disk, removes old checkpoints until `write` succeeds or none can be removed.
-  void make_room_for(const std::function<void()>& write) const {
-    while (true) {
-      try {
-        return write();
-      } catch (const IoError& error) {
-        if (!error.is_full_disk()) throw;
-        const auto removed = checkpoints_->remove_oldest();
-        if (!removed.has_value()) throw;
-        logger::warn(fmt::format("{}; removed the checkpoint of step {} and trying again",
-                                 error.what(), *removed));
-      }
-    }
-  }
-
   // Warns on io errors, since a full disk may have space again later. Returns whether it wrote.
   static bool warn_if_full(const char* what, const std::function<void()>& write) {
     try {
@@ -315,14 +308,15 @@ class Loop {
   const LoopOptions& options_;
   const Interrupt interrupt_;
   const std::int64_t exchange_steps_;  // between exchanges; a GPU's steps are short
+  // Also used by report_failure and the writer, in other threads.
+  std::atomic<std::int64_t> saved_ = -1;      // step of the newest checkpoint
+  std::atomic<std::int64_t> known_step_ = 0;  // steps taken
   std::optional<CheckpointFolder> checkpoints_;
+  std::optional<CheckpointWriter> writer_;
   std::optional<RunLog> log_;
   LoopLine line_;
   std::vector<NamedNumber> rates_;
-  // Also read by report_failure.
-  std::atomic<std::int64_t> saved_ = -1;      // step of the newest checkpoint
-  std::atomic<std::int64_t> known_step_ = 0;  // steps taken
-  double next_save_ = 0;                      // in seconds of training, without save_steps
+  double next_save_ = 0;  // in seconds of training, without save_steps
   bool save_is_due_ = false;
   static constexpr std::size_t kQueuedSteps = 4;  // on a GPU
   std::vector<Event> queued_;                     // the ends of the last steps

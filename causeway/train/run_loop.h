@@ -25,6 +25,7 @@ struct LoopConfig {
   double save_seconds = 300;        // of training between checkpoints; at least 100 times a save
   std::int64_t keep = 3;            // checkpoints kept, besides the best
   std::int64_t evaluate_steps = 0;  // between scores, besides the last; 0: none
+  std::size_t memory = 0;           // bytes that the run may use on its device; 0: what is free
 
   // The fraction of a run that is done, by the limit that is reached first.
   double fraction_done(std::int64_t step, double seconds_trained) const;
@@ -93,6 +94,7 @@ void check_resumed_settings(const std::string& operation,
                             const std::vector<std::string>& differences,
                             std::initializer_list<std::string_view> fixed);
 
+// Checkpoints are written while training continues (checkpoint_writer.h), except the last.
 // Trains until a limit or signal. Throws if the folder holds a run and `resume` is not set. On a
 // full disk old checkpoints are removed, but neither the newest nor the best; if that is not
 // enough, training continues with a warning. Only a failure to write the last checkpoint or the

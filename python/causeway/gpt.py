@@ -71,7 +71,7 @@ def train(
 class TextGenerator:
     """Generates text with a model and its tokenizer. `load` makes one from a file.
 
-    int8: rounds the matrices to 8 bits while text is generated.
+    int8: rounds the matrices to 8 bits, once: weights that change later are not seen.
     """
 
     def __init__(self, model: GPT, tokenizer: Tokenizer, *, int8: bool = False) -> None:
@@ -174,7 +174,7 @@ def load(
 
     tokenizer: a tokenizer.json or "bytes". Default: the tokenizer.json in the folder, else bytes for
     a model of bytes.
-    int8: rounds the matrices to 8 bits while text is generated.
+    int8: rounds the matrices to 8 bits for text generation.
 
     Weights are bf16 on a GPU, f32 on the CPU.
     """

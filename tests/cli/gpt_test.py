@@ -175,6 +175,7 @@ class Train(Program):
 
     def test_interrupted_run_is_saved(self):
         process = self.start(*training(data="a.txt", out="run", seconds=100))
+        self.assertRegex(process.stderr.readline(), r"^memory: needs .* of ")
         self.assertIn("step 5 ", process.stderr.readline())
         process.send_signal(signal.SIGINT)
         code, out, err = self.finish(process)
@@ -183,6 +184,27 @@ class Train(Program):
         step = int(out.split("interrupted at step ")[1].split(";")[0])
         line = json.loads(self.train("--resume", "--json", out="run", steps=step + 2))
         self.assertEqual(line["step"], step + 2)
+
+    def test_memory_is_planned(self):
+        words = training(data="a.txt", steps=2, batch=32, length=128, layers=4)
+        code, _, err = self.causeway(*words, "--out", "cut", "--memory", "24MiB")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(err, r"memory: needs .* of 24.0 MiB; batches are cut into \d+ micro-batches")
+        self.refuses([*words, "--out", "none", "--memory", "1MiB"], "of 1.0 MiB, even with one sequence", code=1)
+        self.refuses([*words, "--memory", "much"], "memory", code=2)
+        self.assertFalse((self.path / "none").exists())
+
+    def test_init(self):
+        self.train(data="a.txt", out="first", steps=30, warmup=1, learning_rate=0.01)
+        line = json.loads(self.done("gpt", "train", "--data", "a.txt", "--init", "first", "--out", "second", "--steps", "1",
+                                    "--batch", "4", "--device", "cpu", "--quiet", "--json"))  # fmt: skip
+        self.assertLess(line["loss"], 4)  # 5.5 for random weights
+        header, metadata = safetensors(self.path / "second/model.safetensors")
+        self.assertEqual(metadata["config"], safetensors(self.path / "first/model.safetensors")[1]["config"])
+        start = ["gpt", "train", "--data", "a.txt", "--steps", "1", "--out", "third"]
+        self.refuses([*start, "--init", "absent"], "absent")
+        self.refuses([*start, "--init", "first", "--preset", "bytes"], "one of the two")
+        self.refuses([*start, "--init", "first", "--width", "64", "--quiet"], "width")
 
     def test_batch_that_ranks_cannot_share(self):
         with socket.socket() as free:

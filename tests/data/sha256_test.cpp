@@ -2,6 +2,7 @@
 #include "causeway/data/sha256.h"
 
 #include "causeway/data/crc32.h"
+#include "causeway/data/sha256_blocks.h"
 #include "tests/data/scratch.h"
 
 namespace causeway::data_test {
@@ -48,6 +49,21 @@ TEST(Sha256, AnySplitGivesTheSame) {
 }
 
 // RFC 3720, B.4, and the standard check value.
+TEST(Sha256, EveryPathGivesTheSame) {
+  std::vector<std::byte> blocks(64 * 37);
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<std::byte>(i * i % 251);
+  const auto paths = data::sha256_paths();
+  ASSERT_STREQ(paths.back().name, "plain");
+  data::Sha256State expected{1, 2, 3, 4, 5, 6, 7, 8};
+  paths.back().add(expected, blocks.data(), 37);
+  for (const data::Sha256Path& path : paths) {
+    data::Sha256State state{1, 2, 3, 4, 5, 6, 7, 8};
+    path.add(state, blocks.data(), 12);
+    path.add(state, blocks.data() + 64 * 12, 25);
+    EXPECT_EQ(state, expected) << path.name;
+  }
+}
+
 TEST(Crc32c, PublishedValues) {
   const auto crc = [](std::string_view text) { return data::crc32c(bytes(text)); };
   EXPECT_EQ(crc(""), 0u);

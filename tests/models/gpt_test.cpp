@@ -5,78 +5,23 @@
 #include "causeway/autograd/linear_cross_entropy.h"
 #include "causeway/core/error.h"
 #include "causeway/models/gpt_file.h"
-#include "causeway/models/quantize.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"
 #include "causeway/tensor/reduce.h"
+#include "tests/models/small_gpt.h"
 #include "tests/tensor/devices.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 
 namespace causeway {
 namespace {
-
-using models::Gpt;
-using models::GptConfig;
-using models::GptDecoder;
-
-GptConfig tiny() {
-  GptConfig config;
-  config.vocabulary = 37;
-  config.length = 24;
-  config.width = 32;
-  config.layers = 2;
-  config.heads = 4;
-  return config;
-}
-
-GptConfig tiny_llama() {
-  GptConfig config = tiny();
-  config.norm = models::GptNorm::rms;
-  config.positions = models::GptPositions::rotary;
-  config.activation = models::GptActivation::swiglu;
-  config.bias = false;
-  config.kv_heads = 2;
-  config.hidden = 48;
-  config.tied_head = false;
-  return config;
-}
-
-// Weights large enough that logits differ.
-std::shared_ptr<Gpt> make(const GptConfig& config, Device device = Device::cpu(),
-                          DType dtype = DType::f32) {
-  Generator generator(5);
-  auto model = std::make_shared<Gpt>(config, nn::Placement{DType::f32, Device::cpu(), &generator});
-  for (const Tensor& parameter : model->parameters()) {
-    const Tensor values = autograd::detach(parameter);
-    values.copy_from(values + generator.normal(values.shape(), 0, 0.2));
-  }
-  model->to(dtype);
-  model->to(device);
-  return model;
-}
-
-Tensor random_tokens(const GptConfig& config, std::int64_t batch, std::int64_t length) {
-  return Generator(7).integers({batch, length}, 0, config.vocabulary);
-}
-
-std::vector<double> numbers(const Tensor& x) {
-  return autograd::detach(x).to(DType::f64).to(Device::cpu()).to_vector<double>();
-}
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  const auto x = numbers(a);
-  const auto y = numbers(b);
-  EXPECT_EQ(x.size(), y.size());
-  double worst = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(x[i] - y[i]));
-  return worst;
-}
 
 TEST(Gpt, ParameterCounts) {
   EXPECT_EQ(GptConfig::preset("gpt2").n_parameters(), 124'439'808);
@@ -97,6 +42,18 @@ TEST(Gpt, RefusesBadSettingsAndTokens) {
   config = tiny();
   config.kv_heads = 3;
   EXPECT_THROW(Gpt{config}, Error);
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const double epsilon : {0.0, -1e-5, 1e-40, 1.0, inf, std::nan("")}) {
+    config = tiny();
+    config.epsilon = epsilon;
+    EXPECT_THROW(config.check(), Error) << epsilon;
+  }
+  for (const double base : {0.0, 0.5, -1e4, 1e12, inf, std::nan("")}) {
+    config = tiny_llama();
+    config.rotary_base = base;
+    EXPECT_THROW(config.check(), Error) << base;
+  }
+  EXPECT_THROW(GptConfig::from_json(R"({"epsilon": 1e300})"), Error);
   const auto model = make(tiny());
   EXPECT_THROW(model->logits(random_tokens(tiny(), 1, 25)), Error);
   EXPECT_THROW(model->logits(zeros({2, 4})), Error);
@@ -164,13 +121,6 @@ GptDecoder::Tokens greedy(Gpt& model, GptDecoder::Tokens tokens, std::int64_t co
     tokens.push_back(std::ranges::max_element(logits) - logits.begin());
   }
   return {tokens.begin() + static_cast<std::ptrdiff_t>(begin), tokens.end()};
-}
-
-models::GenerateOptions greedy_options(std::int64_t count) {
-  models::GenerateOptions options;
-  options.tokens = count;
-  options.temperature = 0;
-  return options;
 }
 
 void expect_cache_changes_nothing(Device device) {
@@ -296,29 +246,6 @@ TEST(GptDecoder, DrawsDependOnTheSeed) {
   EXPECT_THROW(decoder.generate({{1, 2}}, options), Error);
 }
 
-TEST(Quantize, RoundsToHalfAStep) {
-  const Tensor matrix = Generator(2).normal({9, 33});
-  matrix.select(0, 4).copy_from(zeros({33}));
-  const auto rounded = models::quantize_rows(matrix);
-  const Tensor back = models::dequantize(rounded, DType::f32);
-  const auto scales = numbers(rounded.scales);
-  const auto a = numbers(matrix);
-  const auto b = numbers(back);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    EXPECT_LE(std::abs(a[i] - b[i]), 0.5001 * scales[i / 33]) << i;
-  }
-  EXPECT_EQ(scales[4], 0);
-  const auto again = models::quantize_rows(back);
-  EXPECT_EQ(numbers(again.values), numbers(rounded.values));
-}
-
-TEST(Quantize, GeneratesLikeTheWholeModel) {
-  const auto model = make(tiny());
-  const auto whole = GptDecoder(*model, 1).generate({{5, 6}}, greedy_options(6))[0];
-  const auto rounded = GptDecoder(*model, 1, 0, true).generate({{5, 6}}, greedy_options(6))[0];
-  EXPECT_EQ(whole[0], rounded[0]);
-}
-
 TEST(GptFile, SavesAndLoads) {
   const auto path = std::filesystem::path(testing::TempDir()) / "gpt.safetensors";
   for (const GptConfig& config : {tiny(), tiny_llama()}) {
@@ -352,19 +279,6 @@ TEST(GpuGpt, AgreesWithTheCpu) {
       EXPECT_LT(largest_difference(*autograd::gradient_of(a[i]), *autograd::gradient_of(b[i])),
                 1e-4);
     }
-  }
-}
-
-TEST(GpuGptDecoder, Int8AndHalfTypes) {
-  CAUSEWAY_REQUIRE_GPU();
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
-    const auto model = make(tiny(), Device::cuda(), dtype);
-    const auto one = GptDecoder(*model, 1).generate({{5, 6}}, greedy_options(6))[0];
-    const auto rounded = GptDecoder(*model, 1, 0, true).generate({{5, 6}}, greedy_options(6))[0];
-    const auto several = GptDecoder(*model, 2).generate({{5, 6}, {5, 6}}, greedy_options(6));
-    EXPECT_EQ(one[0], rounded[0]);
-    EXPECT_EQ(one[0], several[0][0]);
-    EXPECT_EQ(several[0], several[1]);
   }
 }
 

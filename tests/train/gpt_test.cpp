@@ -2,10 +2,12 @@
 #include "causeway/train/gpt_run.h"
 
 #include "causeway/core/error.h"
+#include "causeway/models/gpt_file.h"
 #include "causeway/train/gpt_data.h"
 #include "tests/tensor/devices.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -190,6 +192,44 @@ TEST(GptRun, WritesSamplesAndAModelAndResumes) {
   options.resume = true;
   options.settings.run.steps = 8;
   EXPECT_EQ(train::run_gpt(options, Device::cpu(), group, keep).last.step, 8);
+}
+
+TEST(GptRun, InitBeginsWithTheWeightsOfAModel) {
+  const Folder folder("gpt_init");
+  const std::string text = folder.write("one.txt", std::string(3000, 'a'));
+  const fs::path first = folder.path / "first";
+  const fs::path second = folder.path / "second";
+  dist::Group group;
+  const auto train_in = [&](const fs::path& out, nlohmann::json given, bool resume = false) {
+    given["data"] = nlohmann::json::array({text});
+    train::GptRunOptions options;
+    options.settings = train::resolve_gpt_settings(resume ? train::gpt_settings_of_run(out) : "{}",
+                                                   given.dump(), Device::cpu());
+    options.settings.run.sample_tokens = 0;
+    options.folder = out;
+    options.resume = resume;
+    return train::run_gpt(options, Device::cpu(), group, [](const train::GptLine&) {});
+  };
+  const nlohmann::json sizes{
+      {"width", 32}, {"layers", 1}, {"heads", 2}, {"length", 16}, {"norm", "rms"}};
+  nlohmann::json given = sizes;
+  given["steps"] = 30;
+  given["warmup"] = 1;
+  given["learning_rate"] = 1e-2;
+  const double learned = train_in(first, given).last.loss;
+  // A step of almost nothing: the loss is that of the initial weights.
+  const nlohmann::json still{{"steps", 1}, {"learning_rate", 1e-12}, {"init", first.string()}};
+  const auto continued = train_in(second, still);
+  EXPECT_LT(continued.last.loss, learned);
+  EXPECT_EQ(models::read_gpt(second / "model.safetensors").config.norm, models::GptNorm::rms);
+  // A resumed run does not need the model any more.
+  fs::remove_all(first);
+  EXPECT_EQ(train_in(second, {{"steps", 2}}, true).last.step, 2);
+  EXPECT_THROW(train_in(folder.path / "third", still), Error);
+  const nlohmann::json both{{"init", second.string()}, {"preset", "bytes"}};
+  EXPECT_THROW(train_in(folder.path / "third", both), Error);
+  const nlohmann::json wider{{"init", second.string()}, {"width", 64}};
+  EXPECT_THROW(train_in(folder.path / "third", wider), Error);
 }
 
 }  // namespace

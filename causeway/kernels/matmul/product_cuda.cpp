@@ -40,11 +40,20 @@ cudaDataType_t data_type(DType dtype) {
     case DType::f64: return CUDA_R_64F;
     case DType::f16: return CUDA_R_16F;
     case DType::bf16: return CUDA_R_16BF;
+    case DType::i8: return CUDA_R_8I;
+    case DType::i32: return CUDA_R_32I;
     default: return CUDA_R_32F;
   }
 }
 
+// The type of the factors of the product and of what is added.
+cudaDataType_t scale_type(DType dtype) {
+  if (dtype == DType::i8) return CUDA_R_32I;
+  return dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F;
+}
+
 cublasComputeType_t compute_type(DType dtype, bool tf32) {
+  if (dtype == DType::i8) return CUBLAS_COMPUTE_32I;
   if (dtype == DType::f64) return CUBLAS_COMPUTE_64F;
   return dtype == DType::f32 && tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
@@ -105,9 +114,8 @@ Plan make_plan(const Problem& problem) {
   Plan plan;
   const auto dtype = static_cast<DType>(problem.dtype);
   const cudaDataType_t type = data_type(dtype);
-  const cudaDataType_t scale = dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F;
   check(cublas().cublasLtMatmulDescCreate(&plan.operation, compute_type(dtype, problem.tf32 != 0),
-                                          scale),
+                                          scale_type(dtype)),
         "cublasLtMatmulDescCreate");
   const cublasOperation_t op_left = problem.transposed_b != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t op_right = problem.transposed_a != 0 ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -153,6 +161,27 @@ Plan make_plan(const Problem& problem) {
   return plan;
 }
 
+// A factor of a product in the type that the library expects.
+class Factor {
+ public:
+  Factor(double value, DType dtype)
+      : type_(scale_type(dtype)),
+        f64_(value),
+        f32_(static_cast<float>(value)),
+        i32_(static_cast<std::int32_t>(value)) {}
+
+  const void* address() const {
+    if (type_ == CUDA_R_32I) return &i32_;
+    return type_ == CUDA_R_64F ? static_cast<const void*>(&f64_) : &f32_;
+  }
+
+ private:
+  cudaDataType_t type_;
+  double f64_;
+  float f32_;
+  std::int32_t i32_;
+};
+
 // Plans are kept for the life of the process; a training run has a few dozen.
 Plan& plan_for(const Problem& problem) {
   static std::mutex mutex;
@@ -183,11 +212,8 @@ void multiply(StreamView stream, const Problem& problem, const ProductData& data
          "cuBLASLt has no algorithm for this product; use the cpu device");
   }
   const Buffer workspace = pool_of(stream.device()).allocate(plan.workspace, stream);
-  const bool wide = static_cast<DType>(problem.dtype) == DType::f64;
-  const auto of_product = static_cast<float>(data.of_product);
-  const auto of_added = static_cast<float>(data.of_added);
-  const void* alpha = wide ? static_cast<const void*>(&data.of_product) : &of_product;
-  const void* beta = wide ? static_cast<const void*>(&data.of_added) : &of_added;
+  const Factor alpha(data.of_product, static_cast<DType>(problem.dtype));
+  const Factor beta(data.of_added, static_cast<DType>(problem.dtype));
   const void* added = data.added != nullptr ? data.added : data.out;
   // The addresses of an epilogue are part of the plan, which threads share.
   static std::mutex mutex;
@@ -200,9 +226,10 @@ void multiply(StreamView stream, const Problem& problem, const ProductData& data
       set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, data.aux);
     }
   }
-  check(cublas().cublasLtMatmul(handle_of(problem.device), plan.operation, alpha, data.b, plan.left,
-                                data.a, plan.right, beta, added, plan.out, data.out, plan.out,
-                                &plan.algorithm, workspace.data(), plan.workspace, stream.handle()),
+  check(cublas().cublasLtMatmul(handle_of(problem.device), plan.operation, alpha.address(), data.b,
+                                plan.left, data.a, plan.right, beta.address(), added, plan.out,
+                                data.out, plan.out, &plan.algorithm, workspace.data(),
+                                plan.workspace, stream.handle()),
         "cublasLtMatmul");
 }
 

@@ -21,7 +21,7 @@ struct Problem {
   std::int64_t stride_b = 0;
   std::int32_t device = 0;
   std::int32_t alignment = 0;  // common alignment of all addresses, in bytes
-  std::uint8_t dtype = 0;      // of a and b
+  std::uint8_t dtype = 0;      // of a and b; i8 gives i32
   std::uint8_t out_dtype = 0;  // of out and added
   std::uint8_t transposed_a = 0;
   std::uint8_t transposed_b = 0;

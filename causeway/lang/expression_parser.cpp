@@ -122,19 +122,28 @@ ExprId ExpressionParser::negation() {
   return add(ExprKind::unary, span_between(begin), "not", operand);
 }
 
+namespace {
+
+bool is_comparison(const Token& token) {
+  if (token.kind != TokenKind::symbol) return false;
+  const std::string_view text = token.text;
+  if (text.size() == 1) return text[0] == '<' || text[0] == '>';
+  return text == "<=" || text == ">=" || text == "==" || text == "!=";
+}
+
+}  // namespace
+
 ExprId ExpressionParser::comparison() {
   const ExprId left = binary(0);
   std::vector<Item> items;
   for (;;) {
     const Token& token = tokens_.peek();
-    if (token.kind != TokenKind::symbol && token.kind != TokenKind::keyword) break;
-    if (tokens_.is("in") || tokens_.is("is") ||
-        (tokens_.is("not") && tokens_.peek(1).text == "in")) {
+    if (token.kind == TokenKind::keyword &&
+        (token.text == "in" || token.text == "is" ||
+         (token.text == "not" && tokens_.peek(1).text == "in"))) {
       refuse_keyword(token);
     }
-    const bool compares = tokens_.is("<") || tokens_.is("<=") || tokens_.is(">") ||
-                          tokens_.is(">=") || tokens_.is("==") || tokens_.is("!=");
-    if (!compares) break;
+    if (!is_comparison(token)) break;
     const std::string_view text = tokens_.next().text;
     items.push_back({binary(0), text});
   }

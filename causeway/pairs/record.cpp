@@ -6,6 +6,8 @@
 #include "causeway/lang/emit/emit.h"
 #include "causeway/pairs/json_text.h"
 
+#include <fmt/format.h>
+
 namespace causeway::pairs {
 
 const char kCanary[] = "causeway-pairs canary 6f1d0b8e-2c57-4d3a-9e84-b1a7c05f93d2";

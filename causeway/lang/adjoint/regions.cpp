@@ -109,7 +109,7 @@ ValueId Reverse::take(ValueId id) {
 void Reverse::reverse_block(BlockId from, BlockId to) {
   b_.set_block(to);
   const std::size_t scope = memo_.size();
-  const std::vector<ValueId> insts = w_.blocks[from].insts;
+  const std::vector<ValueId>& insts = w_.blocks[from].insts;
   for (std::size_t i = insts.size(); i-- > 0;) {
     b_.set_span(w_[insts[i]].span);
     reverse_inst(insts[i]);
@@ -118,7 +118,7 @@ void Reverse::reverse_block(BlockId from, BlockId to) {
 }
 
 void Reverse::reverse_inst(ValueId id) {
-  const Inst inst = w_[id];
+  const Inst& inst = w_[id];
   switch (inst.op) {
     case Op::branch: return reverse_branch(inst);
     case Op::loop:
@@ -249,7 +249,7 @@ void Reverse::reverse_loop(const Inst& inst, ValueId id) {
 }
 
 ValueId Reverse::gradient_array(ValueId array) {
-  const Inst inst = w_[array];
+  const Inst& inst = w_[array];
   if (inst.op == Op::param) return gradient_params_[array];
   std::vector<ValueId> operands{gradient_array(w_.arg(inst, 0))};
   for (std::uint32_t i = 1; i < inst.count; ++i) operands.push_back(primal(w_.arg(inst, i)));

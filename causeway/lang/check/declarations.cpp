@@ -178,7 +178,7 @@ int Checker::lower_function(const Tree& tree, const Source& source, const Functi
   frame.function.kind = node.kind;
   frame.function.helper = frame.prelude;
   frame.function.span = node.span;
-  frame.function.blocks.emplace_back();
+  frame.function.blocks.emplace_back().insts.reserve(64);
   frame.function.insts.reserve(64);
   frame.function.operands.reserve(96);
   Frame* const outer = frame_;

@@ -35,6 +35,8 @@ class DeadCode {
     bool live = false;
     ValueId owner = kAbsent;     // the instruction whose region an instruction is in
     std::uint32_t position = 0;  // in program order
+    ValueId last_set = kAbsent;  // of a variable: its last assignment
+    ValueId set_before = kAbsent;  // of an assignment: the one before of the same variable
   };
 
   void index(BlockId block) {
@@ -43,7 +45,11 @@ class DeadCode {
       order_.push_back(id);
       values_[id].owner = block_owner_[block];
       const Inst& inst = function_[id];
-      if (inst.op == Op::set) sets_.emplace_back(function_.arg(inst, 0), id);
+      if (inst.op == Op::set) {
+        ValueId& last = values_[function_.arg(inst, 0)].last_set;
+        values_[id].set_before = last;
+        last = id;
+      }
       if (inst.op == Op::store || is_atomic(inst.op))
         writes_.emplace_back(root(function_.arg(inst, 0)), id);
       for (const BlockId inner : inst.blocks) {
@@ -125,9 +131,8 @@ class DeadCode {
       }
     }
     if (inst.op == Op::var) {
-      for (const auto& [var, set] : sets_) {
-        if (var == id) mark(set);
-      }
+      for (ValueId set = values_[id].last_set; set != kAbsent; set = values_[set].set_before)
+        mark(set);
     }
     if (inst.op == Op::cond || inst.op == Op::repeat) {
       for (const BlockId inner : inst.blocks) {
@@ -156,7 +161,6 @@ class DeadCode {
   Function& function_;
   std::vector<Value> values_;
   std::vector<ValueId> block_owner_;
-  std::vector<std::pair<ValueId, ValueId>> sets_;    // variables and their assignments
   std::vector<std::pair<ValueId, ValueId>> writes_;  // arrays and their writes
   bool is_adjoint_ = false;
   std::vector<ValueId> order_;

@@ -201,7 +201,7 @@ Compiled compile_program(const Program& program) {
   return compiled;
 }
 
-void add_texts(Compiled& compiled, Record& record) {
+void add_forward_texts(const Compiled& compiled, Record& record) {
   const lang::Function& kernel = compiled.function();
   record.tolerance = tolerance_of(compiled.module, kernel);
   record.ir = lang::print_ir(compiled.module);
@@ -214,8 +214,11 @@ void add_texts(Compiled& compiled, Record& record) {
   record.cpp_forward = lang::emit(compiled.module, compiled.kernel, cpp).text;
   count_ops(compiled.module, kernel, record);
   count_constructs(record.program.source, record);
+}
+
+void add_backward_text(Compiled& compiled, Record& record) {
   bool differentiable = false;
-  for (const lang::Param& param : kernel.params)
+  for (const lang::Param& param : compiled.function().params)
     differentiable = differentiable || compiled.module.types.has_float(param.type);
   if (!differentiable) return;
   compiled.adjoint = lang::add_adjoint(compiled.module, compiled.kernel);

@@ -88,7 +88,9 @@ struct Compiled {
   }
 };
 Compiled compile_program(const Program& program);
-// Fills in the texts, counts and the tolerance class.
-void add_texts(Compiled& compiled, Record& record);
+// Fills in the forward texts, counts and the tolerance class.
+void add_forward_texts(const Compiled& compiled, Record& record);
+// Adds the adjoint to the module, if some parameter has a gradient, and fills in its text.
+void add_backward_text(Compiled& compiled, Record& record);
 
 }  // namespace causeway::pairs

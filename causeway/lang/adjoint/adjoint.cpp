@@ -157,6 +157,7 @@ Function Reverse::run(std::string name) {
   drop_dead_sets(out_);
   forward_variables(out_);
   drop_dead_code(module_, out_);
+  out_.optimized = false;  // changed since
   mark_contents();
   return std::move(out_);
 }

@@ -56,17 +56,20 @@ void Inlining::count_uses() {
 }
 
 void Inlining::find_written() {
+  bool views = false;
   for (const Inst& inst : function_.insts) {
     if (inst.op == Op::store || is_atomic(inst.op)) values_[function_.arg(inst, 0)].written = true;
     if (inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects) {
       for (const ValueId operand : function_.args(inst)) values_[operand].written = true;
     }
+    views = views || inst.op == Op::view;
   }
-  for (std::size_t i = function_.insts.size(); i-- > 0;) {  // through views
+  if (!views) return;
+  for (std::size_t i = function_.insts.size(); i-- > 0;) {  // from views to arrays
     const Inst& inst = function_.insts[i];
     if (inst.op == Op::view && values_[i].written) values_[function_.arg(inst, 0)].written = true;
   }
-  for (std::size_t i = 0; i < function_.insts.size(); ++i) {
+  for (std::size_t i = 0; i < function_.insts.size(); ++i) {  // and from arrays to views
     const Inst& inst = function_.insts[i];
     if (inst.op == Op::view && values_[function_.arg(inst, 0)].written) values_[i].written = true;
   }

@@ -11,17 +11,12 @@ class DeadCode {
         function_(function),
         values_(function.insts.size()),
         block_owner_(function.blocks.size(), kAbsent) {
-    order_.reserve(function.insts.size());
-    work_.reserve(function.insts.size());
     for (const Param& param : function.params)
       is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
   }
 
   void run() {
     index(0);
-    for (const ValueId id : order_) {
-      if (is_root(function_[id])) mark(id);
-    }
     while (!work_.empty()) {
       const ValueId id = work_.back();
       work_.pop_back();
@@ -41,10 +36,10 @@ class DeadCode {
 
   void index(BlockId block) {
     for (const ValueId id : function_.blocks[block].insts) {
-      values_[id].position = static_cast<std::uint32_t>(order_.size());
-      order_.push_back(id);
-      values_[id].owner = block_owner_[block];
       const Inst& inst = function_[id];
+      values_[id].position = position_++;
+      values_[id].owner = block_owner_[block];
+      if (is_root(inst)) mark(id);
       if (inst.op == Op::set) {
         ValueId& last = values_[function_.arg(inst, 0)].last_set;
         values_[id].set_before = last;
@@ -163,7 +158,7 @@ class DeadCode {
   std::vector<ValueId> block_owner_;
   std::vector<std::pair<ValueId, ValueId>> writes_;  // arrays and their writes
   bool is_adjoint_ = false;
-  std::vector<ValueId> order_;
+  std::uint32_t position_ = 0;
   std::vector<ValueId> work_;
 };
 
@@ -172,6 +167,8 @@ class DeadCode {
 void drop_dead_code(const Module& module, Function& function) { DeadCode(module, function).run(); }
 
 void optimize(const Module& module, Function& function) {
+  if (function.optimized) return;
+  function.optimized = true;
   fold_constants(module, function);
   merge_common(module, function);
   drop_dead_code(module, function);

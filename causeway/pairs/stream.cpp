@@ -114,7 +114,8 @@ void Stream::verify(const std::vector<Candidate*>& candidates) const {
         if (options_.run && wanted)
           record.twin = make_twin(record.program, record.verification.hashes);
         // Memory that is used again soon stays in the caches.
-        const bool needed = options_.compile || options_.cpp || options_.gpu || options_.variants > 0;
+        const bool needed =
+            options_.compile || options_.cpp || options_.gpu || options_.variants > 0;
         if (!needed) candidate.compiled.reset();
       });
 }

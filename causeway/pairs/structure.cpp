@@ -15,8 +15,9 @@ constexpr double kSame = 0.9;
 constexpr double kAcrossSplits = 0.75;
 
 constexpr std::string_view kKeywords[] = {  // sorted
-    "False", "True", "and", "bool", "break", "class", "continue", "def",    "elif",  "else", "float",
-    "for",   "if",   "in",  "int",  "not",   "or",    "range",    "return", "while", "wp"};
+    "False", "True", "and",  "bool",  "break",  "class", "continue",
+    "def",   "elif", "else", "float", "for",    "if",    "in",
+    "int",   "not",  "or",   "range", "return", "while", "wp"};
 static_assert(std::ranges::is_sorted(kKeywords));
 
 // Tokens as hashes: what the text does is kept, names and numbers are abstracted.

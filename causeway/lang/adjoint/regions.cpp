@@ -265,17 +265,18 @@ void Reverse::reverse_memory(const Inst& inst, ValueId id) {
   const std::uint32_t n_values = inst.op == Op::load ? 0 : inst.op == Op::atomic_cas ? 2 : 1;
   const ValueId own = inst.op == Op::store ? kAbsent : take(id);
   if (inst.op == Op::load && own == kAbsent) return;
-  std::vector<ValueId> place{gradient_array(array)};
+  std::vector<ValueId> place;
+  place.reserve(inst.count + 1);
+  place.push_back(gradient_array(array));
   for (std::uint32_t i = 1; i + n_values < inst.count; ++i)
     place.push_back(primal(w_.arg(inst, i)));
-  const auto with = [&](ValueId value) {
-    std::vector<ValueId> operands = place;
-    operands.push_back(value);
-    return operands;
+  const auto emit_with = [&](Op op, TypeId type, ValueId value) {
+    place.push_back(value);
+    b_.emit(op, type, place);
+    place.pop_back();
   };
   const auto add_own = [&] {
-    if (own == kAbsent) return;
-    b_.emit(Op::atomic_add, element, with(own));
+    if (own != kAbsent) emit_with(Op::atomic_add, element, own);
   };
   if (inst.op == Op::load) return add_own();
   if (inst.op == Op::atomic_cas) return;
@@ -285,7 +286,7 @@ void Reverse::reverse_memory(const Inst& inst, ValueId id) {
     case Op::store:
     case Op::atomic_exch:
       contribute(value, gradient);
-      if (loaded_[root] || n_stores_[root] > 1) b_.emit(Op::store, kNone, with(b_.zero(element)));
+      if (loaded_[root] || n_stores_[root] > 1) emit_with(Op::store, kNone, b_.zero(element));
       return add_own();
     case Op::atomic_add: contribute(value, gradient); break;
     case Op::atomic_sub: contribute(value, b_.unary(Op::neg, gradient)); break;

@@ -138,6 +138,9 @@ Operand Checker::add_parameter(std::string_view name, TypeId type, std::uint32_t
 void Checker::bind_parameters(const std::vector<TypeId>& types) {
   const FunctionNode& node = *frame_->node;
   std::vector<Operand> operands;
+  operands.reserve(types.size());
+  frame_->function.params.reserve(types.size());
+  frame_->bindings.reserve(types.size() + 8);
   for (std::size_t i = 0; i < types.size(); ++i) {
     const Parameter& parameter = node.parameters[i];
     for (std::size_t j = 0; j < i; ++j) {

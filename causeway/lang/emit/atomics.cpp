@@ -71,7 +71,8 @@ std::string Program::need_struct_atomic(TypeId id) {
     body += "  " + one + "(&address->" + name + ", value." + name + ");\n";
   }
   const std::string& t = type(id);
-  definitions_ += qualifier() + "void atomic_add(" + t + "* address, " + t + " value) {\n" + body + "}\n\n";
+  definitions_ +=
+      qualifier() + "void atomic_add(" + t + "* address, " + t + " value) {\n" + body + "}\n\n";
   return "atomic_add";
 }
 
@@ -86,8 +87,8 @@ std::string Program::need_atomic(Op op, TypeId element) {
   const std::string head = qualifier() + t + " " + name + "(" + t + "* address, " +
                            (cas ? t + " compare, " : "") + t + " value) {\n";
   if (module.types.is_composite(element)) {
-    const std::string one =
-        cuda() && !native(op, s).empty() ? std::string(native(op, s)) : need_atomic(op, scalar_type(s));
+    const std::string one = cuda() && !native(op, s).empty() ? std::string(native(op, s))
+                                                             : need_atomic(op, scalar_type(s));
     std::string values;
     for (int i = 0; i < module.types.count(element); ++i) {
       values += fmt::format("{}{}(&address->{}, value{})", i > 0 ? ", " : "", one,
@@ -177,7 +178,7 @@ std::string Program::need_block(Op op, TypeId id) {
 }}
 
 )",
-                               qualifier(), t, name, t, t, step);
+                              qualifier(), t, name, t, t, step);
   return name;
 }
 
@@ -223,7 +224,8 @@ void FunctionWriter::atomic(const Inst& inst, ValueId id) {
   const Scalar s = module_.types[inst.type].scalar;
   const bool scalar = module_.types.is_scalar(inst.type);
   const bool used = inlining_.uses(id) > 0;
-  const bool plain = !used && (!program_.cuda() || is_own_element(function_.arg(inst, 0))) && s != Scalar::f16 && scalar;
+  const bool plain = !used && (!program_.cuda() || is_own_element(function_.arg(inst, 0))) &&
+                     s != Scalar::f16 && scalar;
   static constexpr std::pair<Op, std::string_view> kCompound[] = {{Op::atomic_add, " += "},
                                                                   {Op::atomic_sub, " -= "},
                                                                   {Op::atomic_and, " &= "},

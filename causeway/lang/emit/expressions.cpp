@@ -257,8 +257,7 @@ void FunctionWriter::extract(const Inst& inst) {
   } else if (of.kind == TypeKind::mat) {
     write(Value{whole, kPostfix}, ".m[", Value{index}, "][", Value{function_.arg(inst, 2)}, ']');
   } else if (function_[index].op == Op::constant) {
-    write(Value{whole, kPostfix},
-          program_.component(type, static_cast<int>(function_[index].imm)));
+    write(Value{whole, kPostfix}, program_.component(type, static_cast<int>(function_[index].imm)));
   } else if (of.rows > 4) {
     write(Value{whole, kPostfix}, ".c[", Value{index}, ']');
   } else {

@@ -151,8 +151,8 @@ void FunctionWriter::vector_loops() {
   }
   line("reinterpret_cast<", out_type, "*>(", out, ")[", group, "] = ", results, ';');
   close();
-  open("for (int ", i, " = ", dim, " / 4 * 4 + ", first, "; ", i, " < ", dim, "; ", i, " += ",
-       stride, ") {");
+  open("for (int ", i, " = ", dim, " / 4 * 4 + ", first, "; ", i, " < ", dim, "; ", i,
+       " += ", stride, ") {");
   line(out, '[', i, "] = ", call_text(i, ""), ';');
   close();
 }

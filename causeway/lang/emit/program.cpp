@@ -117,6 +117,7 @@ Emitted Program::run(int kernel) {
   Emitted result;
   std::string& body = result.text;
   body.reserve(4096);
+  definitions_.reserve(1024);
   int n_lines = 0;
   for (const int at : functions) {
     const auto index = static_cast<std::size_t>(at);
@@ -134,10 +135,8 @@ Emitted Program::run(int kernel) {
     body.insert(begin, definitions_);
     n_lines += static_cast<int>(std::count(definitions_.begin(), definitions_.end(), '\n'));
     definitions_.clear();
-    if (!function.helper) {
-      for (const LineEntry& entry : writer.lines)
-        result.lines.push_back({entry.line + n_lines, entry.span});
-    }
+    for (const LineEntry& entry : writer.lines)
+      result.lines.push_back({entry.line + n_lines, entry.span});
     n_lines += writer.n_lines();
   }
   const std::string head = includes_and_tape(uses_tape[static_cast<std::size_t>(kernel)]);

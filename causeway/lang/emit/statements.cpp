@@ -13,11 +13,12 @@ FunctionWriter::FunctionWriter(Program& program, int index, std::string& code)
       scope_(&program.globals),
       names_(function_.insts.size()),
       declared_(function_.insts.size()) {
+  if (!function_.helper) lines.reserve(64);
   find_own_elements();
 }
 
 std::size_t FunctionWriter::begin_line(Span span) {
-  if (span.end > span.begin) lines.push_back({line_number_, span});
+  if (span.end > span.begin && !function_.helper) lines.push_back({line_number_, span});
   code_.append(static_cast<std::size_t>(depth_) * 2, ' ');
   return code_.size();
 }
@@ -42,12 +43,12 @@ void FunctionWriter::block(BlockId id) {
 bool FunctionWriter::block_is_empty(BlockId id) const { return function_.blocks[id].insts.empty(); }
 
 // "const float x = ": before the value, which is written first since it may need other types.
-std::string FunctionWriter::declaration(ValueId id) {
+const std::string& FunctionWriter::declaration(ValueId id) {
   const Inst& inst = function_[id];
   const bool changes = inst.op == Op::insert || inst.op == Op::insert_field;
-  std::string text = changes ? "" : "const ";
-  text.append(program_.type(inst.type)).append(" ").append(name_of(id)).append(" = ");
-  return text;
+  declaration_ = changes ? "" : "const ";
+  declaration_.append(program_.type(inst.type)).append(" ").append(name_of(id)).append(" = ");
+  return declaration_;
 }
 
 // Whether an assignment precedes all other uses of a variable in its block: it then declares it.
@@ -116,7 +117,7 @@ void FunctionWriter::statement(BlockId block, std::size_t at) {
   if (!used && !call_for_effect) return;
   const std::size_t begin = begin_line(inst.span);
   raw(id);
-  enclose(begin, inst.type == kNone || !used ? "" : declaration(id), ";");
+  enclose(begin, inst.type == kNone || !used ? std::string_view() : declaration(id), ";");
   end_line();
 }
 
@@ -158,8 +159,7 @@ void FunctionWriter::set(const Inst& inst) {
   if (part && names_[value] == name) return;  // written in place
   if (inlining_.inlined(value) && made.count == 2 && is_variable_of(function_.arg(made, 0), var)) {
     const std::string_view op = compound(made, function_.arg(made, 0));
-    if (!op.empty())
-      return line(inst.span, name, ' ', op, ' ', Value{function_.arg(made, 1)}, ';');
+    if (!op.empty()) return line(inst.span, name, ' ', op, ' ', Value{function_.arg(made, 1)}, ';');
   }
   line(inst.span, name, " = ", Value{value}, ';');
 }
@@ -203,9 +203,8 @@ void FunctionWriter::replace_part(const Inst& inst, const std::string& name) {
                 "] = ", value, ';');
   }
   if (!matrix && function_[first].op == Op::constant) {
-    return line(inst.span, name,
-                program_.component(type, static_cast<int>(function_[first].imm)), " = ", value,
-                ';');
+    return line(inst.span, name, program_.component(type, static_cast<int>(function_[first].imm)),
+                " = ", value, ';');
   }
   const std::string with = matrix ? program_.need_with_row(type) : program_.need_with(type);
   line(inst.span, name, " = ", with, '(', name, ", ", Value{first}, ", ", value, ");");
@@ -317,8 +316,8 @@ void FunctionWriter::cond(const Inst& inst, ValueId id) {
   for (int i = 0; i < 2; ++i) {
     const BlockId side = inst.blocks[i];
     block(side);
-    line(names_[id], " = ",
-         Value{function_.arg(function_[function_.blocks[side].insts.back()], 0)}, ';');
+    line(names_[id], " = ", Value{function_.arg(function_[function_.blocks[side].insts.back()], 0)},
+         ';');
     if (i == 1) break;
     --depth_;
     open("} else {");

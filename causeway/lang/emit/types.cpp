@@ -184,8 +184,8 @@ void Program::need_struct_sum(TypeId id) {
     values += (values.empty() ? "" : ", ") + (floats ? sum : "a." + name);
   }
   const std::string& t = type(id);
-  definitions_ += qualifier() + t + " operator+(" + t + " a, " + t + " b) {\n  return {" + values +
-                  "};\n}\n\n";
+  definitions_ +=
+      qualifier() + t + " operator+(" + t + " a, " + t + " b) {\n  return {" + values + "};\n}\n\n";
 }
 
 void Program::need_equal(TypeId id) {
@@ -268,8 +268,8 @@ std::string Program::need_with_row(TypeId matrix) {
   for (int j = 0; j < module.types[matrix].cols; ++j)
     body += fmt::format("  a.m[i][{}] = v{};\n", j, component(row, j));
   const std::string& t = type(matrix);
-  definitions_ += qualifier() + t + " with_row(" + t + " a, int i, " + type(row) + " v) {\n" + body +
-                  "  return a;\n}\n\n";
+  definitions_ += qualifier() + t + " with_row(" + t + " a, int i, " + type(row) + " v) {\n" +
+                  body + "  return a;\n}\n\n";
   return "with_row";
 }
 

@@ -115,7 +115,7 @@ class FunctionWriter {
  public:
   FunctionWriter(Program& program, int index, std::string& code);
 
-  std::vector<LineEntry> lines;      // relative to the function's first
+  std::vector<LineEntry> lines;      // of a function of the user, relative to its first
   std::vector<EmittedParam> params;  // of a kernel
   int n_lines() const { return line_number_ - 1; }
 
@@ -160,7 +160,7 @@ class FunctionWriter {
   void block(BlockId id);
   void statement(BlockId block, std::size_t at);
   bool is_set_first(BlockId block, std::size_t at) const;
-  std::string declaration(ValueId id);
+  const std::string& declaration(ValueId id);  // until the next one
   void set(const Inst& inst);
   void store(const Inst& inst);
   void branch(const Inst& inst, bool chained);
@@ -233,6 +233,7 @@ class FunctionWriter {
   std::vector<std::string> thread_names_;
   std::vector<std::string> launch_names_;
   std::map<ValueId, std::string> partials_;  // of block reductions, by atomic operation
+  std::string declaration_;
   std::string range_begin_;
   std::string range_end_;
   int depth_ = 0;

@@ -11,6 +11,8 @@ class DeadCode {
         function_(function),
         values_(function.insts.size()),
         block_owner_(function.blocks.size(), kAbsent) {
+    writes_.reserve(8);
+    work_.reserve(64);
     for (const Param& param : function.params)
       is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
   }
@@ -28,9 +30,9 @@ class DeadCode {
  private:
   struct Value {
     bool live = false;
-    ValueId owner = kAbsent;     // the instruction whose region an instruction is in
-    std::uint32_t position = 0;  // in program order
-    ValueId last_set = kAbsent;  // of a variable: its last assignment
+    ValueId owner = kAbsent;       // the instruction whose region an instruction is in
+    std::uint32_t position = 0;    // in program order
+    ValueId last_set = kAbsent;    // of a variable: its last assignment
     ValueId set_before = kAbsent;  // of an assignment: the one before of the same variable
   };
 

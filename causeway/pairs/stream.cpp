@@ -20,13 +20,27 @@ Stream::Stream(StreamOptions options) : options_(std::move(options)) {
 
 namespace {
 
+// Share of the programs that are written although floating-point inputs have no gradient.
+constexpr double kWithoutGradient = 0.25;
+
+bool has_float_input(const Program& program) {
+  return std::ranges::any_of(program.parameters, [](const Parameter& parameter) {
+    const bool floats = parameter.structure.empty()
+                            ? lang::is_float(parameter.type.scalar)
+                            : std::ranges::any_of(parameter.fields, [](const StructField& field) {
+                                return lang::is_float(field.type.scalar);
+                              });
+    return floats && parameter.fill != Fill::constant;
+  });
+}
+
 // Candidates that a thread takes together. Each step is done for all of them before the next one:
 // its code and tables are then in the processor's caches.
-constexpr std::size_t kChunk = 32;
+constexpr std::size_t kChunk = 16;
 
-// Calls step(i) for the candidates of a chunk that no step rejected; errors reject.
+// Calls step(candidate) for the candidates of a chunk that no step has rejected; an error rejects.
 template <class Candidates, class Step>
-void each(Candidates& chunk, const Step& step) {
+void each(const Candidates& chunk, const Step& step) {
   for (auto* candidate : chunk) {
     if (candidate->rejection != Rejection::none) continue;
     try {
@@ -41,7 +55,7 @@ void each(Candidates& chunk, const Step& step) {
 }  // namespace
 
 std::size_t Stream::part_size() const {
-  return 2 * kChunk * static_cast<std::size_t>(options_.threads);
+  return 8 * kChunk * static_cast<std::size_t>(std::max(options_.threads, 1));
 }
 
 template <class... Steps>
@@ -100,7 +114,13 @@ void Stream::verify(const std::vector<Candidate*>& candidates) const {
         if (options_.run) run(candidate);
       },
       [](Candidate& candidate) { add_forward_texts(*candidate.compiled, candidate.record); },
-      [](Candidate& candidate) { add_backward_text(*candidate.compiled, candidate.record); },
+      [](Candidate& candidate) {
+        Record& record = candidate.record;
+        add_backward_text(*candidate.compiled, record);
+        const bool wanted = !record.cuda_backward.empty() || !has_float_input(record.program) ||
+                            Dice(record.program.seed + 3).chance(kWithoutGradient);
+        if (!wanted) candidate.rejection = Rejection::no_gradient;
+      },
       [&](Candidate& candidate) {
         Record& record = candidate.record;
         if (!options_.adjoint || record.cuda_backward.empty()) return;

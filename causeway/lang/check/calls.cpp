@@ -251,7 +251,6 @@ Operand Checker::call_prelude(std::string_view name, std::vector<Operand> given,
     frame_ = outer;
     if (!fits) continue;
     std::vector<TypeId> types;
-    types.reserve(operands.size());
     for (const Operand& operand : operands) types.push_back(operand.type);
     const int index =
         instantiate(prelude_tree(), prelude_source(), *function, types, &bindings, span);

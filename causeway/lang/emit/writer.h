@@ -123,7 +123,7 @@ class FunctionWriter {
   void write_function(const std::string& name);
 
  private:
-  // Text, character by character and value by value.
+  // Appends texts, characters and values to the code.
   template <class... Piece>
   void write(const Piece&... pieces) {
     (put(pieces), ...);
@@ -145,7 +145,7 @@ class FunctionWriter {
   void line(const Piece&... pieces) {
     line(Span{}, pieces...);
   }
-  // A line after which the text is indented, and the line that ends that.
+  // A line that begins an indented block; close() ends the block.
   template <class... Piece>
   void open(const Piece&... pieces) {
     line(pieces...);

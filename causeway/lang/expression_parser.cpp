@@ -54,10 +54,12 @@ ExprId ExpressionParser::add(ExprKind kind, Span span, std::string_view text, Ex
   return add(expr);
 }
 
-Range ExpressionParser::store(const std::vector<Item>& items) {
+Range ExpressionParser::store(std::size_t first) {
   const Range range{static_cast<std::uint32_t>(tree_.items.size()),
-                    static_cast<std::uint32_t>(items.size())};
-  tree_.items.insert(tree_.items.end(), items.begin(), items.end());
+                    static_cast<std::uint32_t>(items_.size() - first)};
+  tree_.items.insert(tree_.items.end(), items_.begin() + static_cast<std::ptrdiff_t>(first),
+                     items_.end());
+  items_.resize(first);
   return range;
 }
 
@@ -71,11 +73,12 @@ ExprId ExpressionParser::expression_list() {
   const std::uint32_t begin = tokens_.peek().span.begin;
   const ExprId first = expression();
   if (!tokens_.is(",")) return first;
-  std::vector<Item> items{{first}};
+  const std::size_t items = items_.size();
+  items_.push_back({first});
   while (tokens_.accept(",")) {
     const Token& token = tokens_.peek();
     if (token.kind == TokenKind::newline || tokens_.is("=") || tokens_.is(")")) break;
-    items.push_back({expression()});
+    items_.push_back({expression()});
   }
   const ExprId tuple = add(ExprKind::tuple, span_between(begin));
   tree_.exprs[tuple].items = store(items);
@@ -122,23 +125,32 @@ ExprId ExpressionParser::negation() {
   return add(ExprKind::unary, span_between(begin), "not", operand);
 }
 
+namespace {
+
+bool is_comparison(const Token& token) {
+  if (token.kind != TokenKind::symbol) return false;
+  const std::string_view text = token.text;
+  if (text.size() == 1) return text[0] == '<' || text[0] == '>';
+  return text == "<=" || text == ">=" || text == "==" || text == "!=";
+}
+
+}  // namespace
+
 ExprId ExpressionParser::comparison() {
   const ExprId left = binary(0);
-  std::vector<Item> items;
+  const std::size_t items = items_.size();
   for (;;) {
     const Token& token = tokens_.peek();
-    if (token.kind != TokenKind::symbol && token.kind != TokenKind::keyword) break;
-    if (tokens_.is("in") || tokens_.is("is") ||
-        (tokens_.is("not") && tokens_.peek(1).text == "in")) {
+    if (token.kind == TokenKind::keyword &&
+        (token.text == "in" || token.text == "is" ||
+         (token.text == "not" && tokens_.peek(1).text == "in"))) {
       refuse_keyword(token);
     }
-    const bool compares = tokens_.is("<") || tokens_.is("<=") || tokens_.is(">") ||
-                          tokens_.is(">=") || tokens_.is("==") || tokens_.is("!=");
-    if (!compares) break;
+    if (!is_comparison(token)) break;
     const std::string_view text = tokens_.next().text;
-    items.push_back({binary(0), text});
+    items_.push_back({binary(0), text});
   }
-  if (items.empty()) return left;
+  if (items_.size() == items) return left;
   const ExprId id = add(ExprKind::compare, from(left), {}, left);
   tree_.exprs[id].items = store(items);
   return id;
@@ -261,10 +273,10 @@ ExprId ExpressionParser::atom() {
 ExprId ExpressionParser::group() {
   const DepthGuard guard(*this);
   const std::uint32_t begin = tokens_.next().span.begin;
-  std::vector<Item> items;
+  const std::size_t items = items_.size();
   bool comma = false;
   while (!tokens_.is(")")) {
-    items.push_back({expression()});
+    items_.push_back({expression()});
     if (tokens_.is("for")) {
       tokens_.fail(tokens_.peek().span, {"comprehensions are not supported in kernels"});
     }
@@ -274,7 +286,11 @@ ExprId ExpressionParser::group() {
     }
   }
   last_end_ = tokens_.next().span.end;
-  if (items.size() == 1 && !comma) return items[0].value;
+  if (items_.size() == items + 1 && !comma) {
+    const ExprId inner = items_.back().value;
+    items_.pop_back();
+    return inner;
+  }
   const ExprId id = add(ExprKind::tuple, span_between(begin));
   tree_.exprs[id].items = store(items);
   return id;
@@ -283,9 +299,9 @@ ExprId ExpressionParser::group() {
 ExprId ExpressionParser::list() {
   const DepthGuard guard(*this);
   const std::uint32_t begin = tokens_.next().span.begin;
-  std::vector<Item> items;
+  const std::size_t items = items_.size();
   while (!tokens_.is("]")) {
-    items.push_back({expression()});
+    items_.push_back({expression()});
     if (tokens_.is("for")) {
       tokens_.fail(tokens_.peek().span, {"comprehensions are not supported in kernels", "", "",
                                          "write a for loop over range()"});
@@ -300,7 +316,7 @@ ExprId ExpressionParser::list() {
 
 ExprId ExpressionParser::call(ExprId callee) {
   const DepthGuard guard(*this);
-  std::vector<Item> items;
+  const std::size_t items = items_.size();
   while (!tokens_.is(")")) {
     Item item;
     if (tokens_.is(TokenKind::name) && tokens_.peek(1).text == "=" &&
@@ -314,7 +330,7 @@ ExprId ExpressionParser::call(ExprId callee) {
     if (tokens_.is("for")) {
       tokens_.fail(tokens_.peek().span, {"comprehensions are not supported in kernels"});
     }
-    items.push_back(item);
+    items_.push_back(item);
     if (!tokens_.is(")")) tokens_.expect(",");
   }
   last_end_ = tokens_.next().span.end;
@@ -325,13 +341,14 @@ ExprId ExpressionParser::call(ExprId callee) {
 
 ExprId ExpressionParser::subscript(ExprId object) {
   const DepthGuard guard(*this);
-  std::vector<Item> items;
+  const std::size_t items = items_.size();
   do {
     if (tokens_.is("]")) break;
-    items.push_back({index_item()});
+    items_.push_back({index_item()});
   } while (tokens_.accept(","));
   last_end_ = tokens_.expect("]").span.end;
-  if (items.empty()) tokens_.fail(tokens_.peek().span, {"invalid syntax", "\"[]\"", "an index"});
+  if (items_.size() == items)
+    tokens_.fail(tokens_.peek().span, {"invalid syntax", "\"[]\"", "an index"});
   const ExprId id = add(ExprKind::subscript, from(object), {}, object);
   tree_.exprs[id].items = store(items);
   return id;

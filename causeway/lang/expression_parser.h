@@ -34,7 +34,7 @@ class ExpressionParser {
   ExprId add(Expr expr);
   ExprId add(ExprKind kind, Span span, std::string_view text = {}, ExprId a = kAbsent,
              ExprId b = kAbsent, ExprId c = kAbsent);
-  Range store(const std::vector<Item>& items);
+  Range store(std::size_t first);  // the items from `first` on
   Span from(ExprId first) const;
   Span span_between(std::uint32_t begin) const;
 
@@ -42,6 +42,7 @@ class ExpressionParser {
   Tree& tree_;
   int depth_ = 0;
   std::uint32_t last_end_ = 0;
+  std::vector<Item> items_;  // a stack: of the lists that are being read
   friend struct DepthGuard;
 };
 

@@ -15,9 +15,35 @@ constexpr std::array<std::string_view, 35> kKeywords = {
     "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
     "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+// By character: whether names may have it, and the first keyword that begins with it.
+struct CharInfo {
+  bool in_name = false;
+  std::uint8_t keyword = kKeywords.size();
+};
+constexpr auto kCharInfo = [] {
+  std::array<CharInfo, 256> table{};
+  for (int c = 0; c < 128; ++c)
+    table[c].in_name = is_name_start(static_cast<char>(c)) || is_digit(static_cast<char>(c));
+  for (std::size_t i = kKeywords.size(); i-- > 0;)
+    table[static_cast<unsigned char>(kKeywords[i][0])].keyword = static_cast<std::uint8_t>(i);
+  return table;
+}();
+
+constexpr const CharInfo& info_of(char c) { return kCharInfo[static_cast<unsigned char>(c)]; }
+bool is_name_part(char c) { return info_of(c).in_name; }
+
+bool is_keyword(std::string_view word) {
+  for (std::size_t i = info_of(word[0]).keyword; i < kKeywords.size(); ++i) {
+    if (kKeywords[i][0] != word[0]) return false;
+    if (kKeywords[i] == word) return true;
+  }
+  return false;
+}
 
 class Lexer {
  public:
@@ -54,6 +80,10 @@ class Lexer {
 
   char peek(std::uint32_t ahead = 0) const {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+
+  void skip_name() {
+    while (at_ < text_.size() && is_name_part(text_[at_])) ++at_;
   }
 
   void skip_comment() {
@@ -128,7 +158,7 @@ class Lexer {
 
   void word() {
     const std::uint32_t begin = at_;
-    while (is_name_part(peek())) ++at_;
+    skip_name();
     const std::string_view text = text_.substr(begin, at_ - begin);
     if (peek() == '"' || peek() == '\'') {
       const bool prefix = text.size() <= 2 && std::all_of(text.begin(), text.end(), [](char c) {
@@ -140,8 +170,7 @@ class Lexer {
         return;
       }
     }
-    const bool keyword = std::binary_search(kKeywords.begin(), kKeywords.end(), text);
-    add(keyword ? TokenKind::keyword : TokenKind::name, begin);
+    add(is_keyword(text) ? TokenKind::keyword : TokenKind::name, begin);
   }
 
   void digits(bool (*accepts)(char)) {
@@ -172,7 +201,7 @@ class Lexer {
     }
     if (is_name_part(peek())) {
       const std::uint32_t rest = at_;
-      while (is_name_part(peek())) ++at_;
+      skip_name();
       fail({begin, at_},
            {"invalid number", shown(text_.substr(begin, at_ - begin)), "",
             text_.substr(rest, at_ - rest) == "j" ? "complex numbers are not supported" : ""});

@@ -178,7 +178,8 @@ class Writer {
     const bool fewer = config["count"] > wanted["count"];
     config.erase("count");
     wanted.erase("count");
-    if (config != wanted || fewer || json["generator"] != std::string("causeway ") + kVersion)
+    if (config != wanted || fewer || json["generator"] != std::string("causeway ") + kVersion ||
+        json["schema"] != kSchemaVersion)
       fail_argument(fmt::format("\"{}\" holds a dataset with other settings; choose another folder",
                                 folder_.string()));
     progress.position = json["position"];

@@ -2,11 +2,9 @@
 // values in between would take longer than the generation of the program.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <charconv>
 #include <concepts>
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -25,9 +23,11 @@ class JsonText {
     first_ = false;
     return *this;
   }
-  JsonText& key(std::string_view name) {
-    string(name);
-    text_ += ':';
+  JsonText& key(std::string_view name) {  // without characters that JSON escapes
+    separate();
+    text_ += '"';
+    text_ += name;
+    text_ += "\":";
     first_ = true;
     return *this;
   }
@@ -37,9 +37,9 @@ class JsonText {
   JsonText& number(double value);  // the shortest text that reads back as the value
   template <std::integral T>
   JsonText& number(T value) {
-    separate();
-    fmt::format_to(std::back_inserter(text_), "{}", value);
-    return *this;
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    return raw({digits, static_cast<std::size_t>(end - digits)});
   }
 
   template <class T>

@@ -6,6 +6,10 @@
 #include "causeway/lang/emit/emit.h"
 #include "causeway/pairs/json_text.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace causeway::pairs {
 
 const char kCanary[] = "causeway-pairs canary 6f1d0b8e-2c57-4d3a-9e84-b1a7c05f93d2";
@@ -109,6 +113,10 @@ void write_metadata(JsonText& json, const Record& record, const std::string& dev
   json.key("verification").open('{').key("passed").open('[');
   for (const std::string& step : record.verified) json.string(step);
   json.close(']').member("tolerance", name_of(record.tolerance));
+  const bool checked = std::ranges::find(record.verified, "adjoint") != record.verified.end();
+  json.member("gradient", record.cuda_backward.empty() ? "none"
+                          : checked                    ? "checked"
+                                                       : "unchecked");
   json.member("input_sets", record.verification.hashes.size())
       .member("derivatives", record.verification.derivatives);
   json.member("worst_derivative_error", record.verification.worst_derivative).close('}');
@@ -143,6 +151,25 @@ void write_variants(JsonText& json, const Record& record) {
   json.key("times").open('{').member("gpu", record.times->gpu);
   write_sizes(json, "dim", record.times->dim);
   json.member("microseconds", record.times->forward).close('}');
+}
+
+// Whether the adjoint kernel adds to the gradient of some parameter.
+bool has_gradient(const lang::Module& module, const lang::Function& adjoint,
+                  lang::BlockId block = 0) {
+  for (const lang::ValueId id : adjoint.blocks[block].insts) {
+    const lang::Inst& inst = adjoint[id];
+    if (inst.op == Op::call && module.functions[static_cast<std::size_t>(inst.imm)].effects)
+      return true;
+    if (inst.op == Op::atomic_add) {
+      lang::ValueId array = adjoint.arg(inst, 0);
+      while (adjoint[array].op == Op::view) array = adjoint.arg(adjoint[array], 0);
+      if (adjoint.params[array].role == lang::ParamRole::gradient) return true;
+    }
+    for (const lang::BlockId inner : inst.blocks) {
+      if (inner != lang::kAbsent && has_gradient(module, adjoint, inner)) return true;
+    }
+  }
+  return false;
 }
 
 void count_ops(const lang::Module& module, const lang::Function& function, Record& record) {
@@ -199,7 +226,7 @@ Compiled compile_program(const Program& program) {
   return compiled;
 }
 
-void add_texts(Compiled& compiled, Record& record) {
+void add_forward_texts(const Compiled& compiled, Record& record) {
   const lang::Function& kernel = compiled.function();
   record.tolerance = tolerance_of(compiled.module, kernel);
   record.ir = lang::print_ir(compiled.module);
@@ -212,11 +239,17 @@ void add_texts(Compiled& compiled, Record& record) {
   record.cpp_forward = lang::emit(compiled.module, compiled.kernel, cpp).text;
   count_ops(compiled.module, kernel, record);
   count_constructs(record.program.source, record);
+}
+
+void add_backward_text(Compiled& compiled, Record& record) {
   bool differentiable = false;
-  for (const lang::Param& param : kernel.params)
+  for (const lang::Param& param : compiled.function().params)
     differentiable = differentiable || compiled.module.types.has_float(param.type);
   if (!differentiable) return;
-  compiled.adjoint = lang::add_adjoint(compiled.module, compiled.kernel);
+  const int adjoint = lang::add_adjoint(compiled.module, compiled.kernel);
+  if (!has_gradient(compiled.module, compiled.module.functions[static_cast<std::size_t>(adjoint)]))
+    return;
+  compiled.adjoint = adjoint;
   record.cuda_backward = lang::emit(compiled.module, compiled.adjoint).text;
 }
 

@@ -16,7 +16,7 @@
 
 namespace causeway::pairs {
 
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 // A string that never occurs elsewhere: its presence in a model's output shows that the model was
 // trained on this dataset.
 extern const char kCanary[];
@@ -53,7 +53,7 @@ struct MeasuredTimes {
 struct Record {
   Program program;
   std::string cuda_forward;
-  std::string cuda_backward;  // empty where no parameter has a gradient
+  std::string cuda_backward;  // empty where nothing has a gradient
   std::string cpp_forward;
   std::string ir;
   std::string ptx;  // where it was asked for
@@ -81,14 +81,17 @@ std::string to_json(const Record& record, const std::string& device);
 struct Compiled {
   lang::Module module;
   int kernel = -1;
-  int adjoint = -1;  // -1 where no parameter has a gradient
+  int adjoint = -1;  // -1 where nothing has a gradient
 
   const lang::Function& function() const {
     return module.functions[static_cast<std::size_t>(kernel)];
   }
 };
 Compiled compile_program(const Program& program);
-// Fills in the texts, counts and the tolerance class.
-void add_texts(Compiled& compiled, Record& record);
+// Fills in the forward texts, counts and the tolerance class.
+void add_forward_texts(const Compiled& compiled, Record& record);
+// Adds the adjoint to the module and fills in its text, if it computes a gradient: results may
+// depend on the inputs by comparisons and conversions to integers alone.
+void add_backward_text(Compiled& compiled, Record& record);
 
 }  // namespace causeway::pairs

@@ -45,6 +45,8 @@ void Statistics::add(std::string_view text, const std::string& place) {
     ++splits_[metadata.at("split")];
     ++difficulty_[metadata.at("difficulty").dump()];
     ++tolerance_[metadata.at("verification").at("tolerance")];
+    // Records of schema 2 do not have it.
+    ++gradient_[metadata.at("verification").value("gradient", "unknown")];
     std::set<std::string> types;
     for (const Json& parameter : record.at("inputs").at(0).at("parameters"))
       types.insert(parameter.contains("fields") ? "struct"
@@ -77,6 +79,7 @@ std::string Statistics::to_json() const {
                   {"splits", splits_},
                   {"difficulty", difficulty_},
                   {"tolerance", tolerance_},
+                  {"gradient", gradient_},
                   {"types", types_},
                   {"constructs", constructs_},
                   {"ops", ops_},
@@ -105,6 +108,7 @@ std::string Statistics::to_text() const {
   table("split", splits_);
   table("difficulty", difficulty_);
   table("tolerance", tolerance_);
+  table("gradient", gradient_);
   table("type of a parameter (records)", types_);
   table("construct (records)", constructs_);
   table("operation (records)", ops_);

@@ -31,6 +31,7 @@ class Statistics {
   Counts splits_;
   Counts difficulty_;
   Counts tolerance_;
+  Counts gradient_;    // checked, unchecked or none
   Counts ops_;         // records that use the operation
   Counts constructs_;  // records that use the construct
   Counts types_;       // records with a parameter of the type

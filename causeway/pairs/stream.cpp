@@ -5,6 +5,10 @@
 #include "causeway/pairs/generate/dice.h"
 #include "causeway/pairs/parallel.h"
 
+#include <algorithm>
+#include <iterator>
+#include <span>
+
 namespace causeway::pairs {
 
 Stream::Stream(StreamOptions options) : options_(std::move(options)) {
@@ -14,77 +18,153 @@ Stream::Stream(StreamOptions options) : options_(std::move(options)) {
   index_.exclude(options_.excluded);
 }
 
-Stream::Candidate Stream::make(std::uint64_t number) const {
-  Candidate candidate;
-  candidate.number = number;
-  Dice dice(mix(options_.seed) + number);
-  const Category category = dice.pick(std::span<const Category>(options_.categories));
-  const int level = dice.between(options_.lowest_level, options_.highest_level);
-  candidate.record.candidate = number;
-  candidate.record.program = generate(category, level, dice.next());
-  try {
-    candidate.compiled = compile_program(candidate.record.program);
-    candidate.record.structure =
-        structure_of(candidate.record.program.source, candidate.compiled->module,
-                     candidate.compiled->function());
-  } catch (const Error& error) {
-    candidate.rejection = Rejection::refused;
-    candidate.record.verification.detail = error.what();
-  }
-  return candidate;
+namespace {
+
+// Share of the programs that are written although floating-point inputs have no gradient.
+constexpr double kWithoutGradient = 0.25;
+
+bool has_float_input(const Program& program) {
+  return std::ranges::any_of(program.parameters, [](const Parameter& parameter) {
+    const bool floats = parameter.structure.empty()
+                            ? lang::is_float(parameter.type.scalar)
+                            : std::ranges::any_of(parameter.fields, [](const StructField& field) {
+                                return lang::is_float(field.type.scalar);
+                              });
+    return floats && parameter.fill != Fill::constant;
+  });
 }
 
-void Stream::verify(Candidate& candidate) const {
-  Record& record = candidate.record;
-  try {
-    const std::vector<InputSet> sets = input_sets(record.program);
-    if (options_.run) {
-      for (const InputSet& set : sets) {
-        run_program(record.program, set, candidate.compiled->module, candidate.compiled->kernel,
-                    record.verification);
-        candidate.rejection = record.verification.rejection;
-        if (candidate.rejection != Rejection::none) return;
-      }
-      record.verified.emplace_back("run");
+// Candidates that a thread takes together. Each step is done for all of them before the next one:
+// its code and tables are then in the processor's caches.
+constexpr std::size_t kChunk = 16;
+
+// Calls step(candidate) for the candidates of a chunk that no step has rejected; an error rejects.
+template <class Candidates, class Step>
+void each(const Candidates& chunk, const Step& step) {
+  for (auto* candidate : chunk) {
+    if (candidate->rejection != Rejection::none) continue;
+    try {
+      step(*candidate);
+    } catch (const Error& error) {
+      candidate->rejection = Rejection::refused;
+      candidate->record.verification.detail = error.what();
     }
-    add_texts(*candidate.compiled, record);
-    if (options_.adjoint && !record.cuda_backward.empty()) {
-      check_adjoint(record.program, sets.front(), record.verification);
-      candidate.rejection = record.verification.rejection;
-      record.verified.emplace_back("adjoint");
-    }
-    const bool wanted = Dice(record.program.seed + 1).chance(options_.twins);
-    if (options_.run && wanted) record.twin = make_twin(record.program, record.verification.hashes);
-  } catch (const Error& error) {
-    candidate.rejection = Rejection::refused;
-    record.verification.detail = error.what();
   }
+}
+
+}  // namespace
+
+std::size_t Stream::part_size() const {
+  return 8 * kChunk * static_cast<std::size_t>(std::max(options_.threads, 1));
+}
+
+template <class... Steps>
+void Stream::in_steps(const std::vector<Candidate*>& candidates, const Steps&... steps) const {
+  const std::size_t n_chunks = (candidates.size() + kChunk - 1) / kChunk;
+  in_parallel(n_chunks, options_.threads, [&](std::size_t i) {
+    const std::size_t begin = i * kChunk;
+    const std::span chunk =
+        std::span(candidates).subspan(begin, std::min(kChunk, candidates.size() - begin));
+    (each(chunk, steps), ...);
+  });
+}
+
+void Stream::make(std::span<Candidate> candidates) {
+  std::vector<Candidate*> all;
+  for (Candidate& candidate : candidates) {
+    candidate.number = position_++;
+    all.push_back(&candidate);
+  }
+  in_steps(
+      all,
+      [&](Candidate& candidate) {
+        Dice dice(mix(options_.seed) + candidate.number);
+        const Category category = dice.pick(std::span<const Category>(options_.categories));
+        const int level = dice.between(options_.lowest_level, options_.highest_level);
+        candidate.record.candidate = candidate.number;
+        candidate.record.program = generate(category, level, dice.next());
+      },
+      [](Candidate& candidate) { candidate.compiled = compile_program(candidate.record.program); },
+      [](Candidate& candidate) {
+        candidate.record.structure =
+            structure_of(candidate.record.program.source, candidate.compiled->module,
+                         candidate.compiled->function());
+      });
+  for (Candidate& candidate : candidates) {
+    if (candidate.rejection == Rejection::none)
+      candidate.rejection = index_.add(candidate.record.structure);
+  }
+}
+
+void Stream::run(Candidate& candidate) const {
+  Record& record = candidate.record;
+  for (const InputSet& set : input_sets(record.program)) {
+    run_program(record.program, set, candidate.compiled->module, candidate.compiled->kernel,
+                record.verification);
+    candidate.rejection = record.verification.rejection;
+    if (candidate.rejection != Rejection::none) return;
+  }
+  record.verified.emplace_back("run");
+}
+
+void Stream::verify(const std::vector<Candidate*>& candidates) const {
+  in_steps(
+      candidates,
+      [&](Candidate& candidate) {
+        if (options_.run) run(candidate);
+      },
+      [](Candidate& candidate) { add_forward_texts(*candidate.compiled, candidate.record); },
+      [](Candidate& candidate) {
+        Record& record = candidate.record;
+        add_backward_text(*candidate.compiled, record);
+        const bool wanted = !record.cuda_backward.empty() || !has_float_input(record.program) ||
+                            Dice(record.program.seed + 3).chance(kWithoutGradient);
+        if (!wanted) candidate.rejection = Rejection::no_gradient;
+      },
+      [&](Candidate& candidate) {
+        Record& record = candidate.record;
+        if (!options_.adjoint || record.cuda_backward.empty()) return;
+        check_adjoint(record.program, input_sets(record.program).front(), record.verification);
+        candidate.rejection = record.verification.rejection;
+        record.verified.emplace_back("adjoint");
+      },
+      [&](Candidate& candidate) {
+        Record& record = candidate.record;
+        const bool wanted = Dice(record.program.seed + 1).chance(options_.twins);
+        if (options_.run && wanted)
+          record.twin = make_twin(record.program, record.verification.hashes);
+        // Memory that is used again soon stays in the caches.
+        const bool needed =
+            options_.compile || options_.cpp || options_.gpu || options_.variants > 0;
+        if (!needed) candidate.compiled.reset();
+      });
 }
 
 std::vector<Record> Stream::next(int candidates) {
   std::vector<Candidate> batch(static_cast<std::size_t>(candidates));
-  in_parallel(batch.size(), options_.threads,
-              [&](std::size_t i) { batch[i] = make(position_ + i); });
-  std::vector<std::size_t> mine;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    Candidate& candidate = batch[i];
-    if (candidate.rejection == Rejection::none)
-      candidate.rejection = index_.add(candidate.record.structure);
-    const bool here = candidate.number % static_cast<std::uint64_t>(options_.shards) ==
-                      static_cast<std::uint64_t>(options_.shard);
-    if (!here) continue;
-    if (candidate.rejection == Rejection::none) {
-      mine.push_back(i);
-    } else {
-      ++rejections_[static_cast<std::size_t>(candidate.rejection)];
+  std::vector<Candidate*> mine;
+  for (std::size_t begin = 0; begin < batch.size(); begin += part_size()) {
+    const auto part = std::span(batch).subspan(begin, std::min(part_size(), batch.size() - begin));
+    make(part);
+    std::vector<Candidate*> fresh;
+    for (Candidate& candidate : part) {
+      const bool here = candidate.number % static_cast<std::uint64_t>(options_.shards) ==
+                        static_cast<std::uint64_t>(options_.shard);
+      if (here && candidate.rejection == Rejection::none) {
+        fresh.push_back(&candidate);
+        continue;
+      }
+      if (here) ++rejections_[static_cast<std::size_t>(candidate.rejection)];
+      candidate.compiled.reset();
     }
+    verify(fresh);
+    mine.insert(mine.end(), fresh.begin(), fresh.end());
   }
-  in_parallel(mine.size(), options_.threads, [&](std::size_t i) { verify(batch[mine[i]]); });
   const auto passed = [&] {
     std::vector<Candidate*> list;
-    for (const std::size_t i : mine) {
-      if (batch[i].rejection == Rejection::none) list.push_back(&batch[i]);
-    }
+    std::ranges::copy_if(mine, std::back_inserter(list), [](const Candidate* candidate) {
+      return candidate->rejection == Rejection::none;
+    });
     return list;
   };
   if (options_.compile) compile(passed());
@@ -92,29 +172,21 @@ std::vector<Record> Stream::next(int candidates) {
   if (options_.gpu) run_on_gpu(passed());
   if (options_.variants > 0) add_variants(passed());
   if (options_.ptx) add_ptx(passed());
-  position_ += static_cast<std::uint64_t>(candidates);
   std::vector<Record> records;
-  for (const std::size_t i : mine) {
-    if (batch[i].rejection == Rejection::none) {
-      records.push_back(std::move(batch[i].record));
+  for (Candidate* candidate : mine) {
+    if (candidate->rejection == Rejection::none) {
+      records.push_back(std::move(candidate->record));
     } else {
-      ++rejections_[static_cast<std::size_t>(batch[i].rejection)];
+      ++rejections_[static_cast<std::size_t>(candidate->rejection)];
     }
   }
   return records;
 }
 
 void Stream::resume_at(std::uint64_t candidate) {
-  constexpr std::uint64_t kBatch = 1024;
   while (position_ < candidate) {
-    const std::uint64_t count = std::min(kBatch, candidate - position_);
-    std::vector<Candidate> batch(count);
-    in_parallel(batch.size(), options_.threads,
-                [&](std::size_t i) { batch[i] = make(position_ + i); });
-    for (const Candidate& seen : batch) {
-      if (seen.rejection == Rejection::none) index_.add(seen.record.structure);
-    }
-    position_ += count;
+    std::vector<Candidate> part(std::min<std::uint64_t>(part_size(), candidate - position_));
+    make(part);
   }
 }
 

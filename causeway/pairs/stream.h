@@ -8,6 +8,7 @@
 #include "causeway/pairs/backend.h"
 
 #include <array>
+#include <span>
 #include <vector>
 
 namespace causeway::pairs {
@@ -46,8 +47,15 @@ class Stream {
 
  private:
   struct Candidate;
-  Candidate make(std::uint64_t number) const;
-  void verify(Candidate& candidate) const;
+  // The next candidates, rejected if their structure is not new.
+  void make(std::span<Candidate> candidates);
+  void verify(const std::vector<Candidate*>& candidates) const;
+  void run(Candidate& candidate) const;
+  // Candidates that are made and verified before the next ones.
+  std::size_t part_size() const;
+  // Does the steps for all candidates, in parallel.
+  template <class... Steps>
+  void in_steps(const std::vector<Candidate*>& candidates, const Steps&... steps) const;
   // Compiles the forward and backward kernels of the candidates, many in one program.
   void compile(const std::vector<Candidate*>& candidates) const;
   static std::vector<std::string> refusals(const std::vector<BackendTask>& tasks);

@@ -14,9 +14,11 @@ constexpr int kBand = 4;  // hashes a band
 constexpr double kSame = 0.9;
 constexpr double kAcrossSplits = 0.75;
 
-constexpr std::string_view kKeywords[] = {
-    "if",  "elif", "else",  "for",   "in",    "while", "return", "break", "continue", "and", "or",
-    "not", "def",  "class", "range", "float", "int",   "bool",   "True",  "False",    "wp"};
+constexpr std::string_view kKeywords[] = {  // sorted
+    "False", "True", "and",  "bool",  "break",  "class", "continue",
+    "def",   "elif", "else", "float", "for",    "if",    "in",
+    "int",   "not",  "or",   "range", "return", "while", "wp"};
+static_assert(std::ranges::is_sorted(kKeywords));
 
 // Tokens as hashes: what the text does is kept, names and numbers are abstracted.
 struct Tokens {
@@ -37,7 +39,9 @@ std::size_t skip_text(std::string_view text, std::size_t at) {
 
 Tokens tokens_of(std::string_view text) {
   Tokens tokens;
-  std::unordered_map<std::string_view, std::uint64_t> names;
+  tokens.exact.reserve(text.size() / 3);
+  tokens.blurred.reserve(text.size() / 3);
+  std::vector<std::string_view> names;
   std::size_t at = text.find('@');  // what comes before are imports
   while (at < text.size()) {
     const char c = text[at];
@@ -72,11 +76,13 @@ Tokens tokens_of(std::string_view text) {
       const std::string_view word = text.substr(at, end - at);
       const bool member =
           at >= 3 && text.substr(at - 3, 3) == "wp.";  // a field of a struct is a name
-      if (member || std::ranges::find(kKeywords, word) != std::end(kKeywords)) {
+      if (member || std::ranges::binary_search(kKeywords, word)) {
         exact = blurred = fnv(word.data(), word.size());
         tokens.outline = fnv(word.data(), word.size(), tokens.outline);
       } else {
-        exact = mix(2 + names.emplace(word, names.size()).first->second);
+        const auto known = std::ranges::find(names, word);
+        exact = mix(2 + static_cast<std::uint64_t>(known - names.begin()));
+        if (known == names.end()) names.push_back(word);
         blurred = mix(2);
       }
     } else {
@@ -103,6 +109,28 @@ std::uint64_t hash_of(const std::vector<std::uint64_t>& words) {
   return fnv(words.data(), words.size() * sizeof(std::uint64_t));
 }
 
+// The least hash of all 4-grams, for each hash function. Most 4-grams occur several times: those
+// found again by a small table are not hashed again.
+std::array<std::uint32_t, kSignature> signature_of(const std::vector<std::uint64_t>& words) {
+  constexpr std::size_t kGram = 4;
+  std::array<std::uint32_t, kSignature> least;
+  least.fill(UINT32_MAX);
+  std::array<std::uint32_t, 256> seen{};  // one past the place of a 4-gram
+  for (std::size_t i = 0; i + kGram <= words.size(); ++i) {
+    const std::uint64_t* gram = &words[i];
+    const std::uint64_t mixed = gram[0] + 3 * gram[1] + 5 * gram[2] + 7 * gram[3];
+    std::uint32_t& place = seen[mixed >> 56];
+    if (place > 0 && std::equal(gram, gram + kGram, &words[place - 1])) continue;
+    place = static_cast<std::uint32_t>(i + 1);
+    const std::uint64_t word = fnv(gram, kGram * sizeof(std::uint64_t));
+    for (std::size_t k = 0; k < kSignature; ++k) {
+      const auto hash = static_cast<std::uint32_t>((word * kFactors[k] + kOffsets[k]) >> 32);
+      least[k] = std::min(least[k], hash);
+    }
+  }
+  return least;
+}
+
 }  // namespace
 
 std::string_view name_of(Split split) {
@@ -117,20 +145,12 @@ Split Structure::split() const {
 
 Structure structure_of(std::string_view python, const lang::Module& module,
                        const lang::Function& kernel) {
-  constexpr std::size_t kGram = 4;
   Structure structure;
   structure.key = lang::structural_hash(module, kernel);
   const Tokens tokens = tokens_of(python);
   structure.text = hash_of(tokens.exact);
   structure.cluster = tokens.outline;
-  structure.signature.fill(UINT32_MAX);
-  for (std::size_t i = 0; i + kGram <= tokens.blurred.size(); ++i) {
-    const std::uint64_t gram = fnv(&tokens.blurred[i], kGram * sizeof(std::uint64_t));
-    for (std::size_t k = 0; k < kSignature; ++k) {
-      const auto hash = static_cast<std::uint32_t>((gram * kFactors[k] + kOffsets[k]) >> 32);
-      structure.signature[k] = std::min(structure.signature[k], hash);
-    }
-  }
+  structure.signature = signature_of(tokens.blurred);
   return structure;
 }
 

@@ -233,8 +233,8 @@ Tolerance tolerance_of(const Module& module, const Function& kernel) {
 
 std::string_view name_of(Rejection rejection) {
   constexpr std::string_view kNames[kRejections] = {
-      "none",    "refused", "failed", "not_finite", "constant", "adjoint", "duplicate",
-      "similar", "compile", "cpp",    "gpu",        "variant",  "excluded"};
+      "none",    "refused", "failed", "not_finite", "constant", "adjoint",  "duplicate",
+      "similar", "compile", "cpp",    "gpu",        "variant",  "excluded", "no_gradient"};
   return kNames[static_cast<int>(rejection)];
 }
 

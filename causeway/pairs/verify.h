@@ -21,20 +21,21 @@ Tolerance tolerance_of(const lang::Module& module, const lang::Function& kernel)
 // Why a program is not written. The names are the keys of the counts that a run reports.
 enum class Rejection : std::uint8_t {
   none,
-  refused,     // the compiler refuses it
-  failed,      // a check of the interpreter fails: an index out of range, a division by zero
-  not_finite,  // a result is infinite or NaN
-  constant,    // the results do not depend on the inputs
-  adjoint,     // finite differences disagree with the adjoint
-  duplicate,   // the same structure as an earlier program
-  similar,     // nearly the same as an earlier program
-  compile,     // NVRTC or the C++ compiler refuses the emitted text
-  cpp,         // the results of the C++ text differ from the interpreter's
-  gpu,         // the results on the GPU differ from the interpreter's
-  variant,     // the results of an equivalent variant differ from the interpreter's
-  excluded,    // its structure is on the list of those that must not occur
+  refused,      // the compiler refuses it
+  failed,       // a check of the interpreter fails: an index out of range, a division by zero
+  not_finite,   // a result is infinite or NaN
+  constant,     // the results do not depend on the inputs
+  adjoint,      // finite differences disagree with the adjoint
+  duplicate,    // the same structure as an earlier program
+  similar,      // nearly the same as an earlier program
+  compile,      // NVRTC or the C++ compiler refuses the emitted text
+  cpp,          // the results of the C++ text differ from the interpreter's
+  gpu,          // the results on the GPU differ from the interpreter's
+  variant,      // the results of an equivalent variant differ from the interpreter's
+  excluded,     // its structure is on the list of those that must not occur
+  no_gradient,  // inputs are floating-point, but no result has a gradient; some are written
 };
-inline constexpr int kRejections = 13;
+inline constexpr int kRejections = 14;
 std::string_view name_of(Rejection rejection);
 
 struct Verification {

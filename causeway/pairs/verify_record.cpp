@@ -201,7 +201,8 @@ void check(const Json& record, Reproduced& result) {
   if (compiled.kernel < 0)
     throw Problem{fmt::format("the Python text has no kernel {}", again.program.kernel)};
   again.structure = structure_of(again.program.source, compiled.module, compiled.function());
-  add_texts(compiled, again);
+  add_forward_texts(compiled, again);
+  add_backward_text(compiled, again);
   compare(record, "cuda_forward", again.cuda_forward);
   compare(record, "cuda_backward", again.cuda_backward);
   compare(record, "cpp_forward", again.cpp_forward);

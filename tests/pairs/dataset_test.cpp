@@ -4,6 +4,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/pairs/export.h"
+#include "causeway/pairs/record.h"
 #include "causeway/pairs/stats.h"
 #include "causeway/pairs/twins.h"
 #include "causeway/pairs/verify_record.h"
@@ -12,6 +13,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
@@ -146,7 +148,7 @@ TEST_F(PairsDataset, EveryRecordVerifiesAndEditsAreNoticed) {
             "the results on the input set edges have another hash");
   EXPECT_EQ(edited([&](Json& r) { r.erase("inputs"); }), "\"inputs\" is not a list");
   EXPECT_EQ(edited([&](Json& r) { r["metadata"]["schema"] = 9; }),
-            "schema 9 is not 2, which this version reads");
+            "schema 9 is not 3, which this version reads");
   EXPECT_NE(edited([&](Json& r) { r["inputs"][0]["parameters"].erase(0); }), "");
   EXPECT_NE(edited([&](Json& r) {
               r["inputs"][0]["parameters"][0]["shape"] = {1 << 19, 1 << 19};
@@ -204,6 +206,48 @@ TEST_F(PairsDataset, StatisticsAndExports) {
   EXPECT_NE(statistics.to_text().find("80 records, 80 structures"), std::string::npos);
   EXPECT_NE(message_of([&] { statistics.add("{}", "f:3"); }).find("f:3: not a record"),
             std::string::npos);
+}
+
+// A result that depends on the inputs by comparisons alone has no gradient.
+TEST_F(PairsDataset, AnAdjointWithoutAGradientIsNotWritten) {
+  const auto backward = [](const std::string& value) {
+    Record record;
+    record.program.kernel = "k";
+    record.program.source =
+        "@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n"
+        "    i = wp.tid()\n    y[i] = " +
+        value + "\n";
+    Compiled compiled = compile_program(record.program);
+    add_backward_text(compiled, record);
+    EXPECT_EQ(compiled.adjoint >= 0, !record.cuda_backward.empty());
+    return record.cuda_backward;
+  };
+  EXPECT_EQ(backward("wp.where(x[i] > 0.5, 1.0, 2.0)"), "");
+  EXPECT_EQ(backward("float(int(x[i]))"), "");
+  EXPECT_NE(backward("wp.where(x[i] > 0.5, x[i], 2.0)").find("adj_x[i] +="), std::string::npos);
+}
+
+TEST_F(PairsDataset, GradientsAreCheckedOrAbsent) {
+  DatasetConfig config;
+  config.count = 150;
+  config.categories = {"arithmetic", "atomic"};
+  write_dataset(config, folder_, 2);
+  std::map<std::string, int> counts;
+  Statistics statistics;
+  read_records(folder_, [&](std::string_view line, const std::string& place) {
+    statistics.add(line, place);
+    const Json record = Json::parse(line);
+    const Json& verification = record["metadata"]["verification"];
+    const Json& passed = verification["passed"];
+    const bool checked = std::ranges::find(passed, Json("adjoint")) != passed.end();
+    EXPECT_EQ(verification["gradient"], checked ? "checked" : "none");
+    EXPECT_EQ(record["cuda_backward"].is_string(), checked);
+    ++counts[verification["gradient"]];
+  });
+  EXPECT_GT(counts["checked"], 75);
+  EXPECT_GT(counts["none"], 0);
+  EXPECT_EQ(Json::parse(statistics.to_json())["gradient"], Json(counts));
+  EXPECT_NE(statistics.to_text().find("\ngradient\n  checked"), std::string::npos);
 }
 
 TEST_F(PairsDataset, BadInputIsNamed) {

@@ -75,6 +75,7 @@ int adjoint_of(Module& module, int callee) {
 void Reverse::add_parameters() {
   const TypeTable& types = module_.types;
   const bool kernel = w_.kind == FunctionKind::kernel;
+  out_.params.reserve(2 * w_.params.size() + 1);
   for (ValueId i = 0; i < w_.params.size(); ++i) {
     Param param = w_.params[i];
     if (types.is(param.type, TypeKind::array) && written_[i]) {
@@ -157,6 +158,7 @@ Function Reverse::run(std::string name) {
   drop_dead_sets(out_);
   forward_variables(out_);
   drop_dead_code(module_, out_);
+  out_.optimized = false;  // changed since
   mark_contents();
   return std::move(out_);
 }

@@ -55,7 +55,7 @@ ValueId Reverse::saved(ValueId id) {
 }
 
 ValueId Reverse::primal(ValueId id) {
-  const Inst inst = w_[id];
+  const Inst& inst = w_[id];
   if (inst.op == Op::param) return forward_[id];
   if (inst.op == Op::loop) {
     for (const LoopState& state : loops_) {
@@ -81,10 +81,11 @@ ValueId Reverse::primal(ValueId id) {
   }
   ValueId value = kAbsent;
   if (again) {
-    std::vector<ValueId> operands;
-    for (const ValueId operand : w_.args(inst)) operands.push_back(primal(operand));
+    const std::size_t first = operands_.size();
+    for (const ValueId operand : w_.args(inst)) operands_.push_back(primal(operand));
     b_.set_span(inst.span);
-    value = b_.emit(inst.op, inst.type, operands, inst.imm);
+    value = b_.emit(inst.op, inst.type, std::span(operands_).subspan(first), inst.imm);
+    operands_.resize(first);
     out_[value].name = inst.name;
   } else {
     value = saved(id);

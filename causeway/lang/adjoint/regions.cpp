@@ -109,7 +109,7 @@ ValueId Reverse::take(ValueId id) {
 void Reverse::reverse_block(BlockId from, BlockId to) {
   b_.set_block(to);
   const std::size_t scope = memo_.size();
-  const std::vector<ValueId> insts = w_.blocks[from].insts;
+  const std::vector<ValueId>& insts = w_.blocks[from].insts;
   for (std::size_t i = insts.size(); i-- > 0;) {
     b_.set_span(w_[insts[i]].span);
     reverse_inst(insts[i]);
@@ -118,7 +118,7 @@ void Reverse::reverse_block(BlockId from, BlockId to) {
 }
 
 void Reverse::reverse_inst(ValueId id) {
-  const Inst inst = w_[id];
+  const Inst& inst = w_[id];
   switch (inst.op) {
     case Op::branch: return reverse_branch(inst);
     case Op::loop:
@@ -249,7 +249,7 @@ void Reverse::reverse_loop(const Inst& inst, ValueId id) {
 }
 
 ValueId Reverse::gradient_array(ValueId array) {
-  const Inst inst = w_[array];
+  const Inst& inst = w_[array];
   if (inst.op == Op::param) return gradient_params_[array];
   std::vector<ValueId> operands{gradient_array(w_.arg(inst, 0))};
   for (std::uint32_t i = 1; i < inst.count; ++i) operands.push_back(primal(w_.arg(inst, i)));
@@ -265,17 +265,18 @@ void Reverse::reverse_memory(const Inst& inst, ValueId id) {
   const std::uint32_t n_values = inst.op == Op::load ? 0 : inst.op == Op::atomic_cas ? 2 : 1;
   const ValueId own = inst.op == Op::store ? kAbsent : take(id);
   if (inst.op == Op::load && own == kAbsent) return;
-  std::vector<ValueId> place{gradient_array(array)};
+  std::vector<ValueId> place;
+  place.reserve(inst.count + 1);
+  place.push_back(gradient_array(array));
   for (std::uint32_t i = 1; i + n_values < inst.count; ++i)
     place.push_back(primal(w_.arg(inst, i)));
-  const auto with = [&](ValueId value) {
-    std::vector<ValueId> operands = place;
-    operands.push_back(value);
-    return operands;
+  const auto emit_with = [&](Op op, TypeId type, ValueId value) {
+    place.push_back(value);
+    b_.emit(op, type, place);
+    place.pop_back();
   };
   const auto add_own = [&] {
-    if (own == kAbsent) return;
-    b_.emit(Op::atomic_add, element, with(own));
+    if (own != kAbsent) emit_with(Op::atomic_add, element, own);
   };
   if (inst.op == Op::load) return add_own();
   if (inst.op == Op::atomic_cas) return;
@@ -285,7 +286,7 @@ void Reverse::reverse_memory(const Inst& inst, ValueId id) {
     case Op::store:
     case Op::atomic_exch:
       contribute(value, gradient);
-      if (loaded_[root] || n_stores_[root] > 1) b_.emit(Op::store, kNone, with(b_.zero(element)));
+      if (loaded_[root] || n_stores_[root] > 1) emit_with(Op::store, kNone, b_.zero(element));
       return add_own();
     case Op::atomic_add: contribute(value, gradient); break;
     case Op::atomic_sub: contribute(value, b_.unary(Op::neg, gradient)); break;

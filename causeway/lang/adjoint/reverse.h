@@ -115,7 +115,7 @@ class Reverse {
   std::vector<Save> saves_;
   std::vector<LoopState> loops_;                   // by loop, in the order they are reversed
   std::vector<std::pair<ValueId, ValueId>> memo_;  // rebuilt values, by scope
-  std::vector<std::uint32_t> position_of_block_;
+  std::vector<ValueId> operands_;                  // a stack: of values that are being rebuilt
   BlockId prologue_ = kAbsent;
   BlockId forward_block_ = kAbsent;
   std::uint32_t counter_ = 0;

@@ -226,8 +226,8 @@ Operand Checker::insert_path(Operand whole, const std::vector<ExprId>& path, std
   return Operand::value(b().emit(Op::insert, whole.type, operands), whole.type);
 }
 
-void Checker::store(const Operand& array, std::vector<ValueId> subscripts, const Operand& result,
-                    Span span) {
+void Checker::store(const Operand& array, const std::vector<ValueId>& subscripts,
+                    const Operand& result, Span span) {
   const Type type = module_.types[array.type];
   if (subscripts.size() != type.ndim) {
     fail(span, {"wrong number of indices", std::to_string(subscripts.size() + array.n_prefix),
@@ -238,11 +238,7 @@ void Checker::store(const Operand& array, std::vector<ValueId> subscripts, const
   if (frame_->prelude && result.literal)
     stored.id = b().cast(result.id, type.element), stored.type = type.element;
   check_same(stored.type, type.element, span, "value does not match the array's dtype");
-  std::vector<ValueId> operands{array.id};
-  operands.insert(operands.end(), array.prefix.begin(), array.prefix.begin() + array.n_prefix);
-  for (std::size_t i = 0; i < subscripts.size(); ++i) {
-    operands.push_back(from_end(array, subscripts[i], static_cast<int>(i)));
-  }
+  std::vector<ValueId> operands = element(array, subscripts);
   operands.push_back(stored.id);
   b().set_span(span);
   b().emit(Op::store, kNone, operands);
@@ -264,20 +260,15 @@ void Checker::augmented(const Stmt& stmt) {
     if (object.kind == Operand::Kind::array &&
         target.items.count == module_.types[object.type].ndim) {
       const std::vector<ValueId> subscripts = indices(target);
-      const TypeId element = module_.types[object.type].element;
+      const TypeId dtype = module_.types[object.type].element;
       for (const auto& [text, op] : kAtomic) {
-        if (text != stmt.text || module_.types.is(element, TypeKind::structure)) continue;
+        if (text != stmt.text || module_.types.is(dtype, TypeKind::structure)) continue;
         const Operand result = value(stmt.value);
-        check_same(result.type, element, stmt.span, "value does not match the array's dtype");
-        std::vector<ValueId> operands{object.id};
-        operands.insert(operands.end(), object.prefix.begin(),
-                        object.prefix.begin() + object.n_prefix);
-        for (std::size_t i = 0; i < subscripts.size(); ++i) {
-          operands.push_back(from_end(object, subscripts[i], static_cast<int>(i)));
-        }
+        check_same(result.type, dtype, stmt.span, "value does not match the array's dtype");
+        std::vector<ValueId> operands = element(object, subscripts);
         operands.push_back(result.id);
         b().set_span(stmt.span);
-        b().emit(op, element, operands);
+        b().emit(op, dtype, operands);
         frame_->function.effects = true;
         return;
       }

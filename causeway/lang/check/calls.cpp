@@ -192,6 +192,7 @@ void Checker::flatten(const Operand& operand, std::vector<ValueId>& out) {
 
 Operand Checker::emit_call(int index, const std::vector<Operand>& operands, Span span) {
   std::vector<ValueId> values;
+  values.reserve(operands.size());
   for (const Operand& operand : operands) flatten(operand, values);
   const Function& callee = module_.functions[static_cast<std::size_t>(index)];
   const TypeId type = callee.result;
@@ -216,10 +217,12 @@ Operand Checker::call_prelude(std::string_view name, std::vector<Operand> given,
   patterns_frame.tree = &prelude_tree();
   patterns_frame.source = &prelude_source();
   patterns_frame.prelude = true;
+  PatternBindings bindings;
+  std::vector<Operand> operands;
   for (const FunctionNode* function : prelude_functions(name)) {
     if (function->parameters.size() != given.size()) continue;
-    PatternBindings bindings;
-    std::vector<Operand> operands = given;
+    bindings.clear();
+    operands = given;
     bool fits = true;
     frame_ = &patterns_frame;
     // Literals of the prelude adapt to other types, so non-literals are matched first.

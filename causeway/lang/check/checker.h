@@ -137,7 +137,8 @@ class Checker {
   void assign_component(ExprId target, const Operand& value, Span span);
   Operand insert_path(Operand whole, const std::vector<ExprId>& path, std::size_t at,
                       const Operand& value, Span span);
-  void store(const Operand& array, std::vector<ValueId> indices, const Operand& value, Span span);
+  void store(const Operand& array, const std::vector<ValueId>& indices, const Operand& value,
+             Span span);
   void check_same(TypeId found, TypeId expected, Span span, std::string_view what);
 
   // Expressions (check/expressions.cpp).
@@ -151,6 +152,7 @@ class Checker {
   Operand index_value(const Operand& object, const std::vector<ValueId>& indices, Span span);
   std::vector<ValueId> indices(const Expr& expr);
   Operand index_array(const Operand& array, const std::vector<ValueId>& indices, Span span);
+  std::vector<ValueId> element(const Operand& array, const std::vector<ValueId>& subscripts);
   ValueId from_end(const Operand& array, ValueId subscript, int dim);
   Operand slice_vector(const Operand& object, const Expr& slice, Span span);
   Operand conditional(const Expr& expr);

@@ -138,6 +138,9 @@ Operand Checker::add_parameter(std::string_view name, TypeId type, std::uint32_t
 void Checker::bind_parameters(const std::vector<TypeId>& types) {
   const FunctionNode& node = *frame_->node;
   std::vector<Operand> operands;
+  operands.reserve(types.size());
+  frame_->function.params.reserve(types.size());
+  frame_->bindings.reserve(types.size() + 8);
   for (std::size_t i = 0; i < types.size(); ++i) {
     const Parameter& parameter = node.parameters[i];
     for (std::size_t j = 0; j < i; ++j) {
@@ -178,7 +181,7 @@ int Checker::lower_function(const Tree& tree, const Source& source, const Functi
   frame.function.kind = node.kind;
   frame.function.helper = frame.prelude;
   frame.function.span = node.span;
-  frame.function.blocks.emplace_back();
+  frame.function.blocks.emplace_back().insts.reserve(64);
   frame.function.insts.reserve(64);
   frame.function.operands.reserve(96);
   Frame* const outer = frame_;

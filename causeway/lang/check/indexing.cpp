@@ -5,6 +5,7 @@ namespace causeway::lang {
 
 std::vector<ValueId> Checker::indices(const Expr& node) {
   std::vector<ValueId> result;
+  result.reserve(node.items.count);
   const Item* items = frame_->tree->begin(node.items);
   for (std::uint32_t i = 0; i < node.items.count; ++i) {
     if (expr(items[i].value).kind == ExprKind::slice) {
@@ -69,7 +70,9 @@ Operand Checker::index_value(const Operand& object, const std::vector<ValueId>& 
     fail(span,
          {"wrong number of indices", std::to_string(subscripts.size()), matrix ? "1 or 2" : "1"});
   }
-  std::vector<ValueId> operands{object.id};
+  std::vector<ValueId> operands;
+  operands.reserve(1 + subscripts.size());
+  operands.push_back(object.id);
   for (std::size_t i = 0; i < subscripts.size(); ++i) {
     ValueId index = subscripts[i];
     const std::int64_t size = i == 0 ? type.rows : type.cols;
@@ -99,6 +102,19 @@ ValueId Checker::from_end(const Operand& array, ValueId subscript, int dim) {
   return b().binary(Op::sub, size, b().index(-inst.imm));
 }
 
+// The operands of an access: the array and all indices.
+std::vector<ValueId> Checker::element(const Operand& array,
+                                      const std::vector<ValueId>& subscripts) {
+  std::vector<ValueId> operands;
+  operands.reserve(2U + array.n_prefix + subscripts.size());  // a value may follow
+  operands.push_back(array.id);
+  operands.insert(operands.end(), array.prefix.begin(), array.prefix.begin() + array.n_prefix);
+  for (std::size_t i = 0; i < subscripts.size(); ++i) {
+    operands.push_back(from_end(array, subscripts[i], static_cast<int>(i)));
+  }
+  return operands;
+}
+
 Operand Checker::index_array(const Operand& array, const std::vector<ValueId>& subscripts,
                              Span span) {
   const Type type = module_.types[array.type];
@@ -107,11 +123,7 @@ Operand Checker::index_array(const Operand& array, const std::vector<ValueId>& s
          {"wrong number of indices", std::to_string(subscripts.size()), std::to_string(type.ndim)});
   }
   Operand result = array;
-  std::vector<ValueId> operands{array.id};
-  operands.insert(operands.end(), array.prefix.begin(), array.prefix.begin() + array.n_prefix);
-  for (std::size_t i = 0; i < subscripts.size(); ++i) {
-    operands.push_back(from_end(array, subscripts[i], static_cast<int>(i)));
-  }
+  const std::vector<ValueId> operands = element(array, subscripts);
   if (subscripts.size() == type.ndim) {
     return Operand::value(b().emit(Op::load, type.element, operands), type.element);
   }

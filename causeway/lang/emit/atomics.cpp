@@ -24,7 +24,7 @@ std::string_view verb(Op op) {
 }
 
 // CUDA's atomic function; empty if there is none.
-std::string native(Op op, Scalar s) {
+std::string_view native(Op op, Scalar s) {
   const bool word = s == Scalar::i32 || s == Scalar::u32;
   const bool integer = word || s == Scalar::u64;
   switch (op) {
@@ -61,6 +61,7 @@ std::string combined(Op op, Scalar s) {
 }  // namespace
 
 std::string Program::need_struct_atomic(TypeId id) {
+  if (!first_use("atomic_add " + std::to_string(id))) return "atomic_add";
   std::string body;
   for (const Field& field : module.types.structure(id).fields) {
     if (!module.types.has_float(field.type)) continue;
@@ -69,9 +70,9 @@ std::string Program::need_struct_atomic(TypeId id) {
     const std::string name = std::string(field.name) + (is_reserved(field.name) ? "_" : "");
     body += "  " + one + "(&address->" + name + ", value." + name + ");\n";
   }
-  const std::string t = type(id);
-  helper("atomic_add " + std::to_string(id),
-         qualifier() + "void atomic_add(" + t + "* address, " + t + " value) {\n" + body + "}\n");
+  const std::string& t = type(id);
+  definitions_ +=
+      qualifier() + "void atomic_add(" + t + "* address, " + t + " value) {\n" + body + "}\n\n";
   return "atomic_add";
 }
 
@@ -79,22 +80,21 @@ std::string Program::need_struct_atomic(TypeId id) {
 std::string Program::need_atomic(Op op, TypeId element) {
   const std::string name = "atomic_" + std::string(verb(op));
   if (module.types.is(element, TypeKind::structure)) return need_struct_atomic(element);
-  const std::string key = name + " " + std::to_string(element);
-  if (helper_keys_.contains(key)) return name;
-  const std::string t = type(element);
+  if (!first_use(name + " " + std::to_string(element))) return name;
+  const std::string& t = type(element);
   const Scalar s = module.types[element].scalar;
   const bool cas = op == Op::atomic_cas;
   const std::string head = qualifier() + t + " " + name + "(" + t + "* address, " +
                            (cas ? t + " compare, " : "") + t + " value) {\n";
   if (module.types.is_composite(element)) {
-    const std::string one =
-        cuda() && !native(op, s).empty() ? native(op, s) : need_atomic(op, scalar_type(s));
+    const std::string one = cuda() && !native(op, s).empty() ? std::string(native(op, s))
+                                                             : need_atomic(op, scalar_type(s));
     std::string values;
     for (int i = 0; i < module.types.count(element); ++i) {
       values += fmt::format("{}{}(&address->{}, value{})", i > 0 ? ", " : "", one,
                             component(element, i).substr(1), component(element, i));
     }
-    helper(key, head + "  return {" + values + "};\n}\n");
+    definitions_ += head + "  return {" + values + "};\n}\n\n";
     return name;
   }
   if (!cuda()) {
@@ -105,7 +105,7 @@ std::string Program::need_atomic(Op op, TypeId element) {
                                       : "(half)" + result;
     const std::string body = cas ? "  if (old == compare) *address = value;\n"
                                  : "  *address = (" + t + ")(" + result + ");\n";
-    helper(key, head + "  const " + t + " old = *address;\n" + body + "  return old;\n}\n");
+    definitions_ += head + "  const " + t + " old = *address;\n" + body + "  return old;\n}\n\n";
     return name;
   }
   const std::size_t size = size_of(s);
@@ -140,7 +140,7 @@ std::string Program::need_atomic(Op op, TypeId element) {
         fmt::format(fmt::runtime(to), "(" + t + ")(" + combined(op, s) + ")"),
         fmt::format(fmt::runtime(from), "seen"), op == Op::atomic_exch ? "    (void)old;\n" : "");
   }
-  helper(key, head + body + "}\n");
+  definitions_ += head + body + "}\n\n";
   return name;
 }
 
@@ -152,7 +152,8 @@ std::string Program::need_block(Op op, TypeId id) {
   const std::string name = op == Op::block_sum   ? "block_sum"
                            : op == Op::block_min ? "block_min"
                                                  : "block_max";
-  const std::string t = type(id);
+  const std::string& t = type(id);
+  if (!first_use(name + t)) return name;
   const Scalar s = module.types[id].scalar;
   const std::string step =
       op == Op::block_sum ? "values[i] + values[i + stride]"
@@ -161,7 +162,7 @@ std::string Program::need_block(Op op, TypeId id) {
                         op == Op::block_min ? "fmin" : "fmax", s == Scalar::f64 ? "" : "f")
           : fmt::format("values[i] {} values[i + stride] ? values[i] : values[i + stride]",
                         op == Op::block_min ? "<" : ">");
-  helper(name + t, fmt::format(R"({}{} {}({} x) {{
+  definitions_ += fmt::format(R"({}{} {}({} x) {{
   __shared__ {} values[1024];
   const unsigned int i = threadIdx.x;
   __syncthreads();
@@ -175,78 +176,87 @@ std::string Program::need_block(Op op, TypeId id) {
   }}
   return values[0];
 }}
+
 )",
-                               qualifier(), t, name, t, t, step));
+                              qualifier(), t, name, t, t, step);
   return name;
 }
 
-// Whether the indices are exactly the thread's, and no other access of the array has others: then
-// no other thread touches the element.
-bool FunctionWriter::unique_index(const Inst& inst) const {
-  if (function_.kind != FunctionKind::kernel) return false;
-  const ValueId array = function_.arg(inst, 0);
-  const int ndim = module_.types[function_[array].type].ndim;
-  if (ndim != function_.dims || function_[array].op != Op::param) return false;
-  for (const Inst& other : function_.insts) {
-    const bool access = other.op == Op::load || other.op == Op::store || is_atomic(other.op);
-    const bool escapes = other.op == Op::call || other.op == Op::view;
-    if (escapes) {
-      for (const ValueId operand : function_.args(other)) {
-        if (operand == array) return false;
+// Parameters of a kernel that every access indexes by the thread's own coordinates: no other thread
+// touches the element.
+void FunctionWriter::find_own_elements() {
+  own_element_.resize(function_.params.size());
+  if (function_.kind != FunctionKind::kernel) return;
+  for (std::size_t i = 0; i < own_element_.size(); ++i) {
+    const Type& type = module_.types[function_.params[i].type];
+    own_element_[i] = type.kind == TypeKind::array && type.ndim == function_.dims;
+  }
+  for (const Inst& inst : function_.insts) {
+    const bool access = inst.op == Op::load || inst.op == Op::store || is_atomic(inst.op);
+    if (!access && inst.op != Op::call && inst.op != Op::view) continue;
+    const auto operands = function_.args(inst);
+    for (std::size_t i = 0; i < (access ? 1 : operands.size()); ++i) {
+      if (operands[i] >= own_element_.size() || !own_element_[operands[i]]) continue;
+      bool own = access;
+      for (int d = 0; own && d < function_.dims; ++d) {
+        const Inst& index = function_[operands[1 + static_cast<std::size_t>(d)]];
+        own = index.op == Op::tid && index.imm == d;
       }
-    }
-    if (!access || function_.arg(other, 0) != array) continue;
-    for (int d = 0; d < ndim; ++d) {
-      const Inst& index = function_[function_.arg(other, 1 + static_cast<std::uint32_t>(d))];
-      if (index.op != Op::tid || index.imm != d) return false;
+      own_element_[operands[i]] = own;
     }
   }
-  return true;
 }
 
 // The function for scalars of the type.
 std::string FunctionWriter::atomic_call(Op op, TypeId type) {
-  const std::string name = native(op, module_.types[type].scalar);
-  return name.empty() ? program_.need_atomic(op, type) : name;
+  const std::string_view name = native(op, module_.types[type].scalar);
+  return name.empty() ? program_.need_atomic(op, type) : std::string(name);
 }
 
 void FunctionWriter::atomic(const Inst& inst, ValueId id) {
+  const ValueId value = function_.arg(inst, inst.count - 1);
   if (const auto partial = partials_.find(id); partial != partials_.end()) {
-    const std::string value = expr(function_.arg(inst, inst.count - 1));
-    if (inst.op == Op::atomic_sub) return line(partial->second + " -= " + value + ";", inst.span);
-    return combine(inst, partial->second, value);
+    if (inst.op == Op::atomic_sub)
+      return line(inst.span, partial->second, " -= ", Value{value}, ';');
+    return combine(inst, partial->second, text(value));
   }
   const std::uint32_t n_values = inst.op == Op::atomic_cas ? 2 : 1;
-  const std::string place = element(inst, inst.count - 1 - n_values);
-  const ValueId value = function_.arg(inst, inst.count - 1);
   const Scalar s = module_.types[inst.type].scalar;
-  const bool used = inlining_.uses(id) > 0;
-  const bool plain = !used && (!program_.cuda() || unique_index(inst)) && s != Scalar::f16 &&
-                     module_.types.is_scalar(inst.type);
-  static constexpr std::pair<Op, std::string_view> kCompound[] = {{Op::atomic_add, "+="},
-                                                                  {Op::atomic_sub, "-="},
-                                                                  {Op::atomic_and, "&="},
-                                                                  {Op::atomic_or, "|="},
-                                                                  {Op::atomic_xor, "^="}};
-  for (const auto& [op, text] : kCompound) {
-    if (plain && op == inst.op)
-      return line(place + " " + std::string(text) + " " + expr(value) + ";", inst.span);
-  }
   const bool scalar = module_.types.is_scalar(inst.type);
-  std::string call = program_.cuda() && scalar ? native(inst.op, s) : "";
-  std::string first;
-  if (inst.op == Op::atomic_cas) first = expr(function_.arg(inst, inst.count - 2)) + ", ";
-  std::string amount = argument(value);
-  if (call.empty() && program_.cuda() && scalar && inst.op == Op::atomic_sub &&
-      (is_float(s) || s == Scalar::u64)) {
+  const bool used = inlining_.uses(id) > 0;
+  const bool plain = !used && (!program_.cuda() || is_own_element(function_.arg(inst, 0))) &&
+                     s != Scalar::f16 && scalar;
+  static constexpr std::pair<Op, std::string_view> kCompound[] = {{Op::atomic_add, " += "},
+                                                                  {Op::atomic_sub, " -= "},
+                                                                  {Op::atomic_and, " &= "},
+                                                                  {Op::atomic_or, " |= "},
+                                                                  {Op::atomic_xor, " ^= "}};
+  const std::size_t begin = begin_line(inst.span);
+  for (const auto& [op, text] : kCompound) {
+    if (!plain || op != inst.op) continue;
+    element(inst, inst.count - 1 - n_values);
+    write(text, Value{value}, ';');
+    return end_line();
+  }
+  std::string call(program_.cuda() && scalar ? native(inst.op, s) : "");
+  const bool negated = call.empty() && program_.cuda() && inst.op == Op::atomic_sub && scalar &&
+                       (is_float(s) || s == Scalar::u64);
+  put("(&");
+  element(inst, inst.count - 1 - n_values);
+  put(", ");
+  if (inst.op == Op::atomic_cas) write(Value{function_.arg(inst, inst.count - 2)}, ", ");
+  const std::size_t amount = code_.size();
+  if (negated) {
     call = "atomicAdd";
-    amount = "-" + expr(value, kUnary);
-    if (amount[1] == '-') amount = "-(" + amount.substr(1) + ")";
+    expr(value, kUnary);
+    if (code_[amount] == '-') enclose(amount, "(", ")");
+    enclose(amount, "-", "");
+  } else {
+    argument(value);
   }
   if (call.empty()) call = program_.need_atomic(inst.op, inst.type);
-  const std::string text_call = call + "(&" + place + ", " + first + amount + ")";
-  if (used) return declare(id, text_call);
-  line(text_call + ";", inst.span);
+  enclose(begin, used ? declaration(id) + call : call, ");");
+  end_line();
 }
 
 }  // namespace causeway::lang::emit_text

@@ -1,103 +1,113 @@
 // Values as C++ expressions, with no more parentheses than needed.
 #include "causeway/lang/emit/writer.h"
 
-#include <fmt/format.h>
-
 namespace causeway::lang::emit_text {
 
-std::string FunctionWriter::expr(ValueId id, int least) {
-  if (!inlining_.inlined(id) || function_[id].op == Op::param) {
-    return names_[id].empty() ? name_of(id) : names_[id];
-  }
-  int precedence = kPostfix;
-  std::string text = raw(id, precedence);
-  return precedence < least ? "(" + text + ")" : text;
+void FunctionWriter::enclose(std::size_t begin, std::string_view before, std::string_view after) {
+  code_.insert(begin, before);
+  code_ += after;
 }
 
-std::string FunctionWriter::raw(ValueId id, int& precedence) {
+void FunctionWriter::expr(ValueId id, int least) {
+  if (!inlining_.inlined(id) || function_[id].op == Op::param) return put(name_of(id));
+  const std::size_t begin = code_.size();
+  if (raw(id) < least) enclose(begin, "(", ")");
+}
+
+std::string FunctionWriter::text(ValueId id) {
+  const std::size_t begin = code_.size();
+  expr(id);
+  std::string result = code_.substr(begin);
+  code_.resize(begin);
+  return result;
+}
+
+int FunctionWriter::raw(ValueId id) {
   const Inst& inst = function_[id];
   switch (inst.op) {
     case Op::constant: {
-      std::string text = program_.literal(inst.type, inst);
-      if (text[0] == '-' || text[0] == '(') precedence = text[0] == '-' ? kUnary : kPostfix;
-      return text;
+      const std::string text = program_.literal(inst.type, inst);
+      put(text);
+      return text[0] == '-' ? kUnary : kPostfix;
     }
-    case Op::zero: return program_.type(inst.type) + "{}";
-    case Op::tid: return thread_names_[static_cast<std::size_t>(inst.imm)];
-    case Op::shape: return shape_name(function_.arg(inst, 0), static_cast<int>(inst.imm));
-    case Op::get: return names_[function_.arg(inst, 0)];
-    case Op::load: return element(inst, inst.count - 1);
-    case Op::call: return call(inst, precedence);
+    case Op::zero: write(program_.type(inst.type), "{}"); break;
+    case Op::tid: put(thread_names_[static_cast<std::size_t>(inst.imm)]); break;
+    case Op::shape: put(shape_name(function_.arg(inst, 0), static_cast<int>(inst.imm))); break;
+    case Op::get: put(names_[function_.arg(inst, 0)]); break;
+    case Op::load: element(inst, inst.count - 1); break;
+    case Op::call: return call(inst);
     case Op::result:
-      return expr(function_.arg(inst, 0), kPostfix) + "." + static_cast<char>('a' + inst.imm);
-    case Op::cast: return cast(inst, precedence);
-    case Op::make: return make(inst, precedence);
-    case Op::extract: return extract(inst, precedence);
+      write(Value{function_.arg(inst, 0), kPostfix}, '.', static_cast<char>('a' + inst.imm));
+      break;
+    case Op::cast: return cast(inst);
+    case Op::make: make(inst); break;
+    case Op::extract: extract(inst); break;
     case Op::field: {
       const ValueId whole = function_.arg(inst, 0);
       const std::string_view name = module_.types.structure(function_[whole].type)
                                         .fields[static_cast<std::size_t>(inst.imm)]
                                         .name;
-      return expr(whole, kPostfix) + "." + std::string(name) + (is_reserved(name) ? "_" : "");
+      write(Value{whole, kPostfix}, '.', name, is_reserved(name) ? "_" : "");
+      break;
     }
     case Op::select:
-    case Op::cond: return conditional(inst, precedence);
+    case Op::cond: return conditional(inst);
     case Op::view: {
       const auto operands = function_.args(inst);
-      precedence = kSum;
-      return array_name(operands[0]) + " + " +
-             offset(operands[0], operands.subspan(1), false, kSum + 1);
+      write(array_name(operands[0]), " + ");
+      offset(operands[0], operands.subspan(1), false, kSum + 1);
+      return kSum;
     }
-    default: return arithmetic(inst, precedence);
+    default: return arithmetic(inst);
   }
+  return kPostfix;
 }
 
-std::string FunctionWriter::binary_text(ValueId a, ValueId b, std::string_view op, int level,
-                                        int& precedence) {
-  precedence = level;
+int FunctionWriter::binary(ValueId a, ValueId b, std::string_view op, int level) {
   // Confusing mixtures of operators get parentheses that C++ does not require.
-  const bool bits = level >= kBitOr && level <= kBitAnd;
-  const int left = bits || level == kShift ? kUnary : level == kOr ? kEquality : level;
-  const int right = bits || level == kShift ? kUnary : level == kOr ? kEquality : level + 1;
-  std::string text = expr(a, level == kOr ? kBitOr : left);
-  if (level == kOr && inlining_.inlined(a) && function_[a].op == Op::logical_or)
-    text = expr(a, kOr);
-  text.append(" ").append(op).append(" ").append(expr(b, level == kOr ? kBitOr : right));
-  return text;
+  const bool bits = (level >= kBitOr && level <= kBitAnd) || level == kShift;
+  int left = bits ? int{kUnary} : level;
+  int right = bits ? int{kUnary} : level + 1;
+  if (level == kOr) {
+    const bool chain = inlining_.inlined(a) && function_[a].op == Op::logical_or;
+    left = chain ? kOr : kBitOr;
+    right = kBitOr;
+  }
+  write(Value{a, left}, ' ', op, ' ', Value{b, right});
+  return level;
 }
 
 // C++ promotes types smaller than int, so the result is converted back.
-std::string FunctionWriter::narrow(const Inst& inst, std::string value, int& precedence) {
+int FunctionWriter::narrow(const Inst& inst, std::size_t begin, int precedence) {
   const Type& of = module_.types[inst.type];
   const bool half = of.scalar == Scalar::f16 && !program_.native_half_ops();
   if (of.kind != TypeKind::scalar ||
       (!half && (is_float(of.scalar) || of.scalar == Scalar::boolean || size_of(of.scalar) >= 4)))
-    return value;
-  const std::string inner = precedence < kUnary ? "(" + value + ")" : value;
-  precedence = kUnary;
-  return "(" + program_.type(inst.type) + ")" + inner;
+    return precedence;
+  if (precedence < kUnary) enclose(begin, "(", ")");
+  enclose(begin, "(" + program_.type(inst.type) + ")", "");
+  return kUnary;
 }
 
-std::string FunctionWriter::arithmetic(const Inst& inst, int& precedence) {
+int FunctionWriter::arithmetic(const Inst& inst) {
   const ValueId a = function_.arg(inst, 0);
   const ValueId b = inst.count > 1 ? function_.arg(inst, 1) : a;
   const TypeTable& types = module_.types;
   const bool composite = types.is_composite(inst.type);
   const Scalar s = types[inst.type].scalar;
+  const std::size_t begin = code_.size();
   if (types.is(inst.type, TypeKind::structure)) {
     program_.need_struct_sum(inst.type);
-    return binary_text(a, b, "+", kSum, precedence);
+    return binary(a, b, "+", kSum);
   }
   if (composite) program_.need_operator(inst.op, function_[a].type, function_[b].type, inst.type);
   const auto infix = [&](std::string_view op, int level) {
-    std::string text;
     if (!composite && s == Scalar::f16 && !program_.native_half_ops() && level > kEquality) {
-      precedence = level;
-      text = "(float)" + expr(a, kUnary) + " " + std::string(op) + " (float)" + expr(b, kUnary);
+      write("(float)", Value{a, kUnary}, ' ', op, " (float)", Value{b, kUnary});
     } else {
-      text = binary_text(a, b, op, level, precedence);
+      binary(a, b, op, level);
     }
-    return composite ? text : narrow(inst, text, precedence);
+    return composite ? level : narrow(inst, begin, level);
   };
   switch (inst.op) {
     case Op::add: return infix("+", kSum);
@@ -112,144 +122,150 @@ std::string FunctionWriter::arithmetic(const Inst& inst, int& precedence) {
     case Op::bit_xor: return infix("^", kBitXor);
     case Op::shl: return infix("<<", kShift);
     case Op::shr: return infix(">>", kShift);
-    case Op::logical_and: return binary_text(a, b, "&&", kAnd, precedence);
-    case Op::logical_or: return binary_text(a, b, "||", kOr, precedence);
+    case Op::logical_and: return binary(a, b, "&&", kAnd);
+    case Op::logical_or: return binary(a, b, "||", kOr);
     case Op::eq:
     case Op::ne:
       if (types.is_composite(function_[a].type)) {
         program_.need_equal(function_[a].type);
-        const std::string same = expr(a, kRelation) + " == " + expr(b, kRelation);
-        precedence = inst.op == Op::eq ? kEquality : kUnary;
-        return inst.op == Op::eq ? same : "!(" + same + ")";
+        write(Value{a, kRelation}, " == ", Value{b, kRelation});
+        if (inst.op == Op::eq) return kEquality;
+        enclose(begin, "!(", ")");
+        return kUnary;
       }
-      return binary_text(a, b, inst.op == Op::eq ? "==" : "!=", kEquality, precedence);
-    case Op::lt: return binary_text(a, b, "<", kRelation, precedence);
-    case Op::le: return binary_text(a, b, "<=", kRelation, precedence);
-    case Op::gt: return binary_text(a, b, ">", kRelation, precedence);
-    case Op::ge: return binary_text(a, b, ">=", kRelation, precedence);
-    case Op::neg: {
-      precedence = kUnary;
-      const std::string inner = expr(a, kUnary);
-      const std::string text = inner[0] == '-' ? "-(" + inner + ")" : "-" + inner;
-      return composite ? text : narrow(inst, text, precedence);
-    }
-    case Op::bit_not: precedence = kUnary; return narrow(inst, "~" + expr(a, kUnary), precedence);
-    case Op::logical_not: {
-      precedence = kUnary;
-      return "!" + expr(a, kUnary);
-    }
+      return binary(a, b, inst.op == Op::eq ? "==" : "!=", kEquality);
+    case Op::lt: return binary(a, b, "<", kRelation);
+    case Op::le: return binary(a, b, "<=", kRelation);
+    case Op::gt: return binary(a, b, ">", kRelation);
+    case Op::ge: return binary(a, b, ">=", kRelation);
+    case Op::neg:
+      expr(a, kUnary);
+      if (code_[begin] == '-') enclose(begin, "(", ")");
+      enclose(begin, "-", "");
+      return composite ? int{kUnary} : narrow(inst, begin, kUnary);
+    case Op::bit_not: write('~', Value{a, kUnary}); return narrow(inst, begin, kUnary);
+    case Op::logical_not: write('!', Value{a, kUnary}); return kUnary;
     default: break;
   }
-  return math(inst, precedence);
+  return math(inst);
 }
 
-std::string FunctionWriter::math(const Inst& inst, int& precedence) {
+int FunctionWriter::math(const Inst& inst) {
   const ValueId a = function_.arg(inst, 0);
   const Scalar s = module_.types[function_[a].type].scalar;
-  const bool test = inst.op == Op::isnan || inst.op == Op::isinf || inst.op == Op::isfinite;
+  const std::size_t begin = code_.size();
   const bool half = s == Scalar::f16;
-  const std::string x = half ? "(float)" + expr(a, kUnary) : expr(a);
-  const std::string y = inst.count > 1 ? (half ? "(float)" : "") +
-                                             expr(function_.arg(inst, 1), half ? int{kUnary} : 0)
-                                       : "";
-  std::string name(info(inst.op).name);
-  if (inst.op == Op::sign) return program_.need_sign(inst.type) + "(" + expr(a) + ")";
-  if (test) {
-    if (!program_.cuda()) name = "std::" + name;
-    return name + "(" + x + ")";
+  const std::string_view convert = half ? "(float)" : "";
+  const Value x{a, half ? int{kUnary} : 0};
+  std::string_view name = info(inst.op).name;
+  if (inst.op == Op::sign) {
+    expr(a);
+    enclose(begin, program_.need_sign(inst.type) + "(", ")");
+    return kPostfix;
   }
-  if (inst.op == Op::bit_count) {
-    const bool wide = size_of(s) == 8;
-    const std::string unsigned_x =
-        size_of(s) < 4 && !is_unsigned(s)
-            ? (size_of(s) == 1 ? "(unsigned char)" : "(unsigned short)") + expr(a, kUnary)
-            : x;
-    if (program_.cuda()) return (wide ? "__popcll(" : "__popc(") + unsigned_x + ")";
-    return (wide ? "__builtin_popcountll(" : "__builtin_popcount(") + unsigned_x + ")";
+  if (inst.op == Op::isnan || inst.op == Op::isinf || inst.op == Op::isfinite) {
+    write(program_.cuda() ? "" : "std::", name, '(', convert, x, ')');
+    return kPostfix;
   }
-  if (!is_float(s)) {
-    if (inst.op == Op::abs) {
-      if (is_unsigned(s)) return expr(a, kPostfix);
-      precedence = kTernary;
-      const std::string text =
-          expr(a, kRelation + 1) + " < 0 ? -" + expr(a, kUnary) + " : " + expr(a, kTernary);
-      return narrow(inst, text, precedence);
+  if (inst.op == Op::bit_count || !is_float(s)) return integer_math(inst);
+  if (!program_.cuda() && (inst.op == Op::erfinv || inst.op == Op::erfcinv)) {
+    if (inst.op == Op::erfcinv) {
+      write("1.0 - (double)", Value{a, kUnary});
+    } else {
+      expr(a);
     }
-    const std::string_view op = inst.op == Op::min ? " < " : " > ";
-    precedence = kTernary;
-    const ValueId b = function_.arg(inst, 1);
-    if (program_.cuda() && size_of(s) >= 4) {
-      precedence = kPostfix;
-      return name + "(" + x + ", " + y + ")";
-    }
-    return expr(a, kRelation + 1) + std::string(op) + expr(b, kRelation + 1) + " ? " +
-           expr(a, kTernary + 1) + " : " + expr(b, kTernary);
+    enclose(begin, program_.need_erfinv() + "(", ")");
+    if (s == Scalar::f64) return kPostfix;
+    enclose(begin, "(" + program_.type(inst.type) + ")", "");
+    return kUnary;
   }
   if (inst.op == Op::abs) name = "fabs";
   if (inst.op == Op::min) name = "fmin";
   if (inst.op == Op::max) name = "fmax";
   if (inst.op == Op::mod) name = "fmod";
-  std::string text;
-  if (!program_.cuda() && (inst.op == Op::erfinv || inst.op == Op::erfcinv)) {
-    const std::string inverse = program_.need_erfinv();
-    text = inverse + "(" + (inst.op == Op::erfcinv ? "1.0 - (double)" + expr(a, kUnary) : expr(a)) +
-           ")";
-    if (s == Scalar::f64) return text;
-    precedence = kUnary;
-    return "(" + program_.type(inst.type) + ")" + text;
-  }
-  text = name + (s == Scalar::f64 ? "" : "f") + "(" + x + (y.empty() ? "" : ", " + y) + ")";
-  if (!half) return text;
-  precedence = kUnary;
-  return "(half)" + text;
+  write(half ? "(half)" : "", name, s == Scalar::f64 ? "" : "f", '(', convert, x);
+  if (inst.count > 1) write(", ", convert, Value{function_.arg(inst, 1), x.least});
+  put(')');
+  return half ? kUnary : kPostfix;
 }
 
-std::string FunctionWriter::cast(const Inst& inst, int& precedence) {
+// abs, min, max and the number of bits of integers.
+int FunctionWriter::integer_math(const Inst& inst) {
+  const ValueId a = function_.arg(inst, 0);
+  const Scalar s = module_.types[function_[a].type].scalar;
+  const std::size_t begin = code_.size();
+  if (inst.op == Op::bit_count) {
+    const bool wide = size_of(s) == 8;
+    const bool extends = size_of(s) < 4 && !is_unsigned(s);
+    put(program_.cuda() ? (wide ? "__popcll(" : "__popc(")
+                        : (wide ? "__builtin_popcountll(" : "__builtin_popcount("));
+    if (extends) put(size_of(s) == 1 ? "(unsigned char)" : "(unsigned short)");
+    write(Value{a, extends ? int{kUnary} : 0}, ')');
+    return kPostfix;
+  }
+  if (inst.op == Op::abs && is_unsigned(s)) {
+    expr(a, kPostfix);
+    return kPostfix;
+  }
+  if (inst.op == Op::abs) {
+    write(Value{a, kRelation + 1}, " < 0 ? -", Value{a, kUnary}, " : ", Value{a, kTernary});
+    return narrow(inst, begin, kTernary);
+  }
+  const ValueId b = function_.arg(inst, 1);
+  if (program_.cuda() && size_of(s) >= 4) {
+    write(info(inst.op).name, '(', Value{a}, ", ", Value{b}, ')');
+    return kPostfix;
+  }
+  write(Value{a, kRelation + 1}, inst.op == Op::min ? " < " : " > ", Value{b, kRelation + 1});
+  write(" ? ", Value{a, kTernary + 1}, " : ", Value{b, kTernary});
+  return kTernary;
+}
+
+int FunctionWriter::cast(const Inst& inst) {
   const ValueId a = function_.arg(inst, 0);
   const Scalar from = module_.types[function_[a].type].scalar;
   const Scalar to = module_.types[inst.type].scalar;
-  precedence = kUnary;
   if (to == Scalar::boolean) {
-    precedence = kEquality;
-    return expr(a, kRelation) + " != 0";
+    write(Value{a, kRelation}, " != 0");
+    return kEquality;
   }
   // Half converts through float.
-  const std::string through =
-      (from == Scalar::f16 && to != Scalar::f32) || (to == Scalar::f16 && from != Scalar::f32)
-          ? "(float)"
-          : "";
-  return "(" + program_.type(inst.type) + ")" + through + expr(a, kUnary);
+  const bool through =
+      (from == Scalar::f16 && to != Scalar::f32) || (to == Scalar::f16 && from != Scalar::f32);
+  write('(', program_.type(inst.type), through ? ")(float)" : ")", Value{a, kUnary});
+  return kUnary;
 }
 
-std::string FunctionWriter::make(const Inst& inst, int&) {
-  std::string text = program_.type(inst.type) + "{";
+void FunctionWriter::make(const Inst& inst) {
+  write(program_.type(inst.type), '{');
   bool first = true;
   for (const ValueId part : function_.args(inst)) {
-    text += (first ? "" : ", ") + argument(part);
+    if (!first) put(", ");
+    argument(part);
     first = false;
   }
-  return text + "}";
+  put('}');
 }
 
-std::string FunctionWriter::extract(const Inst& inst, int&) {
+void FunctionWriter::extract(const Inst& inst) {
   const ValueId whole = function_.arg(inst, 0);
+  const ValueId index = function_.arg(inst, 1);
   const TypeId type = function_[whole].type;
   const Type& of = module_.types[type];
-  const Inst& first = function_[function_.arg(inst, 1)];
-  if (of.kind == TypeKind::mat) {
-    if (inst.count == 2)
-      return program_.need_row(type) + "(" + expr(whole) + ", " + expr(function_.arg(inst, 1)) +
-             ")";
-    return expr(whole, kPostfix) + ".m[" + expr(function_.arg(inst, 1)) + "][" +
-           expr(function_.arg(inst, 2)) + "]";
+  if (of.kind == TypeKind::mat && inst.count == 2) {
+    write(program_.need_row(type), '(', Value{whole}, ", ", Value{index}, ')');
+  } else if (of.kind == TypeKind::mat) {
+    write(Value{whole, kPostfix}, ".m[", Value{index}, "][", Value{function_.arg(inst, 2)}, ']');
+  } else if (function_[index].op == Op::constant) {
+    write(Value{whole, kPostfix}, program_.component(type, static_cast<int>(function_[index].imm)));
+  } else if (of.rows > 4) {
+    write(Value{whole, kPostfix}, ".c[", Value{index}, ']');
+  } else {
+    write(program_.need_at(type), '(', Value{whole}, ", ", Value{index}, ')');
   }
-  if (first.op == Op::constant)
-    return expr(whole, kPostfix) + program_.component(type, static_cast<int>(first.imm));
-  if (of.rows > 4) return expr(whole, kPostfix) + ".c[" + expr(function_.arg(inst, 1)) + "]";
-  return program_.need_at(type) + "(" + expr(whole) + ", " + expr(function_.arg(inst, 1)) + ")";
 }
 
-std::string FunctionWriter::conditional(const Inst& inst, int& precedence) {
+int FunctionWriter::conditional(const Inst& inst) {
   const ValueId condition = function_.arg(inst, 0);
   ValueId sides[2];
   for (int i = 0; i < 2; ++i) {
@@ -259,58 +275,66 @@ std::string FunctionWriter::conditional(const Inst& inst, int& precedence) {
   }
   const Inst& yes = function_[sides[0]];
   const Inst& no = function_[sides[1]];
-  if (inst.op == Op::cond && inst.type == kBool && no.op == Op::constant && no.imm == 0) {
-    return binary_text(condition, sides[0], "&&", kAnd, precedence);
+  if (inst.op == Op::cond && inst.type == kBool) {
+    if (no.op == Op::constant && no.imm == 0) return binary(condition, sides[0], "&&", kAnd);
+    if (yes.op == Op::constant && yes.imm == 1) return binary(condition, sides[1], "||", kOr);
   }
-  if (inst.op == Op::cond && inst.type == kBool && yes.op == Op::constant && yes.imm == 1) {
-    return binary_text(condition, sides[1], "||", kOr, precedence);
-  }
-  precedence = kTernary;
-  return expr(condition, kOr) + " ? " + expr(sides[0], kTernary + 1) + " : " +
-         expr(sides[1], kTernary);
+  write(Value{condition, kOr}, " ? ", Value{sides[0], kTernary + 1}, " : ",
+        Value{sides[1], kTernary});
+  return kTernary;
 }
 
 // As an argument a constant of a small type needs its type spelled out, since calls are overloaded.
-std::string FunctionWriter::argument(ValueId id) {
+void FunctionWriter::argument(ValueId id) {
   const Inst& inst = function_[id];
   const Type& of = module_.types[inst.type];
   const bool small = of.kind == TypeKind::scalar && !is_float(of.scalar) &&
                      of.scalar != Scalar::boolean && size_of(of.scalar) < 4;
-  if (inst.op == Op::constant && small)
-    return "(" + program_.type(inst.type) + ")" + expr(id, kUnary);
-  return expr(id);
+  const bool spelled = inst.op == Op::constant && small;
+  if (spelled) write('(', program_.type(inst.type), ')');
+  expr(id, spelled ? int{kUnary} : 0);
 }
 
-std::string FunctionWriter::call(const Inst& inst, int& precedence) {
-  const int callee = static_cast<int>(inst.imm);
-  const Function& function = module_.functions[static_cast<std::size_t>(callee)];
-  if (!function.symbol.empty() && inst.count == 2) {
-    return binary_text(function_.arg(inst, 0), function_.arg(inst, 1), function.symbol, kProduct,
-                       precedence);
-  }
-  std::string text = program_.function_names[static_cast<std::size_t>(callee)] + "(";
+int FunctionWriter::call(const Inst& inst) {
+  const auto callee = static_cast<std::size_t>(inst.imm);
+  const Function& function = module_.functions[callee];
+  if (!function.symbol.empty() && inst.count == 2)
+    return binary(function_.arg(inst, 0), function_.arg(inst, 1), function.symbol, kProduct);
+  write(program_.function_names[callee], '(');
   bool first = true;
-  const auto add = [&](const std::string& value) {
-    text += (first ? "" : ", ") + value;
+  const auto separate = [&] {
+    if (!first) put(", ");
     first = false;
   };
   for (std::uint32_t i = 0; i < inst.count; ++i) {
     const ValueId operand = function_.arg(inst, i);
     if (!module_.types.is(function_[operand].type, TypeKind::array)) {
-      add(argument(operand));
+      separate();
+      argument(operand);
       continue;
     }
-    const ArrayNeeds& need = program_.needs[static_cast<std::size_t>(callee)][i];
-    if (need.data) add(expr(operand));
-    for (int d = 0; d < kMaxArrayDims; ++d) {
-      if (need.shape >> d & 1) add(shape_name(operand, d));
+    const ArrayNeeds& need = program_.needs[callee][i];
+    if (need.data) {
+      separate();
+      expr(operand);
     }
     for (int d = 0; d < kMaxArrayDims; ++d) {
-      if (need.strides >> d & 1) add(stride_name(operand, d));
+      if ((need.shape >> d & 1) == 0) continue;
+      separate();
+      put(shape_name(operand, d));
+    }
+    for (int d = 0; d < kMaxArrayDims; ++d) {
+      if ((need.strides >> d & 1) == 0) continue;
+      separate();
+      put(stride_name(operand, d));
     }
   }
-  if (program_.uses_tape[static_cast<std::size_t>(callee)]) add("tape");
-  return text + ")";
+  if (program_.uses_tape[callee]) {
+    separate();
+    put("tape");
+  }
+  put(')');
+  return kPostfix;
 }
 
 std::string FunctionWriter::shape_name(ValueId array, int dim) const {
@@ -328,44 +352,45 @@ std::string FunctionWriter::stride_name(ValueId array, int dim) const {
 }
 
 // The element's number: row-major, by Horner's rule, or a sum over strides.
-std::string FunctionWriter::offset(ValueId array, std::span<const ValueId> indices, bool whole,
-                                   int least) {
+void FunctionWriter::offset(ValueId array, std::span<const ValueId> indices, bool whole,
+                            int least) {
   const int ndim = module_.types[function_[array].type].ndim;
-  std::string text;
+  const std::size_t begin = code_.size();
   if (program_.options.strided) {
     for (std::size_t d = 0; d < indices.size(); ++d) {
-      text += (d > 0 ? " + " : "") + expr(indices[d], kProduct) + " * " +
-              stride_name(array, static_cast<int>(d));
+      if (d > 0) put(" + ");
+      write(Value{indices[d], kProduct}, " * ", stride_name(array, static_cast<int>(d)));
     }
-    return indices.size() > 1 && least > kSum ? "(" + text + ")" : text;
+    if (indices.size() > 1 && least > kSum) enclose(begin, "(", ")");
+    return;
   }
   int precedence = kPostfix;
   for (std::size_t d = 0; d < indices.size(); ++d) {
     if (d == 0) {
-      text = expr(indices[0], indices.size() > 1 || !whole ? kProduct : least);
+      expr(indices[0], indices.size() > 1 || !whole ? int{kProduct} : least);
       continue;
     }
-    if (precedence == kSum) text = "(" + text + ")";
-    text += " * " + shape_name(array, static_cast<int>(d)) + " + " + expr(indices[d], kSum + 1);
+    if (precedence == kSum) enclose(begin, "(", ")");
+    write(" * ", shape_name(array, static_cast<int>(d)), " + ", Value{indices[d], kSum + 1});
     precedence = kSum;
   }
   for (int d = static_cast<int>(indices.size()); d < ndim; ++d) {
-    if (precedence == kSum) text = "(" + text + ")";
-    text += " * " + shape_name(array, d);
+    if (precedence == kSum) enclose(begin, "(", ")");
+    write(" * ", shape_name(array, d));
     precedence = kProduct;
   }
-  return precedence < least ? "(" + text + ")" : text;
+  if (precedence < least) enclose(begin, "(", ")");
 }
 
-std::string FunctionWriter::element(const Inst& inst, std::uint32_t n_indices) {
+void FunctionWriter::element(const Inst& inst, std::uint32_t n_indices) {
   const auto operands = function_.args(inst);
-  const Inst& array = function_[operands[0]];
-  if (array.op == Op::view && inlining_.inlined(operands[0])) {
-    return "(" + expr(operands[0]) + ")[" +
-           offset(operands[0], operands.subspan(1, n_indices), true, 0) + "]";
+  if (function_[operands[0]].op == Op::view && inlining_.inlined(operands[0])) {
+    write('(', Value{operands[0]}, ")[");
+  } else {
+    write(array_name(operands[0]), '[');
   }
-  return array_name(operands[0]) + "[" +
-         offset(operands[0], operands.subspan(1, n_indices), true, 0) + "]";
+  offset(operands[0], operands.subspan(1, n_indices), true, 0);
+  put(']');
 }
 
 }  // namespace causeway::lang::emit_text

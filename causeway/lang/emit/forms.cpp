@@ -84,12 +84,12 @@ void FunctionWriter::one_element() {
   std::string outside;
   const std::size_t n = launch_names_.size();
   for (std::size_t d = 0; d < n; ++d) {
-    const std::string axis(kAxes[n - 1 - d]);  // the last coordinate changes fastest
-    line("const int " + thread_names_[d] + " = blockIdx." + axis + " * blockDim." + axis +
-         " + threadIdx." + axis + ";");
+    const std::string_view axis = kAxes[n - 1 - d];  // the last coordinate changes fastest
+    line("const int ", thread_names_[d], " = blockIdx.", axis, " * blockDim.", axis,
+         " + threadIdx.", axis, ';');
     outside += (d > 0 ? " || " : "") + thread_names_[d] + " >= " + launch_names_[d];
   }
-  open("if (" + outside + ") {");
+  open("if (", outside, ") {");
   line("return;");
   close();
   block(0);
@@ -133,27 +133,27 @@ void FunctionWriter::vector_loops() {
   const std::string& out = names_[function_.arg(*store, 0)];
   const std::string out_type = vector_of(function_.arg(*store, 2));
   const std::string results = scope_.unique("results");
-  line("const int " + first + " = blockIdx.x * blockDim.x + threadIdx.x;");
-  line("const int " + stride + " = blockDim.x * gridDim.x;");
-  open("for (int " + group + " = " + first + "; " + group + " < " + dim + " / 4; " + group +
-       " += " + stride + ") {");
+  line("const int ", first, " = blockIdx.x * blockDim.x + threadIdx.x;");
+  line("const int ", stride, " = blockDim.x * gridDim.x;");
+  open("for (int ", group, " = ", first, "; ", group, " < ", dim, " / 4; ", group, " += ", stride,
+       ") {");
   for (const ValueId load : loads) {
     const std::string type = vector_of(load);
-    line("const " + type + " " + names_[load] + " = reinterpret_cast<const " + type + "*>(" +
-         names_[function_.arg(function_[load], 0)] + ")[" + group + "];");
+    line("const ", type, ' ', names_[load], " = reinterpret_cast<const ", type, "*>(",
+         names_[function_.arg(function_[load], 0)], ")[", group, "];");
   }
-  line(out_type + " " + results + ";");
+  line(out_type, ' ', results, ';');
   constexpr std::string_view kLanes4[] = {".x", ".y", ".z", ".w"};
   for (std::size_t k = 0; k < 4; ++k) {
     const std::string lane(kLanes4[k]);
     const std::string index = "4 * " + group + (k > 0 ? " + " + std::to_string(k) : "");
-    line(results + lane + " = " + call_text(index, lane) + ";");
+    line(results, lane, " = ", call_text(index, lane), ';');
   }
-  line("reinterpret_cast<" + out_type + "*>(" + out + ")[" + group + "] = " + results + ";");
+  line("reinterpret_cast<", out_type, "*>(", out, ")[", group, "] = ", results, ';');
   close();
-  open("for (int " + i + " = " + dim + " / 4 * 4 + " + first + "; " + i + " < " + dim + "; " + i +
-       " += " + stride + ") {");
-  line(out + "[" + i + "] = " + call_text(i, "") + ";");
+  open("for (int ", i, " = ", dim, " / 4 * 4 + ", first, "; ", i, " < ", dim, "; ", i,
+       " += ", stride, ") {");
+  line(out, '[', i, "] = ", call_text(i, ""), ';');
   close();
 }
 
@@ -161,33 +161,41 @@ void FunctionWriter::declare_partials() {
   for (const ValueId id : block_reductions(module_, function_)) {
     const Inst& inst = function_[id];
     const bool sum = inst.op == Op::atomic_add || inst.op == Op::atomic_sub;
-    const std::string type = program_.type(inst.type);
+    const std::string& type = program_.type(inst.type);
     partials_[id] = scope_.unique("partial");
-    // A minimum or maximum starts from the element: that changes nothing.
-    line(type + " " + partials_[id] + " = " +
-         (sum ? program_.literal(inst.type, Inst{}) : element(inst, inst.count - 2)) + ";");
+    begin_line();
+    write(type, ' ', partials_[id], " = ");
+    if (sum) {
+      put(program_.literal(inst.type, Inst{}));
+    } else {  // a minimum or maximum starts from the element: that changes nothing
+      element(inst, inst.count - 2);
+    }
+    put(';');
+    end_line();
   }
 }
 
 void FunctionWriter::combine_partials() {
   for (const auto& [id, partial] : partials_) {
     const Inst& inst = function_[id];
-    const std::string type = program_.type(inst.type);
+    const std::string& type = program_.type(inst.type);
     const std::string shared = scope_.unique("block_" + partial);
     const std::string width = scope_.unique("width");
-    line("__shared__ " + type + " " + shared + "[" + std::to_string(kReductionThreads) + "];");
-    line(shared + "[threadIdx.x] = " + partial + ";");
+    line("__shared__ ", type, ' ', shared, '[', std::to_string(kReductionThreads), "];");
+    line(shared, "[threadIdx.x] = ", partial, ';');
     line("__syncthreads();");
-    open("for (unsigned int " + width + " = blockDim.x / 2; " + width + " > 0; " + width +
-         " /= 2) {");
-    open("if (threadIdx.x < " + width + ") {");
+    open("for (unsigned int ", width, " = blockDim.x / 2; ", width, " > 0; ", width, " /= 2) {");
+    open("if (threadIdx.x < ", width, ") {");
     combine(inst, shared + "[threadIdx.x]", shared + "[threadIdx.x + " + width + "]");
     close();
     line("__syncthreads();");
     close();
     open("if (threadIdx.x == 0) {");
-    line(atomic_call(inst.op == Op::atomic_sub ? Op::atomic_add : inst.op, inst.type) + "(&" +
-         element(inst, inst.count - 2) + ", " + shared + "[0]);");
+    begin_line();
+    write(atomic_call(inst.op == Op::atomic_sub ? Op::atomic_add : inst.op, inst.type), "(&");
+    element(inst, inst.count - 2);
+    write(", ", shared, "[0]);");
+    end_line();
     close();
   }
 }
@@ -195,12 +203,11 @@ void FunctionWriter::combine_partials() {
 // Adds a value to a partial result; the subtraction of a sum has happened before.
 void FunctionWriter::combine(const Inst& inst, const std::string& place, const std::string& value) {
   if (inst.op == Op::atomic_add || inst.op == Op::atomic_sub)
-    return line(place + " += " + value + ";");
+    return line(place, " += ", value, ';');
   const bool least = inst.op == Op::atomic_min;
   const bool real = is_float(module_.types[inst.type].scalar);
-  const std::string name =
-      std::string(real ? "f" : "") + (least ? "min" : "max") + (real ? "f" : "");
-  line(place + " = " + name + "(" + place + ", " + value + ");");
+  line(place, real ? " = f" : " = ", least ? "min" : "max", real ? "f(" : "(", place, ", ", value,
+       ");");
 }
 
 }  // namespace emit_text

@@ -56,31 +56,39 @@ void Inlining::count_uses() {
 }
 
 void Inlining::find_written() {
+  bool views = false;
   for (const Inst& inst : function_.insts) {
     if (inst.op == Op::store || is_atomic(inst.op)) values_[function_.arg(inst, 0)].written = true;
     if (inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects) {
       for (const ValueId operand : function_.args(inst)) values_[operand].written = true;
     }
+    views = views || inst.op == Op::view;
   }
-  for (std::size_t i = function_.insts.size(); i-- > 0;) {  // through views
+  if (!views) return;
+  for (std::size_t i = function_.insts.size(); i-- > 0;) {  // from views to arrays
     const Inst& inst = function_.insts[i];
     if (inst.op == Op::view && values_[i].written) values_[function_.arg(inst, 0)].written = true;
   }
-  for (std::size_t i = 0; i < function_.insts.size(); ++i) {
+  for (std::size_t i = 0; i < function_.insts.size(); ++i) {  // and from arrays to views
     const Inst& inst = function_.insts[i];
     if (inst.op == Op::view && values_[function_.arg(inst, 0)].written) values_[i].written = true;
   }
 }
 
-void Inlining::add_effects(const Inst& inst, Effects& effects) const {
+void Inlining::add_effects(const Inst& inst, Effects& effects) {
   if (inst.op == Op::store || is_atomic(inst.op)) effects.memory = true;
   if (inst.op == Op::call && module_.functions[static_cast<std::size_t>(inst.imm)].effects)
     effects.memory = true;
-  if (inst.op == Op::set) effects.variables.push_back(function_.arg(inst, 0));
+  if (inst.op == Op::set) assigned_.push_back(function_.arg(inst, 0));
   for (const BlockId inner : inst.blocks) {
     if (inner == kAbsent) continue;
     for (const ValueId id : function_.blocks[inner].insts) add_effects(function_[id], effects);
   }
+}
+
+bool Inlining::assigns(const Effects& effects, ValueId variable) const {
+  const auto end = assigned_.begin() + effects.end;
+  return std::find(assigned_.begin() + effects.first, end, variable) != end;
 }
 
 bool Inlining::reads_memory(const Inst& inst) const {
@@ -91,13 +99,13 @@ bool Inlining::reads_memory(const Inst& inst) const {
                      [&](ValueId id) { return values_[id].written; });
 }
 
-void Inlining::reads_of(BlockId block, bool& memory, std::vector<ValueId>& variables) const {
+void Inlining::add_reads(BlockId block, bool& memory) {
   for (const ValueId id : function_.blocks[block].insts) {
     const Inst& inst = function_[id];
     memory = memory || reads_memory(inst);
-    if (inst.op == Op::get) variables.push_back(function_.arg(inst, 0));
+    if (inst.op == Op::get) read_.push_back(function_.arg(inst, 0));
     for (const BlockId inner : inst.blocks) {
-      if (inner != kAbsent) reads_of(inner, memory, variables);
+      if (inner != kAbsent) add_reads(inner, memory);
     }
   }
 }
@@ -118,7 +126,12 @@ void Inlining::decide(BlockId block) {
     }
   }
   effects_.assign(insts.size(), {});
-  for (std::size_t i = 0; i < insts.size(); ++i) add_effects(function_[insts[i]], effects_[i]);
+  assigned_.clear();
+  for (std::size_t i = 0; i < insts.size(); ++i) {
+    effects_[i].first = static_cast<std::uint32_t>(assigned_.size());
+    add_effects(function_[insts[i]], effects_[i]);
+    effects_[i].end = static_cast<std::uint32_t>(assigned_.size());
+  }
   for (std::size_t at = insts.size(); at-- > 0;)
     decide_value(insts[at], static_cast<std::uint32_t>(at));
 }
@@ -155,11 +168,11 @@ void Inlining::decide_value(ValueId id, std::uint32_t at) {
   if (cond && (!is_expression(inst.blocks[0]) || !is_expression(inst.blocks[1]))) return;
   // All users must have a known position, in this block or in a region of it.
   bool memory = reads_memory(inst);
-  std::vector<ValueId> variables;
-  if (inst.op == Op::get) variables.push_back(function_.arg(inst, 0));
+  read_.clear();
+  if (inst.op == Op::get) read_.push_back(function_.arg(inst, 0));
   if (cond) {
-    reads_of(inst.blocks[0], memory, variables);
-    reads_of(inst.blocks[1], memory, variables);
+    add_reads(inst.blocks[0], memory);
+    add_reads(inst.blocks[1], memory);
   }
   if (values_[id].uses > 1 && !cheap &&
       !(component && function_[function_.arg(inst, 0)].op == Op::get))
@@ -190,16 +203,15 @@ void Inlining::decide_value(ValueId id, std::uint32_t at) {
     last = std::max(last, values_[user].effective);
   }
   if (nested && !cheap && trait != 'p') return;
-  for (std::uint32_t i = at + 1; i <= last; ++i) {
+  const bool reads = memory || !read_.empty();
+  for (std::uint32_t i = at + 1; reads && i <= last; ++i) {
     const Effects& effects = effects_[i];
     const Inst& between = function_[function_.blocks[values_[id].home].insts[i]];
     const bool region = between.blocks[0] != kAbsent && between.op != Op::cond;
     if (i == last && !(region && nested)) break;
     if (memory && effects.memory) return;
-    for (const ValueId variable : variables) {
-      if (std::find(effects.variables.begin(), effects.variables.end(), variable) !=
-          effects.variables.end())
-        return;
+    for (const ValueId variable : read_) {
+      if (assigns(effects, variable)) return;
     }
   }
   values_[id].inlined = true;

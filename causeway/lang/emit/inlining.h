@@ -29,18 +29,21 @@ class Inlining {
     std::uint32_t effective = kNever;  // the position in its block where it is evaluated
   };
 
+  // Of an instruction with its regions.
   struct Effects {
     bool memory = false;
-    std::vector<ValueId> variables;
+    std::uint32_t first = 0;  // the variables it assigns: assigned_[first .. end)
+    std::uint32_t end = 0;
   };
 
   void count_uses();
   void find_written();
   void decide(BlockId block);
   void decide_value(ValueId id, std::uint32_t at);
-  void add_effects(const Inst& inst, Effects& effects) const;
+  void add_effects(const Inst& inst, Effects& effects);
+  bool assigns(const Effects& effects, ValueId variable) const;
   bool reads_memory(const Inst& inst) const;
-  void reads_of(BlockId block, bool& memory, std::vector<ValueId>& variables) const;
+  void add_reads(BlockId block, bool& memory);
 
   const Module& module_;
   const Function& function_;
@@ -48,6 +51,8 @@ class Inlining {
   std::vector<ValueId> users_;
   std::vector<ValueId> owner_;    // the instruction a block belongs to
   std::vector<Effects> effects_;  // of the instructions of the block at hand
+  std::vector<ValueId> assigned_;
+  std::vector<ValueId> read_;  // variables that the value at hand reads
 };
 
 }  // namespace causeway::lang::emit_text

@@ -114,39 +114,35 @@ Emitted Program::run(int kernel) {
   order(kernel, functions, seen);
   for (const int index : functions) find_needs(index);
   name_functions(functions);
-  std::string body;
-  body.reserve(4096);
-  std::vector<LineEntry> lines;
   Emitted result;
+  std::string& body = result.text;
+  body.reserve(4096);
+  definitions_.reserve(1024);
   int n_lines = 0;
   for (const int at : functions) {
     const auto index = static_cast<std::size_t>(at);
     const Function& function = module.functions[index];
-    FunctionWriter writer(*this, at);
+    const std::size_t begin = body.size();
+    FunctionWriter writer(*this, at, body);
     if (function.kind == FunctionKind::kernel) {
       writer.write_kernel(function_names[index]);
       result.params = std::move(writer.params);
       result.entry = function_names[index];
     } else {
       writer.write_function(function_names[index]);
-      writer.code += "\n";
     }
     // Helpers of a function precede it.
+    body.insert(begin, definitions_);
     n_lines += static_cast<int>(std::count(definitions_.begin(), definitions_.end(), '\n'));
-    if (!function.helper) {
-      for (const LineEntry& entry : writer.lines)
-        lines.push_back({entry.line + n_lines, entry.span});
-    }
-    n_lines += static_cast<int>(std::count(writer.code.begin(), writer.code.end(), '\n'));
-    body += definitions_;
-    body += writer.code;
     definitions_.clear();
+    for (const LineEntry& entry : writer.lines)
+      result.lines.push_back({entry.line + n_lines, entry.span});
+    n_lines += writer.n_lines();
   }
   const std::string head = includes_and_tape(uses_tape[static_cast<std::size_t>(kernel)]);
   const int shift = static_cast<int>(std::count(head.begin(), head.end(), '\n'));
-  for (LineEntry& entry : lines) entry.line += shift;
-  result.text = head.empty() ? std::move(body) : head + body;
-  result.lines = std::move(lines);
+  for (LineEntry& entry : result.lines) entry.line += shift;
+  body.insert(0, head);
   result.uses_half = uses_half;
   return result;
 }
@@ -188,7 +184,8 @@ void FunctionWriter::add_param(EmittedKind kind, std::uint32_t param, int dim,
   out += type;
   out += restricted ? " __restrict__ " : " ";
   out += name;
-  params.push_back({kind, param, dim, name, std::move(type)});
+  if (function_.kind == FunctionKind::kernel)
+    params.push_back({kind, param, dim, name, std::move(type)});
 }
 
 std::string FunctionWriter::signature(bool kernel) {
@@ -229,12 +226,13 @@ void FunctionWriter::write_function(const std::string& name) {
     list += (list.empty() ? "" : ", ") + std::string("Tape& tape");
   const std::string called =
       function_.symbol.empty() ? name : "operator" + std::string(function_.symbol);
-  open(program_.qualifier() + program_.type(function_.result) + " " + called + "(" + list + ") {");
+  open(program_.qualifier(), program_.type(function_.result), ' ', called, '(', list, ") {");
   block(0);
   const auto& insts = function_.blocks[0].insts;
   const bool ends = !insts.empty() && function_[insts.back()].op == Op::give;
   if (!ends && function_.result != kNone) line("return {};");
   close();
+  line("");
 }
 
 void FunctionWriter::name_threads() {
@@ -277,7 +275,7 @@ void FunctionWriter::write_kernel(const std::string& name) {
       thread_list += ", Tape& tape, int* tape_needed";
       thread_call += ", tape, tape_needed";
     }
-    open(program_.qualifier() + "void " + name + "_thread(" + thread_list + ") {");
+    open(program_.qualifier(), "void ", name, "_thread(", thread_list, ") {");
     block(0);
     close();
     line("");
@@ -296,8 +294,8 @@ void FunctionWriter::write_kernel(const std::string& name) {
     add_param(EmittedKind::tape_capacity, 0, 0, "tape_capacity", "int", list);
     add_param(EmittedKind::tape_needed, 0, 0, "tape_needed", "int*", list);
   }
-  open((program_.cuda() ? "extern \"C\" __global__ void " : "extern \"C\" void ") + name + "(" +
-       list + ") {");
+  open(program_.cuda() ? "extern \"C\" __global__ void " : "extern \"C\" void ", name, '(', list,
+       ") {");
   if (form == LaunchForm::one_element || form == LaunchForm::vectorized) {
     form == LaunchForm::one_element ? one_element() : vector_loops();
     return close();
@@ -305,16 +303,16 @@ void FunctionWriter::write_kernel(const std::string& name) {
   if (form == LaunchForm::block_reduction) declare_partials();
   in_kernel_loop_ = !split;
   if (program_.cuda()) {
-    cuda_loop(name);
+    cuda_loop();
   } else {
-    cpp_loop(name);
+    cpp_loop();
   }
   if (tape)
     line(program_.cuda() ? "Tape tape{tape_words + (size_t)(blockIdx.x * blockDim.x + threadIdx.x) "
                            "* tape_capacity, 0, tape_capacity};"
                          : "Tape tape{tape_words, 0, tape_capacity};");
   if (split) {
-    line(name + "_thread(" + thread_call + ");");
+    line(name, "_thread(", thread_call, ");");
   } else {
     block(0);
   }
@@ -324,18 +322,18 @@ void FunctionWriter::write_kernel(const std::string& name) {
   close();
 }
 
-void FunctionWriter::cuda_loop(const std::string&) {
+void FunctionWriter::cuda_loop() {
   if (launch_names_.size() == 1) {
     const std::string& i = thread_names_[0];
-    open("for (int " + i + " = blockIdx.x * blockDim.x + threadIdx.x; " + i + " < " +
-         launch_names_[0] + "; " + i + " += blockDim.x * gridDim.x) {");
+    open("for (int ", i, " = blockIdx.x * blockDim.x + threadIdx.x; ", i, " < ", launch_names_[0],
+         "; ", i, " += blockDim.x * gridDim.x) {");
     return;
   }
   const std::string index = scope_.unique("thread");
   std::string total = "(long long)" + launch_names_[0];
   for (std::size_t d = 1; d < launch_names_.size(); ++d) total += " * " + launch_names_[d];
-  open("for (long long " + index + " = blockIdx.x * (long long)blockDim.x + threadIdx.x; " + index +
-       " < " + total + "; " + index + " += (long long)blockDim.x * gridDim.x) {");
+  open("for (long long ", index, " = blockIdx.x * (long long)blockDim.x + threadIdx.x; ", index,
+       " < ", total, "; ", index, " += (long long)blockDim.x * gridDim.x) {");
   std::string rest = index;
   std::vector<std::string> declarations;
   for (std::size_t d = launch_names_.size(); d-- > 0;) {
@@ -353,12 +351,12 @@ void FunctionWriter::cuda_loop(const std::string&) {
   for (const std::string& declaration : declarations) line(declaration);
 }
 
-void FunctionWriter::cpp_loop(const std::string&) {
+void FunctionWriter::cpp_loop() {
   for (std::size_t d = 0; d < launch_names_.size(); ++d) {
     const std::string& i = thread_names_[d];
     const bool part = d == 0 && ranges();
-    open("for (int " + i + " = " + (part ? range_begin_ : "0") + "; " + i + " < " +
-         (part ? range_end_ : launch_names_[d]) + "; ++" + i + ") {");
+    open("for (int ", i, " = ", part ? range_begin_ : "0", "; ", i, " < ",
+         part ? range_end_ : launch_names_[d], "; ++", i, ") {");
   }
 }
 

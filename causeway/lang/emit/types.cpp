@@ -31,13 +31,22 @@ std::string Program::scalar(Scalar s) {
   return std::string(names[static_cast<int>(s)]);
 }
 
-std::string Program::type(TypeId id) {
+const std::string& Program::type(TypeId id) {
+  std::string& name = type_names_[id];
+  if (!name.empty()) return name;
   const Type& of = module.types[id];
-  if (of.kind == TypeKind::none) return "void";
-  if (of.kind == TypeKind::scalar) return scalar(of.scalar);
-  if (of.kind == TypeKind::array) return type(of.element) + "*";
-  const auto found = type_names_.find(id);
-  if (found != type_names_.end()) return found->second;
+  switch (of.kind) {
+    case TypeKind::none: name = "void"; break;
+    case TypeKind::scalar: name = scalar(of.scalar); break;
+    case TypeKind::array: name = type(of.element) + "*"; break;
+    default: name = define(id); break;
+  }
+  return name;
+}
+
+// The name of a struct, which is added to the definitions.
+std::string Program::define(TypeId id) {
+  const Type& of = module.types[id];
   std::string wanted = of.kind == TypeKind::tuple ? "values" : module.types.name(id);
   if (of.scalar == Scalar::f32 && of.kind != TypeKind::structure && of.kind != TypeKind::tuple)
     wanted.pop_back();
@@ -68,8 +77,7 @@ std::string Program::type(TypeId id) {
       body += (i > 0 ? ", " : " ") + std::string(1, kComponents[static_cast<std::size_t>(i)]);
     body += ";\n};\n\n";
   }
-  const std::string name = globals.unique(wanted);
-  type_names_[id] = name;
+  std::string name = globals.unique(wanted);
   definitions_ += "struct " + name + body;
   return name;
 }
@@ -109,10 +117,6 @@ std::string Program::literal(TypeId id, const Inst& constant) const {
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   if (single) text += "f";
   return s == Scalar::f16 ? "(half)" + text : text;
-}
-
-void Program::helper(const std::string& key, const std::string& text) {
-  if (helper_keys_.insert(key).second) definitions_ += text + "\n";
 }
 
 namespace {
@@ -166,6 +170,7 @@ void Program::need_operator(Op op, TypeId a, TypeId b, TypeId result) {
 
 // Sums of structs are gradients: members that are not floating-point are not changed.
 void Program::need_struct_sum(TypeId id) {
+  if (!first_use("sum " + std::to_string(id))) return;
   std::string values;
   for (const Field& field : module.types.structure(id).fields) {
     const std::string name = std::string(field.name) + (is_reserved(field.name) ? "_" : "");
@@ -178,63 +183,62 @@ void Program::need_struct_sum(TypeId id) {
                                  : "a." + name + " + b." + name;
     values += (values.empty() ? "" : ", ") + (floats ? sum : "a." + name);
   }
-  const std::string t = type(id);
-  helper("sum " + t, qualifier() + t + " operator+(" + t + " a, " + t + " b) {\n  return {" +
-                         values + "};\n}\n");
+  const std::string& t = type(id);
+  definitions_ +=
+      qualifier() + t + " operator+(" + t + " a, " + t + " b) {\n  return {" + values + "};\n}\n\n";
 }
 
 void Program::need_equal(TypeId id) {
+  if (!first_use("equal " + std::to_string(id))) return;
   std::string value;
   for (int i = 0; i < module.types.count(id); ++i) {
     value += (i > 0 ? " && " : "") + ("a" + component(id, i)) + " == b" + component(id, i);
   }
-  helper("equal " + std::to_string(id), qualifier() + "bool operator==(" + type(id) + " a, " +
-                                            type(id) + " b) {\n  return " + value + ";\n}\n");
+  const std::string& t = type(id);
+  definitions_ +=
+      qualifier() + "bool operator==(" + t + " a, " + t + " b) {\n  return " + value + ";\n}\n\n";
 }
 
 std::string Program::need_sign(TypeId id) {
-  const std::string name = type(id);
-  helper("sign " + name, qualifier() + name + " sign(" + name + " x) {\n  return (" + name +
-                             ")(x < (" + name + ")0 ? -1 : 1);\n}\n");
+  const std::string& t = type(id);
+  if (first_use("sign " + t))
+    definitions_ += qualifier() + t + " sign(" + t + " x) {\n  return (" + t + ")(x < (" + t +
+                    ")0 ? -1 : 1);\n}\n\n";
   return "sign";
 }
 
 // at(v, i): a component by an index that is not constant.
 std::string Program::need_at(TypeId whole) {
+  if (!first_use("at " + std::to_string(whole))) return "at";
   const Type& of = module.types[whole];
   std::string value;
-  if (of.kind == TypeKind::mat) return {};
   for (int i = 0; i < of.rows; ++i) {
     value += i + 1 < of.rows ? fmt::format("i == {} ? v{} : ", i, component(whole, i))
                              : "v" + component(whole, i);
   }
-  if (of.rows > 4) value = "v.c[i]";
-  const std::string element = type(scalar_type(of.scalar));
-  helper("at " + std::to_string(whole), qualifier() + element + " at(" + type(whole) +
-                                            " v, int i) {\n  return " + value + ";\n}\n");
+  definitions_ += qualifier() + type(scalar_type(of.scalar)) + " at(" + type(whole) +
+                  " v, int i) {\n  return " + value + ";\n}\n\n";
   return "at";
 }
 
 // with(v, i, x): v with component i replaced.
 std::string Program::need_with(TypeId whole) {
+  if (!first_use("with " + std::to_string(whole))) return "with";
   const Type& of = module.types[whole];
   std::string body;
-  if (of.kind == TypeKind::mat) {
-    body = "  v.m[i][j] = x;\n";
-  } else if (of.rows > 4) {
+  if (of.rows > 4) {
     body = "  v.c[i] = x;\n";
   } else {
     for (int i = 0; i < of.rows; ++i)
       body += fmt::format("  if (i == {}) v{} = x;\n", i, component(whole, i));
   }
-  const std::string indices = of.kind == TypeKind::mat ? "int i, int j" : "int i";
-  helper("with " + std::to_string(whole),
-         qualifier() + type(whole) + " with(" + type(whole) + " v, " + indices + ", " +
-             type(scalar_type(of.scalar)) + " x) {\n" + body + "  return v;\n}\n");
+  const std::string& t = type(whole);
+  definitions_ += qualifier() + t + " with(" + t + " v, int i, " + type(scalar_type(of.scalar)) +
+                  " x) {\n" + body + "  return v;\n}\n\n";
   return "with";
 }
 
-std::string Program::need_row(TypeId matrix) {
+TypeId Program::row_type(TypeId matrix) const {
   const Type& of = module.types[matrix];
   TypeId row = kNone;
   for (TypeId id = 1; id < module.types.size(); ++id) {
@@ -243,35 +247,36 @@ std::string Program::need_row(TypeId matrix) {
         candidate.rows == of.cols)
       row = id;
   }
+  return row;
+}
+
+std::string Program::need_row(TypeId matrix) {
+  if (!first_use("row " + std::to_string(matrix))) return "row";
   std::string values;
-  for (int j = 0; j < of.cols; ++j) values += fmt::format("{}a.m[i][{}]", j > 0 ? ", " : "", j);
-  helper("row " + std::to_string(matrix), qualifier() + type(row) + " row(" + type(matrix) +
-                                              " a, int i) {\n  return {" + values + "};\n}\n");
+  for (int j = 0; j < module.types[matrix].cols; ++j)
+    values += fmt::format("{}a.m[i][{}]", j > 0 ? ", " : "", j);
+  const std::string& row = type(row_type(matrix));
+  definitions_ += qualifier() + row + " row(" + type(matrix) + " a, int i) {\n  return {" + values +
+                  "};\n}\n\n";
   return "row";
 }
 
 std::string Program::need_with_row(TypeId matrix) {
-  const Type& of = module.types[matrix];
-  TypeId row = kNone;
-  for (TypeId id = 1; id < module.types.size(); ++id) {
-    const Type& candidate = module.types[id];
-    if (candidate.kind == TypeKind::vec && candidate.scalar == of.scalar &&
-        candidate.rows == of.cols)
-      row = id;
-  }
+  if (!first_use("with_row " + std::to_string(matrix))) return "with_row";
+  const TypeId row = row_type(matrix);
   std::string body;
-  for (int j = 0; j < of.cols; ++j)
+  for (int j = 0; j < module.types[matrix].cols; ++j)
     body += fmt::format("  a.m[i][{}] = v{};\n", j, component(row, j));
-  helper("with_row " + std::to_string(matrix), qualifier() + type(matrix) + " with_row(" +
-                                                   type(matrix) + " a, int i, " + type(row) +
-                                                   " v) {\n" + body + "  return a;\n}\n");
+  const std::string& t = type(matrix);
+  definitions_ += qualifier() + t + " with_row(" + t + " a, int i, " + type(row) + " v) {\n" +
+                  body + "  return a;\n}\n\n";
   return "with_row";
 }
 
 // The CPU has no inverse error function: Giles' approximation and two Newton steps.
 std::string Program::need_erfinv() {
-  if (cuda()) return {};
-  helper("erfinv", R"(static inline double inverse_erf(double x) {
+  if (!first_use("erfinv")) return "inverse_erf";
+  definitions_ += R"(static inline double inverse_erf(double x) {
   if (!(fabs(x) < 1.0)) return fabs(x) == 1.0 ? x * HUGE_VAL : std::nan("");
   const double w = -log1p(-x * x);
   double p;
@@ -292,7 +297,8 @@ std::string Program::need_erfinv() {
   for (int i = 0; i < 2; ++i) y -= (erf(y) - x) * 0.88622692545275801365 * exp(y * y);
   return y;
 }
-)");
+
+)";
   return "inverse_erf";
 }
 

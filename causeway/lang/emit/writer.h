@@ -1,5 +1,5 @@
-// Writes a kernel with its functions and types. program.cpp: the complete text; function.cpp:
-// statements; expressions.cpp; types.cpp: structs and their operators; atomics.cpp; forms.cpp:
+// Writes a kernel with its functions and types. program.cpp: the complete text; statements.cpp;
+// expressions.cpp; types.cpp: structs and their operators; atomics.cpp; forms.cpp:
 // kernels that are no grid-stride loop.
 #pragma once
 
@@ -51,11 +51,12 @@ std::vector<ValueId> block_reductions(const Module& module, const Function& func
 // Text shared by all functions of a program: types, helpers, needs of array parameters.
 class Program {
  public:
-  Program(const Module& of, const EmitOptions& how) : module(of), options(how) {}
+  Program(const Module& of, const EmitOptions& how)
+      : module(of), options(how), type_names_(of.types.size()) {}
 
   Emitted run(int kernel);
 
-  std::string type(TypeId id);              // its C++ name; defines it where necessary
+  const std::string& type(TypeId id);       // its C++ name; defines it where necessary
   std::string component(TypeId id, int i);  // ".x", ".c[5]", ".m[1][2]"
   std::string literal(TypeId id, const Inst& constant) const;
   // Names of helpers, defined on first use.
@@ -90,32 +91,76 @@ class Program {
   void name_functions(const std::vector<int>& functions);
   std::string includes_and_tape(bool tape) const;
   void find_needs(int function);
+  std::string define(TypeId id);
+  TypeId row_type(TypeId matrix) const;
   std::string scalar(Scalar s);
   std::string need_struct_atomic(TypeId id);
-  void helper(const std::string& key, const std::string& text);
+  // False if the helper is defined already.
+  bool first_use(const std::string& key) { return helper_keys_.insert(key).second; }
 
-  std::map<TypeId, std::string> type_names_;
+  std::vector<std::string> type_names_;  // by type; empty before the first use
   std::set<std::string> helper_keys_;
   std::vector<std::uint64_t> operators_;  // that are defined
   std::string definitions_;               // types and helpers in the order of first use
 };
 
+// A value inside a line, in parentheses if it binds less strongly than `least`.
+struct Value {
+  ValueId id;
+  int least = 0;
+};
+
+// Writes one function to the end of `code`.
 class FunctionWriter {
  public:
-  FunctionWriter(Program& program, int index);
+  FunctionWriter(Program& program, int index, std::string& code);
 
-  std::string code;
-  std::vector<LineEntry> lines;  // relative to the code
-  std::vector<EmittedParam> params;
+  std::vector<LineEntry> lines;      // of a function of the user, relative to its first
+  std::vector<EmittedParam> params;  // of a kernel
+  int n_lines() const { return line_number_ - 1; }
 
   void write_kernel(const std::string& name);
   void write_function(const std::string& name);
 
  private:
+  // Appends texts, characters and values to the code.
+  template <class... Piece>
+  void write(const Piece&... pieces) {
+    (put(pieces), ...);
+  }
+  void put(std::string_view text) { code_ += text; }
+  void put(char c) { code_ += c; }
+  void put(Value value) { expr(value.id, value.least); }
+  // Puts text before and after what was written from `begin` on.
+  void enclose(std::size_t begin, std::string_view before, std::string_view after);
+  std::size_t begin_line(Span span = {});  // where its text begins
+  void end_line();
+  template <class... Piece>
+  void line(Span span, const Piece&... pieces) {
+    begin_line(span);
+    write(pieces...);
+    end_line();
+  }
+  template <class... Piece>
+  void line(const Piece&... pieces) {
+    line(Span{}, pieces...);
+  }
+  // A line that begins an indented block; close() ends the block.
+  template <class... Piece>
+  void open(const Piece&... pieces) {
+    line(pieces...);
+    ++depth_;
+  }
+  void close() {
+    --depth_;
+    line("}");
+  }
+
   // Statements.
   void block(BlockId id);
-  void statement(ValueId id);
-  void declare(ValueId id, const std::string& value);
+  void statement(BlockId block, std::size_t at);
+  bool is_set_first(BlockId block, std::size_t at) const;
+  const std::string& declaration(ValueId id);  // until the next one
   void set(const Inst& inst);
   void store(const Inst& inst);
   void branch(const Inst& inst, bool chained);
@@ -123,43 +168,45 @@ class FunctionWriter {
   void repeat(const Inst& inst);
   void cond(const Inst& inst, ValueId id);
   void give(const Inst& inst);
-  void insert(const Inst& inst, ValueId id);
+  void insert(const Inst& inst, ValueId id, ValueId next);
+  void replace_part(const Inst& inst, const std::string& name);
   void atomic(const Inst& inst, ValueId id);
   void print(const Inst& inst);
-  void line(const std::string& content, Span span = {});
-  void open(const std::string& head, Span span = {});
-  void close(const std::string& tail = "}");
   bool block_is_empty(BlockId id) const;
-  std::string compound(const std::string& target, const Inst& value, ValueId old,
-                       ValueId& operand) const;
+  std::string_view compound(const Inst& value, ValueId old) const;
 
-  // Expressions.
-  std::string expr(ValueId id, int least = 0);
-  std::string raw(ValueId id, int& precedence);
-  std::string arithmetic(const Inst& inst, int& precedence);
-  std::string narrow(const Inst& inst, std::string value, int& precedence);
-  std::string binary_text(ValueId a, ValueId b, std::string_view op, int level, int& precedence);
-  std::string math(const Inst& inst, int& precedence);
-  std::string cast(const Inst& inst, int& precedence);
-  std::string make(const Inst& inst, int& precedence);
-  std::string extract(const Inst& inst, int& precedence);
-  std::string conditional(const Inst& inst, int& precedence);
-  std::string call(const Inst& inst, int& precedence);
-  std::string element(const Inst& inst, std::uint32_t n_indices);
-  std::string offset(ValueId array, std::span<const ValueId> indices, bool whole, int least);
-  std::string argument(ValueId id);
-  std::string array_name(ValueId id) const { return names_[id]; }
+  // Expressions. Those that return a number return how strongly the text binds.
+  void expr(ValueId id, int least = 0);
+  std::string text(ValueId id);  // not written
+  int raw(ValueId id);
+  int arithmetic(const Inst& inst);
+  int narrow(const Inst& inst, std::size_t begin, int precedence);
+  int binary(ValueId a, ValueId b, std::string_view op, int level);
+  int math(const Inst& inst);
+  int integer_math(const Inst& inst);
+  int cast(const Inst& inst);
+  void make(const Inst& inst);
+  void extract(const Inst& inst);
+  int conditional(const Inst& inst);
+  int call(const Inst& inst);
+  void element(const Inst& inst, std::uint32_t n_indices);
+  void offset(ValueId array, std::span<const ValueId> indices, bool whole, int least);
+  void argument(ValueId id);
+  const std::string& array_name(ValueId id) const { return names_[id]; }
   std::string shape_name(ValueId array, int dim) const;
   std::string stride_name(ValueId array, int dim) const;
   bool is_variable_of(ValueId id, ValueId var) const;
   bool same_place(const Inst& load, const Inst& store) const;
-  bool unique_index(const Inst& inst) const;
+  void find_own_elements();
+  bool is_own_element(ValueId array) const {
+    return array < own_element_.size() && own_element_[array];
+  }
 
   // Kernels.
   std::string signature(bool kernel);
   void add_param(EmittedKind kind, std::uint32_t param, int dim, const std::string& name,
                  std::string type, std::string& out, bool restricted = false);
-  void cuda_loop(const std::string& name);
+  void cuda_loop();
   // Other forms (forms.cpp).
   void one_element();
   void vector_loops();
@@ -167,29 +214,31 @@ class FunctionWriter {
   void combine_partials();
   void combine(const Inst& inst, const std::string& place, const std::string& value);
   std::string atomic_call(Op op, TypeId type);
-  void cpp_loop(const std::string& name);
+  void cpp_loop();
   bool ranges() const { return program_.options.ranges && !program_.cuda(); }
   void name_threads();
-  std::string name_of(ValueId id);
+  const std::string& name_of(ValueId id);
   std::string temporary() { return scope_.unique("t" + std::to_string(temporaries_++)); }
 
   Program& program_;
   const Module& module_;
   const Function& function_;
   int index_;
+  std::string& code_;
   Inlining inlining_;
   NameScope scope_;
   std::vector<std::string> names_;
   std::vector<bool> declared_;
+  std::vector<bool> own_element_;  // by parameter
   std::vector<std::string> thread_names_;
   std::vector<std::string> launch_names_;
   std::map<ValueId, std::string> partials_;  // of block reductions, by atomic operation
+  std::string declaration_;
   std::string range_begin_;
   std::string range_end_;
   int depth_ = 0;
   int temporaries_ = 0;
   int line_number_ = 1;
-  int loops_ = 0;
   bool in_kernel_loop_ = false;  // return becomes continue
 };
 

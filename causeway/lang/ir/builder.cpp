@@ -52,7 +52,7 @@ std::int64_t wrapped(std::int64_t value, Scalar scalar) {
 }
 
 BlockId Builder::new_block() {
-  function_->blocks.emplace_back();
+  function_->blocks.emplace_back().insts.reserve(16);
   return static_cast<BlockId>(function_->blocks.size() - 1);
 }
 

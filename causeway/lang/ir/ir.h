@@ -66,7 +66,7 @@ struct Function {
   bool helper = false;      // of the language, not of the user
   std::string_view symbol;  // "*" if calls are written with an operator
   bool effects = false;     // writes arrays, or calls a function that does
-  bool inlined = false;     // for the emitters: define in place of a call
+  bool optimized = false;   // optimize() would change nothing
   int dims = 0;             // launch dimensions of a kernel
   TypeId result = kNone;    // a tuple for several
   Span span;

@@ -4,21 +4,9 @@
 
 namespace causeway::lang {
 
-namespace {
-
-constexpr OpInfo kInfos[] = {
-#define CAUSEWAY_LANG_OP(id, name, trait) {name, trait},
-    CAUSEWAY_LANG_OPS(CAUSEWAY_LANG_OP)
-#undef CAUSEWAY_LANG_OP
-};
-
-}  // namespace
-
-const OpInfo& info(Op op) { return kInfos[static_cast<int>(op)]; }
-
 bool find_op(std::string_view name, Op& op) {
-  for (std::size_t i = 0; i < std::size(kInfos); ++i) {
-    if (kInfos[i].name == name) {
+  for (std::size_t i = 0; i < std::size(kOpInfos); ++i) {
+    if (kOpInfos[i].name == name) {
       op = static_cast<Op>(i);
       return true;
     }

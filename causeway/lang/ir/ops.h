@@ -54,7 +54,13 @@ struct OpInfo {
   char trait;
 };
 
-const OpInfo& info(Op op);
+inline constexpr OpInfo kOpInfos[] = {
+#define CAUSEWAY_LANG_OP(id, name, trait) {name, trait},
+    CAUSEWAY_LANG_OPS(CAUSEWAY_LANG_OP)
+#undef CAUSEWAY_LANG_OP
+};
+
+constexpr const OpInfo& info(Op op) { return kOpInfos[static_cast<int>(op)]; }
 // The operation of that name in IR text; false if there is none.
 bool find_op(std::string_view name, Op& op);
 

@@ -26,6 +26,7 @@ class Printer {
       : module_(module),
         function_(function),
         names_(function.insts.size()),
+        types_(module.types.size()),
         out_(out),
         spans_(spans) {}
 
@@ -36,14 +37,14 @@ class Printer {
       const Param& param = function_.params[i];
       if (i > 0) out_ += ", ";
       name(static_cast<ValueId>(i), param.name);
-      out_ += names_[i] + ": " + module_.types.ir_name(param.type);
+      out_.append(names_[i]).append(": ").append(type(param.type));
       if (param.role == ParamRole::gradient) out_ += " gradient";
       if (param.argument != i) out_ += " of " + std::to_string(param.argument);
       if (param.content == ArrayContent::scratch) out_ += " scratch";
       if (param.content == ArrayContent::after) out_ += " after";
     }
     out_ += ")";
-    if (function_.result != kNone) out_ += " -> " + module_.types.ir_name(function_.result);
+    if (function_.result != kNone) out_.append(" -> ").append(type(function_.result));
     if (function_.kind == FunctionKind::kernel) out_ += " dims " + std::to_string(function_.dims);
     if (function_.helper) out_ += " helper";
     if (!function_.symbol.empty()) out_ += " symbol \"" + std::string(function_.symbol) + "\"";
@@ -59,14 +60,21 @@ class Printer {
     return result;
   }
 
+  const std::string& type(TypeId id) {
+    if (types_[id].empty()) types_[id] = module_.types.ir_name(id);
+    return types_[id];
+  }
+
   void name(ValueId id, std::string_view hint) {
+    std::string& text = names_[id];
+    text = '%';
     if (hint.empty()) {
-      names_[id] = "%" + std::to_string(counter_++);
+      text += std::to_string(counter_++);
       return;
     }
+    text += hint;
     const int uses = used_[hint]++;
-    names_[id] = "%" + std::string(hint);
-    if (uses > 0) names_[id] += "'" + std::to_string(uses);
+    if (uses > 0) text.append("'").append(std::to_string(uses));
   }
 
   // The line that is being written comes from `span`.
@@ -104,7 +112,7 @@ class Printer {
     indent(depth);
     if (inst.type != kNone) {
       name(id, inst.name);
-      out_ += names_[id] + " = ";
+      out_.append(names_[id]).append(" = ");
     }
     out_ += info(inst.op).name;
     if (inst.op == Op::constant) constant(inst);
@@ -122,7 +130,7 @@ class Printer {
       comma = true;
     }
     if (shows_imm(inst.op)) out_ += (comma ? ", " : " ") + std::to_string(inst.imm);
-    if (inst.type != kNone) out_ += " : " + module_.types.ir_name(inst.type);
+    if (inst.type != kNone) out_.append(" : ").append(type(inst.type));
     for (const BlockId inner : inst.blocks) {
       if (inner == kAbsent) continue;
       out_ += " {\n";
@@ -136,6 +144,7 @@ class Printer {
   const Module& module_;
   const Function& function_;
   std::vector<std::string> names_;
+  std::vector<std::string> types_;  // their names; empty before the first use
   std::unordered_map<std::string_view, int> used_;
   std::string& out_;
   std::vector<Span>* spans_;

@@ -10,13 +10,11 @@ void Cloner::block(BlockId id) {
 
 ValueId Cloner::inst(ValueId id) {
   const Inst source = from_[id];
-  std::vector<ValueId> operands;
-  operands.reserve(source.count);
-  for (std::uint32_t i = 0; i < source.count; ++i)
-    operands.push_back(values_[from_.arg(source, i)]);
+  operands_.clear();
+  for (const ValueId operand : from_.args(source)) operands_.push_back(values_[operand]);
   to_.set_span(source.span);
   const BlockId here = to_.block();
-  const ValueId copy = to_.detached(source.op, source.type, operands);
+  const ValueId copy = to_.detached(source.op, source.type, operands_);
   values_[id] = copy;
   Inst& made = to_.function()[copy];
   made.imm = source.imm;

@@ -22,6 +22,7 @@ class Cloner {
   const Function& from_;
   Builder& to_;
   std::vector<ValueId>& values_;
+  std::vector<ValueId> operands_;  // of the copy that is being made
 };
 
 }  // namespace causeway::lang

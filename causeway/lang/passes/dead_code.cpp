@@ -11,17 +11,14 @@ class DeadCode {
         function_(function),
         values_(function.insts.size()),
         block_owner_(function.blocks.size(), kAbsent) {
-    order_.reserve(function.insts.size());
-    work_.reserve(function.insts.size());
+    writes_.reserve(8);
+    work_.reserve(64);
     for (const Param& param : function.params)
       is_adjoint_ = is_adjoint_ || param.role == ParamRole::gradient;
   }
 
   void run() {
     index(0);
-    for (const ValueId id : order_) {
-      if (is_root(function_[id])) mark(id);
-    }
     while (!work_.empty()) {
       const ValueId id = work_.back();
       work_.pop_back();
@@ -33,17 +30,23 @@ class DeadCode {
  private:
   struct Value {
     bool live = false;
-    ValueId owner = kAbsent;     // the instruction whose region an instruction is in
-    std::uint32_t position = 0;  // in program order
+    ValueId owner = kAbsent;       // the instruction whose region an instruction is in
+    std::uint32_t position = 0;    // in program order
+    ValueId last_set = kAbsent;    // of a variable: its last assignment
+    ValueId set_before = kAbsent;  // of an assignment: the one before of the same variable
   };
 
   void index(BlockId block) {
     for (const ValueId id : function_.blocks[block].insts) {
-      values_[id].position = static_cast<std::uint32_t>(order_.size());
-      order_.push_back(id);
-      values_[id].owner = block_owner_[block];
       const Inst& inst = function_[id];
-      if (inst.op == Op::set) sets_.emplace_back(function_.arg(inst, 0), id);
+      values_[id].position = position_++;
+      values_[id].owner = block_owner_[block];
+      if (is_root(inst)) mark(id);
+      if (inst.op == Op::set) {
+        ValueId& last = values_[function_.arg(inst, 0)].last_set;
+        values_[id].set_before = last;
+        last = id;
+      }
       if (inst.op == Op::store || is_atomic(inst.op))
         writes_.emplace_back(root(function_.arg(inst, 0)), id);
       for (const BlockId inner : inst.blocks) {
@@ -125,9 +128,8 @@ class DeadCode {
       }
     }
     if (inst.op == Op::var) {
-      for (const auto& [var, set] : sets_) {
-        if (var == id) mark(set);
-      }
+      for (ValueId set = values_[id].last_set; set != kAbsent; set = values_[set].set_before)
+        mark(set);
     }
     if (inst.op == Op::cond || inst.op == Op::repeat) {
       for (const BlockId inner : inst.blocks) {
@@ -156,10 +158,9 @@ class DeadCode {
   Function& function_;
   std::vector<Value> values_;
   std::vector<ValueId> block_owner_;
-  std::vector<std::pair<ValueId, ValueId>> sets_;    // variables and their assignments
   std::vector<std::pair<ValueId, ValueId>> writes_;  // arrays and their writes
   bool is_adjoint_ = false;
-  std::vector<ValueId> order_;
+  std::uint32_t position_ = 0;
   std::vector<ValueId> work_;
 };
 
@@ -168,6 +169,8 @@ class DeadCode {
 void drop_dead_code(const Module& module, Function& function) { DeadCode(module, function).run(); }
 
 void optimize(const Module& module, Function& function) {
+  if (function.optimized) return;
+  function.optimized = true;
   fold_constants(module, function);
   merge_common(module, function);
   drop_dead_code(module, function);

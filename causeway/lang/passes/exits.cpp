@@ -23,6 +23,7 @@ class ExitNormalizer {
   void run() {
     std::vector<ValueId> prologue;
     if (has_early_exit(0, true)) {
+      function_.optimized = false;
       const std::vector<ValueId> body = std::move(function_.blocks[0].insts);
       function_.blocks[0].insts.clear();
       done_ = flag("done");

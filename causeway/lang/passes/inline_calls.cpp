@@ -60,6 +60,7 @@ class Inliner {
       insts.pop_back();
     }
     Cloner(callee, b_, values).block(0);
+    function_.optimized = false;
     for (ValueId& value : given) value = values[value];
     if (given.size() == 1) replace(id, given[0]);
     if (given.size() > 1) results_.emplace_back(id, given);

@@ -16,7 +16,7 @@ class Merge {
         replaced_(function.insts.size()),
         written_(function.insts.size()),
         heads_(std::bit_ceil(function.insts.size())) {
-    known_.reserve(function.insts.size());
+    known_.reserve(32);
     for (ValueId id = 0; id < replaced_.size(); ++id) replaced_[id] = id;
     for (const Inst& inst : function.insts) {
       if (inst.op == Op::store || is_atomic(inst.op)) written_[function.arg(inst, 0)] = true;

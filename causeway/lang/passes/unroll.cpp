@@ -56,6 +56,7 @@ class Unroller {
   }
 
   void expand(const Inst& inst, ValueId id, std::int64_t trips) {
+    function_.optimized = false;
     std::vector<ValueId> values(function_.insts.size());
     for (ValueId i = 0; i < values.size(); ++i) values[i] = i;
     const std::int64_t start = function_[function_.arg(inst, 0)].imm;

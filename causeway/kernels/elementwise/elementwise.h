@@ -79,10 +79,16 @@ struct Scalar {
   std::int64_t integer = 0;
   bool is_integer = false;
 
-  Scalar(double value) : real(value), integer(static_cast<std::int64_t>(value)) {}  // NOLINT
-  Scalar(std::int64_t value)                                                        // NOLINT
+  Scalar(double value) : real(value), integer(truncated(value)) {}  // NOLINT
+  Scalar(std::int64_t value)                                        // NOLINT
       : real(static_cast<double>(value)), integer(value), is_integer(true) {}
   Scalar(int value) : Scalar(static_cast<std::int64_t>(value)) {}  // NOLINT
+
+ private:
+  // 0 for NaN and beyond 64 bits.
+  static constexpr std::int64_t truncated(double value) {
+    return value >= -0x1p63 && value < 0x1p63 ? static_cast<std::int64_t>(value) : 0;
+  }
 };
 
 // The minimum and maximum of an integer dtype.

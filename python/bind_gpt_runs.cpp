@@ -118,9 +118,9 @@ void bind_files(nb::module_& module) {
 }
 
 // Texts are passed as bytes, since they may be invalid UTF-8.
-nb::list generate(TextGenerator& generator, const std::vector<std::string>& prompts,
-                  const models::GenerateOptions& options, const std::vector<std::string>& stop,
-                  const nb::object& on_text) {
+nb::list generate_texts(TextGenerator& generator, const std::vector<std::string>& prompts,
+                        const models::GenerateOptions& options,
+                        const std::vector<std::string>& stop, const nb::object& on_text) {
   TextGenerator::OnText report;
   if (!on_text.is_none()) {
     report = [&](std::size_t sample, std::string_view text) {
@@ -142,7 +142,7 @@ void bind_text_generator(nb::module_& module) {
               std::shared_ptr<TextTokenizer> tokenizer, bool int8) {
              new (self) TextGenerator(std::move(model), std::move(tokenizer), int8);
            })
-      .def("generate", generate, "prompts"_a, "options"_a, "stop"_a, "on_text"_a.none());
+      .def("generate", generate_texts, "prompts"_a, "options"_a, "stop"_a, "on_text"_a.none());
 }
 
 }  // namespace

@@ -135,11 +135,11 @@ TEST(PriorRules, CategoriesRefineStates) {
       if (column.n_categories == 0) continue;
       ASSERT_GE(column.n_categories, 2);
       ASSERT_LE(column.n_categories, kMostStates);
-      ASSERT_TRUE(std::is_sorted(column.edges, column.edges + column.n_categories - 1));
+      ASSERT_TRUE(std::is_sorted(column.edges, column.edges + (column.n_categories - 1)));
       if (c >= plan.n_drivers) continue;
       const Driver& driver = plan.drivers[c];
       for (int k = 0; k < driver.n_states - 1; ++k) {
-        float* const end = column.edges + column.n_categories - 1;
+        float* const end = column.edges + (column.n_categories - 1);
         ASSERT_NE(std::find(column.edges, end, driver.cuts[k]), end);
         ++n_checked;
       }

@@ -47,9 +47,6 @@ test: build  ## run all tests that need no GPU, also with sanitizers and fuzzing
 	  'cmake --preset asan >/dev/null; cmake --build build/asan -j $(JOBS) --target causeway_tests fuzzers'
 	$(phase) "tests with ASan and UBSan" $(CTEST) build/asan -L sanitized
 	$(phase) "fuzz" tests/fuzz/run -seed=1 -runs=20000 -max_total_time=20
-	$(phase) "build with TSan" cmake --build build -j $(JOBS) --target causeway_thread_tests
-	$(phase) "tests with TSan" env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TSAN_OPTIONS=halt_on_error=1 \
-	  build/causeway_thread_tests --gtest_brief=1
 	@printf '\n== %s\n' "all tests passed"
 	@sed -n 's/^$(STARTED) //p' build/phases.txt
 

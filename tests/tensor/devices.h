@@ -5,6 +5,7 @@
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/tensor.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 #include <algorithm>

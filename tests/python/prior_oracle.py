@@ -24,6 +24,14 @@ CONVERTERS = ("neighbour neighbour_centre neighbour_function neighbour_number so
               "softmax_centre softmax_number numeric kumaraswamy").split()
 
 
+def same(ours, theirs):
+    """Asserts that two lists of (x, y) hold the same values."""
+    assert len(ours) == len(theirs)
+    for (x, y), (u, v) in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(x, u)
+        np.testing.assert_array_equal(y, v)
+
+
 def choices(**forced):
     """Categories that choices must take, as the parts want them."""
     return {CHOICES.index(name): category for name, category in forced.items()}

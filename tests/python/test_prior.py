@@ -1,7 +1,6 @@
-"""Priors in Python: batches, properties of datasets, interventions, exports."""
+"""Priors in Python: batches, properties of datasets, filters, the object."""
 
 import doctest
-import json
 import pickle
 import threading
 import time
@@ -11,7 +10,7 @@ import causeway.prior
 import numpy as np
 import pytest
 from causeway._testing import prior_parts as parts
-from prior_oracle import tensor
+from prior_oracle import same, tensor
 
 FAMILIES = ["simple", "mlp", "tree", "graph", "rules", "linear"]
 SMALL = {"rows": 100, "features": (1, 8), "classes": (2, 4)}
@@ -19,13 +18,6 @@ SMALL = {"rows": 100, "features": (1, 8), "classes": (2, 4)}
 
 def arrays(batch):
     return [(x.numpy(), y.numpy()) for x, y in batch]
-
-
-def same(ours, theirs):
-    assert len(ours) == len(theirs)
-    for (x, y), (u, v) in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(x, u)
-        np.testing.assert_array_equal(y, v)
 
 
 def test_examples():
@@ -245,179 +237,6 @@ def test_descriptions_say_how_columns_were_scaled():
     assert checked > 10
 
 
-# --- other worlds -------------------------------------------------------------------------------
-
-
-def strict_descendants(model, node):
-    found = set()
-    for parent, child in model["edges"]:  # in order
-        if parent == node or parent in found:
-            found.add(child)
-    return found
-
-
-@pytest.mark.parametrize("options", [
-    {"family": "graph"}, {"family": "graph", "graph_noise": True, "regression": True},
-    {"family": "graph", "reference_warps": True}, {"family": "mlp"}, {"family": "tree"},
-    {"family": "simple"}, {"family": "rules"}, {"family": "linear"},
-], ids=lambda o: "-".join(map(str, o.values())))
-def test_interventions_change_descendants_only(options):
-    prior = cw.Prior(**options, rows=64, features=(2, 7), classes=(2, 4), seed=12)
-    n_changed, n_kept = 0, 0
-    for k in range(16):
-        model = prior.describe(k)
-        expected = prior.batch(1, first=k)[0]
-        for column in range(0, model["n_features"], 2):
-            try:
-                world = prior.intervene(k, column, 0.5)
-            except cw.InvalidArgument as error:
-                assert "categories" in str(error)
-                continue
-            same([(world.x.numpy(), world.y.numpy())], [tuple(t.numpy() for t in expected)])
-            below = strict_descendants(model, model["features"][column]["node"])
-            x, z = world.x.numpy(), world.other_x.numpy()
-            assert len(np.unique(z[:, column])) == 1
-            if model["features"][column]["n_categories"] == 0:
-                limit = np.abs(x[:, column]).max() + 1e-4  # beyond it clamped
-                if limit > 0.5 and model["features"][column]["kind"] == "numeric":
-                    np.testing.assert_allclose(z[:, column], 0.5, atol=2e-3)
-            for f, source in enumerate(model["features"]):
-                if f == column:
-                    continue
-                if source["node"] in below:
-                    n_changed += (x[:, f] != z[:, f]).any()
-                else:
-                    np.testing.assert_array_equal(x[:, f], z[:, f])
-                    n_kept += 1
-            if model["target"]["node"] in below:
-                n_changed += (world.y.numpy() != world.other_y.numpy()).any()
-            else:
-                np.testing.assert_array_equal(world.y.numpy(), world.other_y.numpy())
-                n_kept += 1
-    assert n_changed > 10 and n_kept > 0
-
-
-def test_interventions_on_causes_reach_the_target():
-    """Where features are all the causes there are, the target's change is the function's own."""
-    prior = cw.Prior("simple", rows=64, features=3, regression=True, seed=4)
-    functions = [np.sin, np.cos, np.tanh, np.exp, lambda z: z]
-    for k in range(8):
-        world = prior.intervene(k, 1, 0.25)
-        weight, scale, shift, kind = parts.simple_term(4, k, 1)
-        term = lambda v: weight * functions[kind](scale * v + shift)  # noqa: B023, E731
-        change = term(0.25) - term(world.x.numpy()[:, 1].astype(float))
-        np.testing.assert_allclose(world.other_y.numpy() - world.y.numpy(), change, atol=3e-5)
-
-
-def test_counterfactual_pairs_share_their_noise():
-    """An intervention that sets a feature to what it was anyway changes nothing in those rows."""
-    checked = 0
-    for family, noise in (("graph", True), ("mlp", False), ("tree", False)):
-        prior = cw.Prior(family, rows=100, features=(2, 6), regression=True, graph_noise=noise,
-                         filter_predictable=False, seed=8)
-        for k in range(12):
-            model = prior.describe(k)
-            for column, source in enumerate(model["features"]):
-                x = prior.batch(1, first=k)[0][0].numpy()[:, column]
-                value, count = np.unique(x, return_counts=True)
-                value = value[count.argmax()]
-                if count.max() < 5 or source["kind"] not in ("numeric", "neighbour_centre",
-                                                             "neighbour_number", "softmax_number"):
-                    continue
-                try:
-                    world = prior.intervene(k, column, float(value))
-                except cw.InvalidArgument:
-                    continue
-                rows = world.x.numpy()[:, column] == value
-                if not (world.other_x.numpy()[:, column] == value).all():
-                    continue  # rounded on the way to the node's units
-                np.testing.assert_array_equal(world.other_y.numpy()[rows], world.y.numpy()[rows])
-                np.testing.assert_array_equal(world.other_x.numpy()[rows], world.x.numpy()[rows])
-                checked += 1
-    assert checked >= 5
-
-
-@pytest.mark.parametrize("family", ["mlp", "tree"])
-def test_targets_without_noise_are_functions_of_the_features(family):
-    """Rows with the same causes have the same target, which noise had told apart."""
-    prior = cw.Prior(family, rows=200, features=1, regression=True, seed=21)
-    checked = 0
-    for k in range(150):
-        if family == "mlp" and prior.describe(k)["features"][0]["node"] != 0:
-            continue  # a causal network: the feature is not all there is
-        model = prior.describe(k)
-        if model["features"][0]["kind"] == "categories":
-            continue  # cut after the target was made
-        world = prior.without_noise(k)
-        x, y, quiet = (t.numpy() for t in (world.x, world.y, world.other_y))
-        np.testing.assert_array_equal(world.x.numpy(), world.other_x.numpy())
-        values, place, counts = np.unique(x[:, 0], return_inverse=True, return_counts=True)
-        if len(values) > 40 or np.ptp(y) == 0:
-            continue
-        inner = [v for v in range(1, len(values) - 1) if counts[v] > 1]  # the ends may be clamped
-        assert all(len(np.unique(quiet[place == v])) == 1 for v in inner)
-        noisy = any(len(np.unique(y[place == v])) > 1 for v in inner)
-        checked += noisy
-    assert checked >= 5
-
-
-def test_graphs_without_noise():
-    """Columns of nodes without parents stay, those after noise change; twice gives the same."""
-    prior = cw.Prior("graph", rows=150, features=(4, 10), regression=True, graph_noise=True, seed=3)
-    changed = 0
-    for k in range(15):
-        model = prior.describe(k)
-        world = prior.without_noise(k)
-        again = prior.without_noise(k)
-        np.testing.assert_array_equal(world.other_y.numpy(), again.other_y.numpy())
-        parents = {node["id"]: node["parents"] for node in model["nodes"]}
-        for f, source in enumerate(model["features"]):
-            kept = (world.x.numpy()[:, f] == world.other_x.numpy()[:, f]).all()
-            if not parents[source["node"]] and not source["kind"].startswith("softmax"):
-                assert kept
-            else:
-                changed += not kept
-        if parents[model["target"]["node"]]:
-            changed += (world.y.numpy() != world.other_y.numpy()).any()
-    assert changed > 10
-
-
-def test_nothing_changes_where_there_is_no_noise():
-    prior = cw.Prior("graph", rows=100, features=(2, 6), regression=True, seed=3)
-    plain = 0
-    for k in range(30):
-        model = prior.describe(k)
-        if any(source["kind"].startswith("softmax") for source in model["features"]):
-            continue
-        world = prior.without_noise(k)
-        same([(world.x.numpy(), world.y.numpy())], [(world.other_x.numpy(), world.other_y.numpy())])
-        plain += 1
-    assert plain > 5
-
-
-def test_bayes_errors():
-    """Sampled classes differ from the likeliest as often as the estimate says."""
-    n_rows = 250
-    prior = cw.Prior("graph", rows=n_rows, features=(1, 3), classes=(2, 5), nodes=(2, 6), seed=5)
-    said, seen, rows, n_sampled = 0.0, 0, 0, 0
-    for facts in prior.batch(100).facts:
-        model = prior.describe(facts.index)
-        if not model["target"]["kind"].startswith("softmax"):
-            assert facts.bayes_error == 0
-            continue
-        assert 0 <= facts.bayes_error < 1
-        if any(source["kind"].startswith("softmax") for source in model["features"]):
-            continue  # whose noise may have reached the target
-        world = prior.without_noise(facts.index)
-        seen += (world.y.numpy() != world.other_y.numpy()).sum()
-        said += facts.bayes_error * n_rows
-        rows += n_rows
-        n_sampled += 1
-    assert n_sampled >= 10
-    deviation = np.sqrt(said * (1 - said / rows))
-    assert abs(seen - said) < 4 * deviation, (seen, said, deviation)
-
-
 # --- filters ------------------------------------------------------------------------------------
 
 
@@ -607,115 +426,3 @@ def test_threads_may_share_a_prior():
     for thread in threads:
         thread.join()
     assert all(hashes == expected for hashes in found)
-
-
-# --- ways out -----------------------------------------------------------------------------------
-
-
-def test_numpy_shares_memory():
-    batch = cw.Prior("simple", **SMALL).batch(3)
-    view = np.from_dlpack(batch.x)
-    assert view.__array_interface__["data"][0] == batch.x.numpy().__array_interface__["data"][0]
-
-
-def test_cuda_array_interface(cuda):
-    batch = cw.Prior("simple", **SMALL, device=cuda).batch(3)
-    described = batch.x.__cuda_array_interface__
-    assert described["shape"] == (3, 100, 8) and described["typestr"] == "<f4"
-
-
-def test_torch_tensors_share_memory():
-    torch = pytest.importorskip("torch")
-    batch = cw.Prior("simple", **SMALL).batch(3)
-    x = torch.from_dlpack(batch.x)
-    assert x.shape == (3, 100, 8)
-    assert x.data_ptr() == batch.x.numpy().__array_interface__["data"][0]
-
-
-def test_torch_dataset():
-    torch = pytest.importorskip("torch")
-    prior = cw.Prior("mlp", **SMALL, seed=3)
-    expected = prior.batch(20, first=0)
-    data = cw.prior.TorchDataset(prior, batch_size=6, stop=20)
-    batches = list(torch.utils.data.DataLoader(data, batch_size=None))
-    assert [len(batch["x"]) for batch in batches] == [6, 6, 6, 2]
-    assert torch.cat([batch["index"] for batch in batches]).tolist() == list(range(20))
-    np.testing.assert_array_equal(torch.cat([b["x"] for b in batches]).numpy(), expected.x.numpy())
-    np.testing.assert_array_equal(torch.cat([b["y"] for b in batches]).numpy(), expected.y.numpy())
-    for name in ("n_rows", "n_features", "n_classes", "n_train"):
-        assert torch.cat([b[name] for b in batches]).tolist() == getattr(expected, name).tolist()
-    packed = next(iter(cw.prior.TorchDataset(prior, batch_size=3, layout="packed")))
-    assert packed["x"].ndim == 1 and packed["places"].shape == (3, 3)
-
-
-def test_torch_ranks_and_workers_take_disjoint_datasets():
-    torch = pytest.importorskip("torch")
-    prior = cw.Prior("simple", rows=8, features=2, classes=2, filter_classes=False, seed=3)
-    expected = prior.batch(48, first=0).x.numpy()  # also makes threads before the fork
-    for workers in (0, 1, 2):
-        seen = {}
-        for rank in range(2):
-            data = cw.prior.TorchDataset(prior, batch_size=4, stop=48, rank=rank, world_size=2)
-            loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=workers)
-            for i, batch in enumerate(loader):
-                # Whatever the number of workers, the i-th batch of a rank is the same.
-                assert batch["index"][0] == (2 * i + rank) * 4
-                for index, x in zip(batch["index"].tolist(), batch["x"], strict=True):
-                    assert index not in seen
-                    seen[index] = x.numpy()
-        assert sorted(seen) == list(range(48))
-        np.testing.assert_array_equal(np.stack([seen[k] for k in range(48)]), expected)
-
-
-def test_torch_datasets_resume():
-    torch = pytest.importorskip("torch")
-    prior = cw.Prior("simple", rows=8, features=2, classes=2, filter_classes=False, seed=3)
-    endless = iter(torch.utils.data.DataLoader(cw.prior.TorchDataset(prior, 4), batch_size=None))
-    batches = [next(endless) for _ in range(5)]
-    resumed = next(iter(cw.prior.TorchDataset(prior, 4, start=3 * 4)))
-    assert torch.equal(resumed["x"], batches[3]["x"])
-    assert pickle.loads(pickle.dumps(cw.prior.TorchDataset(prior, 4, start=8))).start == 8
-    for bad in ({"batch_size": 0}, {"rank": 1}, {"rank": 2, "world_size": 2}):
-        with pytest.raises(cw.InvalidArgument):
-            cw.prior.TorchDataset(prior, **bad)
-
-
-def test_parquet(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    prior = cw.Prior("mlp", rows=(20, 40), features=(1, 6), classes=2, seed=3)
-    prior.to_parquet(tmp_path / "data.parquet", 7, first=2, batch_size=3)
-    assert prior.position == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["data.parquet"]
-    table = parquet.read_table(tmp_path / "data.parquet")
-    assert table.column_names == ["dataset", "row", "is_train", "y", *(f"x{i}" for i in range(6))]
-    metadata = {key.decode(): value.decode() for key, value in
-                parquet.ParquetFile(tmp_path / "data.parquet").metadata.metadata.items()}
-    batch = prior.batch(7, first=2)
-    assert json.loads(metadata["causeway.hashes"]) == [f"{h:016x}" for h in batch.hashes()]
-    assert cw.Prior.from_json(metadata["causeway.prior"]).config == prior.config
-    columns = {name: table[name].to_numpy() for name in table.column_names}
-    for facts, (x, y) in zip(batch.facts, batch, strict=True):
-        rows = columns["dataset"] == facts.index
-        assert rows.sum() == facts.n_rows and columns["is_train"][rows].sum() == facts.n_train
-        np.testing.assert_array_equal(columns["y"][rows], y.numpy())
-        for f in range(6):
-            values = columns[f"x{f}"][rows]
-            if f < facts.n_features:
-                np.testing.assert_array_equal(values, x.numpy()[:, f])
-            else:
-                assert np.isnan(values).all()
-    with pytest.raises(cw.FileError):
-        prior.to_parquet(tmp_path / "absent" / "data.parquet", 2)
-    with pytest.raises(cw.InvalidArgument):
-        prior.to_parquet(tmp_path / "data.parquet", 0)
-
-
-def test_missing_packages_are_named(monkeypatch, tmp_path):
-    import sys
-
-    for name in ("pyarrow", "pyarrow.parquet"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match="pip install pyarrow"):
-        cw.Prior("simple", **SMALL).to_parquet(tmp_path / "x.parquet", 1)
-    with pytest.raises(AttributeError, match="nothing"):
-        cw.prior.nothing  # noqa: B018

@@ -64,13 +64,16 @@ Graph Graph::capture(StreamView stream, const std::function<void()>& body,
   const StreamGuard guard(stream);
   const CaptureMark mark(stream);
   driver::begin_capture(device.index, stream.handle());
-  try {
-    graph.memory_->use(stream, body);
-  } catch (...) {
-    driver::end_capture(device.index, stream.handle(), false);
-    throw;
-  }
-  graph.handle_ = driver::end_capture(device.index, stream.handle(), true);
+  // The capture ends before its memory does: events recorded while it lasts cannot be waited for.
+  graph.memory_->use(stream, [&] {
+    try {
+      body();
+    } catch (...) {
+      driver::end_capture(device.index, stream.handle(), false);
+      throw;
+    }
+    graph.handle_ = driver::end_capture(device.index, stream.handle(), true);
+  });
   return graph;
 }
 

@@ -107,6 +107,23 @@ TEST(GpuRuntime, GraphsReplayCapturedWork) {
   expect_same_bytes(out, work(), "new input");
 }
 
+// What outlived a graph is freed while another graph is captured: its memory is released
+// afterwards.
+TEST(GpuRuntime, GraphMemoryIsReleasedAfterTheNextCapture) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Stream own(kGpu);
+  const StreamView stream = own.view();
+  constexpr std::int64_t kSize = 1 << 20;
+  Tensor out;
+  {
+    const Graph first = Graph::capture(stream, [&] { out = ones({kSize}, DType::f32, kGpu); });
+  }
+  const Graph second = Graph::capture(stream, [&] { out = full({kSize}, 2, DType::f32, kGpu); });
+  second.replay(stream);
+  stream.synchronize();
+  EXPECT_EQ(sum(out).item(), 2.0 * kSize);
+}
+
 TEST(GpuRuntime, GraphsCanShareMemory) {
   CAUSEWAY_REQUIRE_GPU();
   const Device device = Device::cuda(0);
@@ -211,8 +228,12 @@ TEST(GpuRuntime, OutOfMemoryRecoversAndExplains) {
   pool.release_cached();
   const DeviceInfo info = describe(kGpu);
   const auto half = static_cast<std::int64_t>(info.memory_free / 8 * 5);
-  { const Tensor large = Tensor::empty({half}, DType::u8, kGpu); }
-  // Larger than the memory left besides the cached block, which the pool releases first.
+  const Stream other(kGpu);
+  {
+    const StreamGuard guard(other);
+    const Tensor large = Tensor::empty({half}, DType::u8, kGpu);
+  }
+  // Larger than the memory that is left: the pool releases what it keeps for the other stream.
   { const Tensor larger = Tensor::empty({half + (half / 4)}, DType::u8, kGpu); }
   EXPECT_GE(pool.stats().recoveries, 1u);
   try {

@@ -132,8 +132,7 @@ void GptDecoder::prepare_fused() {
                                table.size() * sizeof(kernels::DecodeLayer));
   layer_table_ =
       Tensor::from<std::uint8_t>(bytes, {static_cast<std::int64_t>(bytes.size())}, device_);
-  attention_ = Tensor::empty({config_.heads, kernels::kDecodeSplits, config_.head_size() + 2},
-                             DType::f32, device_);
+  exchange_ = zeros({kernels::cuda::decode_exchange_size(fused)}, DType::i64, device_);
   fused.layers = reinterpret_cast<const kernels::DecodeLayer*>(layer_table_.data());
   fused.last_norm = norm(last_norm_);
   fused.head = matrix(head_);
@@ -142,10 +141,7 @@ void GptDecoder::prepare_fused() {
   if (model_.rotary() != nullptr) fused.rotary = floats(*model_.rotary());
   fused.tokens = reinterpret_cast<const std::int64_t*>(tokens_.data());
   fused.length = reinterpret_cast<const std::int64_t*>(lengths_.data());
-  fused.x = floats(x_);
-  fused.qkv = floats(heads_);
-  fused.attention = floats(attention_);
-  fused.inner = floats(hidden_);
+  fused.exchange = reinterpret_cast<std::uint64_t*>(exchange_.data());
   fused.logits = floats(logits_);
   synchronize(device_);  // steps run on another stream
   fused_ = fused;

@@ -105,7 +105,7 @@ class GptDecoder {
   Tensor logits_;
   std::optional<kernels::DecodeModel> fused_;
   Tensor layer_table_;  // of fused_, as bytes
-  Tensor attention_;    // f32: the heads' parts of fused_
+  Tensor exchange_;     // i64: what the blocks of fused_ exchange
 };
 
 }  // namespace causeway::models

@@ -1,18 +1,15 @@
 // One step of text generation for one sequence. Bytes: the weights and the cache once; bound by
-// memory for large models, and by the latency of 5 barriers per layer for small ones: GPT-2 124M
-// bf16 reaches 13% of an H200's bandwidth. The weights of a warp's first row are loaded before the
-// barrier in front of its product. Values that other blocks wrote in this kernel are read past the
-// L1 cache, which is not coherent.
+// memory for large models, and by the latency of 5 exchanges between the blocks per layer for small
+// ones: GPT-2 124M bf16 reaches 18% of an H200's bandwidth. A warp loads its first two rows of a
+// matrix before it waits for the vector.
 #include "causeway/kernels/decode/decode_model.h"
 
+#include "causeway/kernels/decode/decode_attention.cuh"
 #include "causeway/kernels/decode/decode_device.h"
+#include "causeway/kernels/decode/decode_exchange.cuh"
 #include "causeway/kernels/decode/decode_product.cuh"
-#include "causeway/kernels/decode/running_softmax.cuh"
-#include "causeway/kernels/rotary/rotary_device.h"
 #include "causeway/kernels/dispatch.h"
 #include "causeway/runtime/launch.h"
-
-#include <cooperative_groups.h>
 
 #include <algorithm>
 #include <bit>
@@ -21,128 +18,165 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
+// The vectors that the blocks of a layer exchange, in words from its beginning.
+struct ExchangeLayout {
+  int qkv = 0;
+  int splits;
+  int middle;  // the residual stream after the attention
+  int inner;
+  int last;  // the residual stream after the MLP
+  int size;
+
+  __host__ __device__ explicit ExchangeLayout(const DecodeModel& model) {
+    splits = (model.heads + 2 * model.kv_heads) * model.size;
+    middle = splits + model.heads * kDecodeSplits * (model.size + 2);
+    inner = middle + model.width;
+    last = inner + model.hidden;
+    size = last + model.width;
+  }
+};
+
+inline constexpr int kMostBlocks = 1024;  // each has a word with the number of its last step
+
 template <class T, class W>
 class Step {
  public:
   __device__ __forceinline__ Step(const DecodeModel& model, float* memory)
-      : model_(model), position_(static_cast<int>(*model.length)) {
-    layers_ = reinterpret_cast<DecodeLayer*>(memory);
-    weights_ = memory + model.n_layers * sizeof(DecodeLayer) / sizeof(float);
-    x_ = weights_ + padded_splits(model);
+      : model_(model),
+        layout_(model),
+        position_(static_cast<int>(*model.length)),
+        step_(static_cast<std::uint32_t>(model.exchange[blockIdx.x]) + 1),
+        layers_(reinterpret_cast<DecodeLayer*>(memory)),
+        x_(memory + model.n_layers * sizeof(DecodeLayer) / sizeof(float)),
+        residual_(x_ + padded(longest(model))),
+        attention_(model, position_, residual_ + model.width) {
     constexpr int kWords = sizeof(DecodeLayer) / 4;
     const auto* from = reinterpret_cast<const std::uint32_t*>(model.layers);
     for (int i = static_cast<int>(threadIdx.x); i < model.n_layers * kWords; i += kBlock) {
       reinterpret_cast<std::uint32_t*>(layers_)[i] = from[i];
     }
     __syncthreads();
+    if (threadIdx.x == 0) model.exchange[blockIdx.x] = step_;
   }
 
   __device__ __forceinline__ void run() {
-    const auto grid = cooperative_groups::this_grid();
     const bool gated = model_.activation == DecodeActivation::gated_silu;
     const int mixed = model_.heads * model_.size;
     Product<W> qkv = qkv_product(0);
     embed();
     for (int l = 0; l < model_.n_layers; ++l) {
       const DecodeLayer& layer = layers_[l];
-      if (l > 0) load(model_.x, model_.width);
+      if (l > 0) read_residual(exchange(l - 1, layout_.last));
       normalize(layer.norm_1);
-      qkv.run(x_, scratch_(), [&](int row, float value, float, float) { model_.qkv[row] = value; });
-      Cached cached = load_cached(layer);
-      grid.sync();
-      attend(layer, cached);
-      Product<W> projection(layer.projection, mixed, model_.width, false, model_.x);
-      grid.sync();
-      mix();
-      projection.run(x_, scratch_(), [&](int row, float value, float, float residual) {
-        model_.x[row] = residual + value;
-      });
-      Product<W> in(layer.in, model_.width, model_.hidden, gated, nullptr);
-      prefetch(layer.norm_2);
-      grid.sync();
-      load(model_.x, model_.width);
-      normalize(layer.norm_2);
-      in.run(x_, scratch_(), [&](int row, float value, float up, float) {
-        model_.inner[row] = gated ? swiglu_of(value, up) : decode_gelu(value);
-      });
-      Product<W> out(layer.out, model_.hidden, model_.width, false, model_.x);
-      grid.sync();
-      load(model_.inner, model_.hidden);
+      const Exchange heads = exchange(l, layout_.qkv);
+      qkv.run(x_, scratch(), [&](int row, float value, float) { heads.store(row, value); });
+
+      const Exchange splits = exchange(l, layout_.splits);
+      attention_.attend(layer, heads, attention_.load_cached(layer), splits);
+      Product<W> projection(layer.projection, mixed, model_.width, false);
       __syncthreads();
-      out.run(x_, scratch_(), [&](int row, float value, float, float residual) {
-        model_.x[row] = residual + value;
+      attention_.mix(splits, [&](int i, float value) { x_[RowPart<W>::place_of(i)] = value; });
+      pad(mixed);
+      __syncthreads();
+      const Exchange middle = exchange(l, layout_.middle);
+      projection.run(x_, scratch(), [&](int row, float value, float) {
+        middle.store(row, residual_[row] + value);
       });
+
+      Product<W> in(layer.in, model_.width, model_.hidden, gated);
+      prefetch(layer.norm_2);
+      __syncthreads();
+      read_residual(middle);
+      normalize(layer.norm_2);
+      const Exchange inner = exchange(l, layout_.inner);
+      in.run(x_, scratch(), [&](int row, float value, float up) {
+        inner.store(row, gated ? swiglu_of(value, up) : decode_gelu(value));
+      });
+
+      Product<W> out(layer.out, model_.hidden, model_.width, false);
+      __syncthreads();
+      inner.gather(model_.hidden, [&](int i, float value) { x_[RowPart<W>::place_of(i)] = value; });
+      pad(model_.hidden);
+      __syncthreads();
+      const Exchange last = exchange(l, layout_.last);
+      out.run(x_, scratch(),
+              [&](int row, float value, float) { last.store(row, residual_[row] + value); });
       if (l + 1 == model_.n_layers) break;
       qkv = qkv_product(l + 1);
       prefetch(layers_[l + 1].norm_1);
-      grid.sync();
+      __syncthreads();
     }
-    Product<W> head(model_.head, model_.width, model_.n_logits, false, nullptr);
+    Product<W> head(model_.head, model_.width, model_.n_logits, false);
     prefetch(model_.last_norm);
-    grid.sync();
-    load(model_.x, model_.width);
+    __syncthreads();
+    read_residual(exchange(model_.n_layers - 1, layout_.last));
     normalize(model_.last_norm);
-    head.run(x_, scratch_(),
-             [&](int row, float value, float, float) { model_.logits[row] = value; });
+    head.run(x_, scratch(), [&](int row, float value, float) { model_.logits[row] = value; });
   }
 
   // Floats of shared memory beyond the layers.
   static int floats(const DecodeModel& model) {
-    const int longest = std::max({model.width, model.hidden, model.heads * model.size});
-    constexpr int kElements = RowPart<W>::kElements;
-    const int x = (longest + kElements - 1) / kElements * kElements;
-    return padded_splits(model) + std::max(x, kWarps * (model.size + 2));
+    return padded(longest(model)) + model.width + TokenAttention<T>::floats(model);
   }
 
  private:
-  static constexpr int kVec = vector_width<T>();
+  __device__ __forceinline__ static float* scratch() {
+    __shared__ float memory[2 * kWarps];
+    return memory;
+  }
 
-  // Keys and values of this thread's first position, loaded before the query is known.
-  struct Cached {
-    Vector<T, kVec> key = {};
-    Vector<T, kVec> value = {};
-  };
+  __host__ __device__ __forceinline__ static int longest(const DecodeModel& model) {
+    const int mixed = model.heads * model.size;
+    const int longer = model.width > model.hidden ? model.width : model.hidden;
+    return mixed > longer ? mixed : longer;
+  }
+  // Up to whole parts of a row.
+  __host__ __device__ __forceinline__ static int padded(int count) {
+    constexpr int kElements = RowPart<W>::kElements;
+    return (count + kElements - 1) / kElements * kElements;
+  }
+  __device__ __forceinline__ void pad(int count) {
+    const int end = padded(count);
+    for (int i = count + static_cast<int>(threadIdx.x); i < end; i += kBlock) {
+      x_[RowPart<W>::place_of(i)] = 0;
+    }
+  }
 
-  __device__ __forceinline__ static float* scratch_() {
-    __shared__ float scratch[kWarps];
-    return scratch;
+  __device__ __forceinline__ Exchange exchange(int l, int vector) const {
+    return Exchange(model_.exchange + kMostBlocks + std::int64_t{l} * layout_.size + vector, step_);
   }
 
   __device__ __forceinline__ Product<W> qkv_product(int l) const {
     const int rows = (model_.heads + 2 * model_.kv_heads) * model_.size;
-    return Product<W>(layers_[l].qkv, model_.width, rows, false, nullptr);
+    return Product<W>(layers_[l].qkv, model_.width, rows, false);
   }
 
-  // x = the embedding of the token, in every block; block 0 keeps it as the residual stream.
+  // The residual stream starts with the embedding of the token. Each thread owns the elements that
+  // Exchange::gather gives it.
   __device__ __forceinline__ void embed() {
     const auto* embedding =
         static_cast<const T*>(model_.embedding) + model_.tokens[position_] * model_.width;
     const auto* positions = static_cast<const T*>(model_.positions);
-    for_padded(model_.width, [&](int i) {
+    for_own([&](int i) {
       float value = static_cast<float>(embedding[i]);
       if (positions != nullptr) {
         value += static_cast<float>(positions[std::int64_t{position_} * model_.width + i]);
       }
-      if (blockIdx.x == 0) model_.x[i] = value;
-      return value;
+      residual_[i] = value;
     });
   }
-
-  __device__ __forceinline__ void load(const float* from, int count) {
-    for_padded(count, [&](int i) { return __ldcg(from + i); });
+  __device__ __forceinline__ void read_residual(const Exchange& from) {
+    from.gather(model_.width, [&](int i, float value) { residual_[i] = value; });
   }
-
-  // Writes value(i) for i below `count` to shared memory, then zeros to the end of the last part.
-  template <class Value>
-  __device__ __forceinline__ void for_padded(int count, const Value& value) {
-    constexpr int kElements = RowPart<W>::kElements;
-    const int padded = (count + kElements - 1) / kElements * kElements;
-    for (int i = static_cast<int>(threadIdx.x); i < padded; i += kBlock) {
-      x_[RowPart<W>::place_of(i)] = i < count ? value(i) : 0.0f;
+  template <class Body>
+  __device__ __forceinline__ void for_own(const Body& body) const {
+    for (int i = 2 * static_cast<int>(threadIdx.x); i < model_.width; i += 2 * kBlock) {
+      body(i);
+      body(i + 1);
     }
   }
 
-  // Loads the weights of a norm into the L2 cache, before the barrier in front of it.
+  // Loads the weights of a norm into the L2 cache while the block waits.
   __device__ __forceinline__ void prefetch(const DecodeNormWeights& norm) const {
     constexpr int kLine = 128 / sizeof(float);
     const int i = static_cast<int>(threadIdx.x) * kLine;
@@ -151,191 +185,35 @@ class Step {
     if (norm.bias != nullptr) asm volatile("prefetch.global.L2 [%0];" ::"l"(norm.bias + i));
   }
 
-  // Each thread normalises the elements that it wrote.
+  // x = the normalized residual stream.
   __device__ __forceinline__ void normalize(const DecodeNormWeights& norm) {
-    const auto each = [&](const auto& body) {
-      for (int i = static_cast<int>(threadIdx.x); i < model_.width; i += kBlock) {
-        body(i, x_[RowPart<W>::place_of(i)]);
-      }
-    };
     const float share = 1.0f / static_cast<float>(model_.width);
     float mean = 0;
     if (model_.norm == DecodeNorm::layer) {
       float sum = 0;
-      each([&](int, float value) { sum += value; });
-      mean = sum_block(sum, scratch_()) * share;
+      for_own([&](int i) { sum += residual_[i]; });
+      mean = sum_block(sum, scratch()) * share;
     }
     float squares = 0;
-    each([&](int, float value) { squares += (value - mean) * (value - mean); });
-    const float scale = rsqrtf(sum_block(squares, scratch_()) * share + model_.epsilon);
-    each([&](int i, float& value) {
+    for_own([&](int i) { squares += (residual_[i] - mean) * (residual_[i] - mean); });
+    const float scale = rsqrtf(sum_block(squares, scratch() + kWarps) * share + model_.epsilon);
+    for_own([&](int i) {
       const float shift = norm.bias != nullptr ? norm.bias[i] : 0.0f;
-      value = (value - mean) * scale * norm.weight[i] + shift;
+      x_[RowPart<W>::place_of(i)] = (residual_[i] - mean) * scale * norm.weight[i] + shift;
     });
+    pad(model_.width);
     __syncthreads();
-  }
-
-  // The positions of a head are divided over n_splits blocks, and in a block over groups of lanes
-  // that hold one position at a time.
-  __device__ __forceinline__ int n_splits() const {
-    return min(static_cast<int>(gridDim.x) / model_.heads, kDecodeSplits);
-  }
-  __device__ __forceinline__ int split() const {
-    return static_cast<int>(blockIdx.x) / model_.heads;
-  }
-  __device__ __forceinline__ int head() const {
-    return static_cast<int>(blockIdx.x) % model_.heads;
-  }
-  __device__ __forceinline__ int kv_head() const {
-    return head() / (model_.heads / model_.kv_heads);
-  }
-  __device__ __forceinline__ int lanes() const { return model_.size / kVec; }
-  __device__ __forceinline__ int column() const {
-    return static_cast<int>(threadIdx.x) % lanes() * kVec;
-  }
-  __device__ __forceinline__ int first_position() const {
-    return split() * (kBlock / lanes()) + static_cast<int>(threadIdx.x) / lanes();
-  }
-  __device__ __forceinline__ std::int64_t cache_offset(int position) const {
-    return (std::int64_t{kv_head()} * model_.capacity + position) * model_.size + column();
-  }
-
-  __device__ __forceinline__ Cached load_cached(const DecodeLayer& layer) const {
-    Cached cached;
-    const int position = first_position();
-    if (split() < n_splits() && position < position_) {
-      cached.key = load_vector<kVec>(static_cast<const T*>(layer.keys) + cache_offset(position));
-      cached.value =
-          load_vector<kVec>(static_cast<const T*>(layer.values) + cache_offset(position));
-    }
-    return cached;
-  }
-
-  // This lane's elements of a head of the token, rotated for its position.
-  __device__ __forceinline__ Values<float, kVec> token_part(int which, bool rotates) const {
-    const float* from = model_.qkv + which * model_.size;
-    Values<float, kVec> part;
-    const int half = model_.size / 2;
-#pragma unroll
-    for (int i = 0; i < kVec; ++i) {
-      const int at = column() + i;
-      part.value[i] = __ldcg(from + at);
-      if (!rotates || model_.rotary == nullptr) continue;
-      const int pair = at % half;
-      const float* angle = model_.rotary + std::int64_t{position_} * model_.size + 2 * pair;
-      const Pair<float> turned =
-          rotate(Pair<float>{__ldcg(from + pair), __ldcg(from + pair + half)}, angle[0], angle[1]);
-      part.value[i] = at < half ? turned.first : turned.second;
-    }
-    return part;
-  }
-
-  __device__ __forceinline__ void attend(const DecodeLayer& layer, Cached cached) {
-    if (split() >= n_splits()) return;
-    const Values<float, kVec> query = token_part(head(), true);
-    const float scale = rsqrtf(static_cast<float>(model_.size));
-    RunningSoftmax<kVec> softmax;
-    const int n_groups = kBlock / lanes();
-    // All lanes of a warp make the same number of rounds, because they exchange values.
-    for (int base = split() * n_groups; base <= position_; base += n_splits() * n_groups) {
-      const int position = base + static_cast<int>(threadIdx.x) / lanes();
-      if (base > split() * n_groups && position < position_) {
-        cached.key = load_vector<kVec>(static_cast<const T*>(layer.keys) + cache_offset(position));
-        cached.value =
-            load_vector<kVec>(static_cast<const T*>(layer.values) + cache_offset(position));
-      }
-      if (position == position_) store_token(layer, cached);
-      const Values<float, kVec> key = unpack(cached.key);
-      float score = 0;
-#pragma unroll
-      for (int i = 0; i < kVec; ++i) score += query.value[i] * key.value[i];
-      for (int mask = lanes() / 2; mask > 0; mask /= 2) {
-        score += __shfl_xor_sync(0xffffffffu, score, mask);
-      }
-      if (position <= position_) softmax.add(score * scale, unpack(cached.value));
-    }
-    for (int mask = lanes(); mask < 32; mask *= 2) softmax.combine(mask);
-    const Place at;
-    float* lines = x_;  // (kWarps, size + 2)
-    const int length = model_.size + 2;
-    __syncthreads();
-    if (at.lane < lanes()) {
-#pragma unroll
-      for (int i = 0; i < kVec; ++i) lines[at.warp * length + column() + i] = softmax.values[i];
-      if (at.lane == 0) {
-        lines[at.warp * length + model_.size] = softmax.largest;
-        lines[at.warp * length + model_.size + 1] = softmax.total;
-      }
-    }
-    __syncthreads();
-    float* to = model_.attention + (head() * kDecodeSplits + split()) * length;
-    for (int i = static_cast<int>(threadIdx.x); i < length; i += kBlock) {
-      float top = -INFINITY;
-      for (int w = 0; w < kWarps; ++w) top = fmaxf(top, lines[w * length + model_.size]);
-      float sum = 0;
-      for (int w = 0; w < kWarps; ++w) {
-        const float largest = lines[w * length + model_.size];
-        if (largest > -INFINITY) sum += lines[w * length + i] * __expf(largest - top);
-      }
-      to[i] = i == model_.size ? top : sum;
-    }
-    __syncthreads();
-  }
-
-  // The token's own key and value, rounded as in the cache. The first head of a group stores them.
-  __device__ __forceinline__ void store_token(const DecodeLayer& layer, Cached& cached) const {
-    cached.key = pack<T>(token_part(model_.heads + kv_head(), true));
-    cached.value = pack<T>(token_part(model_.heads + model_.kv_heads + kv_head(), false));
-    if (head() % (model_.heads / model_.kv_heads) != 0) return;
-    store_vector(static_cast<T*>(layer.keys) + cache_offset(position_), cached.key);
-    store_vector(static_cast<T*>(layer.values) + cache_offset(position_), cached.value);
-  }
-
-  // x = the attention of all heads, from their splits.
-  __device__ __forceinline__ void mix() {
-    const int length = model_.size + 2;
-    // 16 lanes compute the weights of a head's splits.
-    static_assert(kDecodeSplits == 16);
-    for (int i = static_cast<int>(threadIdx.x); i < padded_splits(model_); i += kBlock) {
-      const bool live = i < model_.heads * kDecodeSplits && i % kDecodeSplits < n_splits();
-      const float* from = model_.attention + i * length + model_.size;
-      const float largest = live ? __ldcg(from) : -INFINITY;
-      const float total = live ? __ldcg(from + 1) : 0.0f;
-      float top = largest;
-#pragma unroll
-      for (int mask = 8; mask > 0; mask /= 2) {
-        top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, mask));
-      }
-      const float weight = largest > -INFINITY ? __expf(largest - top) : 0.0f;
-      float sum = weight * total;
-#pragma unroll
-      for (int mask = 8; mask > 0; mask /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, mask);
-      weights_[i] = weight / sum;
-    }
-    __syncthreads();
-    for_padded(model_.heads * model_.size, [&](int i) {
-      const int first = i / model_.size * kDecodeSplits;
-      const float* from = model_.attention + first * length + i % model_.size;
-      float sum = 0;
-#pragma unroll
-      for (int s = 0; s < kDecodeSplits; ++s) {
-        if (s < n_splits()) sum += weights_[first + s] * __ldcg(from + s * length);
-      }
-      return sum;
-    });
-    __syncthreads();
-  }
-
-  // The splits of all heads, up to whole warps.
-  __host__ __device__ __forceinline__ static int padded_splits(const DecodeModel& model) {
-    return (model.heads * kDecodeSplits + 31) / 32 * 32;
   }
 
   const DecodeModel& model_;
+  ExchangeLayout layout_;
   int position_;
-  DecodeLayer* layers_;  // in shared memory
-  float* weights_;       // in shared memory, (heads, kDecodeSplits): of the splits
-  float* x_;             // in shared memory: the operand of the next product
+  std::uint32_t step_;
+  // In shared memory:
+  DecodeLayer* layers_;
+  float* x_;         // the operand of the next product, in the order of place_of
+  float* residual_;  // (width)
+  TokenAttention<T> attention_;
 };
 
 template <class T, class W>
@@ -362,17 +240,18 @@ void dispatch_model(const DecodeModel& model, const F& body) {
   with(Tag<float>());
 }
 
+int attribute(Device device, cudaDeviceAttr which) {
+  int value = 0;
+  driver::check(cudaDeviceGetAttribute(&value, which, device.index), "device attribute");
+  return value;
+}
+
 }  // namespace
 
 bool can_decode_model(Device device, const DecodeModel& model) {
   if (model.dtype != DType::bf16 && model.dtype != DType::f32) return false;
-  int n_blocks = 0;
-  int bytes = 0;
-  driver::check(cudaDeviceGetAttribute(&n_blocks, cudaDevAttrMultiProcessorCount, device.index),
-                "multiprocessors");
-  driver::check(
-      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.index),
-      "shared memory");
+  const int n_blocks = attribute(device, cudaDevAttrMultiProcessorCount);
+  const int bytes = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
   bool fits = false;
   dispatch_model(model, [&](auto tag, auto weights) {
     using T = typename decltype(tag)::type;
@@ -383,18 +262,19 @@ bool can_decode_model(Device device, const DecodeModel& model) {
     };
     fits = model.size % vector_width<T>() == 0 &&
            std::has_single_bit(static_cast<unsigned>(lanes)) && lanes <= 32 &&
-           model.heads <= n_blocks && whole(model.width) && whole(model.hidden) &&
-           whole(model.heads * model.size) &&
+           n_blocks <= kMostBlocks && model.heads <= n_blocks && whole(model.width) &&
+           whole(model.hidden) && whole(model.heads * model.size) &&
            shared_bytes<T, W>(model) + 1024 <= static_cast<std::size_t>(bytes);
   });
   return fits;
 }
 
+std::int64_t decode_exchange_size(const DecodeModel& model) {
+  return kMostBlocks + std::int64_t{model.n_layers} * ExchangeLayout(model).size;
+}
+
 void decode_model(StreamView stream, const DecodeModel& model) {
-  int n_blocks = 0;
-  driver::check(
-      cudaDeviceGetAttribute(&n_blocks, cudaDevAttrMultiProcessorCount, stream.device().index),
-      "multiprocessors");
+  const int n_blocks = attribute(stream.device(), cudaDevAttrMultiProcessorCount);
   dispatch_model(model, [&](auto tag, auto weights) {
     using T = typename decltype(tag)::type;
     using W = typename decltype(weights)::type;

@@ -1,5 +1,5 @@
 // One step of text generation for one sequence on the GPU, in one kernel. Weights are read once;
-// blocks stay on their multiprocessors and wait for each other between the products.
+// blocks stay on their multiprocessors and wait for each other's results between the products.
 #pragma once
 
 #include "causeway/kernels/decode/decode.h"
@@ -53,21 +53,21 @@ struct DecodeModel {
   const float* rotary = nullptr;
   const std::int64_t* tokens = nullptr;  // (capacity)
   const std::int64_t* length = nullptr;  // the position of the token
-  // Memory of the step.
-  float* x = nullptr;          // (width)
-  float* qkv = nullptr;        // ((heads + 2 kv_heads) * size)
-  float* attention = nullptr;  // (heads, kDecodeSplits, size + 2)
-  float* inner = nullptr;      // (hidden)
-  float* logits = nullptr;     // (n_logits)
+  // Memory of the step: zeros before the first one, decode_exchange_size(model) words.
+  std::uint64_t* exchange = nullptr;
+  float* logits = nullptr;  // (n_logits)
 };
 
 // The largest number of parts into which the positions of a head are divided.
-inline constexpr int kDecodeSplits = 16;
+inline constexpr int kDecodeSplits = 8;
 
 namespace cuda {
 
 // Whether decode_model takes models of this shape.
 bool can_decode_model(Device device, const DecodeModel& model);
+
+// The words of 64 bits through which the blocks exchange vectors.
+std::int64_t decode_exchange_size(const DecodeModel& model);
 
 // Computes model.logits of the token at model.length, and writes its keys and values to the caches.
 void decode_model(StreamView stream, const DecodeModel& model);

@@ -52,21 +52,29 @@ struct RowPart {
     }
   }
 
-  // The product with x, which is in shared memory in the order of place_of; in all lanes.
-  __device__ __forceinline__ float dot(const float* x, int lane) const {
-    float sum = 0;
+  // The products of two rows with x, which is in shared memory in the order of place_of; in all
+  // lanes.
+  __device__ __forceinline__ static void dot(const RowPart (&rows)[2], const float* x, int lane,
+                                             float (&sums)[2]) {
+    sums[0] = 0;
+    sums[1] = 0;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      float values[kVec];
-      to_floats<W>(vectors[v], values);
+      float first[kVec];
+      float second[kVec];
+      to_floats<W>(rows[0].vectors[v], first);
+      to_floats<W>(rows[1].vectors[v], second);
 #pragma unroll
       for (int i = 0; i < kVec; i += 4) {
         const float4 four = reinterpret_cast<const float4*>(x)[(v * kVec + i) / 4 * 32 + lane];
-        sum += values[i] * four.x + values[i + 1] * four.y + values[i + 2] * four.z +
-               values[i + 3] * four.w;
+        sums[0] += first[i] * four.x + first[i + 1] * four.y + first[i + 2] * four.z +
+                   first[i + 3] * four.w;
+        sums[1] += second[i] * four.x + second[i + 1] * four.y + second[i + 2] * four.z +
+                   second[i + 3] * four.w;
       }
     }
-    return sum_warp(sum);
+    sums[0] = sum_warp(sums[0]);
+    sums[1] = sum_warp(sums[1]);
   }
 
   // Where element i of x is: what the lanes read at the same time are neighbours.

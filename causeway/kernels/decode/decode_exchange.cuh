@@ -1,0 +1,79 @@
+// Vectors that the blocks of a kernel exchange through global memory, without barriers. An element
+// is stored together with the number of the step in one 64-bit word, and a reader waits for words
+// of its own step. A word is written once per step, so a slow reader cannot miss it. The blocks
+// must all be resident.
+#pragma once
+
+#include "causeway/kernels/decode/decode_product.cuh"
+
+#include <cstdint>
+
+namespace causeway::kernels::cuda {
+
+// Two neighbouring elements as they were read.
+struct ExchangedPair {
+  std::uint64_t words[2];
+
+  __device__ __forceinline__ float value(int i) const {
+    return __uint_as_float(static_cast<std::uint32_t>(words[i]));
+  }
+  __device__ __forceinline__ bool is_of(std::uint32_t step) const {
+    return static_cast<std::uint32_t>(words[0] >> 32) == step &&
+           static_cast<std::uint32_t>(words[1] >> 32) == step;
+  }
+};
+
+class Exchange {
+ public:
+  __device__ __forceinline__ Exchange(std::uint64_t* words, std::uint32_t step)
+      : words_(words), step_(step) {}
+
+  __device__ __forceinline__ void store(int i, float value) const {
+    const std::uint64_t word = std::uint64_t{step_} << 32 | __float_as_uint(value);
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(words_ + i), "l"(word) : "memory");
+  }
+
+  // Starts to read the elements i and i + 1; i is even. They may not be there yet.
+  __device__ __forceinline__ ExchangedPair request(int i) const {
+    ExchangedPair pair;
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(pair.words[0]), "=l"(pair.words[1])
+                 : "l"(words_ + i)
+                 : "memory");
+    return pair;
+  }
+  // Reads again until they are there.
+  __device__ __forceinline__ void settle(ExchangedPair& pair, int i) const {
+    while (!pair.is_of(step_)) pair = request(i);
+  }
+
+  // Calls sink(i, value) for the elements below `count`, which is even, in the thread that owns i:
+  // thread t owns 2t and 2t + 1, modulo twice the block.
+  template <class Sink>
+  __device__ __forceinline__ void gather(int count, const Sink& sink) const {
+    constexpr int kAtOnce = 4;
+    constexpr int kStride = 2 * kBlock;
+    for (int base = 2 * static_cast<int>(threadIdx.x); base < count; base += kAtOnce * kStride) {
+      ExchangedPair pairs[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const int i = base + k * kStride;
+        if (i < count) pairs[k] = request(i);
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const int i = base + k * kStride;
+        if (i >= count) break;
+        settle(pairs[k], i);
+        sink(i, pairs[k].value(0));
+        sink(i + 1, pairs[k].value(1));
+      }
+    }
+  }
+
+ private:
+  std::uint64_t* words_;
+  std::uint32_t step_;
+};
+
+}  // namespace causeway::kernels::cuda

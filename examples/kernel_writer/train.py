@@ -1,6 +1,6 @@
 """Trains a small GPT to translate kernels of the kernel language to CUDA C++.
 
-    python examples/kernel_writer/train.py --out writer                                # on an H200, 200 seconds
+    python examples/kernel_writer/train.py --out writer                                # on an H200, 240 seconds
     python examples/kernel_writer/train.py --out writer --pairs 500 --steps 100 --small   # on a CPU
 
 Writes writer/pairs (the dataset), writer/tokenizer.json, writer/run (the run) and writer/model.safetensors,
@@ -55,7 +55,7 @@ def main():
     size = (
         dict(width=128, layers=4, heads=4, length=512, batch=8, learning_rate=2e-3)
         if args.small
-        else dict(width=384, layers=9, heads=6, length=1024, batch=64, learning_rate=1.5e-3)
+        else dict(width=384, layers=9, heads=6, length=1536, batch=48, learning_rate=1.5e-3)
     )
     cw.gpt.train(
         corpus,

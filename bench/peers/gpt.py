@@ -1,7 +1,7 @@
 """The cases of `causeway-bench gpt` in PyTorch: GPT-2 in plain modules, flash attention, fused AdamW with
 gradient clipping; generation with a static key-value cache.
 
-    python3 bench/peers/gpt.py torch-cuda|torch-compile|torch-cpu [--threads N]
+    python3 bench/peers/gpt.py torch-cuda|torch-compile|torch-cpu [--threads N] [--cases TEXT]
 
 Prints one JSON object, as ops.py does, with times and peak device memory. Weights are f32 with bf16 autocast
 for training on a GPU, and bf16 for generation there.
@@ -120,6 +120,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("peer", choices=["torch-cuda", "torch-compile", "torch-cpu"])
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--cases", default="", help="run only cases whose name contains this text")
     arguments = parser.parse_args()
     import torch
 
@@ -131,8 +132,12 @@ def main():
     cases = []
     for preset, batch in GENERATION[device]:
         name = f"generate {preset} batch {batch}, per step"
+        if arguments.cases not in name:
+            continue
         cases.append({"name": name, "ms": generation_ms(torch, preset, batch, device, compiled)})
     for preset, batch in TRAINING[device]:
+        if arguments.cases not in f"train {preset} {batch}x":
+            continue
         name, run = training_case(torch, preset, batch, device, compiled)
         if device == "cpu":
             cases.append({"name": name, "ms": measure_host(run)})

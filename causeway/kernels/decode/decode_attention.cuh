@@ -32,7 +32,7 @@ class TokenAttention {
         token_(weights_ + padded_splits(model)),
         lines_(token_ + 3 * model.size) {
     const int most = min(static_cast<int>(gridDim.x) / model.heads, kDecodeSplits);
-    n_splits_ = min(most, position / (kRounds * n_groups()) + 1);
+    n_splits_ = min(most, position / n_groups() + 1);
     split_ = static_cast<int>(blockIdx.x) / model.heads;
     head_ = static_cast<int>(blockIdx.x) % model.heads;
     kv_head_ = head_ / (model.heads / model.kv_heads);
@@ -59,9 +59,12 @@ class TokenAttention {
     const float scale = rsqrtf(static_cast<float>(model_.size));
     RunningSoftmax<kVec> softmax;
     // All lanes of a warp make the same number of rounds, because they exchange values.
-    for (int base = split_ * n_groups(); base <= position_; base += n_splits_ * n_groups()) {
+    const int step = n_splits_ * n_groups();
+    Cached next = cached;
+    for (int base = split_ * n_groups(); base <= position_; base += step) {
       const int position = base + static_cast<int>(threadIdx.x) / lanes();
-      if (base > split_ * n_groups() && position < position_) load(layer, position, cached);
+      cached = next;
+      if (position + step < position_) load(layer, position + step, next);
       if (position == position_) store_token(layer, cached);
       const Values<float, kVec> key = unpack(cached.key);
       float score = 0;
@@ -102,8 +105,6 @@ class TokenAttention {
   }
 
  private:
-  static constexpr int kRounds = 2;  // of a split, before the positions get another split
-
   // The splits of all heads, up to whole warps.
   __host__ __device__ __forceinline__ static int padded_splits(const DecodeModel& model) {
     return (model.heads * kDecodeSplits + 31) / 32 * 32;

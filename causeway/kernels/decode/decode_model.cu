@@ -11,7 +11,8 @@
 #include "causeway/kernels/dispatch.h"
 #include "causeway/runtime/launch.h"
 
-#include <algorithm>
+#include <cuda_pipeline.h>
+
 #include <bit>
 
 namespace causeway::kernels::cuda {
@@ -49,7 +50,9 @@ class Step {
         layers_(reinterpret_cast<DecodeLayer*>(memory)),
         x_(memory + model.n_layers * sizeof(DecodeLayer) / sizeof(float)),
         residual_(x_ + padded(longest(model))),
-        attention_(model, position_, residual_ + model.width) {
+        norm_weight_(residual_ + model.width),
+        norm_bias_(norm_weight_ + model.width),
+        attention_(model, position_, norm_bias_ + model.width) {
     constexpr int kWords = sizeof(DecodeLayer) / 4;
     const auto* from = reinterpret_cast<const std::uint32_t*>(model.layers);
     for (int i = static_cast<int>(threadIdx.x); i < model.n_layers * kWords; i += kBlock) {
@@ -63,11 +66,12 @@ class Step {
     const bool gated = model_.activation == DecodeActivation::gated_silu;
     const int mixed = model_.heads * model_.size;
     Product<W> qkv = qkv_product(0);
+    copy_norm(layers_[0].norm_1);
     embed();
     for (int l = 0; l < model_.n_layers; ++l) {
       const DecodeLayer& layer = layers_[l];
       if (l > 0) read_residual(exchange(l - 1, layout_.last));
-      normalize(layer.norm_1);
+      normalize(layer.norm_1.bias != nullptr);
       const Exchange heads = exchange(l, layout_.qkv);
       qkv.run(x_, scratch(), [&](int row, float value, float) { heads.store(row, value); });
 
@@ -84,10 +88,10 @@ class Step {
       });
 
       Product<W> in(layer.in, model_.width, model_.hidden, gated);
-      prefetch(layer.norm_2);
+      copy_norm(layer.norm_2);
       __syncthreads();
       read_residual(middle);
-      normalize(layer.norm_2);
+      normalize(layer.norm_2.bias != nullptr);
       const Exchange inner = exchange(l, layout_.inner);
       in.run(x_, scratch(), [&](int row, float value, float up) {
         inner.store(row, gated ? swiglu_of(value, up) : decode_gelu(value));
@@ -103,20 +107,20 @@ class Step {
               [&](int row, float value, float) { last.store(row, residual_[row] + value); });
       if (l + 1 == model_.n_layers) break;
       qkv = qkv_product(l + 1);
-      prefetch(layers_[l + 1].norm_1);
+      copy_norm(layers_[l + 1].norm_1);
       __syncthreads();
     }
     Product<W> head(model_.head, model_.width, model_.n_logits, false);
-    prefetch(model_.last_norm);
+    copy_norm(model_.last_norm);
     __syncthreads();
     read_residual(exchange(model_.n_layers - 1, layout_.last));
-    normalize(model_.last_norm);
+    normalize(model_.last_norm.bias != nullptr);
     head.run(x_, scratch(), [&](int row, float value, float) { model_.logits[row] = value; });
   }
 
   // Floats of shared memory beyond the layers.
   static int floats(const DecodeModel& model) {
-    return padded(longest(model)) + model.width + TokenAttention<T>::floats(model);
+    return padded(longest(model)) + 3 * model.width + TokenAttention<T>::floats(model);
   }
 
  private:
@@ -176,17 +180,19 @@ class Step {
     }
   }
 
-  // Loads the weights of a norm into the L2 cache while the block waits.
-  __device__ __forceinline__ void prefetch(const DecodeNormWeights& norm) const {
-    constexpr int kLine = 128 / sizeof(float);
-    const int i = static_cast<int>(threadIdx.x) * kLine;
-    if (i >= model_.width) return;
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(norm.weight + i));
-    if (norm.bias != nullptr) asm volatile("prefetch.global.L2 [%0];" ::"l"(norm.bias + i));
+  // Starts to copy the weights of a norm to shared memory: each thread copies those of its own
+  // elements, while it waits.
+  __device__ __forceinline__ void copy_norm(const DecodeNormWeights& norm) {
+    for (int i = 2 * static_cast<int>(threadIdx.x); i < model_.width; i += 2 * kBlock) {
+      __pipeline_memcpy_async(norm_weight_ + i, norm.weight + i, 2 * sizeof(float));
+      if (norm.bias == nullptr) continue;
+      __pipeline_memcpy_async(norm_bias_ + i, norm.bias + i, 2 * sizeof(float));
+    }
+    __pipeline_commit();
   }
 
   // x = the normalized residual stream.
-  __device__ __forceinline__ void normalize(const DecodeNormWeights& norm) {
+  __device__ __forceinline__ void normalize(bool has_bias) {
     const float share = 1.0f / static_cast<float>(model_.width);
     float mean = 0;
     if (model_.norm == DecodeNorm::layer) {
@@ -197,9 +203,10 @@ class Step {
     float squares = 0;
     for_own([&](int i) { squares += (residual_[i] - mean) * (residual_[i] - mean); });
     const float scale = rsqrtf(sum_block(squares, scratch() + kWarps) * share + model_.epsilon);
+    __pipeline_wait_prior(0);
     for_own([&](int i) {
-      const float shift = norm.bias != nullptr ? norm.bias[i] : 0.0f;
-      x_[RowPart<W>::place_of(i)] = (residual_[i] - mean) * scale * norm.weight[i] + shift;
+      const float shift = has_bias ? norm_bias_[i] : 0.0f;
+      x_[RowPart<W>::place_of(i)] = (residual_[i] - mean) * scale * norm_weight_[i] + shift;
     });
     pad(model_.width);
     __syncthreads();
@@ -213,6 +220,8 @@ class Step {
   DecodeLayer* layers_;
   float* x_;         // the operand of the next product, in the order of place_of
   float* residual_;  // (width)
+  float* norm_weight_;  // (width)
+  float* norm_bias_;
   TokenAttention<T> attention_;
 };
 

@@ -55,7 +55,7 @@ class Product {
     const Place at;
     while (first_ < out_) {
       float values[2];
-      RowPart<W>::dot(parts_of_rows_, x + begin_, at.lane, values);
+      RowPart<W>::dot(parts_of_rows_, x + begin_, in_ - begin_, at.lane, values);
       const int row = row_;
       const float scales[2] = {scales_[0], scales_[1]};
       const float biases[2] = {biases_[0], biases_[1]};

@@ -52,14 +52,15 @@ struct RowPart {
     }
   }
 
-  // The products of two rows with x, which is in shared memory in the order of place_of; in all
-  // lanes.
-  __device__ __forceinline__ static void dot(const RowPart (&rows)[2], const float* x, int lane,
-                                             float (&sums)[2]) {
+  // The products of two rows of `size` elements with x, which is in shared memory in the order of
+  // place_of; in all lanes.
+  __device__ __forceinline__ static void dot(const RowPart (&rows)[2], const float* x, int size,
+                                             int lane, float (&sums)[2]) {
     sums[0] = 0;
     sums[1] = 0;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
+      if (v * 32 * kVec >= size) break;
       float first[kVec];
       float second[kVec];
       to_floats<W>(rows[0].vectors[v], first);

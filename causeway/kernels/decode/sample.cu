@@ -1,11 +1,12 @@
-// Draws tokens, a block per sequence. Bytes: the logits twice, and eight times more for top-k and
-// top-p, from the L2 cache. Bound by the latency of its passes: one sequence has one block.
+// Draws tokens, a block per sequence. Bytes: the logits once, into shared memory if they fit; else
+// each pass reads them from the L2 cache. Bound by one multiprocessor per sequence: its loads, and an
+// exponential per logit.
 #include "causeway/kernels/decode/decode.h"
 
 #include "causeway/kernels/decode/decode.cuh"
 #include "causeway/kernels/decode/decode_device.h"
 #include "causeway/kernels/dispatch.h"
-#include "causeway/kernels/vectors.cuh"
+#include "causeway/kernels/rows.cuh"
 #include "causeway/random/philox.h"
 
 namespace causeway::kernels::cuda {
@@ -128,36 +129,63 @@ __device__ void sum_segments(int n, const Segments& segments, const Mass& mass) 
   for (int i = 0; i < kWarps; ++i) segments.before[i + 1] += segments.before[i];
 }
 
-// The first index at which the running sum of masses exceeds `rest`: the warp of its segment sums
-// 32 masses at a time.
+// The first index at which the running sum of masses exceeds `rest`. All threads look at the segment
+// that has it, one index each at a time. `totals` has kWarps elements.
 template <class Mass>
 __device__ void find_index(int n, std::uint64_t rest, const Segments& segments, const Mass& mass,
-                           int* found) {
+                           std::uint64_t* totals, int* found) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  std::uint64_t before = segments.before[warp];
-  if (rest < before || rest >= segments.before[warp + 1]) return;
-  const int end = min((warp + 1) * segments.length, n);
-  for (int first = warp * segments.length; first < end; first += 32) {
-    std::uint64_t sum = first + lane < end ? mass(first + lane) : 0;
+  int segment = 0;
+  while (segment < kWarps - 1 && rest >= segments.before[segment + 1]) ++segment;
+  std::uint64_t before = segments.before[segment];
+  const int end = min((segment + 1) * segments.length, n);
+  for (int first = segment * segments.length; first < end; first += kBlock) {
+    const int i = first + static_cast<int>(threadIdx.x);
+    const std::uint64_t own = i < end ? mass(i) : 0;
+    std::uint64_t sum = own;
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) {
       const std::uint64_t other = __shfl_up_sync(0xffffffffu, sum, step);
       if (lane >= step) sum += other;
     }
-    const std::uint32_t beyond = __ballot_sync(0xffffffffu, rest < before + sum);
-    if (beyond != 0) {
-      if (lane == 0) *found = first + __ffs(static_cast<int>(beyond)) - 1;
-      return;
+    __syncthreads();
+    if (lane == 31) totals[warp] = sum;
+    __syncthreads();
+    std::uint64_t begin = before - own;
+    for (int w = 0; w < kWarps; ++w) {
+      if (w < warp) begin += totals[w];
+      before += totals[w];
     }
-    before += __shfl_sync(0xffffffffu, sum, 31);
+    if (rest >= begin + sum && rest < begin + sum + own) *found = i;
   }
+}
+
+// Copies a row to shared memory in vectors.
+template <class T>
+__device__ void copy_row(const T* from, int n, uint4* to) {
+  constexpr int kAtOnce = 8;
+  const auto* vectors = reinterpret_cast<const uint4*>(from);
+  const int count = (n * static_cast<int>(sizeof(T)) + 15) / 16;
+  for (int base = static_cast<int>(threadIdx.x); base < count; base += kAtOnce * kBlock) {
+    uint4 loaded[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (base + k * kBlock < count) loaded[k] = vectors[base + k * kBlock];
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (base + k * kBlock < count) to[base + k * kBlock] = loaded[k];
+    }
+  }
+  __syncthreads();
 }
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    sample_kernel(SampleTokens how, const T* logits, std::int64_t columns, std::int64_t capacity,
-                  std::int64_t* tokens, std::int64_t* lengths) {
+    sample_kernel(SampleTokens how, const T* logits, std::int64_t columns, bool copied,
+                  std::int64_t capacity, std::int64_t* tokens, std::int64_t* lengths) {
+  extern __shared__ uint4 copy[];
   __shared__ std::uint64_t scratch[kWarps];
   __shared__ std::uint64_t before[kWarps + 1];
   __shared__ std::uint64_t bins[kBins];
@@ -169,6 +197,10 @@ __global__ void __launch_bounds__(kBlock)
   const std::int64_t length = lengths[b];
   if (length + 1 >= capacity) return;
   Row<T> row{logits + b * columns, static_cast<int>(how.n_classes), 0, 0};
+  if (copied) {
+    copy_row(row.logits, row.n, copy);
+    row.logits = reinterpret_cast<const T*>(copy);
+  }
   const int best = find_largest(row, scratch);
   if (threadIdx.x == 0) found = best;
   if (how.temperature > 0) {
@@ -204,7 +236,7 @@ __global__ void __launch_bounds__(kBlock)
         philox(how.seed, static_cast<std::uint64_t>(b), static_cast<std::uint64_t>(length));
     const std::uint64_t rest =
         scaled_draw((std::uint64_t{bits.word[1]} << 32) | bits.word[0], total);
-    find_index(row.n, rest, segments, mass, &found);
+    find_index(row.n, rest, segments, mass, scratch, &found);
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -216,14 +248,17 @@ __global__ void __launch_bounds__(kBlock)
 
 void sample_tokens(StreamView stream, const SampleTokens& how, const Operand& logits,
                    const Operand& tokens, const Operand& lengths) {
-  const Launch how_launched =
-      Launch("sample_tokens", stream, dim3(static_cast<unsigned>(logits.shape[0])), dim3(kBlock))
-          .overlapping();
   dispatch_floating(logits.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    launch(how_launched, sample_kernel<T>, how, static_cast<const T*>(logits.data), logits.shape[1],
-           tokens.shape[1], static_cast<std::int64_t*>(tokens.data),
-           static_cast<std::int64_t*>(lengths.data));
+    const auto* data = static_cast<const T*>(logits.data);
+    const std::size_t bytes = (static_cast<std::size_t>(how.n_classes) * sizeof(T) + 15) / 16 * 16;
+    const bool copied = bytes <= shared_memory_limit(stream) &&
+                        rows_align(logits.shape[1], 16 / sizeof(T), sizeof(T), data);
+    launch(Launch("sample_tokens", stream, dim3(static_cast<unsigned>(logits.shape[0])),
+                  dim3(kBlock), copied ? bytes : 0)
+               .overlapping(),
+           sample_kernel<T>, how, data, logits.shape[1], copied, tokens.shape[1],
+           static_cast<std::int64_t*>(tokens.data), static_cast<std::int64_t*>(lengths.data));
   });
 }
 

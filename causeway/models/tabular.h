@@ -20,6 +20,9 @@ class ConfigDescription;
 
 namespace causeway::models {
 
+// Which tokens of a context row receive the embedding of its label.
+enum class LabelPlacement { column, cells };
+
 struct TabularConfig {
   std::int64_t width = 128;  // embedding width
   std::int64_t heads = 4;
@@ -33,7 +36,8 @@ struct TabularConfig {
   bool projection = true;        // linear projection after attention
   double residual_decay = 1;     // layer i scales its input by decay^i
   bool class_as_number = false;  // instead of one-hot; query rows get the mean
-  bool mean_readout = false;     // read the mean of the feature tokens, else the target token
+  LabelPlacement labels = LabelPlacement::column;  // the target token, or the feature tokens too
+  bool mean_readout = false;  // read the mean of the feature tokens, else the target token
 
   bool is_regression() const { return classes == 0; }
   std::int64_t outputs() const { return is_regression() ? bins : classes; }

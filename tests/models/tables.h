@@ -60,8 +60,20 @@ inline models::TabularConfig small(std::string_view preset, bool regression = fa
 }
 
 inline std::vector<models::TabularConfig> small_ones() {
-  return {small("default"), small("nanotabpfn"), small("speedrun"), small("default", true),
-          small("nanotabpfn", true)};
+  std::vector<models::TabularConfig> all = {small("default"), small("nanotabpfn"),
+                                            small("speedrun"), small("default", true),
+                                            small("nanotabpfn", true)};
+  const auto add = [&](const char* preset, bool regression, auto&& change) {
+    all.push_back(small(preset, regression));
+    change(all.back());
+  };
+  const auto label_cells = [](models::TabularConfig& config) {
+    config.labels = models::LabelPlacement::cells;
+  };
+  add("default", false, label_cells);
+  add("nanotabpfn", false, label_cells);  // classes as numbers, fused encoder
+  add("default", true, label_cells);
+  return all;
 }
 
 inline std::string name_of(const models::TabularConfig& config) { return config.to_json(); }

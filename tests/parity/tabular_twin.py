@@ -74,6 +74,8 @@ class Twin:
             asked = weight[:, at["query"]].expand(rows - known, -1)
         tokens[thinking : thinking + known, 0] = told
         tokens[thinking + known : thinking + rows, 0] = asked
+        if c["labels"] == "cells":
+            tokens[thinking : thinking + known, 1 : 1 + features] += told[:, None]
         return tokens
 
     def norm(self, name, x):

@@ -18,6 +18,9 @@ CASES = {
         "nanotabpfn", {"classes": 0, "bins": 9, "class_as_number": False, **SMALL}),
     "mean of classes": ("default", {"mean_readout": True, "group": 2, **SMALL}),
     "decay behind norms": ("nanotabpfn", {"residual_decay": 0.9, "thinking": 4, **SMALL}),
+    "labels in cells": ("default", {"labels": "cells", **SMALL}),
+    "numbers in cells": ("nanotabpfn", {"labels": "cells", "thinking": 4, **SMALL}),
+    "regression in cells": ("default", {"labels": "cells", "classes": 0, "mean_readout": True, **SMALL}),
     "one layer": ("default", {**SMALL, "layers": 1, "thinking": 0}),
 }  # fmt: skip
 SIZES = {

@@ -14,6 +14,7 @@ struct TableInputs {
   int n_thinking = 0;  // rows before the table's, one-hot
   bool mean_for_queries = false;  // query rows get the mean target instead of a mark
   bool standardise_target = true;
+  bool labels_in_cells = false;  // feature tokens of context rows get the target's inputs too
 
   // Offsets of the parts.
   CAUSEWAY_HOST_DEVICE int missing() const { return group; }
@@ -91,8 +92,12 @@ struct TableView {
   CAUSEWAY_HOST_DEVICE float feature_input(const TableInputs& inputs, std::int64_t table,
                                            std::int64_t row, std::int64_t column, int k) const {
     const std::int64_t n = sizes[3 * table + 1];
-    if (column >= n || k > inputs.feature()) return 0.0f;
+    if (column >= n) return 0.0f;
     if (k == inputs.feature()) return 1.0f;
+    if (k > inputs.feature()) {
+      const bool is_labelled = inputs.labels_in_cells && row < sizes[3 * table + 2];
+      return is_labelled ? target_input(inputs, table, row, k) : 0.0f;
+    }
     const int member = k < inputs.group ? k : k - inputs.group;
     const std::int64_t source = (column + (std::int64_t{1} << member) - 1) % n;
     const float value = x[(table * n_rows + row) * n_features + source];

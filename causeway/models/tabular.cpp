@@ -51,14 +51,6 @@ Tensor initial_borders(std::int64_t bins, Device device) {
   return Tensor::from<float>(borders, {bins - 1}, device);
 }
 
-// Initialises the encoder like two linear layers with biases, one for features and one for targets.
-void init_encoder(const Tensor& weight, const kernels::TableInputs& inputs, Generator& generator) {
-  const double bound = 1 / std::sqrt(static_cast<double>(inputs.group));
-  nn::fill_(weight, 0);
-  nn::uniform_(weight.slice(1, 0, inputs.target()), -bound, bound, generator);
-  nn::uniform_(weight.slice(1, inputs.target(), inputs.used()), -1, 1, generator);
-}
-
 // The number of columns of every row, including the target.
 Tensor count_columns(const Tensor& sizes, std::int64_t n_rows) {
   const Tensor counts = sizes.slice(1, 1, 2) + Scalar(1);
@@ -95,59 +87,6 @@ TabularTransformer::TabularTransformer(const TabularConfig& config, const Placem
   if (config.is_regression()) {
     borders_ = &add_buffer("borders", initial_borders(config.bins, placement.device));
   }
-}
-
-void TabularTransformer::check(const Tables& tables) const {
-  const auto& [x, y, sizes] = tables;
-  const bool shaped = x.n_dims() == 3 && y.shape() == Shape{x.size(0), x.size(1)} &&
-                      sizes.shape() == Shape{x.size(0), 3};
-  const bool typed =
-      x.dtype() == DType::f32 && y.dtype() == DType::f32 && sizes.dtype() == DType::i64;
-  if (!shaped || !typed || !x.is_contiguous() || !y.is_contiguous() || !sizes.is_contiguous()) {
-    fail(ErrorKind::shape_mismatch, "tabular transformer",
-         fmt::format("x {} of {}, y {} of {}, sizes {} of {}: expected contiguous (tables, rows, "
-                     "features) f32, (tables, rows) f32, (tables, 3) i64",
-                     to_string(x.shape()), to_string(x.dtype()), to_string(y.shape()),
-                     to_string(y.dtype()), to_string(sizes.shape()), to_string(sizes.dtype())));
-  }
-  for (const Tensor* tensor : {&y, &sizes, &std::as_const(encoder_)}) {
-    require_same_device("tabular transformer", x, *tensor);
-  }
-  if (x.device() != Device::cpu()) return;  // reading them would synchronise
-  const auto* size = sizes.data_as<std::int64_t>();
-  for (std::int64_t table = 0; table < x.size(0); ++table, size += 3) {
-    const bool fits = size[0] >= 0 && size[0] <= x.size(1) && size[1] >= 0 &&
-                      size[1] <= x.size(2) && size[2] >= 0 && size[2] <= size[0];
-    if (fits) continue;
-    fail(ErrorKind::invalid_argument, "tabular transformer",
-         fmt::format(
-             "table {} has {} rows, {} features and {} context rows in sizes; x has {} rows and "
-             "{} features",
-             table, size[0], size[1], size[2], x.size(1), x.size(2)));
-  }
-}
-
-Tensor TabularTransformer::statistics_of(const Tables& tables) const {
-  Tensor statistics =
-      Tensor::empty({tables.x.size(0), tables.x.size(2) + 1, 2}, DType::f32, tables.x.device());
-  const StreamView stream = current_stream(tables.x.device());
-  kernels::table_statistics(stream, operand(tables.x, stream), operand(tables.y, stream),
-                            operand(tables.sizes, stream), operand(statistics, stream));
-  return statistics;
-}
-
-Tensor TabularTransformer::inputs_of(const Tables& tables, const Tensor& statistics,
-                                     bool with_thinking) const {
-  const kernels::TableInputs inputs = config_.inputs();
-  const std::int64_t rows = tables.x.size(1) + (with_thinking ? config_.thinking : 0);
-  const Tensor numbers =
-      Tensor::empty({tables.x.size(0), rows, tables.x.size(2) + 1, inputs.width()},
-                    encoder_.dtype(), tables.x.device());
-  const StreamView stream = current_stream(tables.x.device());
-  kernels::table_inputs(stream, inputs, operand(tables.x, stream), operand(tables.y, stream),
-                        operand(tables.sizes, stream), operand(statistics, stream),
-                        operand(numbers, stream));
-  return numbers;
 }
 
 TabularNorm& TabularTransformer::norm_after(std::size_t layer, std::size_t branch) const {
@@ -263,24 +202,24 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
                        *decoder_out_->bias);
 }
 
-Tensor TabularTransformer::forward_tables(const Tables& tables, const Tensor& statistics) {
-  const Tensor x =
-      run(inputs_of(tables, statistics, true), tables.sizes, nullptr, nullptr, nullptr);
+Tensor TabularTransformer::forward_tables(const Tables& tables, const TableStatistics& statistics) {
+  const Tensor x = run(encoder_inputs(config_.inputs(), tables, statistics, true, encoder_.dtype()),
+                       tables.sizes, nullptr, nullptr, nullptr);
   return read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
 }
 
 Tensor TabularTransformer::logits(const Tables& tables) {
-  check(tables);
-  return forward_tables(tables, statistics_of(tables));
+  require_tables(tables, encoder_);
+  return forward_tables(tables, measure_tables(config_.inputs(), tables));
 }
 
 Tensor TabularTransformer::loss(const Tables& tables) {
-  check(tables);
-  const Tensor statistics = statistics_of(tables);
+  require_tables(tables, encoder_);
+  const TableStatistics statistics = measure_tables(config_.inputs(), tables);
   const Tensor targets = Tensor::empty(tables.y.shape(), DType::i64, tables.y.device());
   const StreamView stream = current_stream(tables.y.device());
   kernels::table_targets(stream, operand(tables.y, stream), operand(tables.sizes, stream),
-                         operand(statistics, stream),
+                         operand(statistics.moments, stream),
                          borders_ != nullptr ? operand(*borders_, stream) : kernels::Operand(),
                          operand(targets, stream));
   autograd::CrossEntropyOptions each;
@@ -295,19 +234,20 @@ Tensor TabularTransformer::loss(const Tables& tables) {
 
 TableContext TabularTransformer::encode_context(const Tables& tables,
                                                 const ProgressHook& progress) {
-  check(tables);
+  require_tables(tables, encoder_);
   const autograd::NoGrad no_grad;
-  TableContext context{tables.sizes, statistics_of(tables), {}};
+  TableContext context{tables.sizes, measure_tables(config_.inputs(), tables), {}};
   WorkMeter meter(TabularWork::of_context(config_, tables.x.size(1), tables.x.size(2)),
                   tables.x.size(0), progress);
-  run(inputs_of(tables, context.statistics, true), tables.sizes, nullptr, &context, &meter);
+  run(encoder_inputs(config_.inputs(), tables, context.statistics, true, encoder_.dtype()),
+      tables.sizes, nullptr, &context, &meter);
   return context;
 }
 
 Tensor TabularTransformer::predict_logits(const TableContext& context, const Tensor& x,
                                           const ProgressHook& progress) {
   const std::int64_t n_tables = context.sizes.size(0);
-  const std::int64_t n_features = context.statistics.size(1) - 1;
+  const std::int64_t n_features = context.statistics.moments.size(1) - 1;
   if (x.n_dims() != 3 || x.size(0) != n_tables || x.size(2) != n_features) {
     fail(ErrorKind::shape_mismatch, "tabular transformer",
          fmt::format("query rows {}: expected ({}, rows, {}), to match the context",
@@ -319,11 +259,12 @@ Tensor TabularTransformer::predict_logits(const TableContext& context, const Ten
                                      zeros({n_tables, 1}, DType::i64, x.device())};
   const Tables query{x, zeros({n_tables, x.size(1)}, DType::f32, x.device()),
                      concatenate(sizes, 1)};
-  check(query);
+  require_tables(query, encoder_);
   const std::int64_t n_context = context.layers.front().size(1) - config_.thinking;
   WorkMeter meter(TabularWork::of_query(config_, x.size(1), n_features, n_context), n_tables,
                   progress);
-  const Tensor numbers = inputs_of(query, context.statistics, false);
+  const Tensor numbers =
+      encoder_inputs(config_.inputs(), query, context.statistics, false, encoder_.dtype());
   return read_out(run(numbers, query.sizes, &context, nullptr, &meter), query.sizes);
 }
 

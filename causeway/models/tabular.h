@@ -3,7 +3,7 @@
 // predicts the targets of the query rows in one forward pass.
 #pragma once
 
-#include "causeway/models/kernels/tabular.h"
+#include "causeway/models/tabular_encoder.h"
 #include "causeway/models/tabular_layer.h"
 #include "causeway/models/tabular_work.h"
 
@@ -22,6 +22,9 @@ namespace causeway::models {
 
 // Which tokens of a context row receive the embedding of its label.
 enum class LabelPlacement { column, cells };
+// What the encoder reads of a cell: its standardised value, or also its rank in the column and
+// Gaussian bumps of the value.
+enum class CellEncoding { linear, radial };
 
 struct TabularConfig {
   std::int64_t width = 128;  // embedding width
@@ -36,6 +39,7 @@ struct TabularConfig {
   bool projection = true;        // linear projection after attention
   double residual_decay = 1;     // layer i scales its input by decay^i
   bool class_as_number = false;  // instead of one-hot; query rows get the mean
+  CellEncoding cell_encoding = CellEncoding::linear;
   LabelPlacement labels = LabelPlacement::column;  // the target token, or the feature tokens too
   bool mean_readout = false;  // read the mean of the feature tokens, else the target token
 
@@ -66,17 +70,10 @@ struct TabularConfig {
 
 const ConfigDescription<TabularConfig>& describe_tabular();
 
-// A batch of tables, padded and contiguous, on one device: see kernels/tabular.h.
-struct Tables {
-  Tensor x;      // (tables, rows, features) f32
-  Tensor y;      // (tables, rows) f32
-  Tensor sizes;  // (tables, 3) i64: rows, features, context rows, which come first
-};
-
 // The keys and values of context rows, which queries attend to.
 struct TableContext {
   Tensor sizes;
-  Tensor statistics;
+  TableStatistics statistics;
   std::vector<Tensor> layers;  // keys and values (tables, rows, columns * heads, 2, size) of each
 };
 
@@ -113,10 +110,6 @@ class TabularTransformer : public nn::Module {
   std::vector<Tensor> others() const;
 
  private:
-  void check(const Tables& tables) const;
-  Tensor statistics_of(const Tables& tables) const;
-  // The encoder's inputs, (tables, rows, columns, inputs).
-  Tensor inputs_of(const Tables& tables, const Tensor& statistics, bool with_thinking) const;
   // Runs the layers. With `from`, query rows attend to that context; else rows attend to the
   // context rows among them. With `into`, the context's keys and values are stored there and the
   // result is not used. `meter` reports progress during inference.
@@ -137,7 +130,7 @@ class TabularTransformer : public nn::Module {
   // The norm after branch 0, 1 or 2 of a layer.
   TabularNorm& norm_after(std::size_t layer, std::size_t branch) const;
   Tensor read_out(const Tensor& x, const Tensor& sizes);
-  Tensor forward_tables(const Tables& tables, const Tensor& statistics);
+  Tensor forward_tables(const Tables& tables, const TableStatistics& statistics);
 
   TabularConfig config_;
   bool recomputes_ = false;

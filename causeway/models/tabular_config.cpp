@@ -16,6 +16,7 @@ kernels::TableInputs TabularConfig::inputs() const {
   made.n_thinking = static_cast<int>(thinking);
   made.mean_for_queries = class_as_number;
   made.standardise_target = is_regression();
+  made.radial = cell_encoding == CellEncoding::radial;
   made.labels_in_cells = labels == LabelPlacement::cells;
   return made;
 }
@@ -144,6 +145,9 @@ ConfigDescription<TabularConfig> make_description() {
       .between(0.01, 100);
   d.add("class_as_number", &Config::class_as_number,
         "Feed the class as one number instead of one-hot");
+  d.choice(
+      "cell_encoding", &Config::cell_encoding, {"linear", "radial"},
+      "What the encoder reads of a cell: its value, or also its rank and radial basis functions");
   d.choice("labels", &Config::labels, {"column", "cells"},
            "Tokens that receive the label of a context row: the target's, or every cell's too");
   d.add("mean_readout", &Config::mean_readout,

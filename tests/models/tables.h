@@ -73,6 +73,12 @@ inline std::vector<models::TabularConfig> small_ones() {
   add("default", false, label_cells);
   add("nanotabpfn", false, label_cells);  // classes as numbers, fused encoder
   add("default", true, label_cells);
+  const auto expand_cells = [](models::TabularConfig& config) {
+    config.cell_encoding = models::CellEncoding::radial;
+  };
+  add("default", false, expand_cells);
+  add("speedrun", false, expand_cells);
+  add("nanotabpfn", true, expand_cells);
   return all;
 }
 

@@ -62,23 +62,16 @@ TEST(GpuTabular, Inputs) {
       const Tables here = on(device, tables);
       const StreamView stream = current_stream(device);
       const kernels::TableInputs inputs = config.inputs();
-      const Tensor statistics = Tensor::empty({4, 21, 2}, DType::f32, device);
-      kernels::table_statistics(stream, operand(here.x, stream), operand(here.y, stream),
-                                operand(here.sizes, stream), operand(statistics, stream));
-      std::vector<Tensor> all = {statistics};
-      for (std::int64_t thinking : {std::int64_t{0}, config.thinking}) {
-        const Tensor numbers =
-            Tensor::empty({4, 64 + thinking, 21, inputs.width()}, DType::f32, device);
-        kernels::table_inputs(stream, inputs, operand(here.x, stream), operand(here.y, stream),
-                              operand(here.sizes, stream), operand(statistics, stream),
-                              operand(numbers, stream));
-        all.push_back(numbers);
+      const models::TableStatistics statistics = measure_tables(inputs, here);
+      std::vector<Tensor> all = {statistics.moments};
+      for (const bool with_thinking : {false, true}) {
+        all.push_back(encoder_inputs(inputs, here, statistics, with_thinking, DType::f32));
       }
       const Tensor targets = Tensor::empty({4, 64}, DType::i64, device);
       const Tensor borders =
           Tensor::from<float>(std::vector<float>{-1, -0.2f, 0, 0.7f}, {4}, device);
       kernels::table_targets(stream, operand(here.y, stream), operand(here.sizes, stream),
-                             operand(statistics, stream),
+                             operand(statistics.moments, stream),
                              config.is_regression() ? operand(borders, stream) : kernels::Operand(),
                              operand(targets, stream));
       all.push_back(targets);

@@ -23,6 +23,16 @@ def standardise(x, known):
     return out
 
 
+def expand(column, z, known):
+    """The rank of each cell of a column among the first `known`, and 16 bumps of its z-score: (rows, 17)."""
+    seen = column[:known][torch.isfinite(column[:known])].double()
+    below = (seen < column[:, None]).double() + 0.5 * (seen == column[:, None]).double()
+    rank = below.mean(1).float() if len(seen) and bool((z[:known] != 0).any()) else torch.full_like(z, 0.5)
+    bumps = torch.exp(-0.5 * ((z[:, None] + 3) / 0.4 - torch.arange(16.0)) ** 2)
+    cells = torch.cat([rank[:, None], bumps], 1)
+    return torch.where(torch.isnan(column)[:, None], 0.0, cells)
+
+
 class Twin:
     def __init__(self, config, state):
         self.config = config
@@ -41,7 +51,8 @@ class Twin:
         group, thinking = c["group"], c["thinking"]
         one_hot = c["classes"] > 0 and not c["class_as_number"]
         n_target = c["classes"] if one_hot else 1
-        at = {"missing": group, "feature": 2 * group, "target": 2 * group + 1}
+        n_cell = 2 + 1 + 16 if c["cell_encoding"] == "radial" else 2
+        at = {"missing": group, "feature": n_cell * group, "target": n_cell * group + 1}
         at["known"] = at["target"] + n_target
         at["query"] = at["known"] + 1
         at["thinking"] = at["query"] + 1
@@ -59,6 +70,9 @@ class Twin:
                 source = (j + 2**member - 1) % features
                 token = token + values[:, source, None] * weight[:, member]
                 token = token + missing[:, source, None].float() * weight[:, group + member]
+                if c["cell_encoding"] == "radial":
+                    cells = expand(x[:rows, source], values[:, source], known)
+                    token = token + cells @ weight[:, 2 * group + member : at["feature"] : group].T
             tokens[thinking : thinking + rows, 1 + j] = token
         y_known = y[:known]
         if one_hot:

@@ -21,6 +21,10 @@ CASES = {
     "labels in cells": ("default", {"labels": "cells", **SMALL}),
     "numbers in cells": ("nanotabpfn", {"labels": "cells", "thinking": 4, **SMALL}),
     "regression in cells": ("default", {"labels": "cells", "classes": 0, "mean_readout": True, **SMALL}),
+    "radial cells": ("default", {"cell_encoding": "radial", **SMALL}),
+    "radial labelled cells": ("speedrun", {"cell_encoding": "radial", "labels": "cells", **SMALL}),
+    "radial regression": (
+        "nanotabpfn", {"cell_encoding": "radial", "classes": 0, "class_as_number": False, **SMALL}),
     "one layer": ("default", {**SMALL, "layers": 1, "thinking": 0}),
 }  # fmt: skip
 SIZES = {

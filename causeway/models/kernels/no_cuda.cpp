@@ -6,7 +6,7 @@ namespace causeway::kernels::cuda {
 
 CAUSEWAY_ABSENT(table_statistics, const Operand&, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(table_inputs, const TableInputs&, const Operand&, const Operand&, const Operand&,
-                const Operand&, const Operand&)
+                const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(table_targets, const Operand&, const Operand&, const Operand&, const Operand&,
                 const Operand&)
 

@@ -65,13 +65,16 @@ void table_statistics(StreamView, const Operand& x, const Operand& y, const Oper
 }
 
 void table_inputs(StreamView, const TableInputs& inputs, const Operand& x, const Operand& y,
-                  const Operand& sizes, const Operand& statistics, const Operand& out) {
+                  const Operand& sizes, const Operand& statistics, const Operand& sorted,
+                  const Operand& out) {
   const TableView view{static_cast<const float*>(x.data),
                        static_cast<const float*>(y.data),
                        static_cast<const std::int64_t*>(sizes.data),
                        static_cast<const float*>(statistics.data),
                        x.shape[1],
-                       x.shape[2]};
+                       x.shape[2],
+                       static_cast<const float*>(sorted.data),
+                       inputs.radial ? sorted.shape[2] : 0};
   const std::int64_t rows = out.shape[1];
   const std::int64_t first = inputs.n_thinking + x.shape[1] - rows;
   const std::int64_t columns = out.shape[2];

@@ -2,23 +2,35 @@
 #pragma once
 
 #include "causeway/core/host_device.h"
+#include "causeway/kernels/math_device.h"
 
 #include <cstdint>
+#include <limits>
 
 namespace causeway::kernels {
 
-// The layout of a token's input vector. Elements for other kinds of tokens are 0.
+// A radial encoding is the values of Gaussian bumps, evenly spaced over the standardised values.
+inline constexpr int kBumps = 16;
+inline constexpr float kFirstBump = -3.0f;
+inline constexpr float kBumpSpacing = 0.4f;  // also the bumps' standard deviation
+
+// The layout of a token's input vector. Elements for other kinds of tokens are 0. A feature token
+// reads of each column in its group the value, a mark if it is missing and, with `radial`, its rank
+// and bumps.
 struct TableInputs {
   int group = 1;       // columns a feature token reads: its own, and those 1, 3, 7, … after it
   int n_classes = 0;   // one-hot classes; 0: the target is a number
   int n_thinking = 0;  // rows before the table's, one-hot
   bool mean_for_queries = false;  // query rows get the mean target instead of a mark
   bool standardise_target = true;
+  bool radial = false;
   bool labels_in_cells = false;  // feature tokens of context rows get the target's inputs too
 
-  // Offsets of the parts.
+  // Offsets of the parts; the first is the values.
   CAUSEWAY_HOST_DEVICE int missing() const { return group; }
-  CAUSEWAY_HOST_DEVICE int feature() const { return 2 * group; }
+  CAUSEWAY_HOST_DEVICE int rank() const { return 2 * group; }
+  CAUSEWAY_HOST_DEVICE int bumps() const { return 3 * group; }
+  CAUSEWAY_HOST_DEVICE int feature() const { return radial ? bumps() + kBumps * group : rank(); }
   CAUSEWAY_HOST_DEVICE int target() const { return feature() + 1; }
   CAUSEWAY_HOST_DEVICE int context() const { return target() + (n_classes > 0 ? n_classes : 1); }
   CAUSEWAY_HOST_DEVICE int query() const { return context() + 1; }
@@ -29,6 +41,7 @@ struct TableInputs {
 
 inline constexpr float kMaxDeviations = 100.0f;  // standardised values are clipped
 inline constexpr std::int64_t kNoTarget = -100;
+inline constexpr float kNoValue = std::numeric_limits<float>::infinity();  // among sorted values
 
 // 1 / deviation, or 0 for a constant, whose deviation may be a rounding error of the mean.
 CAUSEWAY_HOST_DEVICE float inverse_deviation(double mean, double deviation) {
@@ -44,6 +57,8 @@ struct TableView {
   const float* statistics;
   std::int64_t n_rows;
   std::int64_t n_features;
+  const float* sorted = nullptr;  // for `radial`
+  std::int64_t n_sorted = 0;
 
   CAUSEWAY_HOST_DEVICE const float* statistics_of(std::int64_t table, std::int64_t column) const {
     return statistics + 2 * (table * (n_features + 1) + column);
@@ -98,12 +113,44 @@ struct TableView {
       const bool is_labelled = inputs.labels_in_cells && row < sizes[3 * table + 2];
       return is_labelled ? target_input(inputs, table, row, k) : 0.0f;
     }
-    const int member = k < inputs.group ? k : k - inputs.group;
-    const std::int64_t source = (column + (std::int64_t{1} << member) - 1) % n;
+    const std::int64_t source = (column + (std::int64_t{1} << k % inputs.group) - 1) % n;
     const float value = x[(table * n_rows + row) * n_features + source];
     const bool is_missing = value != value;
-    if (k >= inputs.group) return is_missing ? 1.0f : 0.0f;
-    return is_missing ? 0.0f : standardised(table, source, value);
+    if (k >= inputs.missing() && k < inputs.rank()) return is_missing ? 1.0f : 0.0f;
+    if (is_missing) return 0.0f;
+    if (k >= inputs.rank() && k < inputs.bumps()) return rank(table, source, value);
+    const float z = standardised(table, source, value);
+    return k < inputs.missing() ? z : bump(z, k / inputs.group - 3);
+  }
+
+  CAUSEWAY_HOST_DEVICE static float bump(float z, int i) {
+    const float t = (z - kFirstBump) / kBumpSpacing - static_cast<float>(i);
+    return math::exp(-0.5f * t * t);
+  }
+
+  // The fraction of the column's context values below `value`; equal ones count half.
+  CAUSEWAY_HOST_DEVICE float rank(std::int64_t table, std::int64_t column, float value) const {
+    const float* from = sorted + (table * n_features + column) * n_sorted;
+    const std::int64_t n = count_sorted(from, n_sorted, kNoValue, false);
+    if (n == 0 || statistics_of(table, column)[1] == 0) return 0.5f;
+    const std::int64_t less = count_sorted(from, n, value, false);
+    const std::int64_t not_more = count_sorted(from, n, value, true);
+    return static_cast<float>(less + not_more) / static_cast<float>(2 * n);
+  }
+
+  // How many of `count` ascending values are less than `bound`, or equal.
+  CAUSEWAY_HOST_DEVICE static std::int64_t count_sorted(const float* values, std::int64_t count,
+                                                        float bound, bool or_equal) {
+    std::int64_t low = 0;
+    while (low < count) {
+      const std::int64_t middle = (low + count) / 2;
+      const float value = values[middle];
+      if (value < bound || (or_equal && value == bound))
+        low = middle + 1;
+      else
+        count = middle;
+    }
+    return low;
   }
 
   CAUSEWAY_HOST_DEVICE float target_input(const TableInputs& inputs, std::int64_t table,

@@ -72,8 +72,7 @@ TabularTransformer::TabularTransformer(const TabularConfig& config, const Placem
       placement.generator != nullptr ? *placement.generator : nn::default_generator();
   init_encoder(autograd::detach(encoder_), config.inputs(), generator);
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    layers_.push_back(std::make_shared<TabularLayer>(
-        config.width, config.heads, config.hidden, config.projection, config.pre_norm, placement));
+    layers_.push_back(std::make_shared<TabularLayer>(config, placement));
     add_module(fmt::format("layers.{}", i), layers_.back());
   }
   if (config.pre_norm) {
@@ -167,7 +166,7 @@ Residual TabularTransformer::run_layer(std::size_t i, Residual residual, const P
     const Tensor heads = apply(&TabularWork::Layer::projections, residual.read, 1, 1,
                                [&](const Tensor& rows, std::int64_t, std::int64_t) {
                                  return ends_here ? layer.rows->keys_and_values(rows)
-                                                  : layer.rows->project_qkv(rows);
+                                                  : layer.rows->project_qkv(rows, pass.n_context);
                                });
     if (pass.into != nullptr)
       pass.into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());

@@ -41,7 +41,8 @@ struct TabularConfig {
   bool class_as_number = false;  // instead of one-hot; query rows get the mean
   CellEncoding cell_encoding = CellEncoding::linear;
   LabelPlacement labels = LabelPlacement::column;  // the target token, or the feature tokens too
-  bool mean_readout = false;  // read the mean of the feature tokens, else the target token
+  bool scaled_softmax = false;  // attention between rows scales by the logarithm of the context
+  bool mean_readout = false;    // read the mean of the feature tokens, else the target token
 
   bool is_regression() const { return classes == 0; }
   std::int64_t outputs() const { return is_regression() ? bins : classes; }

@@ -48,7 +48,8 @@ std::int64_t TabularConfig::n_parameters() const {
   const std::int64_t attention = 3 * width * (width + 1) + (projection ? width * (width + 1) : 0);
   const std::int64_t mlp = hidden * (width + 1) + width * (hidden + 1);
   const std::int64_t decoder = hidden * (width + 1) + outputs() * (hidden + 1);
-  return width * inputs().width() + layers * (2 * attention + mlp + 3 * norm) +
+  const std::int64_t scales = scaled_softmax ? 2 * heads : 0;
+  return width * inputs().width() + layers * (2 * attention + mlp + 3 * norm + scales) +
          (pre_norm ? norm : 0) + decoder;
 }
 
@@ -150,6 +151,8 @@ ConfigDescription<TabularConfig> make_description() {
       "What the encoder reads of a cell: its value, or also its rank and radial basis functions");
   d.choice("labels", &Config::labels, {"column", "cells"},
            "Tokens that receive the label of a context row: the target's, or every cell's too");
+  d.add("scaled_softmax", &Config::scaled_softmax,
+        "Scale queries of attention between rows by a learned function of log(context rows)");
   d.add("mean_readout", &Config::mean_readout,
         "Read the mean of the feature tokens instead of the target token");
   return d;

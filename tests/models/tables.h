@@ -76,10 +76,23 @@ inline std::vector<models::TabularConfig> small_ones() {
   const auto expand_cells = [](models::TabularConfig& config) {
     config.cell_encoding = models::CellEncoding::radial;
   };
+  const auto scale_softmax = [](models::TabularConfig& config) { config.scaled_softmax = true; };
+  add("default", false, scale_softmax);
+  add("nanotabpfn", true, scale_softmax);
   add("default", false, expand_cells);
   add("speedrun", false, expand_cells);
   add("nanotabpfn", true, expand_cells);
   return all;
+}
+
+// Gives scaled_softmax scales that differ from 1.
+inline void draw_scales(models::TabularTransformer& model) {
+  Generator generator(17);
+  for (const auto& [name, parameter] : model.named_parameters()) {
+    if (name.find(".scale.") == std::string::npos) continue;
+    const Tensor drawn = generator.uniform(parameter.shape(), 0.2, 0.7, DType::f64);
+    autograd::detach(parameter).copy_from(drawn.to(parameter.dtype()).to(parameter.device()));
+  }
 }
 
 inline std::string name_of(const models::TabularConfig& config) { return config.to_json(); }

@@ -35,6 +35,7 @@ struct Pair {
   explicit Pair(const TabularConfig& config, DType dtype = DType::f32)
       : cpu(config, {dtype, Device::cpu(), nullptr}),
         cuda(config, {dtype, Device::cuda(), nullptr}) {
+    draw_scales(cpu);
     cuda.load_state(cpu.state());
   }
 };

@@ -23,7 +23,9 @@ struct Model : TabularTransformer {
 
  private:
   Model(const TabularConfig& config, DType dtype, Generator generator)
-      : TabularTransformer(config, {dtype, Device::cpu(), &generator}) {}
+      : TabularTransformer(config, {dtype, Device::cpu(), &generator}) {
+    draw_scales(*this);
+  }
 };
 
 Tensor logits_of(TabularTransformer& model, const Tables& tables) {

@@ -109,6 +109,10 @@ class Twin:
         heads = self.config["heads"]
         qkv = TF.linear(x, self[f"{name}.qkv.weight"], self[f"{name}.qkv.bias"])
         q, k, v = qkv.view(batch, length, heads, 3, width // heads).permute(3, 0, 2, 1, 4)
+        if f"{name}.scale.slope" in self.weights:
+            n_keys = max(int(mask[0].sum()), 1)
+            scale = self[f"{name}.scale.slope"] * math.log(n_keys) + self[f"{name}.scale.offset"]
+            q = q * scale[:, None, None]
         scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
         scores = scores.masked_fill(~mask[:, None, None, :], -math.inf)
         seen = torch.softmax(scores, -1) if mask.any() else torch.zeros_like(scores)

@@ -25,6 +25,9 @@ CASES = {
     "radial labelled cells": ("speedrun", {"cell_encoding": "radial", "labels": "cells", **SMALL}),
     "radial regression": (
         "nanotabpfn", {"cell_encoding": "radial", "classes": 0, "class_as_number": False, **SMALL}),
+    "scaled softmax": ("default", {"scaled_softmax": True, **SMALL}),
+    "scaled softmax of one layer": (
+        "nanotabpfn", {"scaled_softmax": True, "projection": False, **SMALL, "layers": 1}),
     "one layer": ("default", {**SMALL, "layers": 1, "thinking": 0}),
 }  # fmt: skip
 SIZES = {
@@ -55,6 +58,17 @@ def assert_near(got, want, share, what):
     assert error <= share * np.max(np.abs(want), initial=0.0) + 1e-7, f"{what}: off by {error}"
 
 
+def draw_scales(model):
+    """Scales of queries that differ from 1, where the model has them."""
+    rng = np.random.default_rng(7)
+    state = dict(model.state_dict())
+    for name, values in state.items():
+        if ".scale." in name:
+            drawn = rng.uniform(0.2, 0.7, values.shape).astype(np.float32)
+            state[name] = cw.asarray(drawn, device=values.device)
+    model.load_state_dict(state)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -62,6 +76,7 @@ def test_matches_the_reference(case, sizes, device):
     preset, changes = case
     generator = cw.Generator(3)
     model = cw.models.TabularTransformer(preset, device=device, generator=generator, **changes)
+    draw_scales(model)
     state = {name: values.to("cpu").numpy() for name, values in model.state_dict().items()}
     twin = Twin(model.config, state)
     x, y = draw(sizes, min(model.config["classes"], 4), 5)

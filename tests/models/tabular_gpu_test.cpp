@@ -2,6 +2,7 @@
 #include "causeway/models/predictor.h"
 #include "causeway/models/tabular_file.h"
 
+#include "causeway/autograd/step_graph.h"
 #include "causeway/autograd/views.h"
 #include "causeway/tensor/operand.h"
 #include "tests/models/tables.h"
@@ -108,13 +109,54 @@ TEST(GpuTabular, LogitsAndGradients) {
   }
 }
 
+// Loss and gradients of a step captured once and replayed for other tables.
+TEST(GpuTabular, ReplayedStepEqualsEagerStep) {
+  CAUSEWAY_REQUIRE_GPU();
+  TabularConfig config = small("default");
+  config.labels = models::LabelPlacement::cells;
+  config.cell_encoding = models::CellEncoding::radial;
+  config.scaled_softmax = true;
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    Pair model(config, dtype);
+    const auto body = [&](const std::vector<Tensor>& in) {
+      const Tensor loss = model.cuda.loss({in[0], in[1], in[2]});
+      autograd::backward(loss);
+      std::vector<Tensor> results = {autograd::detach(loss)};
+      for (const Tensor& parameter : model.cuda.parameters()) {
+        results.push_back(*autograd::gradient_of(parameter));
+        autograd::set_gradient(parameter, std::nullopt);
+      }
+      return results;
+    };
+    autograd::StepGraph graph(Device::cuda(), body);
+    for (std::uint64_t seed = 90; seed < 94; ++seed) {
+      const Tables there = on(Device::cuda(), draw_tables(kSizes, 3, seed));
+      const std::vector<Tensor> want = body({there.x, there.y, there.sizes});
+      const std::vector<Tensor> got = graph({there.x, there.y, there.sizes});
+      ASSERT_EQ(got.size(), want.size());
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        expect_same_bytes(got[i], want[i], fmt::format("result {} of seed {}", i, seed));
+      }
+    }
+  }
+}
+
 TEST(GpuTabular, Bf16) {
   CAUSEWAY_REQUIRE_GPU();
+  std::vector<TabularConfig> configs;
   for (const char* name : {"default", "nanotabpfn", "speedrun"}) {
-    Pair model(TabularConfig::preset(name), DType::bf16);
+    configs.push_back(TabularConfig::preset(name));
+  }
+  configs.emplace_back();
+  configs.back().labels = models::LabelPlacement::cells;
+  configs.back().cell_encoding = models::CellEncoding::radial;
+  configs.back().scaled_softmax = true;
+  for (const TabularConfig& config : configs) {
+    Pair model(config, DType::bf16);
     const Tables tables = draw_tables(kSizes, 2, 82);
     const Tensor want = autograd::detach(model.cpu.logits(tables));
-    expect_near(autograd::detach(model.cuda.logits(on(Device::cuda(), tables))), want, 0.1, name);
+    expect_near(autograd::detach(model.cuda.logits(on(Device::cuda(), tables))), want, 0.1,
+                name_of(config));
     autograd::backward(model.cuda.loss(on(Device::cuda(), tables)));
   }
 }

@@ -75,15 +75,17 @@ TEST(TabularInputs, RadialCells) {
     const auto got = all.select(0, 0).select(0, config.thinking + row).contiguous();
     const float* cell = got.select(0, 1).data_as<float>();
     EXPECT_EQ(cell[inputs.feature()], 1);
-    EXPECT_EQ(cell[inputs.missing()], std::isnan(value) ? 1 : 0);
+    EXPECT_EQ(cell[kernels::kMissingPart], std::isnan(value) ? 1 : 0);
     const double z = std::clamp((value - mean) / std::sqrt(squares), -100.0, 100.0);
     EXPECT_NEAR(cell[0], std::isnan(value) ? 0 : z, 1e-5) << row;
-    EXPECT_FLOAT_EQ(cell[inputs.rank()], std::isnan(value) ? 0 : rank_of(value, context)) << row;
+    EXPECT_FLOAT_EQ(cell[kernels::kRankPart], std::isnan(value) ? 0 : rank_of(value, context))
+        << row;
     for (int i = 0; i < kernels::kBumps; ++i) {
       const double t = (z + 3) / 0.4 - i;
-      EXPECT_NEAR(cell[inputs.bumps() + i], std::isnan(value) ? 0 : std::exp(-t * t / 2), 1e-5);
+      EXPECT_NEAR(cell[kernels::kFirstBumpPart + i], std::isnan(value) ? 0 : std::exp(-t * t / 2),
+                  1e-5);
     }
-    EXPECT_EQ(got.select(0, 2).data_as<float>()[inputs.rank()], 0.5f);  // the constant
+    EXPECT_EQ(got.select(0, 2).data_as<float>()[kernels::kRankPart], 0.5f);  // the constant
   }
 }
 

@@ -14,9 +14,13 @@ inline constexpr int kBumps = 16;
 inline constexpr float kFirstBump = -3.0f;
 inline constexpr float kBumpSpacing = 0.4f;  // also the bumps' standard deviation
 
+inline constexpr int kMissingPart = 1;  // of a cell; the first is its value
+inline constexpr int kRankPart = 2;
+inline constexpr int kFirstBumpPart = 3;
+
 // The layout of a token's input vector. Elements for other kinds of tokens are 0. A feature token
-// reads of each column in its group the value, a mark if it is missing and, with `radial`, its rank
-// and bumps.
+// reads the cells of its group of columns. The parts of a cell are its value, a mark if it is
+// missing and, with `radial`, its rank and bumps.
 struct TableInputs {
   int group = 1;       // columns a feature token reads: its own, and those 1, 3, 7, … after it
   int n_classes = 0;   // one-hot classes; 0: the target is a number
@@ -26,17 +30,20 @@ struct TableInputs {
   bool radial = false;
   bool labels_in_cells = false;  // feature tokens of context rows get the target's inputs too
 
-  // Offsets of the parts; the first is the values.
-  CAUSEWAY_HOST_DEVICE int missing() const { return group; }
-  CAUSEWAY_HOST_DEVICE int rank() const { return 2 * group; }
-  CAUSEWAY_HOST_DEVICE int bumps() const { return 3 * group; }
-  CAUSEWAY_HOST_DEVICE int feature() const { return radial ? bumps() + kBumps * group : rank(); }
+  // Offsets. First are the cells: part p of member m of the group is element p * group + m.
+  CAUSEWAY_HOST_DEVICE int n_parts() const { return radial ? kFirstBumpPart + kBumps : kRankPart; }
+  CAUSEWAY_HOST_DEVICE int feature() const { return n_parts() * group; }
   CAUSEWAY_HOST_DEVICE int target() const { return feature() + 1; }
   CAUSEWAY_HOST_DEVICE int context() const { return target() + (n_classes > 0 ? n_classes : 1); }
   CAUSEWAY_HOST_DEVICE int query() const { return context() + 1; }
   CAUSEWAY_HOST_DEVICE int thinking() const { return query() + 1; }
   CAUSEWAY_HOST_DEVICE int used() const { return thinking() + n_thinking; }
   CAUSEWAY_HOST_DEVICE int width() const { return (used() + 7) / 8 * 8; }
+
+  // The column that a member of the group of `column` reads, of `n` columns.
+  CAUSEWAY_HOST_DEVICE std::int64_t source(std::int64_t column, int member, std::int64_t n) const {
+    return (column + (std::int64_t{1} << member) - 1) % n;
+  }
 };
 
 inline constexpr float kMaxDeviations = 100.0f;  // standardised values are clipped
@@ -83,6 +90,18 @@ struct TableView {
                        : feature_input(inputs, table, own, column - 1, k);
   }
 
+  // A part of the cell at (row, column) of a table; rows do not count thinking rows.
+  CAUSEWAY_HOST_DEVICE float cell(std::int64_t table, std::int64_t row, std::int64_t column,
+                                  int part) const {
+    const float value = x[(table * n_rows + row) * n_features + column];
+    const bool is_missing = value != value;
+    if (part == kMissingPart) return is_missing ? 1.0f : 0.0f;
+    if (is_missing) return 0.0f;
+    if (part == kRankPart) return rank(table, column, value);
+    const float z = standardised(table, column, value);
+    return part < kMissingPart ? z : bump(z, part - kFirstBumpPart);
+  }
+
   // The training target of a row: its class, or the bin between borders.
   CAUSEWAY_HOST_DEVICE std::int64_t target(std::int64_t table, std::int64_t row,
                                            const float* borders, std::int64_t n_borders) const {
@@ -113,14 +132,7 @@ struct TableView {
       const bool is_labelled = inputs.labels_in_cells && row < sizes[3 * table + 2];
       return is_labelled ? target_input(inputs, table, row, k) : 0.0f;
     }
-    const std::int64_t source = (column + (std::int64_t{1} << k % inputs.group) - 1) % n;
-    const float value = x[(table * n_rows + row) * n_features + source];
-    const bool is_missing = value != value;
-    if (k >= inputs.missing() && k < inputs.rank()) return is_missing ? 1.0f : 0.0f;
-    if (is_missing) return 0.0f;
-    if (k >= inputs.rank() && k < inputs.bumps()) return rank(table, source, value);
-    const float z = standardised(table, source, value);
-    return k < inputs.missing() ? z : bump(z, k / inputs.group - 3);
+    return cell(table, row, inputs.source(column, k % inputs.group, n), k / inputs.group);
   }
 
   CAUSEWAY_HOST_DEVICE static float bump(float z, int i) {

@@ -79,10 +79,15 @@ TabularTransformer::TabularTransformer(const TabularConfig& config, const Placem
     last_norm_ = std::make_shared<TabularNorm>(config.width, false, placement);
     add_module("norm", last_norm_);
   }
-  decoder_in_ = std::make_shared<Linear>(config.width, config.hidden, true, placement);
-  decoder_out_ = std::make_shared<Linear>(config.hidden, config.outputs(), true, placement);
-  add_module("decoder.in", decoder_in_);
-  add_module("decoder.out", decoder_out_);
+  if (config.decoder == TabularDecoder::retrieval) {
+    retrieval_ = std::make_shared<RetrievalDecoder>(config.width, config.heads, placement);
+    add_module("decoder", retrieval_);
+  } else {
+    decoder_in_ = std::make_shared<Linear>(config.width, config.hidden, true, placement);
+    decoder_out_ = std::make_shared<Linear>(config.hidden, config.outputs(), true, placement);
+    add_module("decoder.in", decoder_in_);
+    add_module("decoder.out", decoder_out_);
+  }
   if (config.is_regression()) {
     borders_ = &add_buffer("borders", initial_borders(config.bins, placement.device));
   }
@@ -162,7 +167,7 @@ Residual TabularTransformer::run_layer(std::size_t i, Residual residual, const P
                      return layer.rows->among_context(rows, pass.from->layers[i], pass.n_context);
                    });
   } else {
-    const bool ends_here = is_last && pass.into != nullptr;
+    const bool ends_here = is_last && pass.into != nullptr && retrieval_ == nullptr;
     const Tensor heads = apply(&TabularWork::Layer::projections, residual.read, 1, 1,
                                [&](const Tensor& rows, std::int64_t, std::int64_t) {
                                  return ends_here ? layer.rows->keys_and_values(rows)
@@ -183,8 +188,7 @@ Residual TabularTransformer::run_layer(std::size_t i, Residual residual, const P
   return norm_after(i, 2).add_residual(branch, residual.x);
 }
 
-Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
-  Tensor read;
+Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) const {
   if (config_.mean_readout) {  // without padding
     const Tensor place = arange(0, x.size(2), 1, DType::i64, x.device());
     const Tensor n_features = sizes.slice(1, 1, 2);
@@ -192,10 +196,17 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
         compare(CompareOp::greater, place, 0) * compare(CompareOp::less_equal, place, n_features);
     const Tensor share =
         is_feature.to(DType::f32) / binary(BinaryOp::maximum, n_features, Scalar(1)).to(DType::f32);
-    read = autograd::sum(
+    return autograd::sum(
         autograd::multiply(x, share.to(x.dtype()).reshape({x.size(0), 1, x.size(2), 1})), {2});
-  } else {
-    read = autograd::squeeze(x, 2);
+  }
+  return autograd::squeeze(x, 2);
+}
+
+Tensor TabularTransformer::decode(const Tensor& read, const TableContext& context,
+                                  std::int64_t n_classes) {
+  if (retrieval_ != nullptr) {
+    return retrieval_->logits(read, *context.keys, context.y, context.sizes.select(1, 2),
+                              n_classes);
   }
   return autograd::mlp(read, decoder_in_->weight, *decoder_in_->bias, decoder_out_->weight,
                        *decoder_out_->bias);
@@ -204,7 +215,10 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
 Tensor TabularTransformer::forward_tables(const Tables& tables, const TableStatistics& statistics) {
   const Tensor x = run(encoder_inputs(config_.inputs(), tables, statistics, true, encoder_.dtype()),
                        tables.sizes, nullptr, nullptr, nullptr);
-  return read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
+  const Tensor read = read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
+  TableContext context{tables.sizes, statistics, tables.y, {}, {}};
+  if (retrieval_ != nullptr) context.keys = retrieval_->keys(read);
+  return decode(read, context, config_.outputs());
 }
 
 Tensor TabularTransformer::logits(const Tables& tables) {
@@ -235,16 +249,21 @@ TableContext TabularTransformer::encode_context(const Tables& tables,
                                                 const ProgressHook& progress) {
   require_tables(tables, encoder_);
   const autograd::NoGrad no_grad;
-  TableContext context{tables.sizes, measure_tables(config_.inputs(), tables), {}};
+  TableContext context{tables.sizes, measure_tables(config_.inputs(), tables), tables.y, {}, {}};
   WorkMeter meter(TabularWork::of_context(config_, tables.x.size(1), tables.x.size(2)),
                   tables.x.size(0), progress);
-  run(encoder_inputs(config_.inputs(), tables, context.statistics, true, encoder_.dtype()),
-      tables.sizes, nullptr, &context, &meter);
+  const Tensor x =
+      run(encoder_inputs(config_.inputs(), tables, context.statistics, true, encoder_.dtype()),
+          tables.sizes, nullptr, &context, &meter);
+  if (retrieval_ != nullptr) {
+    context.keys = retrieval_->keys(read_out(x.slice(1, config_.thinking), tables.sizes));
+  }
   return context;
 }
 
 Tensor TabularTransformer::predict_logits(const TableContext& context, const Tensor& x,
-                                          const ProgressHook& progress) {
+                                          const ProgressHook& progress, std::int64_t n_classes) {
+  if (retrieval_ == nullptr || n_classes == 0) n_classes = config_.outputs();
   const std::int64_t n_tables = context.sizes.size(0);
   const std::int64_t n_features = context.statistics.moments.size(1) - 1;
   if (x.n_dims() != 3 || x.size(0) != n_tables || x.size(2) != n_features) {
@@ -264,7 +283,8 @@ Tensor TabularTransformer::predict_logits(const TableContext& context, const Ten
                   progress);
   const Tensor numbers =
       encoder_inputs(config_.inputs(), query, context.statistics, false, encoder_.dtype());
-  return read_out(run(numbers, query.sizes, &context, nullptr, &meter), query.sizes);
+  const Tensor read = read_out(run(numbers, query.sizes, &context, nullptr, &meter), query.sizes);
+  return decode(read, context, n_classes);
 }
 
 std::vector<double> TabularTransformer::centres() const {

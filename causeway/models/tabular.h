@@ -3,6 +3,7 @@
 // predicts the targets of the query rows in one forward pass.
 #pragma once
 
+#include "causeway/models/tabular_decoder.h"
 #include "causeway/models/tabular_encoder.h"
 #include "causeway/models/tabular_layer.h"
 #include "causeway/models/tabular_work.h"
@@ -25,6 +26,9 @@ enum class LabelPlacement { column, cells };
 // What the encoder reads of a cell: its standardised value, or also its rank in the column and
 // Gaussian bumps of the value.
 enum class CellEncoding { linear, radial };
+// How logits are computed: by an MLP with an output per class or bin, or by attention over the
+// labelled rows, for any number of classes.
+enum class TabularDecoder { linear, retrieval };
 
 struct TabularConfig {
   std::int64_t width = 128;  // embedding width
@@ -41,6 +45,7 @@ struct TabularConfig {
   bool class_as_number = false;  // instead of one-hot; query rows get the mean
   CellEncoding cell_encoding = CellEncoding::linear;
   LabelPlacement labels = LabelPlacement::column;  // the target token, or the feature tokens too
+  TabularDecoder decoder = TabularDecoder::linear;
   bool scaled_softmax = false;  // attention between rows scales by the logarithm of the context
   bool mean_readout = false;    // read the mean of the feature tokens, else the target token
 
@@ -75,6 +80,8 @@ const ConfigDescription<TabularConfig>& describe_tabular();
 struct TableContext {
   Tensor sizes;
   TableStatistics statistics;
+  Tensor y;                    // (tables, rows) f32
+  std::optional<Tensor> keys;  // (tables, rows, width) of a retrieval decoder
   std::vector<Tensor> layers;  // keys and values (tables, rows, columns * heads, 2, size) of each
 };
 
@@ -93,9 +100,10 @@ class TabularTransformer : public nn::Module {
   // Encodes the context rows of tables. `progress` is called with the fraction that is done.
   TableContext encode_context(const Tables& tables, const ProgressHook& progress = {});
   // The logits (tables, rows, outputs) of query rows x (tables, rows, features), equal to those of
-  // logits() with the same context rows.
+  // logits() with the same context rows. A retrieval decoder can score more classes than
+  // config().classes.
   Tensor predict_logits(const TableContext& context, const Tensor& x,
-                        const ProgressHook& progress = {});
+                        const ProgressHook& progress = {}, std::int64_t n_classes = 0);
 
   // Whether losses and logits keep the activations of one layer only and compute those of the
   // others again in the backward pass: slower, with less memory.
@@ -130,7 +138,9 @@ class TabularTransformer : public nn::Module {
   Tensor among_columns(std::size_t layer, const Tensor& read, const Tensor& n_columns);
   // The norm after branch 0, 1 or 2 of a layer.
   TabularNorm& norm_after(std::size_t layer, std::size_t branch) const;
-  Tensor read_out(const Tensor& x, const Tensor& sizes);
+  // What the decoder reads of each row, (tables, rows, width).
+  Tensor read_out(const Tensor& x, const Tensor& sizes) const;
+  Tensor decode(const Tensor& read, const TableContext& context, std::int64_t n_classes);
   Tensor forward_tables(const Tables& tables, const TableStatistics& statistics);
 
   TabularConfig config_;
@@ -138,8 +148,9 @@ class TabularTransformer : public nn::Module {
   Tensor& encoder_;  // (width, inputs)
   std::vector<std::shared_ptr<TabularLayer>> layers_;
   std::shared_ptr<TabularNorm> last_norm_;  // with pre_norm
-  std::shared_ptr<nn::Linear> decoder_in_;
+  std::shared_ptr<nn::Linear> decoder_in_;  // of a linear decoder
   std::shared_ptr<nn::Linear> decoder_out_;
+  std::shared_ptr<RetrievalDecoder> retrieval_;
   Tensor* borders_ = nullptr;
 };
 

@@ -12,7 +12,8 @@ TabularWork::TabularWork(const TabularConfig& config, std::int64_t n_rows, std::
   const double project = config.projection ? 2 * w * w : 0;
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const bool target_only = i + 1 == config.layers && !config.mean_readout;
-    const bool ends_here = i + 1 == config.layers && is_context;
+    const bool ends_here =
+        i + 1 == config.layers && is_context && config.decoder == TabularDecoder::linear;
     const double tokens = target_only ? rows : rows * columns;
     Layer layer;
     layer.columns = rows * columns * 4 * w * w + tokens * (2 * w * w + 4 * w * columns + project);

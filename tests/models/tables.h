@@ -79,6 +79,12 @@ inline std::vector<models::TabularConfig> small_ones() {
   const auto scale_softmax = [](models::TabularConfig& config) { config.scaled_softmax = true; };
   add("default", false, scale_softmax);
   add("nanotabpfn", true, scale_softmax);
+  const auto retrieve = [](models::TabularConfig& config) {
+    config.class_as_number = false;
+    config.decoder = models::TabularDecoder::retrieval;
+  };
+  add("default", false, retrieve);
+  add("speedrun", false, retrieve);
   add("default", false, expand_cells);
   add("speedrun", false, expand_cells);
   add("nanotabpfn", true, expand_cells);

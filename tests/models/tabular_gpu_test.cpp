@@ -116,6 +116,7 @@ TEST(GpuTabular, ReplayedStepEqualsEagerStep) {
   config.labels = models::LabelPlacement::cells;
   config.cell_encoding = models::CellEncoding::radial;
   config.scaled_softmax = true;
+  config.decoder = models::TabularDecoder::retrieval;
   for (const DType dtype : {DType::f32, DType::bf16}) {
     Pair model(config, dtype);
     const auto body = [&](const std::vector<Tensor>& in) {
@@ -151,6 +152,8 @@ TEST(GpuTabular, Bf16) {
   configs.back().labels = models::LabelPlacement::cells;
   configs.back().cell_encoding = models::CellEncoding::radial;
   configs.back().scaled_softmax = true;
+  configs.emplace_back();
+  configs.back().decoder = models::TabularDecoder::retrieval;
   for (const TabularConfig& config : configs) {
     Pair model(config, DType::bf16);
     const Tables tables = draw_tables(kSizes, 2, 82);

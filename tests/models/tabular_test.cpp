@@ -52,6 +52,9 @@ TEST(Tabular, ParameterCounts) {
   // queries and two that round up to 40, and a norm before the decoder.
   EXPECT_EQ(Model(TabularConfig::preset("speedrun")).n_parameters(),
             4'160'520 + (40 - 32) * 256 + 256);
+  for (const TabularConfig& config : small_ones()) {
+    EXPECT_EQ(Model(config).n_parameters(), config.n_parameters()) << name_of(config);
+  }
 }
 
 TEST(Tabular, GradientsByDifference) {
@@ -323,6 +326,9 @@ TEST(Tabular, Configurations) {
   refused([](TabularConfig& config) { config.classes = 1; });
   refused([](TabularConfig& config) { config.group = 0; });
   refused([](TabularConfig& config) { config.classes = 0, config.class_as_number = true; });
+  refused([](TabularConfig& config) {
+    config.classes = 0, config.decoder = models::TabularDecoder::retrieval;
+  });
   EXPECT_THROW(TabularConfig::preset("large"), Error);
   EXPECT_THROW(TabularConfig::from_json("{"), Error);
   EXPECT_THROW(TabularConfig::from_json(R"({"width": 96.5})"), Error);

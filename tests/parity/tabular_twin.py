@@ -33,6 +33,21 @@ def expand(column, z, known):
     return torch.where(torch.isnan(column)[:, None], 0.0, cells)
 
 
+def mix(word):
+    """splitmix64."""
+    word = (word + 0x9E3779B97F4A7C15) % 2**64
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
+    return word ^ (word >> 31)
+
+
+def class_codes(y, features, known):
+    """The codes (known, 32) of the classes of a table's context rows."""
+    key = mix(mix(mix(int(y.sum())) ^ features) ^ known)
+    bits = [[mix(key ^ int(label)) >> k & 1 for k in range(32)] for label in y]
+    return (2 * torch.tensor(bits, dtype=torch.float32).reshape(-1, 32) - 1) / math.sqrt(32)
+
+
 class Twin:
     def __init__(self, config, state):
         self.config = config
@@ -50,7 +65,8 @@ class Twin:
         weight = self["encoder"]  # (width, inputs)
         group, thinking = c["group"], c["thinking"]
         one_hot = c["classes"] > 0 and not c["class_as_number"]
-        n_target = c["classes"] if one_hot else 1
+        coded = c["decoder"] == "retrieval"
+        n_target = 32 if coded else c["classes"] if one_hot else 1
         n_cell = 2 + 1 + 16 if c["cell_encoding"] == "radial" else 2
         at = {"missing": group, "feature": n_cell * group, "target": n_cell * group + 1}
         at["known"] = at["target"] + n_target
@@ -75,7 +91,11 @@ class Twin:
                     token = token + cells @ weight[:, 2 * group + member : at["feature"] : group].T
             tokens[thinking : thinking + rows, 1 + j] = token
         y_known = y[:known]
-        if one_hot:
+        if coded:
+            codes = class_codes(y_known, features, known)
+            told = codes @ weight[:, at["target"] : at["known"]].T + weight[:, at["known"]]
+            asked = weight[:, at["query"]].expand(rows - known, -1)
+        elif one_hot:
             told = weight[:, at["target"] : at["known"]].T[y_known.long()] + weight[:, at["known"]]
             asked = weight[:, at["query"]].expand(rows - known, -1)
         elif c["class_as_number"]:
@@ -142,6 +162,16 @@ class Twin:
         x = branch(2, x, x, among_rows)
         return branch(3, x, x, lambda x: self.mlp(f"{name}.mlp", x))
 
+    def retrieve(self, read, labels):
+        """Log of the attention weights on the labelled rows, added up by class, mean over heads."""
+        heads, known = self.config["heads"], len(labels)
+        q = TF.linear(read, self["decoder.query.weight"], self["decoder.query.bias"])
+        k = TF.linear(read[:known], self["decoder.key.weight"], self["decoder.key.bias"])
+        q, k = (each.view(len(each), heads, -1).transpose(0, 1) for each in (q, k))
+        weights = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]), -1)
+        shares = weights @ TF.one_hot(labels.long(), self.config["classes"]).float()
+        return torch.log(shares.mean(0) + 1e-5)
+
     def logits(self, x, y, sizes):
         c = self.config
         said = []
@@ -159,7 +189,10 @@ class Twin:
                 read = tokens[:, 1 : 1 + features].sum(1) / max(features, 1)
             else:
                 read = tokens[:, 0]
-            said.append(self.mlp("decoder", read))
+            if c["decoder"] == "retrieval":
+                said.append(self.retrieve(read, y[table, :known]))
+            else:
+                said.append(self.mlp("decoder", read))
         return torch.stack(said)
 
     def loss(self, x, y, sizes):

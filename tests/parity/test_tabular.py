@@ -28,6 +28,11 @@ CASES = {
     "scaled softmax": ("default", {"scaled_softmax": True, **SMALL}),
     "scaled softmax of one layer": (
         "nanotabpfn", {"scaled_softmax": True, "projection": False, **SMALL, "layers": 1}),
+    "retrieval": ("default", {"decoder": "retrieval", **SMALL}),
+    "retrieval of many classes": (
+        "nanotabpfn", {"decoder": "retrieval", "classes": 20, "class_as_number": False, **SMALL}),
+    "retrieval of pooled cells": (
+        "default", {"decoder": "retrieval", "mean_readout": True, "labels": "cells", **SMALL}),
     "one layer": ("default", {**SMALL, "layers": 1, "thinking": 0}),
 }  # fmt: skip
 SIZES = {

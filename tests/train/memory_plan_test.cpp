@@ -89,6 +89,12 @@ void expect_step_bytes(const std::vector<models::TabularConfig>& configs, DType 
   }
 }
 
+models::TabularConfig with_retrieval() {
+  models::TabularConfig config;
+  config.decoder = models::TabularDecoder::retrieval;
+  return config;
+}
+
 models::TabularConfig with_options() {
   models::TabularConfig config;
   config.labels = models::LabelPlacement::cells;
@@ -99,16 +105,16 @@ models::TabularConfig with_options() {
 
 TEST(MemoryPlan, StepBytesBoundTheMeasuredPeak) {
   using models::TabularConfig;
-  expect_step_bytes(
-      {TabularConfig::preset("default"), TabularConfig::preset("nanotabpfn"), with_options()},
-      DType::f32, Device::cpu(), 1);
+  expect_step_bytes({TabularConfig::preset("default"), TabularConfig::preset("nanotabpfn"),
+                     with_options(), with_retrieval()},
+                    DType::f32, Device::cpu(), 1);
 }
 
 TEST(MemoryPlan, StepBytesBoundTheMeasuredPeakOnAGpu) {
   CAUSEWAY_REQUIRE_GPU();
   using models::TabularConfig;
   expect_step_bytes({TabularConfig::preset("default"), TabularConfig::preset("nanotabpfn"),
-                     TabularConfig::preset("speedrun"), with_options()},
+                     TabularConfig::preset("speedrun"), with_options(), with_retrieval()},
                     DType::bf16, Device::cuda(0), MemoryPlan::kSideStreamGrowth);
 }
 

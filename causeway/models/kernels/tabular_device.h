@@ -14,6 +14,9 @@ inline constexpr int kBumps = 16;
 inline constexpr float kFirstBump = -3.0f;
 inline constexpr float kBumpSpacing = 0.4f;  // also the bumps' standard deviation
 
+inline constexpr int kClassCode = 32;                // elements of a class code
+inline constexpr float kCodeElement = 0.176776695f;  // so that a code has length 1
+
 inline constexpr int kMissingPart = 1;  // of a cell; the first is its value
 inline constexpr int kRankPart = 2;
 inline constexpr int kFirstBumpPart = 3;
@@ -23,11 +26,12 @@ inline constexpr int kFirstBumpPart = 3;
 // missing and, with `radial`, its rank and bumps.
 struct TableInputs {
   int group = 1;       // columns a feature token reads: its own, and those 1, 3, 7, … after it
-  int n_classes = 0;   // one-hot classes; 0: the target is a number
+  int n_classes = 0;   // one-hot classes, or elements of a class code; 0: the target is a number
   int n_thinking = 0;  // rows before the table's, one-hot
   bool mean_for_queries = false;  // query rows get the mean target instead of a mark
   bool standardise_target = true;
   bool radial = false;
+  bool class_codes = false;      // classes are codes drawn per table, of n_classes elements
   bool labels_in_cells = false;  // feature tokens of context rows get the target's inputs too
 
   // Offsets. First are the cells: part p of member m of the group is element p * group + m.
@@ -56,6 +60,14 @@ CAUSEWAY_HOST_DEVICE float inverse_deviation(double mean, double deviation) {
   return deviation > least && deviation > 1e-30 ? static_cast<float>(1 / deviation) : 0.0f;
 }
 CAUSEWAY_HOST_DEVICE bool is_number(float value) { return value - value == 0; }
+
+// Mixes all bits of a word (splitmix64).
+CAUSEWAY_HOST_DEVICE std::uint64_t mix_bits(std::uint64_t word) {
+  word += 0x9e3779b97f4a7c15u;
+  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
+  word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
+  return word ^ (word >> 31);
+}
 
 struct TableView {
   const float* x;
@@ -135,6 +147,19 @@ struct TableView {
     return cell(table, row, inputs.source(column, k % inputs.group, n), k / inputs.group);
   }
 
+  // Bits that are drawn from the class and the table: the number of context rows and features, and
+  // the sum of the context's classes, which is exact. Classes thus have other codes in each table,
+  // whatever the order of its rows, and there is a code for any number of classes.
+  CAUSEWAY_HOST_DEVICE std::uint64_t class_code(std::int64_t table, float value) const {
+    const std::int64_t* size = sizes + 3 * table;
+    const double total =
+        static_cast<double>(statistics_of(table, n_features)[0]) * static_cast<double>(size[2]);
+    std::uint64_t bits = mix_bits(static_cast<std::uint64_t>(total + 0.5));
+    bits = mix_bits(bits ^ static_cast<std::uint64_t>(size[1]));
+    bits = mix_bits(bits ^ static_cast<std::uint64_t>(size[2]));
+    return mix_bits(bits ^ static_cast<std::uint64_t>(value));
+  }
+
   CAUSEWAY_HOST_DEVICE static float bump(float z, int i) {
     const float t = (z - kFirstBump) / kBumpSpacing - static_cast<float>(i);
     return math::exp(-0.5f * t * t);
@@ -177,6 +202,10 @@ struct TableView {
       return is_mean ? statistics_of(table, n_features)[0] : 0.0f;
     }
     const float value = y[table * n_rows + row];
+    if (inputs.class_codes) {
+      const bool bit = (class_code(table, value) >> (k - inputs.target()) & 1) != 0;
+      return bit ? kCodeElement : -kCodeElement;
+    }
     if (inputs.n_classes > 0) return k - inputs.target() == static_cast<int>(value) ? 1.0f : 0.0f;
     return inputs.standardise_target ? standardised(table, n_features, value) : value;
   }

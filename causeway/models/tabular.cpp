@@ -10,6 +10,7 @@
 #include "causeway/tensor/indexing.h"
 #include "causeway/tensor/operand.h"
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -57,6 +58,19 @@ Tensor count_columns(const Tensor& sizes, std::int64_t n_rows) {
   return counts.expand({sizes.size(0), n_rows}).contiguous().flatten();
 }
 
+enum class Branch { columns, rows, mlp };
+// By LayerOrder.
+constexpr std::array<std::array<Branch, 3>, 2> kOrders = {
+    {{Branch::columns, Branch::rows, Branch::mlp}, {Branch::rows, Branch::mlp, Branch::columns}}};
+
+// Applies body(slice, begin, end) to x, in pieces whose progress is reported if there is a meter.
+template <class Body>
+Tensor in_pieces(WorkMeter* meter, std::size_t layer, double TabularWork::Layer::*flops,
+                 const Tensor& x, int axis, std::int64_t unit, Body&& body) {
+  if (meter == nullptr) return body(x, std::int64_t{0}, x.size(axis));
+  return meter->in_pieces(meter->layer(layer).*flops, x, axis, unit, body);
+}
+
 // The target's token of tokens (tables, rows, columns, width).
 Tensor target_token(const Tensor& tokens) {
   return autograd::contiguous(autograd::slice(tokens, 2, 0, 1));
@@ -93,9 +107,9 @@ TabularTransformer::TabularTransformer(const TabularConfig& config, const Placem
   }
 }
 
-TabularNorm& TabularTransformer::norm_after(std::size_t layer, std::size_t branch) const {
-  if (!config_.pre_norm) return *layers_[layer]->norms[branch];
-  if (branch < 2) return *layers_[layer]->norms[branch + 1];
+TabularNorm& TabularTransformer::norm_after(std::size_t layer, std::size_t position) const {
+  if (!config_.pre_norm) return *layers_[layer]->norms[position];
+  if (position < 2) return *layers_[layer]->norms[position + 1];
   return layer + 1 < layers_.size() ? *layers_[layer + 1]->norms[0] : *last_norm_;
 }
 
@@ -139,53 +153,75 @@ Residual TabularTransformer::run_layer_recomputed(std::size_t i, const Residual&
   return {results.front(), results.back()};
 }
 
-Residual TabularTransformer::run_layer(std::size_t i, Residual residual, const Pass& pass) {
-  const auto apply = [&](double TabularWork::Layer::*flops, const Tensor& x, int axis,
-                         std::int64_t unit, auto&& body) {
-    if (pass.meter == nullptr) return body(x, std::int64_t{0}, x.size(axis));
-    return pass.meter->in_pieces(pass.meter->layer(i).*flops, x, axis, unit, body);
-  };
-  TabularLayer& layer = *layers_[i];
-  const bool is_last = i + 1 == layers_.size();
+Tensor TabularTransformer::columns_branch(std::size_t i, const Residual& residual,
+                                          const Pass& pass) {
   const bool reads_inputs = i == 0 && config_.fuses_encoder();
-  Tensor branch = apply(&TabularWork::Layer::columns, reads_inputs ? pass.inputs : residual.read, 1,
-                        1, [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
-                          const bool all = end - begin == pass.inputs.size(1);
-                          return among_columns(
-                              i, rows, all ? pass.n_columns : pass.n_columns.slice(0, begin, end));
-                        });
-  if (is_last && !config_.mean_readout) residual.x = target_token(residual.x);
-  if (config_.residual_decay != 1 && i > 0) {
-    residual.x =
-        autograd::multiply(residual.x, std::pow(config_.residual_decay, static_cast<double>(i)));
-  }
-  residual = norm_after(i, 0).add_residual(branch, residual.x);
+  return in_pieces(
+      pass.meter, i, &TabularWork::Layer::columns, reads_inputs ? pass.inputs : residual.read, 1, 1,
+      [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
+        const bool all = end - begin == pass.inputs.size(1);
+        return among_columns(i, rows, all ? pass.n_columns : pass.n_columns.slice(0, begin, end));
+      });
+}
 
+std::optional<Tensor> TabularTransformer::rows_branch(std::size_t i, const Residual& residual,
+                                                      const Pass& pass) {
+  TabularAttention& attention = *layers_[i]->rows;
   if (pass.from != nullptr) {
-    branch = apply(&TabularWork::Layer::rows, residual.read, 1, 1,
-                   [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                     return layer.rows->among_context(rows, pass.from->layers[i], pass.n_context);
-                   });
-  } else {
-    const bool ends_here = is_last && pass.into != nullptr && retrieval_ == nullptr;
-    const Tensor heads = apply(&TabularWork::Layer::projections, residual.read, 1, 1,
-                               [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                                 return ends_here ? layer.rows->keys_and_values(rows)
-                                                  : layer.rows->project_qkv(rows, pass.n_context);
-                               });
-    if (pass.into != nullptr)
-      pass.into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
-    if (ends_here) return residual;
-    branch = apply(&TabularWork::Layer::rows, heads, 2, config_.heads,
-                   [&](const Tensor& columns, std::int64_t, std::int64_t) {
-                     return layer.rows->among_rows(columns, pass.n_context);
-                   });
+    return attention.project(in_pieces(pass.meter, i, &TabularWork::Layer::rows, residual.read, 1,
+                                       1, [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                                         return attention.among_context(rows, pass.from->layers[i],
+                                                                        pass.n_context);
+                                       }));
   }
-  residual = norm_after(i, 1).add_residual(layer.rows->project(branch), residual.x);
-  branch = apply(
-      &TabularWork::Layer::mlp, residual.read, 1, 1,
-      [&](const Tensor& rows, std::int64_t, std::int64_t) { return layer.mlp->forward(rows); });
-  return norm_after(i, 2).add_residual(branch, residual.x);
+  const bool ends_here = i + 1 == layers_.size() && pass.into != nullptr && retrieval_ == nullptr;
+  const Tensor heads = in_pieces(pass.meter, i, &TabularWork::Layer::projections, residual.read, 1,
+                                 1, [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                                   return ends_here ? attention.keys_and_values(rows)
+                                                    : attention.project_qkv(rows, pass.n_context);
+                                 });
+  if (pass.into != nullptr) {
+    pass.into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
+  }
+  if (ends_here) return std::nullopt;
+  return attention.project(in_pieces(pass.meter, i, &TabularWork::Layer::rows, heads, 2,
+                                     config_.heads,
+                                     [&](const Tensor& columns, std::int64_t, std::int64_t) {
+                                       return attention.among_rows(columns, pass.n_context);
+                                     }));
+}
+
+Tensor TabularTransformer::mlp_branch(std::size_t i, const Residual& residual, const Pass& pass) {
+  return in_pieces(pass.meter, i, &TabularWork::Layer::mlp, residual.read, 1, 1,
+                   [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                     return layers_[i]->mlp->forward(rows);
+                   });
+}
+
+Residual TabularTransformer::run_layer(std::size_t i, Residual residual, const Pass& pass) {
+  const bool ends_with_target = i + 1 == layers_.size() && !config_.mean_readout;
+  for (std::size_t position = 0; position < 3; ++position) {
+    Tensor branch;
+    switch (kOrders[static_cast<std::size_t>(config_.layer_order)][position]) {
+      case Branch::columns:
+        branch = columns_branch(i, residual, pass);
+        if (ends_with_target) residual.x = target_token(residual.x);
+        break;
+      case Branch::rows: {
+        const std::optional<Tensor> made = rows_branch(i, residual, pass);
+        if (!made.has_value()) return residual;  // the context's keys and values are all there
+        branch = *made;
+        break;
+      }
+      case Branch::mlp: branch = mlp_branch(i, residual, pass); break;
+    }
+    if (position == 0 && config_.residual_decay != 1 && i > 0) {
+      residual.x =
+          autograd::multiply(residual.x, std::pow(config_.residual_decay, static_cast<double>(i)));
+    }
+    residual = norm_after(i, position).add_residual(branch, residual.x);
+  }
+  return residual;
 }
 
 Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) const {

@@ -26,6 +26,8 @@ enum class LabelPlacement { column, cells };
 // What the encoder reads of a cell: its standardised value, or also its rank in the column and
 // Gaussian bumps of the value.
 enum class CellEncoding { linear, radial };
+// The branches of a layer.
+enum class LayerOrder { columns_rows_mlp, rows_mlp_columns };
 // How logits are computed: by an MLP with an output per class or bin, or by attention over the
 // labelled rows, for any number of classes.
 enum class TabularDecoder { linear, retrieval };
@@ -45,6 +47,7 @@ struct TabularConfig {
   bool class_as_number = false;  // instead of one-hot; query rows get the mean
   CellEncoding cell_encoding = CellEncoding::linear;
   LabelPlacement labels = LabelPlacement::column;  // the target token, or the feature tokens too
+  LayerOrder layer_order = LayerOrder::columns_rows_mlp;
   TabularDecoder decoder = TabularDecoder::linear;
   bool scaled_softmax = false;  // attention between rows scales by the logarithm of the context
   bool mean_readout = false;    // read the mean of the feature tokens, else the target token
@@ -54,7 +57,10 @@ struct TabularConfig {
   kernels::TableInputs inputs() const;
   // Whether the first layer computes q, k and v directly from the inputs: without a norm in
   // between, the encoder and the qkv projection are one smaller matrix product.
-  bool fuses_encoder() const { return !pre_norm && inputs().width() < width && layers > 1; }
+  bool fuses_encoder() const {
+    return !pre_norm && inputs().width() < width && layers > 1 &&
+           layer_order == LayerOrder::columns_rows_mlp;
+  }
 
   // Floating-point operations of a training step on tables of which half the rows are context rows:
   // matrix products and attention, forward and twice that for backward.
@@ -134,10 +140,14 @@ class TabularTransformer : public nn::Module {
     WorkMeter* meter = nullptr;
   };
   Residual run_layer(std::size_t i, Residual residual, const Pass& pass);
+  Tensor columns_branch(std::size_t i, const Residual& residual, const Pass& pass);
+  // Nothing after the last keys and values of a context that is encoded.
+  std::optional<Tensor> rows_branch(std::size_t i, const Residual& residual, const Pass& pass);
+  Tensor mlp_branch(std::size_t i, const Residual& residual, const Pass& pass);
   Residual run_layer_recomputed(std::size_t i, const Residual& residual, const Pass& pass);
   Tensor among_columns(std::size_t layer, const Tensor& read, const Tensor& n_columns);
-  // The norm after branch 0, 1 or 2 of a layer.
-  TabularNorm& norm_after(std::size_t layer, std::size_t branch) const;
+  // The norm after the branch at position 0, 1 or 2 of a layer.
+  TabularNorm& norm_after(std::size_t layer, std::size_t position) const;
   // What the decoder reads of each row, (tables, rows, width).
   Tensor read_out(const Tensor& x, const Tensor& sizes) const;
   Tensor decode(const Tensor& read, const TableContext& context, std::int64_t n_classes);

@@ -34,7 +34,7 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   const auto columns = static_cast<double>(features + 1);
   const double n_keys = static_cast<double>(rows) / 2 + static_cast<double>(thinking);
   const double among_columns = qkv + 4 * w * columns;
-  const double the_rest = project + qkv + 4 * w * n_keys + project + mlp;
+  const double the_rest = qkv + 4 * w * n_keys + project + mlp;
   const double all_rows = static_cast<double>(tables * (rows + thinking));
   // The last layer computes only the target's token, unless all tokens are read.
   const double last_columns = mean_readout ? columns : 1;
@@ -42,7 +42,11 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   double forward = all_rows * columns * n_layers * among_columns;
   forward -= all_rows * (columns - last_columns) * (2 * w * w + 4 * w * columns);
   if (fuses_encoder()) forward -= all_rows * columns * 6 * w * (w - inputs().width());
-  forward += all_rows * ((n_layers - 1) * columns + last_columns) * the_rest;
+  forward += all_rows * ((n_layers - 1) * columns + last_columns) * project;
+  // Attention between rows and the MLP run before the last attention between columns, or after it.
+  const bool columns_first = layer_order == LayerOrder::columns_rows_mlp;
+  forward +=
+      all_rows * ((n_layers - 1) * columns + (columns_first ? last_columns : columns)) * the_rest;
   if (decoder == TabularDecoder::retrieval) {
     forward += all_rows * (4 * w * w + 4 * w * static_cast<double>(rows) / 2);
   } else {
@@ -75,7 +79,10 @@ std::size_t TabularConfig::step_bytes(std::int64_t tables, std::int64_t rows, st
   const std::int64_t mlp = 2 * hidden + 2 * width;
   const std::int64_t layer = 2 * attention + mlp;
   std::int64_t elements = tokens * (inputs().width() + 2 * width);
-  const std::int64_t last = tokens * 3 * width + last_tokens * layer;
+  const std::int64_t last =
+      tokens * 3 * width + (layer_order == LayerOrder::columns_rows_mlp
+                                ? last_tokens * layer
+                                : last_tokens * attention + tokens * (attention + mlp));
   if (recomputes) {  // the residual streams and norms between layers, and one layer
     elements += (layers - 1) * tokens * 2 * width + std::max(tokens * layer, last);
   } else {
@@ -168,6 +175,8 @@ ConfigDescription<TabularConfig> make_description() {
       "What the encoder reads of a cell: its value, or also its rank and radial basis functions");
   d.choice("labels", &Config::labels, {"column", "cells"},
            "Tokens that receive the label of a context row: the target's, or every cell's too");
+  d.choice("layer_order", &Config::layer_order, {"columns,rows,mlp", "rows,mlp,columns"},
+           "Order of a layer's branches");
   d.choice("decoder", &Config::decoder, {"linear", "retrieval"},
            "Logits by an MLP, or by attention over labelled rows for any number of classes");
   d.add("scaled_softmax", &Config::scaled_softmax,

@@ -85,6 +85,16 @@ inline std::vector<models::TabularConfig> small_ones() {
   };
   add("default", false, retrieve);
   add("speedrun", false, retrieve);
+  const auto rows_first = [](models::TabularConfig& config) {
+    config.layer_order = models::LayerOrder::rows_mlp_columns;
+  };
+  add("default", false, rows_first);
+  add("nanotabpfn", true, rows_first);
+  add("speedrun", false, rows_first);
+  add("default", false, [&](models::TabularConfig& config) {
+    rows_first(config);
+    retrieve(config);
+  });
   add("default", false, expand_cells);
   add("speedrun", false, expand_cells);
   add("nanotabpfn", true, expand_cells);

@@ -102,9 +102,13 @@ TEST(Tabular, PredictLogitsEqualsLogits) {
                         tables.sizes.clone()};
     context_only.sizes.slice(1, 0, 1).copy_from(full({}, 5, DType::i64));
     for (const Tables& from : {tables, context_only}) {
-      const auto context = model.encode_context(from);
+      double done = 0;
+      const models::ProgressHook note = [&](double fraction) { done = fraction; };
+      const auto context = model.encode_context(from, note);
+      EXPECT_NEAR(done, 1, 1e-9) << name_of(config);
       ASSERT_EQ(context.layers.size(), static_cast<std::size_t>(config.layers));
-      expect_close(model.predict_logits(context, query), all, name_of(config), kLoose);
+      expect_close(model.predict_logits(context, query, note), all, name_of(config), kLoose);
+      EXPECT_NEAR(done, 1, 1e-9) << name_of(config);
       const Tensor last = model.predict_logits(context, query.slice(1, 3).contiguous());
       expect_close(last, all.slice(1, 3).contiguous(), "one row", kLoose);
       const Tensor backwards = query.slice(1, -1, Tensor::kEnd, -1).contiguous();
@@ -364,8 +368,15 @@ TEST(Tabular, FlopsOfAStep) {
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (target + 4 * one_token + decoder));
   config.layers = 2;
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + target + 12 * one_token + decoder));
-  config.mean_readout = true;
   config.layers = 1;
+  config.layer_order = models::LayerOrder::rows_mlp_columns;  // rows and MLP for both tokens
+  EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (target + 4 * 128 + 8 * (one_token - 128) + decoder));
+  config.decoder = models::TabularDecoder::retrieval;  // q and k; scores and sums of 2
+  EXPECT_EQ(config.step_flops(1, 4, 1),
+            3 * (target + 4 * 128 + 8 * (one_token - 128) + 4 * (2 * 128 + 2 * 2 * 16)));
+  config.decoder = models::TabularDecoder::linear;
+  config.layer_order = models::LayerOrder::columns_rows_mlp;
+  config.mean_readout = true;
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 8 * one_token + decoder));
   // The first layer computes q, k and v from 8 inputs instead of tokens of width 16.
   config = TabularConfig::preset("nanotabpfn");

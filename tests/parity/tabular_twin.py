@@ -158,9 +158,15 @@ class Twin:
             x = x.transpose(0, 1)
             return self.attend(f"{name}.rows", x, row_mask.expand(x.shape[0], -1)).transpose(0, 1)
 
-        x = branch(1, x, x * self.config["residual_decay"] ** i, among_columns)
-        x = branch(2, x, x, among_rows)
-        return branch(3, x, x, lambda x: self.mlp(f"{name}.mlp", x))
+        branches = {
+            "columns": among_columns,
+            "rows": among_rows,
+            "mlp": lambda x: self.mlp(f"{name}.mlp", x),
+        }
+        first, second, third = self.config["layer_order"].split(",")
+        x = branch(1, x, x * self.config["residual_decay"] ** i, branches[first])
+        x = branch(2, x, x, branches[second])
+        return branch(3, x, x, branches[third])
 
     def retrieve(self, read, labels):
         """Log of the attention weights on the labelled rows, added up by class, mean over heads."""

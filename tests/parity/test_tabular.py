@@ -33,6 +33,11 @@ CASES = {
         "nanotabpfn", {"decoder": "retrieval", "classes": 20, "class_as_number": False, **SMALL}),
     "retrieval of pooled cells": (
         "default", {"decoder": "retrieval", "mean_readout": True, "labels": "cells", **SMALL}),
+    "rows first": ("default", {"layer_order": "rows,mlp,columns", **SMALL}),
+    "rows first behind norms": (
+        "nanotabpfn", {"layer_order": "rows,mlp,columns", "residual_decay": 0.9, **SMALL}),
+    "rows first of pooled cells": (
+        "default", {"layer_order": "rows,mlp,columns", "mean_readout": True, **SMALL}),
     "one layer": ("default", {**SMALL, "layers": 1, "thinking": 0}),
 }  # fmt: skip
 SIZES = {

@@ -100,6 +100,7 @@ models::TabularConfig with_options() {
   config.labels = models::LabelPlacement::cells;
   config.cell_encoding = models::CellEncoding::radial;
   config.scaled_softmax = true;
+  config.layer_order = models::LayerOrder::rows_mlp_columns;
   return config;
 }
 

@@ -190,9 +190,9 @@ Tensor TabularPredictor::predict_proba(const Tensor& x, const ProgressHook& prog
                                                  static_cast<std::int64_t>(fitted_.columns.size()),
                                                  fitted_.n_context)
                                .total();
-      const Tensor logits =
-          model_->predict_logits(context, arrange(all[b], from, count),
-                                 work.begin(static_cast<double>(all[b].count) * flops));
+      const Tensor logits = model_->predict_logits(
+          context, arrange(all[b], from, count),
+          work.begin(static_cast<double>(all[b].count) * flops), fitted_.n_outputs);
       add_probabilities(all[b], logits, out.data_as<double>() + row * fitted_.n_outputs);
     }
   }

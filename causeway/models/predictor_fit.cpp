@@ -96,10 +96,10 @@ void TabularPredictor::require_target(const Tensor& y, std::int64_t n_classes) c
     return;
   }
   const std::int64_t most = model_->config().classes;
-  if (n_classes > most) {
+  if (n_classes > most && model_->config().decoder == TabularDecoder::linear) {
     fail(ErrorKind::invalid_argument, kName,
          fmt::format("model outputs {} classes but the target has {}; merge rare classes, or use a "
-                     "model trained with more classes",
+                     "model with a retrieval decoder or trained with more classes",
                      most, n_classes));
   }
   for (const double value : values) {

@@ -10,6 +10,7 @@
 #include "causeway/tensor/indexing.h"
 #include "causeway/tensor/operand.h"
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -51,18 +52,23 @@ Tensor initial_borders(std::int64_t bins, Device device) {
   return Tensor::from<float>(borders, {bins - 1}, device);
 }
 
-// Initialises the encoder like two linear layers with biases, one for features and one for targets.
-void init_encoder(const Tensor& weight, const kernels::TableInputs& inputs, Generator& generator) {
-  const double bound = 1 / std::sqrt(static_cast<double>(inputs.group));
-  nn::fill_(weight, 0);
-  nn::uniform_(weight.slice(1, 0, inputs.target()), -bound, bound, generator);
-  nn::uniform_(weight.slice(1, inputs.target(), inputs.used()), -1, 1, generator);
-}
-
 // The number of columns of every row, including the target.
 Tensor count_columns(const Tensor& sizes, std::int64_t n_rows) {
   const Tensor counts = sizes.slice(1, 1, 2) + Scalar(1);
   return counts.expand({sizes.size(0), n_rows}).contiguous().flatten();
+}
+
+enum class Branch { columns, rows, mlp };
+// By LayerOrder.
+constexpr std::array<std::array<Branch, 3>, 2> kOrders = {
+    {{Branch::columns, Branch::rows, Branch::mlp}, {Branch::rows, Branch::mlp, Branch::columns}}};
+
+// Applies body(slice, begin, end) to x, in pieces whose progress is reported if there is a meter.
+template <class Body>
+Tensor in_pieces(WorkMeter* meter, std::size_t layer, double TabularWork::Layer::*flops,
+                 const Tensor& x, int axis, std::int64_t unit, Body&& body) {
+  if (meter == nullptr) return body(x, std::int64_t{0}, x.size(axis));
+  return meter->in_pieces(meter->layer(layer).*flops, x, axis, unit, body);
 }
 
 // The target's token of tokens (tables, rows, columns, width).
@@ -80,79 +86,30 @@ TabularTransformer::TabularTransformer(const TabularConfig& config, const Placem
       placement.generator != nullptr ? *placement.generator : nn::default_generator();
   init_encoder(autograd::detach(encoder_), config.inputs(), generator);
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    layers_.push_back(std::make_shared<TabularLayer>(
-        config.width, config.heads, config.hidden, config.projection, config.pre_norm, placement));
+    layers_.push_back(std::make_shared<TabularLayer>(config, placement));
     add_module(fmt::format("layers.{}", i), layers_.back());
   }
   if (config.pre_norm) {
     last_norm_ = std::make_shared<TabularNorm>(config.width, false, placement);
     add_module("norm", last_norm_);
   }
-  decoder_in_ = std::make_shared<Linear>(config.width, config.hidden, true, placement);
-  decoder_out_ = std::make_shared<Linear>(config.hidden, config.outputs(), true, placement);
-  add_module("decoder.in", decoder_in_);
-  add_module("decoder.out", decoder_out_);
+  if (config.decoder == TabularDecoder::retrieval) {
+    retrieval_ = std::make_shared<RetrievalDecoder>(config.width, config.heads, placement);
+    add_module("decoder", retrieval_);
+  } else {
+    decoder_in_ = std::make_shared<Linear>(config.width, config.hidden, true, placement);
+    decoder_out_ = std::make_shared<Linear>(config.hidden, config.outputs(), true, placement);
+    add_module("decoder.in", decoder_in_);
+    add_module("decoder.out", decoder_out_);
+  }
   if (config.is_regression()) {
     borders_ = &add_buffer("borders", initial_borders(config.bins, placement.device));
   }
 }
 
-void TabularTransformer::check(const Tables& tables) const {
-  const auto& [x, y, sizes] = tables;
-  const bool shaped = x.n_dims() == 3 && y.shape() == Shape{x.size(0), x.size(1)} &&
-                      sizes.shape() == Shape{x.size(0), 3};
-  const bool typed =
-      x.dtype() == DType::f32 && y.dtype() == DType::f32 && sizes.dtype() == DType::i64;
-  if (!shaped || !typed || !x.is_contiguous() || !y.is_contiguous() || !sizes.is_contiguous()) {
-    fail(ErrorKind::shape_mismatch, "tabular transformer",
-         fmt::format("x {} of {}, y {} of {}, sizes {} of {}: expected contiguous (tables, rows, "
-                     "features) f32, (tables, rows) f32, (tables, 3) i64",
-                     to_string(x.shape()), to_string(x.dtype()), to_string(y.shape()),
-                     to_string(y.dtype()), to_string(sizes.shape()), to_string(sizes.dtype())));
-  }
-  for (const Tensor* tensor : {&y, &sizes, &std::as_const(encoder_)}) {
-    require_same_device("tabular transformer", x, *tensor);
-  }
-  if (x.device() != Device::cpu()) return;  // reading them would synchronise
-  const auto* size = sizes.data_as<std::int64_t>();
-  for (std::int64_t table = 0; table < x.size(0); ++table, size += 3) {
-    const bool fits = size[0] >= 0 && size[0] <= x.size(1) && size[1] >= 0 &&
-                      size[1] <= x.size(2) && size[2] >= 0 && size[2] <= size[0];
-    if (fits) continue;
-    fail(ErrorKind::invalid_argument, "tabular transformer",
-         fmt::format(
-             "table {} has {} rows, {} features and {} context rows in sizes; x has {} rows and "
-             "{} features",
-             table, size[0], size[1], size[2], x.size(1), x.size(2)));
-  }
-}
-
-Tensor TabularTransformer::statistics_of(const Tables& tables) const {
-  Tensor statistics =
-      Tensor::empty({tables.x.size(0), tables.x.size(2) + 1, 2}, DType::f32, tables.x.device());
-  const StreamView stream = current_stream(tables.x.device());
-  kernels::table_statistics(stream, operand(tables.x, stream), operand(tables.y, stream),
-                            operand(tables.sizes, stream), operand(statistics, stream));
-  return statistics;
-}
-
-Tensor TabularTransformer::inputs_of(const Tables& tables, const Tensor& statistics,
-                                     bool with_thinking) const {
-  const kernels::TableInputs inputs = config_.inputs();
-  const std::int64_t rows = tables.x.size(1) + (with_thinking ? config_.thinking : 0);
-  const Tensor numbers =
-      Tensor::empty({tables.x.size(0), rows, tables.x.size(2) + 1, inputs.width()},
-                    encoder_.dtype(), tables.x.device());
-  const StreamView stream = current_stream(tables.x.device());
-  kernels::table_inputs(stream, inputs, operand(tables.x, stream), operand(tables.y, stream),
-                        operand(tables.sizes, stream), operand(statistics, stream),
-                        operand(numbers, stream));
-  return numbers;
-}
-
-TabularNorm& TabularTransformer::norm_after(std::size_t layer, std::size_t branch) const {
-  if (!config_.pre_norm) return *layers_[layer]->norms[branch];
-  if (branch < 2) return *layers_[layer]->norms[branch + 1];
+TabularNorm& TabularTransformer::norm_after(std::size_t layer, std::size_t position) const {
+  if (!config_.pre_norm) return *layers_[layer]->norms[position];
+  if (position < 2) return *layers_[layer]->norms[position + 1];
   return layer + 1 < layers_.size() ? *layers_[layer + 1]->norms[0] : *last_norm_;
 }
 
@@ -196,57 +153,78 @@ Residual TabularTransformer::run_layer_recomputed(std::size_t i, const Residual&
   return {results.front(), results.back()};
 }
 
-Residual TabularTransformer::run_layer(std::size_t i, Residual residual, const Pass& pass) {
-  const auto apply = [&](double TabularWork::Layer::*flops, const Tensor& x, int axis,
-                         std::int64_t unit, auto&& body) {
-    if (pass.meter == nullptr) return body(x, std::int64_t{0}, x.size(axis));
-    return pass.meter->in_pieces(pass.meter->layer(i).*flops, x, axis, unit, body);
-  };
-  TabularLayer& layer = *layers_[i];
-  const bool is_last = i + 1 == layers_.size();
+Tensor TabularTransformer::columns_branch(std::size_t i, const Residual& residual,
+                                          const Pass& pass) {
   const bool reads_inputs = i == 0 && config_.fuses_encoder();
-  Tensor branch = apply(&TabularWork::Layer::columns, reads_inputs ? pass.inputs : residual.read, 1,
-                        1, [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
-                          const bool all = end - begin == pass.inputs.size(1);
-                          return among_columns(
-                              i, rows, all ? pass.n_columns : pass.n_columns.slice(0, begin, end));
-                        });
-  if (is_last && !config_.mean_readout) residual.x = target_token(residual.x);
-  if (config_.residual_decay != 1 && i > 0) {
-    residual.x =
-        autograd::multiply(residual.x, std::pow(config_.residual_decay, static_cast<double>(i)));
-  }
-  residual = norm_after(i, 0).add_residual(branch, residual.x);
-
-  if (pass.from != nullptr) {
-    branch = apply(&TabularWork::Layer::rows, residual.read, 1, 1,
-                   [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                     return layer.rows->among_context(rows, pass.from->layers[i], pass.n_context);
-                   });
-  } else {
-    const bool ends_here = is_last && pass.into != nullptr;
-    const Tensor heads = apply(&TabularWork::Layer::projections, residual.read, 1, 1,
-                               [&](const Tensor& rows, std::int64_t, std::int64_t) {
-                                 return ends_here ? layer.rows->keys_and_values(rows)
-                                                  : layer.rows->project_qkv(rows);
-                               });
-    if (pass.into != nullptr)
-      pass.into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
-    if (ends_here) return residual;
-    branch = apply(&TabularWork::Layer::rows, heads, 2, config_.heads,
-                   [&](const Tensor& columns, std::int64_t, std::int64_t) {
-                     return layer.rows->among_rows(columns, pass.n_context);
-                   });
-  }
-  residual = norm_after(i, 1).add_residual(layer.rows->project(branch), residual.x);
-  branch = apply(
-      &TabularWork::Layer::mlp, residual.read, 1, 1,
-      [&](const Tensor& rows, std::int64_t, std::int64_t) { return layer.mlp->forward(rows); });
-  return norm_after(i, 2).add_residual(branch, residual.x);
+  return in_pieces(
+      pass.meter, i, &TabularWork::Layer::columns, reads_inputs ? pass.inputs : residual.read, 1, 1,
+      [&](const Tensor& rows, std::int64_t begin, std::int64_t end) {
+        const bool all = end - begin == pass.inputs.size(1);
+        return among_columns(i, rows, all ? pass.n_columns : pass.n_columns.slice(0, begin, end));
+      });
 }
 
-Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
-  Tensor read;
+std::optional<Tensor> TabularTransformer::rows_branch(std::size_t i, const Residual& residual,
+                                                      const Pass& pass) {
+  TabularAttention& attention = *layers_[i]->rows;
+  if (pass.from != nullptr) {
+    return attention.project(in_pieces(pass.meter, i, &TabularWork::Layer::rows, residual.read, 1,
+                                       1, [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                                         return attention.among_context(rows, pass.from->layers[i],
+                                                                        pass.n_context);
+                                       }));
+  }
+  const bool ends_here = i + 1 == layers_.size() && pass.into != nullptr && retrieval_ == nullptr;
+  const Tensor heads = in_pieces(pass.meter, i, &TabularWork::Layer::projections, residual.read, 1,
+                                 1, [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                                   return ends_here ? attention.keys_and_values(rows)
+                                                    : attention.project_qkv(rows, pass.n_context);
+                                 });
+  if (pass.into != nullptr) {
+    pass.into->layers.push_back(ends_here ? heads : heads.slice(3, 1).contiguous());
+  }
+  if (ends_here) return std::nullopt;
+  return attention.project(in_pieces(pass.meter, i, &TabularWork::Layer::rows, heads, 2,
+                                     config_.heads,
+                                     [&](const Tensor& columns, std::int64_t, std::int64_t) {
+                                       return attention.among_rows(columns, pass.n_context);
+                                     }));
+}
+
+Tensor TabularTransformer::mlp_branch(std::size_t i, const Residual& residual, const Pass& pass) {
+  return in_pieces(pass.meter, i, &TabularWork::Layer::mlp, residual.read, 1, 1,
+                   [&](const Tensor& rows, std::int64_t, std::int64_t) {
+                     return layers_[i]->mlp->forward(rows);
+                   });
+}
+
+Residual TabularTransformer::run_layer(std::size_t i, Residual residual, const Pass& pass) {
+  const bool ends_with_target = i + 1 == layers_.size() && !config_.mean_readout;
+  for (std::size_t position = 0; position < 3; ++position) {
+    Tensor branch;
+    switch (kOrders[static_cast<std::size_t>(config_.layer_order)][position]) {
+      case Branch::columns:
+        branch = columns_branch(i, residual, pass);
+        if (ends_with_target) residual.x = target_token(residual.x);
+        break;
+      case Branch::rows: {
+        const std::optional<Tensor> made = rows_branch(i, residual, pass);
+        if (!made.has_value()) return residual;  // the context's keys and values are all there
+        branch = *made;
+        break;
+      }
+      case Branch::mlp: branch = mlp_branch(i, residual, pass); break;
+    }
+    if (position == 0 && config_.residual_decay != 1 && i > 0) {
+      residual.x =
+          autograd::multiply(residual.x, std::pow(config_.residual_decay, static_cast<double>(i)));
+    }
+    residual = norm_after(i, position).add_residual(branch, residual.x);
+  }
+  return residual;
+}
+
+Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) const {
   if (config_.mean_readout) {  // without padding
     const Tensor place = arange(0, x.size(2), 1, DType::i64, x.device());
     const Tensor n_features = sizes.slice(1, 1, 2);
@@ -254,33 +232,43 @@ Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) {
         compare(CompareOp::greater, place, 0) * compare(CompareOp::less_equal, place, n_features);
     const Tensor share =
         is_feature.to(DType::f32) / binary(BinaryOp::maximum, n_features, Scalar(1)).to(DType::f32);
-    read = autograd::sum(
+    return autograd::sum(
         autograd::multiply(x, share.to(x.dtype()).reshape({x.size(0), 1, x.size(2), 1})), {2});
-  } else {
-    read = autograd::squeeze(x, 2);
+  }
+  return autograd::squeeze(x, 2);
+}
+
+Tensor TabularTransformer::decode(const Tensor& read, const TableContext& context,
+                                  std::int64_t n_classes) {
+  if (retrieval_ != nullptr) {
+    return retrieval_->logits(read, *context.keys, context.y, context.sizes.select(1, 2),
+                              n_classes);
   }
   return autograd::mlp(read, decoder_in_->weight, *decoder_in_->bias, decoder_out_->weight,
                        *decoder_out_->bias);
 }
 
-Tensor TabularTransformer::forward_tables(const Tables& tables, const Tensor& statistics) {
-  const Tensor x =
-      run(inputs_of(tables, statistics, true), tables.sizes, nullptr, nullptr, nullptr);
-  return read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
+Tensor TabularTransformer::forward_tables(const Tables& tables, const TableStatistics& statistics) {
+  const Tensor x = run(encoder_inputs(config_.inputs(), tables, statistics, true, encoder_.dtype()),
+                       tables.sizes, nullptr, nullptr, nullptr);
+  const Tensor read = read_out(autograd::slice(x, 1, config_.thinking), tables.sizes);
+  TableContext context{tables.sizes, statistics, tables.y, {}, {}};
+  if (retrieval_ != nullptr) context.keys = retrieval_->keys(read);
+  return decode(read, context, config_.outputs());
 }
 
 Tensor TabularTransformer::logits(const Tables& tables) {
-  check(tables);
-  return forward_tables(tables, statistics_of(tables));
+  require_tables(tables, encoder_);
+  return forward_tables(tables, measure_tables(config_.inputs(), tables));
 }
 
 Tensor TabularTransformer::loss(const Tables& tables) {
-  check(tables);
-  const Tensor statistics = statistics_of(tables);
+  require_tables(tables, encoder_);
+  const TableStatistics statistics = measure_tables(config_.inputs(), tables);
   const Tensor targets = Tensor::empty(tables.y.shape(), DType::i64, tables.y.device());
   const StreamView stream = current_stream(tables.y.device());
   kernels::table_targets(stream, operand(tables.y, stream), operand(tables.sizes, stream),
-                         operand(statistics, stream),
+                         operand(statistics.moments, stream),
                          borders_ != nullptr ? operand(*borders_, stream) : kernels::Operand(),
                          operand(targets, stream));
   autograd::CrossEntropyOptions each;
@@ -295,19 +283,25 @@ Tensor TabularTransformer::loss(const Tables& tables) {
 
 TableContext TabularTransformer::encode_context(const Tables& tables,
                                                 const ProgressHook& progress) {
-  check(tables);
+  require_tables(tables, encoder_);
   const autograd::NoGrad no_grad;
-  TableContext context{tables.sizes, statistics_of(tables), {}};
+  TableContext context{tables.sizes, measure_tables(config_.inputs(), tables), tables.y, {}, {}};
   WorkMeter meter(TabularWork::of_context(config_, tables.x.size(1), tables.x.size(2)),
                   tables.x.size(0), progress);
-  run(inputs_of(tables, context.statistics, true), tables.sizes, nullptr, &context, &meter);
+  const Tensor x =
+      run(encoder_inputs(config_.inputs(), tables, context.statistics, true, encoder_.dtype()),
+          tables.sizes, nullptr, &context, &meter);
+  if (retrieval_ != nullptr) {
+    context.keys = retrieval_->keys(read_out(x.slice(1, config_.thinking), tables.sizes));
+  }
   return context;
 }
 
 Tensor TabularTransformer::predict_logits(const TableContext& context, const Tensor& x,
-                                          const ProgressHook& progress) {
+                                          const ProgressHook& progress, std::int64_t n_classes) {
+  if (retrieval_ == nullptr || n_classes == 0) n_classes = config_.outputs();
   const std::int64_t n_tables = context.sizes.size(0);
-  const std::int64_t n_features = context.statistics.size(1) - 1;
+  const std::int64_t n_features = context.statistics.moments.size(1) - 1;
   if (x.n_dims() != 3 || x.size(0) != n_tables || x.size(2) != n_features) {
     fail(ErrorKind::shape_mismatch, "tabular transformer",
          fmt::format("query rows {}: expected ({}, rows, {}), to match the context",
@@ -319,12 +313,14 @@ Tensor TabularTransformer::predict_logits(const TableContext& context, const Ten
                                      zeros({n_tables, 1}, DType::i64, x.device())};
   const Tables query{x, zeros({n_tables, x.size(1)}, DType::f32, x.device()),
                      concatenate(sizes, 1)};
-  check(query);
+  require_tables(query, encoder_);
   const std::int64_t n_context = context.layers.front().size(1) - config_.thinking;
   WorkMeter meter(TabularWork::of_query(config_, x.size(1), n_features, n_context), n_tables,
                   progress);
-  const Tensor numbers = inputs_of(query, context.statistics, false);
-  return read_out(run(numbers, query.sizes, &context, nullptr, &meter), query.sizes);
+  const Tensor numbers =
+      encoder_inputs(config_.inputs(), query, context.statistics, false, encoder_.dtype());
+  const Tensor read = read_out(run(numbers, query.sizes, &context, nullptr, &meter), query.sizes);
+  return decode(read, context, n_classes);
 }
 
 std::vector<double> TabularTransformer::centres() const {

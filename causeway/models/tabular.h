@@ -3,7 +3,8 @@
 // predicts the targets of the query rows in one forward pass.
 #pragma once
 
-#include "causeway/models/kernels/tabular.h"
+#include "causeway/models/tabular_decoder.h"
+#include "causeway/models/tabular_encoder.h"
 #include "causeway/models/tabular_layer.h"
 #include "causeway/models/tabular_work.h"
 
@@ -20,6 +21,17 @@ class ConfigDescription;
 
 namespace causeway::models {
 
+// Which tokens of a context row receive the embedding of its label.
+enum class LabelPlacement { column, cells };
+// What the encoder reads of a cell: its standardised value, or also its rank in the column and
+// Gaussian bumps of the value.
+enum class CellEncoding { linear, radial };
+// The branches of a layer.
+enum class LayerOrder { columns_rows_mlp, rows_mlp_columns };
+// How logits are computed: by an MLP with an output per class or bin, or by attention over the
+// labelled rows, for any number of classes.
+enum class TabularDecoder { linear, retrieval };
+
 struct TabularConfig {
   std::int64_t width = 128;  // embedding width
   std::int64_t heads = 4;
@@ -33,14 +45,22 @@ struct TabularConfig {
   bool projection = true;        // linear projection after attention
   double residual_decay = 1;     // layer i scales its input by decay^i
   bool class_as_number = false;  // instead of one-hot; query rows get the mean
-  bool mean_readout = false;     // read the mean of the feature tokens, else the target token
+  CellEncoding cell_encoding = CellEncoding::linear;
+  LabelPlacement labels = LabelPlacement::column;  // the target token, or the feature tokens too
+  LayerOrder layer_order = LayerOrder::columns_rows_mlp;
+  TabularDecoder decoder = TabularDecoder::linear;
+  bool scaled_softmax = false;  // attention between rows scales by the logarithm of the context
+  bool mean_readout = false;    // read the mean of the feature tokens, else the target token
 
   bool is_regression() const { return classes == 0; }
   std::int64_t outputs() const { return is_regression() ? bins : classes; }
   kernels::TableInputs inputs() const;
   // Whether the first layer computes q, k and v directly from the inputs: without a norm in
   // between, the encoder and the qkv projection are one smaller matrix product.
-  bool fuses_encoder() const { return !pre_norm && inputs().width() < width && layers > 1; }
+  bool fuses_encoder() const {
+    return !pre_norm && inputs().width() < width && layers > 1 &&
+           layer_order == LayerOrder::columns_rows_mlp;
+  }
 
   // Floating-point operations of a training step on tables of which half the rows are context rows:
   // matrix products and attention, forward and twice that for backward.
@@ -62,17 +82,12 @@ struct TabularConfig {
 
 const ConfigDescription<TabularConfig>& describe_tabular();
 
-// A batch of tables, padded and contiguous, on one device: see kernels/tabular.h.
-struct Tables {
-  Tensor x;      // (tables, rows, features) f32
-  Tensor y;      // (tables, rows) f32
-  Tensor sizes;  // (tables, 3) i64: rows, features, context rows, which come first
-};
-
 // The keys and values of context rows, which queries attend to.
 struct TableContext {
   Tensor sizes;
-  Tensor statistics;
+  TableStatistics statistics;
+  Tensor y;                    // (tables, rows) f32
+  std::optional<Tensor> keys;  // (tables, rows, width) of a retrieval decoder
   std::vector<Tensor> layers;  // keys and values (tables, rows, columns * heads, 2, size) of each
 };
 
@@ -91,9 +106,10 @@ class TabularTransformer : public nn::Module {
   // Encodes the context rows of tables. `progress` is called with the fraction that is done.
   TableContext encode_context(const Tables& tables, const ProgressHook& progress = {});
   // The logits (tables, rows, outputs) of query rows x (tables, rows, features), equal to those of
-  // logits() with the same context rows.
+  // logits() with the same context rows. A retrieval decoder can score more classes than
+  // config().classes.
   Tensor predict_logits(const TableContext& context, const Tensor& x,
-                        const ProgressHook& progress = {});
+                        const ProgressHook& progress = {}, std::int64_t n_classes = 0);
 
   // Whether losses and logits keep the activations of one layer only and compute those of the
   // others again in the backward pass: slower, with less memory.
@@ -109,10 +125,6 @@ class TabularTransformer : public nn::Module {
   std::vector<Tensor> others() const;
 
  private:
-  void check(const Tables& tables) const;
-  Tensor statistics_of(const Tables& tables) const;
-  // The encoder's inputs, (tables, rows, columns, inputs).
-  Tensor inputs_of(const Tables& tables, const Tensor& statistics, bool with_thinking) const;
   // Runs the layers. With `from`, query rows attend to that context; else rows attend to the
   // context rows among them. With `into`, the context's keys and values are stored there and the
   // result is not used. `meter` reports progress during inference.
@@ -128,20 +140,27 @@ class TabularTransformer : public nn::Module {
     WorkMeter* meter = nullptr;
   };
   Residual run_layer(std::size_t i, Residual residual, const Pass& pass);
+  Tensor columns_branch(std::size_t i, const Residual& residual, const Pass& pass);
+  // Nothing after the last keys and values of a context that is encoded.
+  std::optional<Tensor> rows_branch(std::size_t i, const Residual& residual, const Pass& pass);
+  Tensor mlp_branch(std::size_t i, const Residual& residual, const Pass& pass);
   Residual run_layer_recomputed(std::size_t i, const Residual& residual, const Pass& pass);
   Tensor among_columns(std::size_t layer, const Tensor& read, const Tensor& n_columns);
-  // The norm after branch 0, 1 or 2 of a layer.
-  TabularNorm& norm_after(std::size_t layer, std::size_t branch) const;
-  Tensor read_out(const Tensor& x, const Tensor& sizes);
-  Tensor forward_tables(const Tables& tables, const Tensor& statistics);
+  // The norm after the branch at position 0, 1 or 2 of a layer.
+  TabularNorm& norm_after(std::size_t layer, std::size_t position) const;
+  // What the decoder reads of each row, (tables, rows, width).
+  Tensor read_out(const Tensor& x, const Tensor& sizes) const;
+  Tensor decode(const Tensor& read, const TableContext& context, std::int64_t n_classes);
+  Tensor forward_tables(const Tables& tables, const TableStatistics& statistics);
 
   TabularConfig config_;
   bool recomputes_ = false;
   Tensor& encoder_;  // (width, inputs)
   std::vector<std::shared_ptr<TabularLayer>> layers_;
   std::shared_ptr<TabularNorm> last_norm_;  // with pre_norm
-  std::shared_ptr<nn::Linear> decoder_in_;
+  std::shared_ptr<nn::Linear> decoder_in_;  // of a linear decoder
   std::shared_ptr<nn::Linear> decoder_out_;
+  std::shared_ptr<RetrievalDecoder> retrieval_;
   Tensor* borders_ = nullptr;
 };
 

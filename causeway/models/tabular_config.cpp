@@ -16,6 +16,12 @@ kernels::TableInputs TabularConfig::inputs() const {
   made.n_thinking = static_cast<int>(thinking);
   made.mean_for_queries = class_as_number;
   made.standardise_target = is_regression();
+  if (decoder == TabularDecoder::retrieval) {
+    made.n_classes = kernels::kClassCode;
+    made.class_codes = true;
+  }
+  made.radial = cell_encoding == CellEncoding::radial;
+  made.labels_in_cells = labels == LabelPlacement::cells;
   return made;
 }
 
@@ -28,7 +34,7 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   const auto columns = static_cast<double>(features + 1);
   const double n_keys = static_cast<double>(rows) / 2 + static_cast<double>(thinking);
   const double among_columns = qkv + 4 * w * columns;
-  const double the_rest = project + qkv + 4 * w * n_keys + project + mlp;
+  const double the_rest = qkv + 4 * w * n_keys + project + mlp;
   const double all_rows = static_cast<double>(tables * (rows + thinking));
   // The last layer computes only the target's token, unless all tokens are read.
   const double last_columns = mean_readout ? columns : 1;
@@ -36,8 +42,16 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   double forward = all_rows * columns * n_layers * among_columns;
   forward -= all_rows * (columns - last_columns) * (2 * w * w + 4 * w * columns);
   if (fuses_encoder()) forward -= all_rows * columns * 6 * w * (w - inputs().width());
-  forward += all_rows * ((n_layers - 1) * columns + last_columns) * the_rest;
-  forward += all_rows * 2 * static_cast<double>(hidden * (width + outputs()));
+  forward += all_rows * ((n_layers - 1) * columns + last_columns) * project;
+  // Attention between rows and the MLP run before the last attention between columns, or after it.
+  const bool columns_first = layer_order == LayerOrder::columns_rows_mlp;
+  forward +=
+      all_rows * ((n_layers - 1) * columns + (columns_first ? last_columns : columns)) * the_rest;
+  if (decoder == TabularDecoder::retrieval) {
+    forward += all_rows * (4 * w * w + 4 * w * static_cast<double>(rows) / 2);
+  } else {
+    forward += all_rows * 2 * static_cast<double>(hidden * (width + outputs()));
+  }
   return 3 * forward;
 }
 
@@ -45,9 +59,12 @@ std::int64_t TabularConfig::n_parameters() const {
   const std::int64_t norm = pre_norm ? width : 2 * width;  // layer norm has a bias
   const std::int64_t attention = 3 * width * (width + 1) + (projection ? width * (width + 1) : 0);
   const std::int64_t mlp = hidden * (width + 1) + width * (hidden + 1);
-  const std::int64_t decoder = hidden * (width + 1) + outputs() * (hidden + 1);
-  return width * inputs().width() + layers * (2 * attention + mlp + 3 * norm) +
-         (pre_norm ? norm : 0) + decoder;
+  const std::int64_t decoding = decoder == TabularDecoder::retrieval
+                                    ? 2 * width * (width + 1)
+                                    : hidden * (width + 1) + outputs() * (hidden + 1);
+  const std::int64_t scales = scaled_softmax ? 2 * heads : 0;
+  return width * inputs().width() + layers * (2 * attention + mlp + 3 * norm + scales) +
+         (pre_norm ? norm : 0) + decoding;
 }
 
 std::size_t TabularConfig::step_bytes(std::int64_t tables, std::int64_t rows, std::int64_t features,
@@ -62,7 +79,10 @@ std::size_t TabularConfig::step_bytes(std::int64_t tables, std::int64_t rows, st
   const std::int64_t mlp = 2 * hidden + 2 * width;
   const std::int64_t layer = 2 * attention + mlp;
   std::int64_t elements = tokens * (inputs().width() + 2 * width);
-  const std::int64_t last = tokens * 3 * width + last_tokens * layer;
+  const std::int64_t last =
+      tokens * 3 * width + (layer_order == LayerOrder::columns_rows_mlp
+                                ? last_tokens * layer
+                                : last_tokens * attention + tokens * (attention + mlp));
   if (recomputes) {  // the residual streams and norms between layers, and one layer
     elements += (layers - 1) * tokens * 2 * width + std::max(tokens * layer, last);
   } else {
@@ -70,7 +90,11 @@ std::size_t TabularConfig::step_bytes(std::int64_t tables, std::int64_t rows, st
   }
   // The largest gradients that exist at a time.
   elements += tokens * std::max(6 * width, 2 * hidden + 2 * width);
-  elements += last_tokens * (2 * hidden + 4 * outputs());
+  if (decoder == TabularDecoder::retrieval) {  // q, k, v, the result and their gradients
+    elements += all_rows * (8 * width + 4 * outputs());
+  } else {
+    elements += last_tokens * (2 * hidden + 4 * outputs());
+  }
   // f32 statistics of attention and norms.
   const std::int64_t statistics = tokens * layers * (2 * heads + 6);
   return static_cast<std::size_t>(elements) * size_of(dtype) +
@@ -87,6 +111,9 @@ void TabularConfig::check() const {
         fmt::format("width {} with {} heads: width / heads must be a multiple of 8", width, heads));
   }
   if (classes == 1) refuse("classes 1: expected 2 or more, or 0 for regression");
+  if (decoder == TabularDecoder::retrieval && (is_regression() || class_as_number)) {
+    refuse("decoder retrieval needs a model with classes, and class_as_number off");
+  }
   if (class_as_number && is_regression()) refuse("class_as_number needs a model with classes");
 }
 
@@ -143,6 +170,17 @@ ConfigDescription<TabularConfig> make_description() {
       .between(0.01, 100);
   d.add("class_as_number", &Config::class_as_number,
         "Feed the class as one number instead of one-hot");
+  d.choice(
+      "cell_encoding", &Config::cell_encoding, {"linear", "radial"},
+      "What the encoder reads of a cell: its value, or also its rank and radial basis functions");
+  d.choice("labels", &Config::labels, {"column", "cells"},
+           "Tokens that receive the label of a context row: the target's, or every cell's too");
+  d.choice("layer_order", &Config::layer_order, {"columns,rows,mlp", "rows,mlp,columns"},
+           "Order of a layer's branches");
+  d.choice("decoder", &Config::decoder, {"linear", "retrieval"},
+           "Logits by an MLP, or by attention over labelled rows for any number of classes");
+  d.add("scaled_softmax", &Config::scaled_softmax,
+        "Scale queries of attention between rows by a learned function of log(context rows)");
   d.add("mean_readout", &Config::mean_readout,
         "Read the mean of the feature tokens instead of the target token");
   return d;

@@ -1,7 +1,11 @@
 #include "causeway/models/tabular_layer.h"
 
+#include "causeway/models/kernels/scaled_queries.h"
+#include "causeway/models/tabular.h"
 #include "causeway/autograd/matmul.h"
 #include "causeway/autograd/views.h"
+#include "causeway/tensor/operand.h"
+#include "causeway/tensor/reduce.h"
 
 #include <fmt/format.h>
 
@@ -30,13 +34,47 @@ Residual TabularNorm::add_residual(const Tensor& branch, const Tensor& x) {
   return {normed, normed};
 }
 
+QueryScale::QueryScale(std::int64_t n_heads, const Placement& placement)
+    : slope_(add_parameter("slope", zeros({n_heads}, placement.dtype, placement.device))),
+      offset_(add_parameter("offset", ones({n_heads}, placement.dtype, placement.device))) {}
+
+Tensor QueryScale::apply(const Tensor& packed, const Tensor& n_keys) const {
+  const Tensor scaled = autograd::detach(packed);
+  const StreamView stream = current_stream(scaled.device());
+  kernels::scale_queries(stream, operand(scaled, stream), operand(slope_, stream),
+                         operand(offset_, stream), operand(n_keys, stream));
+  return autograd::record(
+      "scale_queries", scaled, {&packed, &slope_, &offset_}, {&scaled, &slope_, &offset_, &n_keys},
+      [scaled, slope = autograd::detach(slope_), offset = autograd::detach(offset_),
+       n_keys](autograd::Backward& pass) {
+        const DType wide = scaled.dtype() == DType::f64 ? DType::f64 : DType::f32;
+        const Tensor gradient = pass.gradient().contiguous();
+        const Tensor sums = Tensor::empty({scaled.size(0), kernels::kScaleSums, slope.size(0)},
+                                          wide, scaled.device());
+        const StreamView here = current_stream(scaled.device());
+        kernels::scale_queries_gradient(here, operand(scaled, here), operand(slope, here),
+                                        operand(offset, here), operand(n_keys, here),
+                                        operand(gradient, here), operand(sums, here));
+        pass.accumulate(0, gradient);
+        const Tensor of_scale = sum(sums, {1});  // (tables, heads)
+        const Tensor keys = binary(BinaryOp::maximum, n_keys, Scalar(1)).to(wide);
+        pass.accumulate(1, sum(of_scale * log(keys).reshape({-1, 1}), {0}));
+        pass.accumulate(2, sum(of_scale, {0}));
+      });
+}
+
 TabularAttention::TabularAttention(std::int64_t width, std::int64_t n_heads, bool projection,
-                                   const Placement& placement)
+                                   bool scaled, const Placement& placement)
     : n_heads_(n_heads), qkv_(std::make_shared<Linear>(width, 3 * width, true, placement)) {
   add_module("qkv", qkv_);
-  if (!projection) return;
-  projection_ = std::make_shared<Linear>(width, width, true, placement);
-  add_module("projection", projection_);
+  if (projection) {
+    projection_ = std::make_shared<Linear>(width, width, true, placement);
+    add_module("projection", projection_);
+  }
+  if (scaled) {
+    scale_ = std::make_shared<QueryScale>(n_heads, placement);
+    add_module("scale", scale_);
+  }
 }
 
 Tensor TabularAttention::among_columns(const Tensor& tokens, const Tensor& n_columns,
@@ -76,10 +114,11 @@ Tensor TabularAttention::target_among_columns(const Tensor& tokens, const Tensor
   return autograd::reshape(autograd::attention_by_heads(q, kv, options), {s[0], s[1], 1, s[3]});
 }
 
-Tensor TabularAttention::project_qkv(const Tensor& tokens) {
+Tensor TabularAttention::project_qkv(const Tensor& tokens, const Tensor& n_context) {
   const Shape& s = tokens.shape();
-  return autograd::reshape(qkv_->forward(tokens),
-                           {s[0], s[1], s[2] * n_heads_, 3, s[3] / n_heads_});
+  const Tensor packed =
+      autograd::reshape(qkv_->forward(tokens), {s[0], s[1], s[2] * n_heads_, 3, s[3] / n_heads_});
+  return scale_ == nullptr ? packed : scale_->apply(packed, n_context);
 }
 
 Tensor TabularAttention::keys_and_values(const Tensor& tokens) {
@@ -101,8 +140,13 @@ Tensor TabularAttention::among_context(const Tensor& tokens, const Tensor& kept,
   autograd::AttentionOptions options;
   options.context = n_context;
   const Shape& s = tokens.shape();
-  const Tensor q =
-      autograd::reshape(project_part(tokens, 0, 1), {s[0], s[1], s[2] * n_heads_, s[3] / n_heads_});
+  const Shape by_head{s[0], s[1], s[2] * n_heads_, s[3] / n_heads_};
+  Tensor q = project_part(tokens, 0, 1);
+  if (scale_ != nullptr) {
+    q = scale_->apply(autograd::reshape(q, {s[0], s[1], s[2] * n_heads_, 1, s[3] / n_heads_}),
+                      n_context);
+  }
+  q = autograd::reshape(q, by_head);
   return autograd::reshape(autograd::attention_by_heads(q, kept, options), s);
 }
 
@@ -110,16 +154,17 @@ Tensor TabularAttention::project(const Tensor& x) {
   return projection_ == nullptr ? x : projection_->forward(x);
 }
 
-TabularLayer::TabularLayer(std::int64_t width, std::int64_t n_heads, std::int64_t hidden,
-                           bool projection, bool pre_norm, const Placement& placement)
-    : columns(std::make_shared<TabularAttention>(width, n_heads, projection, placement)),
-      rows(std::make_shared<TabularAttention>(width, n_heads, projection, placement)),
-      mlp(std::make_shared<nn::Mlp>(width, hidden, placement)) {
+TabularLayer::TabularLayer(const TabularConfig& config, const Placement& placement)
+    : columns(std::make_shared<TabularAttention>(config.width, config.heads, config.projection,
+                                                 false, placement)),
+      rows(std::make_shared<TabularAttention>(config.width, config.heads, config.projection,
+                                              config.scaled_softmax, placement)),
+      mlp(std::make_shared<nn::Mlp>(config.width, config.hidden, placement)) {
   add_module("columns", columns);
   add_module("rows", rows);
   add_module("mlp", mlp);
   for (int i = 0; i < 3; ++i) {
-    norms.push_back(std::make_shared<TabularNorm>(width, !pre_norm, placement));
+    norms.push_back(std::make_shared<TabularNorm>(config.width, !config.pre_norm, placement));
     add_module(fmt::format("norm{}", i + 1), norms.back());
   }
 }

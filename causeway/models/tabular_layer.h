@@ -10,6 +10,8 @@
 
 namespace causeway::models {
 
+struct TabularConfig;
+
 // The residual stream, and what the next branch reads: its norm with pre_norm, else the same.
 struct Residual {
   Tensor x;
@@ -30,11 +32,25 @@ class TabularNorm : public nn::Module {
   Tensor* bias_;
 };
 
+// The scale of queries, per head: slope * log(number of keys) + offset. Initially 1.
+class QueryScale : public nn::Module {
+ public:
+  QueryScale(std::int64_t n_heads, const nn::Placement& placement);
+
+  // Scales the queries of `packed` (tables, rows, columns * heads, parts, size), which are part 0,
+  // in place: `packed` must have no other use. n_keys is (tables,) i64.
+  Tensor apply(const Tensor& packed, const Tensor& n_keys) const;
+
+ private:
+  Tensor& slope_;
+  Tensor& offset_;
+};
+
 // Multi-head attention: a projection to q, k and v per head, and an optional projection after it.
 // Tokens are (tables, rows, columns, width).
 class TabularAttention : public nn::Module {
  public:
-  TabularAttention(std::int64_t width, std::int64_t n_heads, bool projection,
+  TabularAttention(std::int64_t width, std::int64_t n_heads, bool projection, bool scaled,
                    const nn::Placement& placement);
 
   // Attention between columns, of row r to its first n_columns[r]. With `encoder` (width, inputs),
@@ -43,8 +59,9 @@ class TabularAttention : public nn::Module {
                        const Tensor* encoder = nullptr);
   // The same with the target's token as the only query, (tables, rows, 1, width).
   Tensor target_among_columns(const Tensor& tokens, const Tensor& n_columns);
-  // q, k and v of tokens, (tables, rows, columns * heads, 3, size).
-  Tensor project_qkv(const Tensor& tokens);
+  // q, k and v of tokens for attention between rows to n_context[table] keys, (tables, rows,
+  // columns * heads, 3, size).
+  Tensor project_qkv(const Tensor& tokens, const Tensor& n_context);
   // k and v of tokens, (tables, rows, columns * heads, 2, size).
   Tensor keys_and_values(const Tensor& tokens);
   // Attention between rows, given project_qkv(), to the first n_context[table] rows.
@@ -61,11 +78,11 @@ class TabularAttention : public nn::Module {
   std::int64_t n_heads_;
   std::shared_ptr<nn::Linear> qkv_;
   std::shared_ptr<nn::Linear> projection_;
+  std::shared_ptr<QueryScale> scale_;  // if scaled
 };
 
 struct TabularLayer : nn::Module {
-  TabularLayer(std::int64_t width, std::int64_t n_heads, std::int64_t hidden, bool projection,
-               bool pre_norm, const nn::Placement& placement);
+  TabularLayer(const TabularConfig& config, const nn::Placement& placement);
 
   std::shared_ptr<TabularAttention> columns;
   std::shared_ptr<TabularAttention> rows;

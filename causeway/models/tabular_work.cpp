@@ -12,15 +12,19 @@ TabularWork::TabularWork(const TabularConfig& config, std::int64_t n_rows, std::
   const double project = config.projection ? 2 * w * w : 0;
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const bool target_only = i + 1 == config.layers && !config.mean_readout;
-    const bool ends_here = i + 1 == config.layers && is_context;
+    const bool ends_here =
+        i + 1 == config.layers && is_context && config.decoder == TabularDecoder::linear;
     const double tokens = target_only ? rows : rows * columns;
     Layer layer;
     layer.columns = rows * columns * 4 * w * w + tokens * (2 * w * w + 4 * w * columns + project);
-    if (is_context) layer.projections = tokens * (ends_here ? 4 : 6) * w * w;
+    const bool columns_first = config.layer_order == LayerOrder::columns_rows_mlp;
+    const double others = columns_first ? tokens : rows * columns;  // tokens of the other branches
+    if (ends_here && !columns_first) layer.columns = 0;
+    if (is_context) layer.projections = others * (ends_here ? 4 : 6) * w * w;
     if (!ends_here) {
       const double queries = is_context ? 0 : 2 * w * w;
-      layer.rows = tokens * (queries + 4 * w * static_cast<double>(n_keys) + project);
-      layer.mlp = tokens * 4 * w * static_cast<double>(config.hidden);
+      layer.rows = others * (queries + 4 * w * static_cast<double>(n_keys) + project);
+      layer.mlp = others * 4 * w * static_cast<double>(config.hidden);
     }
     layers_.push_back(layer);
   }

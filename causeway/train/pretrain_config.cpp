@@ -177,7 +177,10 @@ PretrainConfig PretrainConfig::suited_to(Device device) {
 
 void PretrainConfig::match_target() {
   model.classes = prior.regression ? 0 : prior.classes.high;
-  if (prior.regression) model.class_as_number = false;
+  if (prior.regression) {
+    model.class_as_number = false;
+    model.decoder = models::TabularDecoder::linear;
+  }
 }
 
 void PretrainConfig::check() const {

@@ -9,6 +9,7 @@
 #include "tests/models/tables.h"
 
 #include <map>
+#include <numeric>
 
 namespace causeway {
 namespace {
@@ -48,6 +49,24 @@ void expect_within(const Tensor& got, const Tensor& want, double limit, const st
   const auto a = got.to_vector<double>();
   const auto b = want.to_vector<double>();
   for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], limit) << what << ", " << i;
+}
+
+// 100 classes for a model of 4, of which the context rows have 97 at most.
+TEST(Predictor, RetrievalTakesAnyNumberOfClasses) {
+  TabularConfig config = small("default");
+  config.decoder = models::TabularDecoder::retrieval;
+  const auto model = make_model(config);
+  const Data data = draw_data(3, 97, 400);
+  TabularPredictor predictor(model, {.n_estimators = 3});
+  predictor.fit(data.x, data.y, 100);
+  const Tensor got = predictor.predict_proba(data.query);
+  ASSERT_EQ(got.shape(), (Shape{9, 100}));
+  for (std::int64_t row = 0; row < 9; ++row) {
+    const auto of = got.select(0, row).to_vector<double>();
+    EXPECT_NEAR(std::accumulate(of.begin(), of.end(), 0.0), 1, 1e-9);
+    for (std::size_t c = 97; c < 100; ++c) EXPECT_LT(of[c], 1e-4);  // without context rows
+  }
+  EXPECT_THROW(TabularPredictor(make_model(small("default")), {}).fit(data.x, data.y, 100), Error);
 }
 
 TEST(Predictor, OneEstimatorIsTheModel) {

@@ -60,8 +60,55 @@ inline models::TabularConfig small(std::string_view preset, bool regression = fa
 }
 
 inline std::vector<models::TabularConfig> small_ones() {
-  return {small("default"), small("nanotabpfn"), small("speedrun"), small("default", true),
-          small("nanotabpfn", true)};
+  std::vector<models::TabularConfig> all = {small("default"), small("nanotabpfn"),
+                                            small("speedrun"), small("default", true),
+                                            small("nanotabpfn", true)};
+  const auto add = [&](const char* preset, bool regression, auto&& change) {
+    all.push_back(small(preset, regression));
+    change(all.back());
+  };
+  const auto label_cells = [](models::TabularConfig& config) {
+    config.labels = models::LabelPlacement::cells;
+  };
+  add("default", false, label_cells);
+  add("nanotabpfn", false, label_cells);  // classes as numbers, fused encoder
+  add("default", true, label_cells);
+  const auto expand_cells = [](models::TabularConfig& config) {
+    config.cell_encoding = models::CellEncoding::radial;
+  };
+  const auto scale_softmax = [](models::TabularConfig& config) { config.scaled_softmax = true; };
+  add("default", false, scale_softmax);
+  add("nanotabpfn", true, scale_softmax);
+  const auto retrieve = [](models::TabularConfig& config) {
+    config.class_as_number = false;
+    config.decoder = models::TabularDecoder::retrieval;
+  };
+  add("default", false, retrieve);
+  add("speedrun", false, retrieve);
+  const auto rows_first = [](models::TabularConfig& config) {
+    config.layer_order = models::LayerOrder::rows_mlp_columns;
+  };
+  add("default", false, rows_first);
+  add("nanotabpfn", true, rows_first);
+  add("speedrun", false, rows_first);
+  add("default", false, [&](models::TabularConfig& config) {
+    rows_first(config);
+    retrieve(config);
+  });
+  add("default", false, expand_cells);
+  add("speedrun", false, expand_cells);
+  add("nanotabpfn", true, expand_cells);
+  return all;
+}
+
+// Gives scaled_softmax scales that differ from 1.
+inline void draw_scales(models::TabularTransformer& model) {
+  Generator generator(17);
+  for (const auto& [name, parameter] : model.named_parameters()) {
+    if (name.find(".scale.") == std::string::npos) continue;
+    const Tensor drawn = generator.uniform(parameter.shape(), 0.2, 0.7, DType::f64);
+    autograd::detach(parameter).copy_from(drawn.to(parameter.dtype()).to(parameter.device()));
+  }
 }
 
 inline std::string name_of(const models::TabularConfig& config) { return config.to_json(); }

@@ -2,6 +2,7 @@
 #include "causeway/models/predictor.h"
 #include "causeway/models/tabular_file.h"
 
+#include "causeway/autograd/step_graph.h"
 #include "causeway/autograd/views.h"
 #include "causeway/tensor/operand.h"
 #include "tests/models/tables.h"
@@ -35,6 +36,7 @@ struct Pair {
   explicit Pair(const TabularConfig& config, DType dtype = DType::f32)
       : cpu(config, {dtype, Device::cpu(), nullptr}),
         cuda(config, {dtype, Device::cuda(), nullptr}) {
+    draw_scales(cpu);
     cuda.load_state(cpu.state());
   }
 };
@@ -62,23 +64,16 @@ TEST(GpuTabular, Inputs) {
       const Tables here = on(device, tables);
       const StreamView stream = current_stream(device);
       const kernels::TableInputs inputs = config.inputs();
-      const Tensor statistics = Tensor::empty({4, 21, 2}, DType::f32, device);
-      kernels::table_statistics(stream, operand(here.x, stream), operand(here.y, stream),
-                                operand(here.sizes, stream), operand(statistics, stream));
-      std::vector<Tensor> all = {statistics};
-      for (std::int64_t thinking : {std::int64_t{0}, config.thinking}) {
-        const Tensor numbers =
-            Tensor::empty({4, 64 + thinking, 21, inputs.width()}, DType::f32, device);
-        kernels::table_inputs(stream, inputs, operand(here.x, stream), operand(here.y, stream),
-                              operand(here.sizes, stream), operand(statistics, stream),
-                              operand(numbers, stream));
-        all.push_back(numbers);
+      const models::TableStatistics statistics = measure_tables(inputs, here);
+      std::vector<Tensor> all = {statistics.moments};
+      for (const bool with_thinking : {false, true}) {
+        all.push_back(encoder_inputs(inputs, here, statistics, with_thinking, DType::f32));
       }
       const Tensor targets = Tensor::empty({4, 64}, DType::i64, device);
       const Tensor borders =
           Tensor::from<float>(std::vector<float>{-1, -0.2f, 0, 0.7f}, {4}, device);
       kernels::table_targets(stream, operand(here.y, stream), operand(here.sizes, stream),
-                             operand(statistics, stream),
+                             operand(statistics.moments, stream),
                              config.is_regression() ? operand(borders, stream) : kernels::Operand(),
                              operand(targets, stream));
       all.push_back(targets);
@@ -114,13 +109,57 @@ TEST(GpuTabular, LogitsAndGradients) {
   }
 }
 
+// Loss and gradients of a step captured once and replayed for other tables.
+TEST(GpuTabular, ReplayedStepEqualsEagerStep) {
+  CAUSEWAY_REQUIRE_GPU();
+  TabularConfig config = small("default");
+  config.labels = models::LabelPlacement::cells;
+  config.cell_encoding = models::CellEncoding::radial;
+  config.scaled_softmax = true;
+  config.decoder = models::TabularDecoder::retrieval;
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    Pair model(config, dtype);
+    const auto body = [&](const std::vector<Tensor>& in) {
+      const Tensor loss = model.cuda.loss({in[0], in[1], in[2]});
+      autograd::backward(loss);
+      std::vector<Tensor> results = {autograd::detach(loss)};
+      for (const Tensor& parameter : model.cuda.parameters()) {
+        results.push_back(*autograd::gradient_of(parameter));
+        autograd::set_gradient(parameter, std::nullopt);
+      }
+      return results;
+    };
+    autograd::StepGraph graph(Device::cuda(), body);
+    for (std::uint64_t seed = 90; seed < 94; ++seed) {
+      const Tables there = on(Device::cuda(), draw_tables(kSizes, 3, seed));
+      const std::vector<Tensor> want = body({there.x, there.y, there.sizes});
+      const std::vector<Tensor> got = graph({there.x, there.y, there.sizes});
+      ASSERT_EQ(got.size(), want.size());
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        expect_same_bytes(got[i], want[i], fmt::format("result {} of seed {}", i, seed));
+      }
+    }
+  }
+}
+
 TEST(GpuTabular, Bf16) {
   CAUSEWAY_REQUIRE_GPU();
+  std::vector<TabularConfig> configs;
   for (const char* name : {"default", "nanotabpfn", "speedrun"}) {
-    Pair model(TabularConfig::preset(name), DType::bf16);
+    configs.push_back(TabularConfig::preset(name));
+  }
+  configs.emplace_back();
+  configs.back().labels = models::LabelPlacement::cells;
+  configs.back().cell_encoding = models::CellEncoding::radial;
+  configs.back().scaled_softmax = true;
+  configs.emplace_back();
+  configs.back().decoder = models::TabularDecoder::retrieval;
+  for (const TabularConfig& config : configs) {
+    Pair model(config, DType::bf16);
     const Tables tables = draw_tables(kSizes, 2, 82);
     const Tensor want = autograd::detach(model.cpu.logits(tables));
-    expect_near(autograd::detach(model.cuda.logits(on(Device::cuda(), tables))), want, 0.1, name);
+    expect_near(autograd::detach(model.cuda.logits(on(Device::cuda(), tables))), want, 0.1,
+                name_of(config));
     autograd::backward(model.cuda.loss(on(Device::cuda(), tables)));
   }
 }

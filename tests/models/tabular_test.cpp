@@ -23,7 +23,9 @@ struct Model : TabularTransformer {
 
  private:
   Model(const TabularConfig& config, DType dtype, Generator generator)
-      : TabularTransformer(config, {dtype, Device::cpu(), &generator}) {}
+      : TabularTransformer(config, {dtype, Device::cpu(), &generator}) {
+    draw_scales(*this);
+  }
 };
 
 Tensor logits_of(TabularTransformer& model, const Tables& tables) {
@@ -50,6 +52,9 @@ TEST(Tabular, ParameterCounts) {
   // queries and two that round up to 40, and a norm before the decoder.
   EXPECT_EQ(Model(TabularConfig::preset("speedrun")).n_parameters(),
             4'160'520 + (40 - 32) * 256 + 256);
+  for (const TabularConfig& config : small_ones()) {
+    EXPECT_EQ(Model(config).n_parameters(), config.n_parameters()) << name_of(config);
+  }
 }
 
 TEST(Tabular, GradientsByDifference) {
@@ -97,9 +102,13 @@ TEST(Tabular, PredictLogitsEqualsLogits) {
                         tables.sizes.clone()};
     context_only.sizes.slice(1, 0, 1).copy_from(full({}, 5, DType::i64));
     for (const Tables& from : {tables, context_only}) {
-      const auto context = model.encode_context(from);
+      double done = 0;
+      const models::ProgressHook note = [&](double fraction) { done = fraction; };
+      const auto context = model.encode_context(from, note);
+      EXPECT_NEAR(done, 1, 1e-9) << name_of(config);
       ASSERT_EQ(context.layers.size(), static_cast<std::size_t>(config.layers));
-      expect_close(model.predict_logits(context, query), all, name_of(config), kLoose);
+      expect_close(model.predict_logits(context, query, note), all, name_of(config), kLoose);
+      EXPECT_NEAR(done, 1, 1e-9) << name_of(config);
       const Tensor last = model.predict_logits(context, query.slice(1, 3).contiguous());
       expect_close(last, all.slice(1, 3).contiguous(), "one row", kLoose);
       const Tensor backwards = query.slice(1, -1, Tensor::kEnd, -1).contiguous();
@@ -321,6 +330,9 @@ TEST(Tabular, Configurations) {
   refused([](TabularConfig& config) { config.classes = 1; });
   refused([](TabularConfig& config) { config.group = 0; });
   refused([](TabularConfig& config) { config.classes = 0, config.class_as_number = true; });
+  refused([](TabularConfig& config) {
+    config.classes = 0, config.decoder = models::TabularDecoder::retrieval;
+  });
   EXPECT_THROW(TabularConfig::preset("large"), Error);
   EXPECT_THROW(TabularConfig::from_json("{"), Error);
   EXPECT_THROW(TabularConfig::from_json(R"({"width": 96.5})"), Error);
@@ -356,8 +368,15 @@ TEST(Tabular, FlopsOfAStep) {
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (target + 4 * one_token + decoder));
   config.layers = 2;
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + target + 12 * one_token + decoder));
-  config.mean_readout = true;
   config.layers = 1;
+  config.layer_order = models::LayerOrder::rows_mlp_columns;  // rows and MLP for both tokens
+  EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (target + 4 * 128 + 8 * (one_token - 128) + decoder));
+  config.decoder = models::TabularDecoder::retrieval;  // q and k; scores and sums of 2
+  EXPECT_EQ(config.step_flops(1, 4, 1),
+            3 * (target + 4 * 128 + 8 * (one_token - 128) + 4 * (2 * 128 + 2 * 2 * 16)));
+  config.decoder = models::TabularDecoder::linear;
+  config.layer_order = models::LayerOrder::columns_rows_mlp;
+  config.mean_readout = true;
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 8 * one_token + decoder));
   // The first layer computes q, k and v from 8 inputs instead of tokens of width 16.
   config = TabularConfig::preset("nanotabpfn");

@@ -23,6 +23,31 @@ def standardise(x, known):
     return out
 
 
+def expand(column, z, known):
+    """The rank of each cell of a column among the first `known`, and 16 bumps of its z-score: (rows, 17)."""
+    seen = column[:known][torch.isfinite(column[:known])].double()
+    below = (seen < column[:, None]).double() + 0.5 * (seen == column[:, None]).double()
+    rank = below.mean(1).float() if len(seen) and bool((z[:known] != 0).any()) else torch.full_like(z, 0.5)
+    bumps = torch.exp(-0.5 * ((z[:, None] + 3) / 0.4 - torch.arange(16.0)) ** 2)
+    cells = torch.cat([rank[:, None], bumps], 1)
+    return torch.where(torch.isnan(column)[:, None], 0.0, cells)
+
+
+def mix(word):
+    """splitmix64."""
+    word = (word + 0x9E3779B97F4A7C15) % 2**64
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
+    return word ^ (word >> 31)
+
+
+def class_codes(y, features, known):
+    """The codes (known, 32) of the classes of a table's context rows."""
+    key = mix(mix(mix(int(y.sum())) ^ features) ^ known)
+    bits = [[mix(key ^ int(label)) >> k & 1 for k in range(32)] for label in y]
+    return (2 * torch.tensor(bits, dtype=torch.float32).reshape(-1, 32) - 1) / math.sqrt(32)
+
+
 class Twin:
     def __init__(self, config, state):
         self.config = config
@@ -40,8 +65,10 @@ class Twin:
         weight = self["encoder"]  # (width, inputs)
         group, thinking = c["group"], c["thinking"]
         one_hot = c["classes"] > 0 and not c["class_as_number"]
-        n_target = c["classes"] if one_hot else 1
-        at = {"missing": group, "feature": 2 * group, "target": 2 * group + 1}
+        coded = c["decoder"] == "retrieval"
+        n_target = 32 if coded else c["classes"] if one_hot else 1
+        n_cell = 2 + 1 + 16 if c["cell_encoding"] == "radial" else 2
+        at = {"missing": group, "feature": n_cell * group, "target": n_cell * group + 1}
         at["known"] = at["target"] + n_target
         at["query"] = at["known"] + 1
         at["thinking"] = at["query"] + 1
@@ -59,9 +86,16 @@ class Twin:
                 source = (j + 2**member - 1) % features
                 token = token + values[:, source, None] * weight[:, member]
                 token = token + missing[:, source, None].float() * weight[:, group + member]
+                if c["cell_encoding"] == "radial":
+                    cells = expand(x[:rows, source], values[:, source], known)
+                    token = token + cells @ weight[:, 2 * group + member : at["feature"] : group].T
             tokens[thinking : thinking + rows, 1 + j] = token
         y_known = y[:known]
-        if one_hot:
+        if coded:
+            codes = class_codes(y_known, features, known)
+            told = codes @ weight[:, at["target"] : at["known"]].T + weight[:, at["known"]]
+            asked = weight[:, at["query"]].expand(rows - known, -1)
+        elif one_hot:
             told = weight[:, at["target"] : at["known"]].T[y_known.long()] + weight[:, at["known"]]
             asked = weight[:, at["query"]].expand(rows - known, -1)
         elif c["class_as_number"]:
@@ -74,6 +108,8 @@ class Twin:
             asked = weight[:, at["query"]].expand(rows - known, -1)
         tokens[thinking : thinking + known, 0] = told
         tokens[thinking + known : thinking + rows, 0] = asked
+        if c["labels"] == "cells":
+            tokens[thinking : thinking + known, 1 : 1 + features] += told[:, None]
         return tokens
 
     def norm(self, name, x):
@@ -93,6 +129,10 @@ class Twin:
         heads = self.config["heads"]
         qkv = TF.linear(x, self[f"{name}.qkv.weight"], self[f"{name}.qkv.bias"])
         q, k, v = qkv.view(batch, length, heads, 3, width // heads).permute(3, 0, 2, 1, 4)
+        if f"{name}.scale.slope" in self.weights:
+            n_keys = max(int(mask[0].sum()), 1)
+            scale = self[f"{name}.scale.slope"] * math.log(n_keys) + self[f"{name}.scale.offset"]
+            q = q * scale[:, None, None]
         scores = q @ k.transpose(-2, -1) / math.sqrt(width // heads)
         scores = scores.masked_fill(~mask[:, None, None, :], -math.inf)
         seen = torch.softmax(scores, -1) if mask.any() else torch.zeros_like(scores)
@@ -118,9 +158,25 @@ class Twin:
             x = x.transpose(0, 1)
             return self.attend(f"{name}.rows", x, row_mask.expand(x.shape[0], -1)).transpose(0, 1)
 
-        x = branch(1, x, x * self.config["residual_decay"] ** i, among_columns)
-        x = branch(2, x, x, among_rows)
-        return branch(3, x, x, lambda x: self.mlp(f"{name}.mlp", x))
+        branches = {
+            "columns": among_columns,
+            "rows": among_rows,
+            "mlp": lambda x: self.mlp(f"{name}.mlp", x),
+        }
+        first, second, third = self.config["layer_order"].split(",")
+        x = branch(1, x, x * self.config["residual_decay"] ** i, branches[first])
+        x = branch(2, x, x, branches[second])
+        return branch(3, x, x, branches[third])
+
+    def retrieve(self, read, labels):
+        """Log of the attention weights on the labelled rows, added up by class, mean over heads."""
+        heads, known = self.config["heads"], len(labels)
+        q = TF.linear(read, self["decoder.query.weight"], self["decoder.query.bias"])
+        k = TF.linear(read[:known], self["decoder.key.weight"], self["decoder.key.bias"])
+        q, k = (each.view(len(each), heads, -1).transpose(0, 1) for each in (q, k))
+        weights = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]), -1)
+        shares = weights @ TF.one_hot(labels.long(), self.config["classes"]).float()
+        return torch.log(shares.mean(0) + 1e-5)
 
     def logits(self, x, y, sizes):
         c = self.config
@@ -139,7 +195,10 @@ class Twin:
                 read = tokens[:, 1 : 1 + features].sum(1) / max(features, 1)
             else:
                 read = tokens[:, 0]
-            said.append(self.mlp("decoder", read))
+            if c["decoder"] == "retrieval":
+                said.append(self.retrieve(read, y[table, :known]))
+            else:
+                said.append(self.mlp("decoder", read))
         return torch.stack(said)
 
     def loss(self, x, y, sizes):

@@ -18,6 +18,26 @@ CASES = {
         "nanotabpfn", {"classes": 0, "bins": 9, "class_as_number": False, **SMALL}),
     "mean of classes": ("default", {"mean_readout": True, "group": 2, **SMALL}),
     "decay behind norms": ("nanotabpfn", {"residual_decay": 0.9, "thinking": 4, **SMALL}),
+    "labels in cells": ("default", {"labels": "cells", **SMALL}),
+    "numbers in cells": ("nanotabpfn", {"labels": "cells", "thinking": 4, **SMALL}),
+    "regression in cells": ("default", {"labels": "cells", "classes": 0, "mean_readout": True, **SMALL}),
+    "radial cells": ("default", {"cell_encoding": "radial", **SMALL}),
+    "radial labelled cells": ("speedrun", {"cell_encoding": "radial", "labels": "cells", **SMALL}),
+    "radial regression": (
+        "nanotabpfn", {"cell_encoding": "radial", "classes": 0, "class_as_number": False, **SMALL}),
+    "scaled softmax": ("default", {"scaled_softmax": True, **SMALL}),
+    "scaled softmax of one layer": (
+        "nanotabpfn", {"scaled_softmax": True, "projection": False, **SMALL, "layers": 1}),
+    "retrieval": ("default", {"decoder": "retrieval", **SMALL}),
+    "retrieval of many classes": (
+        "nanotabpfn", {"decoder": "retrieval", "classes": 20, "class_as_number": False, **SMALL}),
+    "retrieval of pooled cells": (
+        "default", {"decoder": "retrieval", "mean_readout": True, "labels": "cells", **SMALL}),
+    "rows first": ("default", {"layer_order": "rows,mlp,columns", **SMALL}),
+    "rows first behind norms": (
+        "nanotabpfn", {"layer_order": "rows,mlp,columns", "residual_decay": 0.9, **SMALL}),
+    "rows first of pooled cells": (
+        "default", {"layer_order": "rows,mlp,columns", "mean_readout": True, **SMALL}),
     "one layer": ("default", {**SMALL, "layers": 1, "thinking": 0}),
 }  # fmt: skip
 SIZES = {
@@ -48,6 +68,17 @@ def assert_near(got, want, share, what):
     assert error <= share * np.max(np.abs(want), initial=0.0) + 1e-7, f"{what}: off by {error}"
 
 
+def draw_scales(model):
+    """Scales of queries that differ from 1, where the model has them."""
+    rng = np.random.default_rng(7)
+    state = dict(model.state_dict())
+    for name, values in state.items():
+        if ".scale." in name:
+            drawn = rng.uniform(0.2, 0.7, values.shape).astype(np.float32)
+            state[name] = cw.asarray(drawn, device=values.device)
+    model.load_state_dict(state)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -55,6 +86,7 @@ def test_matches_the_reference(case, sizes, device):
     preset, changes = case
     generator = cw.Generator(3)
     model = cw.models.TabularTransformer(preset, device=device, generator=generator, **changes)
+    draw_scales(model)
     state = {name: values.to("cpu").numpy() for name, values in model.state_dict().items()}
     twin = Twin(model.config, state)
     x, y = draw(sizes, min(model.config["classes"], 4), 5)

@@ -67,13 +67,12 @@ std::size_t measured_step(const models::TabularConfig& config, DType dtype, std:
 }
 
 // `growth`: what a step on this device needs besides.
-void expect_step_bytes(std::vector<const char*> presets, DType dtype, Device device,
-                       double growth) {
+void expect_step_bytes(const std::vector<models::TabularConfig>& configs, DType dtype,
+                       Device device, double growth) {
   struct Size {
     std::int64_t tables, rows, features;
   };
-  for (const char* preset : presets) {
-    const models::TabularConfig config = models::TabularConfig::preset(preset);
+  for (const models::TabularConfig& config : configs) {
     for (const Size& size : {Size{1, 40, 30}, Size{2, 60, 7}}) {
       for (const bool recomputes : {false, true}) {
         const std::size_t used =
@@ -81,8 +80,8 @@ void expect_step_bytes(std::vector<const char*> presets, DType dtype, Device dev
         const std::size_t planned =
             config.step_bytes(size.tables, size.rows, size.features, dtype, recomputes);
         const double ratio = growth * static_cast<double>(planned) / static_cast<double>(used);
-        SCOPED_TRACE(
-            fmt::format("{} {} x {} recomputes {}", preset, size.rows, size.features, recomputes));
+        SCOPED_TRACE(fmt::format("{} {} x {} recomputes {}", config.to_json(), size.rows,
+                                 size.features, recomputes));
         EXPECT_GE(ratio, 1.0);
         EXPECT_LE(ratio, 1.4 * growth);
       }
@@ -90,14 +89,34 @@ void expect_step_bytes(std::vector<const char*> presets, DType dtype, Device dev
   }
 }
 
+models::TabularConfig with_retrieval() {
+  models::TabularConfig config;
+  config.decoder = models::TabularDecoder::retrieval;
+  return config;
+}
+
+models::TabularConfig with_options() {
+  models::TabularConfig config;
+  config.labels = models::LabelPlacement::cells;
+  config.cell_encoding = models::CellEncoding::radial;
+  config.scaled_softmax = true;
+  config.layer_order = models::LayerOrder::rows_mlp_columns;
+  return config;
+}
+
 TEST(MemoryPlan, StepBytesBoundTheMeasuredPeak) {
-  expect_step_bytes({"default", "nanotabpfn"}, DType::f32, Device::cpu(), 1);
+  using models::TabularConfig;
+  expect_step_bytes({TabularConfig::preset("default"), TabularConfig::preset("nanotabpfn"),
+                     with_options(), with_retrieval()},
+                    DType::f32, Device::cpu(), 1);
 }
 
 TEST(MemoryPlan, StepBytesBoundTheMeasuredPeakOnAGpu) {
   CAUSEWAY_REQUIRE_GPU();
-  expect_step_bytes({"default", "nanotabpfn", "speedrun"}, DType::bf16, Device::cuda(0),
-                    MemoryPlan::kSideStreamGrowth);
+  using models::TabularConfig;
+  expect_step_bytes({TabularConfig::preset("default"), TabularConfig::preset("nanotabpfn"),
+                     TabularConfig::preset("speedrun"), with_options(), with_retrieval()},
+                    DType::bf16, Device::cuda(0), MemoryPlan::kSideStreamGrowth);
 }
 
 TEST(MemoryPlan, SmallerBudgetsNeedMoreMicroBatches) {

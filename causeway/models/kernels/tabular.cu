@@ -110,13 +110,19 @@ void table_statistics(StreamView stream, const Operand& x, const Operand& y, con
 }
 
 void table_inputs(StreamView stream, const TableInputs& inputs, const Operand& x, const Operand& y,
-                  const Operand& sizes, const Operand& statistics, const Operand& out) {
+                  const Operand& sizes, const Operand& statistics, const Operand& sorted,
+                  const Operand& out) {
   const std::int64_t tokens = out.shape[0] * out.shape[1] * out.shape[2];
   if (tokens == 0) return;
+  TableView view = view_of(x, y, sizes, statistics);
+  if (inputs.radial) {
+    view.sorted = static_cast<const float*>(sorted.data);
+    view.n_sorted = sorted.shape[2];
+  }
   dispatch_floating(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     launch({"table_inputs", stream, blocks_for(tokens * (inputs.width() / 8)), dim3(kThreads)},
-           inputs_kernel<T>, inputs, view_of(x, y, sizes, statistics), tokens, out.shape[1],
+           inputs_kernel<T>, inputs, view, tokens, out.shape[1],
            inputs.n_thinking + x.shape[1] - out.shape[1], static_cast<T*>(out.data));
   });
 }

@@ -18,9 +18,12 @@ namespace causeway::kernels {
 CAUSEWAY_KERNEL(table_statistics, const Operand& x, const Operand& y, const Operand& sizes,
                 const Operand& statistics);
 
-// out: (tables, rows or thinking + rows, features + 1, inputs.width()), any floating dtype.
+// out: (tables, rows or thinking + rows, features + 1, inputs.width()), any floating dtype. For
+// radial inputs `sorted` (tables, features, any) f32 are the context's finite values of each
+// feature, ascending, padded with kNoValue; else it is empty.
 CAUSEWAY_KERNEL(table_inputs, const TableInputs& inputs, const Operand& x, const Operand& y,
-                const Operand& sizes, const Operand& statistics, const Operand& out);
+                const Operand& sizes, const Operand& statistics, const Operand& sorted,
+                const Operand& out);
 
 // The training target of every row, (tables, rows) i64: its class, or the bin of its standardised
 // target between `borders` (n,) f32, ascending; -100 for context rows, padding and NaN.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace causeway::kernels::cpu {
 
@@ -37,6 +38,36 @@ Moments moments_of(const float* values, std::int64_t step, std::int64_t count) {
   return {static_cast<float>(mean), inverse_deviation(mean, deviation)};
 }
 
+// Writes the tokens of a row, counted from the first thinking row. Cells are computed once, in
+// `cells`, though several tokens read them.
+template <class T>
+void write_row(const TableInputs& inputs, const TableView& view, std::int64_t table,
+               std::int64_t row, std::vector<float>& cells, T* token) {
+  const int n_parts = inputs.n_parts();
+  const std::int64_t own = row - inputs.n_thinking;
+  const bool has_cells = own >= 0 && own < view.sizes[3 * table];
+  const std::int64_t n_features = has_cells ? view.sizes[3 * table + 1] : 0;
+  float* cell = cells.data();
+  for (std::int64_t column = 0; column < n_features; ++column) {
+    for (int part = 0; part < n_parts; ++part) *cell++ = view.cell(table, own, column, part);
+  }
+  for (std::int64_t column = 0; column <= view.n_features; ++column, token += inputs.width()) {
+    int k = 0;
+    if (column > 0 && column <= n_features) {
+      for (int member = 0; member < inputs.group; ++member) {
+        cell = cells.data() + inputs.source(column - 1, member, n_features) * n_parts;
+        for (int part = 0; part < n_parts; ++part) {
+          token[part * inputs.group + member] = static_cast<T>(cell[part]);
+        }
+      }
+      k = inputs.feature();
+    }
+    for (; k < inputs.width(); ++k) {
+      token[k] = static_cast<T>(view.input(inputs, table, row, column, k));
+    }
+  }
+}
+
 }  // namespace
 
 void table_statistics(StreamView, const Operand& x, const Operand& y, const Operand& sizes,
@@ -65,13 +96,16 @@ void table_statistics(StreamView, const Operand& x, const Operand& y, const Oper
 }
 
 void table_inputs(StreamView, const TableInputs& inputs, const Operand& x, const Operand& y,
-                  const Operand& sizes, const Operand& statistics, const Operand& out) {
+                  const Operand& sizes, const Operand& statistics, const Operand& sorted,
+                  const Operand& out) {
   const TableView view{static_cast<const float*>(x.data),
                        static_cast<const float*>(y.data),
                        static_cast<const std::int64_t*>(sizes.data),
                        static_cast<const float*>(statistics.data),
                        x.shape[1],
-                       x.shape[2]};
+                       x.shape[2],
+                       static_cast<const float*>(sorted.data),
+                       inputs.radial ? sorted.shape[2] : 0};
   const std::int64_t rows = out.shape[1];
   const std::int64_t first = inputs.n_thinking + x.shape[1] - rows;
   const std::int64_t columns = out.shape[2];
@@ -80,13 +114,9 @@ void table_inputs(StreamView, const TableInputs& inputs, const Operand& x, const
     using T = typename decltype(tag)::type;
     auto* to = static_cast<T*>(out.data);
     parallel_for(out.shape[0] * rows, 16, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<float> cells(static_cast<std::size_t>(x.shape[2] * inputs.n_parts()));
       for (std::int64_t at = begin; at < end; ++at) {
-        T* token = to + at * columns * width;
-        for (std::int64_t column = 0; column < columns; ++column, token += width) {
-          for (int k = 0; k < width; ++k) {
-            token[k] = static_cast<T>(view.input(inputs, at / rows, first + at % rows, column, k));
-          }
-        }
+        write_row(inputs, view, at / rows, first + at % rows, cells, to + at * columns * width);
       }
     });
   });

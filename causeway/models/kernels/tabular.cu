@@ -57,12 +57,14 @@ __global__ void __launch_bounds__(kThreads)
   out[2 * at + 1] = inverse_deviation(mean, deviation);
 }
 
-// One thread per eight elements of a token.
-template <class T>
+// One thread per eight elements of a token. Radial inputs have a kernel of their own, since the
+// code of ranks and bumps is long.
+template <class T, bool kRadial>
 __global__ void __launch_bounds__(kThreads)
     inputs_kernel(TableInputs inputs, TableView view, std::int64_t n_tokens, std::int64_t n_rows,
                   std::int64_t first_row, T* out) {
   constexpr int kEach = 8;
+  inputs.radial = kRadial;
   const int pieces = inputs.width() / kEach;
   const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at >= n_tokens * pieces) return;
@@ -71,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t n_columns = view.n_features + 1;
   const std::int64_t row = token / n_columns;
   T* to = out + at * kEach;
-#pragma unroll
+#pragma unroll(kRadial ? 1 : kEach)
   for (int k = 0; k < kEach; ++k) {
     to[k] = static_cast<T>(
         view.input(inputs, row / n_rows, first_row + row % n_rows, token % n_columns, first + k));
@@ -122,8 +124,8 @@ void table_inputs(StreamView stream, const TableInputs& inputs, const Operand& x
   dispatch_floating(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     launch({"table_inputs", stream, blocks_for(tokens * (inputs.width() / 8)), dim3(kThreads)},
-           inputs_kernel<T>, inputs, view, tokens, out.shape[1],
-           inputs.n_thinking + x.shape[1] - out.shape[1], static_cast<T*>(out.data));
+           inputs.radial ? inputs_kernel<T, true> : inputs_kernel<T, false>, inputs, view, tokens,
+           out.shape[1], inputs.n_thinking + x.shape[1] - out.shape[1], static_cast<T*>(out.data));
   });
 }
 

@@ -49,7 +49,8 @@ void write_row(const TableInputs& inputs, const TableView& view, std::int64_t ta
   const std::int64_t n_features = has_cells ? view.sizes[3 * table + 1] : 0;
   float* cell = cells.data();
   for (std::int64_t column = 0; column < n_features; ++column) {
-    for (int part = 0; part < n_parts; ++part) *cell++ = view.cell(table, own, column, part);
+    for (int part = 0; part < n_parts; ++part)
+      *cell++ = view.cell(inputs, table, own, column, part);
   }
   for (std::int64_t column = 0; column <= view.n_features; ++column, token += inputs.width()) {
     int k = 0;

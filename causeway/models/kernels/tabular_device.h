@@ -103,15 +103,15 @@ struct TableView {
   }
 
   // A part of the cell at (row, column) of a table; rows do not count thinking rows.
-  CAUSEWAY_HOST_DEVICE float cell(std::int64_t table, std::int64_t row, std::int64_t column,
-                                  int part) const {
+  CAUSEWAY_HOST_DEVICE float cell(const TableInputs& inputs, std::int64_t table, std::int64_t row,
+                                  std::int64_t column, int part) const {
     const float value = x[(table * n_rows + row) * n_features + column];
     const bool is_missing = value != value;
     if (part == kMissingPart) return is_missing ? 1.0f : 0.0f;
     if (is_missing) return 0.0f;
-    if (part == kRankPart) return rank(table, column, value);
+    if (inputs.radial && part == kRankPart) return rank(table, column, value);
     const float z = standardised(table, column, value);
-    return part < kMissingPart ? z : bump(z, part - kFirstBumpPart);
+    return inputs.radial && part >= kFirstBumpPart ? bump(z, part - kFirstBumpPart) : z;
   }
 
   // The training target of a row: its class, or the bin between borders.
@@ -144,7 +144,7 @@ struct TableView {
       const bool is_labelled = inputs.labels_in_cells && row < sizes[3 * table + 2];
       return is_labelled ? target_input(inputs, table, row, k) : 0.0f;
     }
-    return cell(table, row, inputs.source(column, k % inputs.group, n), k / inputs.group);
+    return cell(inputs, table, row, inputs.source(column, k % inputs.group, n), k / inputs.group);
   }
 
   // Bits that are drawn from the class and the table: the number of context rows and features, and

@@ -1,7 +1,9 @@
 #include "causeway/runtime/transfer.h"
 
+#include "causeway/core/error.h"
 #include "causeway/runtime/driver.h"
 #include "causeway/runtime/fault.h"
+#include "causeway/runtime/graph.h"
 #include "causeway/runtime/pool.h"
 #include "causeway/runtime/profiler.h"
 #include "causeway/runtime/threads.h"
@@ -96,6 +98,12 @@ void copy(std::byte* to, Device to_device, const std::byte* from, Device from_de
 void transfer(void* to, Device to_device, const void* from, Device from_device, std::size_t bytes,
               StreamView stream) {
   if (bytes == 0) return;
+  if (capturing() && to_device.is_cpu() != from_device.is_cpu()) {
+    fail(ErrorKind::invalid_argument, "transfer",
+         "a copy between host and GPU cannot be part of a graph: its host memory would be read at "
+         "every "
+         "replay; copy before the capture, or create the tensor on the GPU");
+  }
   auto* target = static_cast<std::byte*>(to);
   const auto* source = static_cast<const std::byte*>(from);
   if (!profiler::enabled()) return copy(target, to_device, source, from_device, bytes, stream);

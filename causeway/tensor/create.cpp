@@ -6,7 +6,6 @@
 #include "causeway/tensor/sort.h"
 
 #include <cmath>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -54,18 +53,12 @@ Tensor arange(Scalar start, Scalar stop, Scalar step, DType dtype, Device device
                      step.real));
   }
   const auto count = static_cast<std::int64_t>(std::max(length, 0.0));
-  if (start.is_integer && step.is_integer) {
-    std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-    for (std::int64_t i = 0; i < count; ++i) {
-      values[static_cast<std::size_t>(i)] = start.integer + i * step.integer;
-    }
-    return Tensor::from<std::int64_t>(values, {count}).to(dtype).to(device);
-  }
-  std::vector<double> values(static_cast<std::size_t>(count));
-  for (std::int64_t i = 0; i < count; ++i) {
-    values[static_cast<std::size_t>(i)] = start.real + static_cast<double>(i) * step.real;
-  }
-  return Tensor::from<double>(values, {count}).to(dtype).to(device);
+  const bool exact = start.is_integer && step.is_integer;
+  const Tensor values = Tensor::empty({count}, exact ? DType::i64 : DType::f64, device);
+  if (count == 0) return values.to(dtype);
+  const StreamView stream = current_stream(device);
+  kernels::sequence(stream, start, step, operand(values, stream));
+  return values.to(dtype);
 }
 
 Tensor eye(std::int64_t n, DType dtype, Device device) {

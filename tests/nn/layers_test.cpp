@@ -161,7 +161,9 @@ TEST(NnLayers, DropoutScalesInTrainingOnly) {
   std::size_t n_zeros = 0;
   for (const double value : values_of(layer(x))) {
     n_zeros += value == 0 ? 1 : 0;
-    if (value != 0) EXPECT_FLOAT_EQ(static_cast<float>(value), 1 / 0.75f);
+    if (value != 0) {
+      EXPECT_FLOAT_EQ(static_cast<float>(value), 1 / 0.75f);
+    }
   }
   EXPECT_NEAR(static_cast<double>(n_zeros), 2500, 200);
   layer.eval();

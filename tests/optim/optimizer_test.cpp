@@ -268,7 +268,9 @@ TEST(Optimizer, ParametersWithoutGradientsMissTheStep) {
     set_gradient(a, {0.5});
     if (step == 2) set_gradient(b, {0.5});
     optimizer.step();
-    if (step < 2) EXPECT_EQ(values_of(b), Values{1});
+    if (step < 2) {
+      EXPECT_EQ(values_of(b), Values{1});
+    }
     optimizer.zero_grad();
     EXPECT_FALSE(autograd::gradient_of(a).has_value());
   }

@@ -124,6 +124,25 @@ TEST(GpuRuntime, GraphMemoryIsReleasedAfterTheNextCapture) {
   EXPECT_EQ(sum(out).item(), 2.0 * kSize);
 }
 
+TEST(GpuRuntime, GraphsRefuseCopiesFromTheHost) {
+  CAUSEWAY_REQUIRE_GPU();
+  const Stream own(kGpu);
+  const std::vector<float> values = {1, 2, 3};
+  EXPECT_THROW(Graph::capture(own.view(), [&] { (void)Tensor::from<float>(values, {3}, kGpu); }),
+               Error);
+  Tensor counted;
+  const Graph graph =
+      Graph::capture(own.view(), [&] { counted = arange(5, 50, 3, DType::f32, kGpu); });
+  graph.replay(own.view());
+  own.view().synchronize();
+  expect_same_bytes(counted, arange(5, 50, 3, DType::f32), "arange");
+  for (const Scalar step : {Scalar(0.3), Scalar(-7), Scalar(1e-9)}) {
+    const Scalar stop(step.real * 1000.5);
+    expect_same_bytes(arange(0.1, stop, step, DType::f64, kGpu),
+                      arange(0.1, stop, step, DType::f64), "arange with a step");
+  }
+}
+
 TEST(GpuRuntime, GraphsCanShareMemory) {
   CAUSEWAY_REQUIRE_GPU();
   const Device device = Device::cuda(0);

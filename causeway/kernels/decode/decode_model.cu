@@ -218,8 +218,8 @@ class Step {
   std::uint32_t step_;
   // In shared memory:
   DecodeLayer* layers_;
-  float* x_;         // the operand of the next product, in the order of place_of
-  float* residual_;  // (width)
+  float* x_;            // the operand of the next product, in the order of place_of
+  float* residual_;     // (width)
   float* norm_weight_;  // (width)
   float* norm_bias_;
   TokenAttention<T> attention_;

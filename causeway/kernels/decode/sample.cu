@@ -1,6 +1,6 @@
 // Draws tokens, a block per sequence. Bytes: the logits once, into shared memory if they fit; else
-// each pass reads them from the L2 cache. Bound by one multiprocessor per sequence: its loads, and an
-// exponential per logit.
+// each pass reads them from the L2 cache. Bound by one multiprocessor per sequence: its loads, and
+// an exponential per logit.
 #include "causeway/kernels/decode/decode.h"
 
 #include "causeway/kernels/decode/decode.cuh"
@@ -129,8 +129,8 @@ __device__ void sum_segments(int n, const Segments& segments, const Mass& mass) 
   for (int i = 0; i < kWarps; ++i) segments.before[i + 1] += segments.before[i];
 }
 
-// The first index at which the running sum of masses exceeds `rest`. All threads look at the segment
-// that has it, one index each at a time. `totals` has kWarps elements.
+// The first index at which the running sum of masses exceeds `rest`. All threads look at the
+// segment that has it, one index each at a time. `totals` has kWarps elements.
 template <class Mass>
 __device__ void find_index(int n, std::uint64_t rest, const Segments& segments, const Mass& mass,
                            std::uint64_t* totals, int* found) {

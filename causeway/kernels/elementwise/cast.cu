@@ -114,6 +114,22 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+__device__ __forceinline__ std::int64_t element_of(std::int64_t start, std::int64_t step,
+                                                   std::int64_t i) {
+  return start + i * step;
+}
+// Rounds the product, as the CPU does.
+__device__ __forceinline__ double element_of(double start, double step, std::int64_t i) {
+  return __dadd_rn(start, __dmul_rn(static_cast<double>(i), step));
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    sequence_kernel(T* out, T start, T step, std::int64_t count) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < count) out[i] = element_of(start, step, i);
+}
+
 }  // namespace
 
 void cast(StreamView stream, const Operand& in, const Operand& out) {
@@ -163,6 +179,19 @@ void fill(StreamView stream, Scalar value, const Operand& out) {
              device_loop, static_cast<T*>(operands[0].data), typed);
     });
   });
+}
+
+void sequence(StreamView stream, Scalar start, Scalar step, const Operand& out) {
+  const std::int64_t count = out.shape[0];
+  const auto n_blocks = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+  const Launch how("sequence", stream, dim3(n_blocks), dim3(kThreads));
+  if (out.dtype == DType::i64) {
+    launch(how, sequence_kernel<std::int64_t>, static_cast<std::int64_t*>(out.data), start.integer,
+           step.integer, count);
+  } else {
+    launch(how, sequence_kernel<double>, static_cast<double*>(out.data), start.real, step.real,
+           count);
+  }
 }
 
 }  // namespace causeway::kernels::cuda

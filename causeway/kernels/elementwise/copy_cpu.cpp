@@ -95,4 +95,17 @@ void fill(StreamView, Scalar value, const Operand& out) {
   });
 }
 
+void sequence(StreamView, Scalar start, Scalar step, const Operand& out) {
+  const std::int64_t count = out.shape[0];
+  if (out.dtype == DType::i64) {
+    auto* values = static_cast<std::int64_t*>(out.data);
+    for (std::int64_t i = 0; i < count; ++i) values[i] = start.integer + i * step.integer;
+  } else {
+    auto* values = static_cast<double*>(out.data);
+    for (std::int64_t i = 0; i < count; ++i) {
+      values[i] = start.real + static_cast<double>(i) * step.real;
+    }
+  }
+}
+
 }  // namespace causeway::kernels::cpu

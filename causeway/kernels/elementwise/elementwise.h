@@ -111,6 +111,9 @@ CAUSEWAY_KERNEL(where, const Operand& condition, const Operand& a, const Operand
 // NaN stays NaN.
 CAUSEWAY_KERNEL(clamp, const Operand& in, Scalar low, Scalar high, const Operand& out);
 CAUSEWAY_KERNEL(fill, Scalar value, const Operand& out);
+
+// out[i] = start + i * step, in the dtype of `out`: a contiguous vector of i64 or f64.
+CAUSEWAY_KERNEL(sequence, Scalar start, Scalar step, const Operand& out);
 // The dtypes of both sides must be equal.
 CAUSEWAY_KERNEL(copy, const Operand& in, const Operand& out);
 // Between different dtypes; both sides contiguous. Floating to integer truncates; NaN and values

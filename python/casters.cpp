@@ -54,6 +54,7 @@ bool read_dims(nb::handle source, Dims& dims) {
 }
 
 bool read_axes(nb::handle source, std::vector<int>& axes) {
+  if (PyBool_Check(source.ptr()) != 0) return false;  // std(False) is not std(0)
   std::vector<std::int64_t> values;
   if (!read_integers(source, values)) return false;
   if (values.empty()) {
@@ -111,6 +112,13 @@ bool Operand::read(nb::handle source) {
   array_ = from_array(source);
   return true;
 }
+
+nb::object& device_class() {
+  static auto* type = new nb::object(nb::borrow(reinterpret_cast<PyObject*>(&PyUnicode_Type)));
+  return *type;
+}
+
+nb::object to_python(Device device) { return device_class()(to_string(device)); }
 
 nb::tuple to_tuple(const Dims& dims) {
   nb::tuple tuple = nb::steal<nb::tuple>(PyTuple_New(dims.size()));

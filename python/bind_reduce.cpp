@@ -91,13 +91,11 @@ void bind_extremes(nb::module_& module, TensorClass& tensor) {
   };
   constexpr Name kExtremes[] = {
       {"min", ReduceOp::min, BinaryOp::minimum,
-       "The minimum over all elements, or over NumPy's `axis`; with PyTorch's `dim`, the minima "
-       "and "
-       "their indices; of two tensors, the elementwise minimum. Propagates NaN."},
+       "The minimum over all elements, or over NumPy's `axis`; the minima and their indices with "
+       "PyTorch's `dim`; the elementwise minimum of two tensors. Propagates NaN."},
       {"max", ReduceOp::max, BinaryOp::maximum,
-       "The maximum over all elements, or over NumPy's `axis`; with PyTorch's `dim`, the maxima "
-       "and "
-       "their indices; of two tensors, the elementwise maximum. Propagates NaN."},
+       "The maximum over all elements, or over NumPy's `axis`; the maxima and their indices with "
+       "PyTorch's `dim`; the elementwise maximum of two tensors. Propagates NaN."},
   };
   for (const auto& [name, op, elementwise, doc] : kExtremes) {
     const bool greatest = op == ReduceOp::max;
@@ -215,9 +213,8 @@ void bind_sorting(nb::module_& module, TensorClass& tensor) {
   const auto stable = "stable"_a = true;
   const auto in_order = "sorted"_a = true;
   constexpr const char* kSort =
-      "The stably sorted values along an axis and their indices, i64; with NumPy's `axis`, only "
-      "the "
-      "values. NaN counts as the largest value.";
+      "The stably sorted values along an axis and their indices, i64; only the values with NumPy's "
+      "`axis`. NaN counts as the largest value.";
   define(module, tensor, "sort", both, kSort, "dim"_a = -1, descending, stable);
   define(module, tensor, "sort", sorted, kSort, nb::kw_only(), "axis"_a, descending);
   for (const char* axis : {"dim", "axis"}) {

@@ -177,6 +177,12 @@ Tensor get(const Tensor& x, nb::handle key) {
   return take_arrays(result, arrays, goes_first(entries));
 }
 
+bool is_mask_of(nb::handle key, const Tensor& x) {
+  if (!nb::isinstance<Tensor>(key)) return false;
+  const Tensor& mask = nb::cast<const Tensor&>(key);
+  return mask.dtype() == DType::boolean && mask.shape() == x.shape() && x.n_dims() > 0;
+}
+
 // Writes through index arrays: the positions of the elements are selected, then scattered to.
 void set_through_arrays(const Tensor& x, nb::handle key, const Operand& value) {
   const Tensor all = without_gil(
@@ -197,6 +203,13 @@ void set(const Tensor& x, nb::handle key, const Operand& value) {
   require_untracked(kName, x);
   if (!value.is_tensor()) require_fits(kName, value.number(), x.dtype());
   if (value.is_tensor()) require_untracked_source(kName, value.tensor());
+  if (!value.is_tensor() && is_mask_of(key, x)) {  // needs no indices, so it does not wait
+    const Tensor& mask = nb::cast<const Tensor&>(key);
+    return without_gil([&] {
+      const Tensor number = full({}, value.number(), x.dtype(), x.device());
+      x.copy_from(where(mask.to(x.device()), number, autograd::detach(x)));
+    });
+  }
   for (const Entry& entry : read_key(x, key)) {
     if (entry.array.has_value()) return set_through_arrays(autograd::detach(x), key, value);
   }
@@ -216,11 +229,11 @@ void bind_subscript(nb::module_& module, TensorClass& tensor) {
   module.def(
       "_nonzero", [](const Tensor& x) { return without_gil([&] { return nonzero(x); }); }, "x"_a);
   tensor
-      .def("__getitem__", get, "key"_a.none(),
-           nb::sig("def __getitem__(self, key: object, /) -> Tensor"),
-           "A view for integers, slices, Ellipsis and None; a copy if an index is a list or tensor "
-           "of "
-           "integers, or a mask.")
+      .def(
+          "__getitem__", get, "key"_a.none(),
+          nb::sig("def __getitem__(self, key: object, /) -> Tensor"),
+          "A view for integers, slices, Ellipsis and None; a copy if an index is a mask, or a list "
+          "or tensor of integers.")
       .def("__setitem__", set, "key"_a.none(), "value"_a,
            nb::sig("def __setitem__(self, key: object, value: Tensor | float | numpy.ndarray[], /) "
                    "-> None"),

@@ -45,9 +45,6 @@ class device(str):  # noqa: N801
         number = self.partition(":")[2]
         return int(number) if number else None
 
-    def __repr__(self) -> str:
-        return f"device({str(self)!r})"
-
     def __reduce__(self) -> Any:
         return device, (str(self),)
 

@@ -39,28 +39,29 @@ KEYS = {
 }  # fmt: skip
 
 
-def key_of(key):
+def key_of(key, device):
     if isinstance(key, tuple):
-        return tuple(cw.array(part) if isinstance(part, np.ndarray) else part for part in key)
-    return cw.array(key) if isinstance(key, np.ndarray) else key
+        return tuple(key_of(part, device) for part in key)
+    return cw.array(key, device=device) if isinstance(key, np.ndarray) else key
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_index_arrays(name):
+def test_index_arrays(name, device):
     expected = VALUES[KEYS[name]]
-    got = cw.array(VALUES)[key_of(KEYS[name])]
+    got = cw.array(VALUES, device=device)[key_of(KEYS[name], device)]
+    assert got.device == device
     np.testing.assert_array_equal(got.numpy(), expected)
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_assignment_through_index_arrays(name):
+def test_assignment_through_index_arrays(name, device):
     for value in (-1.0, np.linspace(1, 2, 4, dtype="f4")):
-        expected, x = VALUES.copy(), cw.array(VALUES)
+        expected, x = VALUES.copy(), cw.array(VALUES, device=device)
         shape = expected[KEYS[name]].shape
         if isinstance(value, np.ndarray) and (not shape or shape[-1] != 4):
             continue
         expected[KEYS[name]] = value
-        x[key_of(KEYS[name])] = value if isinstance(value, float) else cw.array(value)
+        x[key_of(KEYS[name], device)] = value if isinstance(value, float) else cw.array(value, device=device)
         np.testing.assert_array_equal(x.numpy(), expected)
 
 
@@ -112,16 +113,21 @@ def test_device_is_a_string_with_parts():
         cw.device("tpu")
 
 
-def normal(*shape, seed=0):
-    return cw.array(np.random.default_rng(seed).normal(size=shape), dtype="f64").requires_grad_()
+def normal(*shape, device="cpu"):
+    return cw.array(np.random.default_rng(0).normal(size=shape), dtype="f64", device=device).requires_grad_()
+
+
+def on(x, values):
+    """A tensor on the device of another."""
+    return cw.tensor(values, device=x.device)
 
 
 SKEW = [[True, False, True], [False, True, True]]
 GRADIENTS = {
     "einsum": lambda x: cw.einsum("ij,kj,k->ik", x, x, x[:, 0]),
     "einsum diagonal": lambda x: cw.einsum("ii->i", x @ x.t()),
-    "masked_fill": lambda x: x.masked_fill(cw.tensor(SKEW), 2.0) * x,
-    "mask": lambda x: x[cw.tensor(SKEW)] ** 2,
+    "masked_fill": lambda x: x.masked_fill(on(x, SKEW), 2.0) * x,
+    "mask": lambda x: x[on(x, SKEW)] ** 2,
     "two lists": lambda x: x[[0, 1, 0], [2, 0, 2]] ** 2,
     "repeat": lambda x: x.repeat(2, 1, 3).sin(),
     "repeat_interleave": lambda x: x.repeat_interleave(2, dim=1).sin(),
@@ -138,30 +144,30 @@ GRADIENTS = {
     "logsigmoid": lambda x: F.logsigmoid(x * 3),
     "group_norm": lambda x: F.group_norm(x.reshape(1, 6), 2),
     "conv1d": lambda x: F.conv1d(x.unsqueeze(0), x.unsqueeze(0), padding=1),
-    "bce": lambda x: F.binary_cross_entropy_with_logits(x, cw.tensor(SKEW).double()),
-    "weighted": lambda x: F.cross_entropy(x, cw.tensor([0, 2]), cw.tensor([1.0, 2.0, 3.0]).double()),
-    "attention mask": lambda x: F.scaled_dot_product_attention(x, x, x, cw.ones(2, 2, dtype="bool").tril()),
+    "bce": lambda x: F.binary_cross_entropy_with_logits(x, on(x, SKEW).double()),
+    "weighted": lambda x: F.cross_entropy(x, on(x, [0, 2]), on(x, [1.0, 2.0, 3.0]).double()),
+    "attention mask": lambda x: F.scaled_dot_product_attention(x, x, x, on(x, np.tri(2, dtype=bool))),
     "checkpoint": lambda x: cw.checkpoint(lambda a, flag, b: (a * b, None)[: 2 if flag else 1], x, True, x)[0],
 }
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-def test_gradient(name):
-    cw.gradcheck(lambda given: GRADIENTS[name](given[0]), [normal(2, 3)])
+def test_gradient(name, device):
+    cw.gradcheck(lambda given: GRADIENTS[name](given[0]), [normal(2, 3, device=device)])
 
 
 @pytest.mark.parametrize("make", [
     lambda: nn.MultiheadAttention(4, 2, dtype="f64"), lambda: nn.TransformerEncoderLayer(4, 2, 6, 0.0, dtype="f64"),
     lambda: nn.LSTM(4, 3, 2, bidirectional=True, dtype="f64"), lambda: nn.GRU(4, 3, dtype="f64")])
-def test_gradient_of_modules(make):
-    module = make()
+def test_gradient_of_modules(make, device):
+    module = make().to(device)
 
     def run(given):
         x = given[0]
         result = module(x, x, x) if isinstance(module, nn.MultiheadAttention) else module(x)
         return result[0] if isinstance(result, tuple) else result
 
-    cw.gradcheck(run, [normal(3, 2, 4)])
+    cw.gradcheck(run, [normal(3, 2, 4, device=device)])
 
 
 def test_in_place_operations_return_the_tensor():
@@ -223,19 +229,19 @@ def test_modules_have_pytorch_methods():
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
-def test_autocast(dtype):
-    net, x = nn.Linear(8, 4), cw.randn(3, 8)
-    with cw.autocast("cpu", dtype=dtype):
+def test_autocast(dtype, device):
+    net, x = nn.Linear(8, 4, device=device), cw.randn(3, 8, device=device)
+    with cw.autocast(device, dtype=dtype):
         y = net(x)
         z = x @ x.t()
         normed, probabilities = F.layer_norm(y), y.softmax(-1)
-        loss = F.cross_entropy(y, cw.tensor([0, 1, 2]))
-        with cw.autocast("cpu", enabled=False):
+        loss = F.cross_entropy(y, on(x, [0, 1, 2]))
+        with cw.autocast(device, enabled=False):
             assert net(x).dtype == cw.f32
         again = cw.checkpoint(lambda a: net(a).square(), x.requires_grad_())
     assert y.dtype == z.dtype == again.dtype == getattr(cw, dtype)
     assert normed.dtype == probabilities.dtype == loss.dtype == cw.f32
-    np.testing.assert_allclose(y.float().detach().numpy(), net(x).detach().numpy(), atol=0.05)
+    np.testing.assert_allclose(y.float().detach().cpu().numpy(), net(x).detach().cpu().numpy(), atol=0.05)
     (loss + again.float().sum()).backward()
     assert net.weight.grad.dtype == cw.f32 and net(x).dtype == cw.f32
     with pytest.raises(cw.InvalidArgument, match="f16 or bf16"):
@@ -253,13 +259,13 @@ def test_gradient_scaler_skips_overflow():
         assert w[0].item() == expected and scaler.get_scale() == scale
 
 
-def test_random_tensors_have_the_distribution():
+def test_random_tensors_have_the_distribution(device):
     cw.manual_seed(5)
-    x = cw.randn(20000)
+    x = cw.randn(20000, device=device)
     assert abs(x.mean().item()) < 0.03 and abs(x.std().item() - 1) < 0.03
     cw.manual_seed(5)
-    assert cw.randn(20000).equal(x)
-    weights = cw.tensor([[1.0, 0.0, 3.0], [2.0, 2.0, 0.0]])
+    assert cw.randn(20000, device=device).equal(x)
+    weights = on(x, [[1.0, 0.0, 3.0], [2.0, 2.0, 0.0]])
     drawn = cw.multinomial(weights, 20000, replacement=True)
     shares = np.stack([np.bincount(row, minlength=3) / 20000 for row in drawn.numpy()])
     np.testing.assert_allclose(shares, [[0.25, 0, 0.75], [0.5, 0.5, 0]], atol=0.015)

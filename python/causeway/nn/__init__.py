@@ -28,13 +28,20 @@ from .._core._nn import (
     RMSNorm,
     _Module,
 )
-from . import copies, utils
+from . import copies, layers, losses, utils
 from .attention import MultiheadAttention, TransformerEncoder, TransformerEncoderLayer
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
 from .layers import *  # noqa: F403
 from .losses import *  # noqa: F403
 from .module import Module, Parameter
 from .recurrent import GRU, LSTM
+
+__all__ = [
+    "GRU", "LSTM", "MLP", "Attention", "BatchNorm2d", "Conv2d", "Dropout", "Embedding", "Flatten", "LayerNorm",
+    "Linear", "Module", "ModuleDict", "ModuleList", "MultiheadAttention", "Parameter", "ParameterList", "RMSNorm",
+    "Sequential", "TransformerEncoder", "TransformerEncoderLayer", "functional", "init", "load", "save", "utils",
+    *layers.__all__, *losses.__all__,
+]  # fmt: skip
 
 
 def save(module: _Module, path: str | os.PathLike[str]) -> None:

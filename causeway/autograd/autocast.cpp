@@ -13,7 +13,7 @@ thread_local std::optional<DType> current_type;
 
 bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
-// f64 stays: who asks for it wants its precision.
+// f64 stays: it is chosen for its precision.
 bool narrows(const Tensor& x) {
   return (x.dtype() == DType::f32 || is_half(x.dtype())) && x.dtype() != *current_type;
 }

@@ -12,10 +12,11 @@ from .functions import METHODS, method
 __all__ = [
     "add", "addcdiv", "addcmul", "addmm", "allclose", "amax", "amin", "baddbmm", "cdist",
     "clamp_max", "clamp_min", "cosh", "cumprod", "div", "dot", "exp2", "floor_divide",
-    "fmod", "frac", "isclose", "lerp", "log10", "log_softmax", "logsumexp", 
-    "nan_to_num", "nanmean", "nansum", "norm", "outer", 
-    "sinh", "softmax", "sub", "trace", 
+    "fmod", "frac", "isclose", "lerp", "log10", "log_softmax", "logsumexp", "nan_to_num", "nanmean",
+    "nansum", "norm", "outer", "sinh", "softmax", "sub", "trace",
 ]  # fmt: skip
+
+
 @method
 def equal(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors have the same shape and elements. The function causeway.equal compares
@@ -191,11 +192,12 @@ def norm(x: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tenso
     p = 2 if p in ("fro", None) else p
     if p == math.inf:
         return x.abs().max(axis=dim, keepdims=keepdim)
-    if p == 2:
-        return x.square().sum(dim=dim, keepdim=keepdim).sqrt()
     if p == 1:
         return x.abs().sum(dim=dim, keepdim=keepdim)
-    return (x.abs() ** p).sum(dim=dim, keepdim=keepdim) ** (1 / p)
+    total = (x.square() if p == 2 else x.abs() ** p).sum(dim=dim, keepdim=keepdim)
+    # The gradient of a norm of 0 is 0.
+    positive = where(total == 0, _core.ones_like(total), total)
+    return where(total == 0, total, positive.sqrt() if p == 2 else positive ** (1 / p))
 
 
 @method

@@ -53,7 +53,8 @@ def detach(x: Tensor) -> Tensor:
     return x.detach()
 
 
-def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None,
+             device: Any = None) -> Tensor:
     """Powers of the base, evenly spaced in the exponent."""
     exponents = _core.linspace(start, end, steps, dtype=DType.f64)
     return (exponents * math.log(base)).exp().to(dtype or DType.f32).to(device or "cpu")

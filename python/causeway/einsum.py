@@ -9,8 +9,8 @@ from ._core import Tensor
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums products of elements as the equation says: einsum("bij,bjk->bik", a, b). An ellipsis stands
-    for leading dimensions; without "->", the letters that occur once come in alphabetical order."""
+    """Sums products of elements as the equation says: einsum("bij,bjk->bik", a, b). An ellipsis is any
+    number of leading dimensions; without "->", the letters that occur once come in alphabetical order."""
     tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands
     inputs, output = _parse(equation.replace(" ", ""), tensors)
     result, letters = _diagonals(tensors[0], inputs[0])

@@ -130,7 +130,7 @@ METHODS["byte"], METHODS["char"] = _converter(DType.u8, "byte"), _converter(DTyp
 
 
 def _index(x: Tensor) -> int:
-    """The value of an integer tensor with one element, where Python wants an index."""
+    """The value of an integer tensor with one element, as an index."""
     if x.dtype.is_floating or x.size != 1:
         raise TypeError("only integer tensors of one element can be an index")
     return x.item()

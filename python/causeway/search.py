@@ -77,9 +77,9 @@ def searchsorted(sorted_sequence: Tensor, values: Any, *, right: bool = False, s
         middle = (low + high).floor_divide(2)
         at = middle.clamp(max=max(n - 1, 0))
         found = table[at] if table.ndim == 1 else table.gather(-1, at)
-        goes_on = (middle < high) & ((found <= x) if right else (found < x))
-        low = _core.where(goes_on, middle + 1, low)
-        high = _core.where(goes_on, high, middle)
+        is_after = (middle < high) & ((found <= x) if right else (found < x))
+        low = _core.where(is_after, middle + 1, low)
+        high = _core.where(is_after, high, middle)
     return low
 
 

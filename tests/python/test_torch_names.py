@@ -15,8 +15,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "torch-names.md"
 
 
 def test_page_lists_names_that_exist():
-    owners = {"torch": cw, "torch.Tensor": cw.Tensor, "torch.nn": nn, "torch.nn.functional": F, "torch.nn.init": nn.init,
-              "torch.nn.utils": nn.utils, "torch.nn.Module": nn.Module, "torch.optim": cw.optim,
+    owners = {"torch": cw, "torch.Tensor": cw.Tensor, "torch.nn": nn, "torch.nn.functional": F,
+              "torch.nn.init": nn.init, "torch.nn.utils": nn.utils, "torch.nn.Module": nn.Module, "torch.optim": cw.optim,
               "torch.optim.Optimizer": cw.optim.Optimizer, "torch.optim.lr_scheduler": cw.optim.lr_scheduler,
               "torch.amp": cw.amp, "torch.autograd": cw.autograd, "torch.cuda": cw.cuda}
     sections = dict(re.findall(r"^## (\S+)\n\n\d+ names: (.*)$", PAGE.read_text(), re.MULTILINE))
@@ -170,6 +170,14 @@ def test_gradient_of_modules(make, device):
     cw.gradcheck(run, [normal(3, 2, 4, device=device)])
 
 
+def test_norm_of_zero_has_a_gradient():
+    x = cw.zeros(2, 3).requires_grad_()
+    (x.norm(dim=1).sum() + F.normalize(x).sum() + x.norm(3.0) + cw.cdist(x, x).sum()).backward()
+    assert x.grad.isfinite().all()
+    x.grad.zero_()
+    assert x.grad.abs().sum().item() == 0
+
+
 def test_in_place_operations_return_the_tensor():
     x = cw.ones(2, 3)
     assert x.mul_(4).sqrt_().sub_(1, alpha=0.5) is x and x[0, 0].item() == 1.5
@@ -281,6 +289,15 @@ def test_set_grad_enabled_warns_if_unused():
         assert not cw.is_grad_enabled()
     with pytest.warns(UserWarning, match="with statement"):
         cw.set_grad_enabled(False)
+
+
+def test_imports_with_another_prefix():
+    import causeway.nn as layers
+    import causeway.nn.functional as functional
+    from causeway.nn.init import zeros_
+    from causeway.optim.lr_scheduler import LambdaLR
+
+    assert functional is F and layers is nn and zeros_ is nn.init.zeros_ and LambdaLR is cw.optim.lr_scheduler.LambdaLR
 
 
 def test_as_torch_is_undone():

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from .. import _core, functional, init
 from .._core._nn import (
@@ -42,6 +43,10 @@ __all__ = [
     "Sequential", "TransformerEncoder", "TransformerEncoderLayer", "functional", "init", "load", "save", "utils",
     *layers.__all__, *losses.__all__,
 ]  # fmt: skip
+
+# So that `import causeway.nn.functional as F` works.
+for _module in (functional, init):
+    sys.modules[f"{__name__}.{_module.__name__.rpartition('.')[2]}"] = _module
 
 
 def save(module: _Module, path: str | os.PathLike[str]) -> None:

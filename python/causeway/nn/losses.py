@@ -31,7 +31,8 @@ class _Loss(Module):
         return type(self)._function(input, target, reduction=self.reduction, **weights, **self.options)
 
 
-def _loss(name: str, function: Any, doc: str, options: tuple[str, ...] = (), weights: tuple[str, ...] = ()) -> type[_Loss]:
+def _loss(name: str, function: Any, doc: str, options: tuple[str, ...] = (),
+          weights: tuple[str, ...] = ()) -> type[_Loss]:
     return type(name, (_Loss,), {"__doc__": doc, "__module__": __name__, "_function": staticmethod(function),
                                  "_names": options, "_weights": weights})
 

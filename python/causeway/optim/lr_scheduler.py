@@ -32,7 +32,7 @@ class LRScheduler:
         return self.base_lrs[group] * self.factor(step, group)
 
     def step(self) -> None:
-        """Goes to the next step."""
+        """Advances by one step."""
         self.last_epoch += 1
         self._set([self.rate(self.last_epoch, group) for group in range(len(self.base_lrs))])
 

@@ -1,6 +1,7 @@
 """PyTorch's names, without PyTorch: indexing against NumPy, gradients against finite differences, modules,
 files, mixed precision. tests/parity compares with PyTorch where it is installed."""
 
+import copy
 import io
 import pickle
 import re
@@ -232,8 +233,27 @@ def test_modules_have_pytorch_methods():
     assert isinstance(net["a"].weight, nn.Parameter) and not isinstance(cw.ones(2), nn.Parameter)
     net.requires_grad_(False)
     assert not any(parameter.requires_grad for parameter in net.parameters())
-    with pytest.raises(NotImplementedError, match="persistent"):
-        net.register_buffer("t", cw.ones(1), persistent=False)
+    assert len(net.parameters(recurse=False)) == 0 and len(net["a"].parameters(recurse=False)) == 2
+    with pytest.raises(NotImplementedError, match="requires_grad_"):
+        nn.Parameter(cw.ones(1), requires_grad=False)
+
+
+def test_buffers_that_are_not_saved():
+    def make():
+        net = nn.Sequential(nn.Linear(2, 2), nn.ModuleList())
+        net[1].register_buffer("table", cw.ones(3), persistent=False)
+        net[1].register_buffer("count", cw.zeros(1))
+        return net
+
+    net, other = make(), make()
+    net[1].table[0] = 5.0
+    net[1].count[0] = 7.0
+    assert sorted(net.state_dict()) == ["0.bias", "0.weight", "1.count"]
+    other.load_state_dict(net.state_dict())
+    assert other[1].table.tolist() == [1, 1, 1] and other[1].count.tolist() == [7]
+    assert net.to("f64")[1].table.dtype == cw.f64 and copy.deepcopy(net).state_dict().keys() == net.state_dict().keys()
+    net[1].register_buffer("table", cw.ones(3))
+    assert "1.table" in net.state_dict()
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])

@@ -20,7 +20,10 @@ class Parameter(metaclass=_ParameterType):
     requires a gradient is an instance."""
 
     def __new__(cls, data: Tensor, requires_grad: bool = True) -> Tensor:
-        return data.detach().requires_grad_(requires_grad)
+        if not requires_grad:
+            raise NotImplementedError("Parameter(requires_grad=False) is not supported; assign a parameter to "
+                                      "the module, then call its requires_grad_(False)")
+        return data.detach().requires_grad_()
 
 
 def _attributes(module: _Module) -> dict[str, Any] | None:
@@ -104,14 +107,18 @@ class _Registration:
         return _COMPILED["register_parameter"](self, name, values)
 
     def register_buffer(self, name: str, values: Tensor | None, persistent: bool = True) -> Tensor | None:
-        """Registers a buffer: a tensor that is saved but not trained, as an attribute."""
-        if not persistent:
-            raise NotImplementedError("register_buffer(persistent=False) is not supported; every buffer is saved")
+        """Registers a buffer: a tensor that is not trained, as an attribute; saved if persistent."""
         if values is None:
             self._forget(name)
             object.__setattr__(self, name, None)
             return None
         self._claim(name, "buffer")
+        own = _attributes(self)
+        if own is not None:
+            unsaved = own.setdefault("_unsaved_buffers", set())
+            unsaved.discard(name) if persistent else unsaved.add(name)
+        elif not persistent:
+            raise NotImplementedError("register_buffer(persistent=False) needs a module written in Python")
         return _COMPILED["register_buffer"](self, name, values)
 
     def register_module(self, name: str, module: _Module) -> None:
@@ -171,6 +178,41 @@ def _listing(function: Callable[..., list]) -> Callable[..., Listing]:
     return method
 
 
+def _parameters(self: _Module, recurse: bool = True) -> Listing:
+    """All parameters, each once, or those of this module alone."""
+    return Listing(tensor for _, tensor in self.named_parameters(recurse=recurse))
+
+
+_all_parameters = _Module.named_parameters
+
+
+def _named_parameters(self: _Module, prefix: str = "", recurse: bool = True) -> Listing:
+    """Pairs of name (such as "layers.0.weight") and tensor, each tensor once; without recurse, of this
+    module alone."""
+    found = _all_parameters(self) if recurse else [
+        (name, tensor) for name, trained, tensor in self._own_tensors() if trained]
+    return Listing((f"{prefix}.{name}" if prefix else name, tensor) for name, tensor in found)
+
+
+def _unsaved(self: _Module, prefix: str = "") -> Iterator[str]:
+    """Names of buffers that are not saved."""
+    for name in (_attributes(self) or {}).get("_unsaved_buffers", ()):
+        yield prefix + name
+    for name, part in self.named_children():
+        yield from _unsaved(part, f"{prefix}{name}.")
+
+
+_whole_state = _Module.state_dict
+
+
+def _state_dict(self: _Module) -> dict[str, Tensor]:
+    """Parameters and persistent buffers by name, sharing memory."""
+    state = _whole_state(self)
+    for name in _unsaved(self):
+        state.pop(name, None)
+    return state
+
+
 def _named_modules(self: _Module, prefix: str = "", memo: set[int] | None = None) -> Iterator[tuple[str, _Module]]:
     """Pairs of name and module: this one, then all below, each once."""
     memo = set() if memo is None else memo
@@ -213,7 +255,11 @@ def _load_state_dict(self: _Module, state: dict[str, Tensor], strict: bool = Tru
     own = self.state_dict()
     missing = [name for name in own if name not in state]
     unexpected = [name for name in state if name not in own]
-    _load_all(self, dict(state) if strict else {**own, **{name: state[name] for name in own if name in state}})
+    if strict:
+        whole = _whole_state(self)
+        _load_all(self, {**state, **{name: whole[name] for name in _unsaved(self) if name not in state}})
+    else:
+        _load_all(self, {**_whole_state(self), **{name: state[name] for name in own if name in state}})
     return Incompatible((missing, unexpected))
 
 
@@ -281,7 +327,7 @@ def _register_forward_pre_hook(self: _Module, hook: Callable) -> Handle:
     return Handle(self, "before", hook)
 
 
-for _name in ("parameters", "named_parameters", "named_buffers", "named_children"):
+for _name in ("named_buffers", "named_children"):
     setattr(_Module, _name, _listing(getattr(_Module, _name)))
 for _name, _method in {
     "add_module": _Registration.register_module,
@@ -290,6 +336,9 @@ for _name, _method in {
     "children": lambda self: Listing(part for _, part in self.named_children()),
     "modules": lambda self: Listing(part for _, part in self.named_modules()),
     "named_modules": _named_modules,
+    "named_parameters": _named_parameters,
+    "parameters": _parameters,
+    "state_dict": _state_dict,
     "requires_grad_": _requires_grad_,
     "load_state_dict": _load_state_dict,
     "get_submodule": _get_submodule,

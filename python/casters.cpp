@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <map>
 #include <span>
 #include <string>
 
@@ -113,12 +114,30 @@ bool Operand::read(nb::handle source) {
   return true;
 }
 
-nb::object& device_class() {
-  static auto* type = new nb::object(nb::borrow(reinterpret_cast<PyObject*>(&PyUnicode_Type)));
-  return *type;
+namespace {
+
+// The class of devices and its instances, which are made once: -1 is the CPU. Never destroyed,
+// since Python may be gone at exit.
+struct Devices {
+  nb::object type = nb::borrow(reinterpret_cast<PyObject*>(&PyUnicode_Type));
+  std::map<int, nb::object> made;
+};
+
+Devices& known_devices() {
+  static auto* known = new Devices();
+  return *known;
 }
 
-nb::object to_python(Device device) { return device_class()(to_string(device)); }
+}  // namespace
+
+void set_device_class(nb::object type) { known_devices() = {std::move(type), {}}; }
+
+nb::object to_python(Device device) {
+  auto& [type, made] = known_devices();
+  nb::object& object = made[device.is_cuda() ? device.index : -1];
+  if (!object.is_valid()) object = type(to_string(device));
+  return object;
+}
 
 nb::tuple to_tuple(const Dims& dims) {
   nb::tuple tuple = nb::steal<nb::tuple>(PyTuple_New(dims.size()));

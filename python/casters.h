@@ -67,7 +67,7 @@ bool names_device(std::string_view text);
 nb::tuple to_tuple(const Dims& dims);
 
 // The Python class of devices: causeway.device, a str, once the package has set it.
-nb::object& device_class();
+void set_device_class(nb::object type);
 nb::object to_python(Device device);
 
 }  // namespace causeway::python

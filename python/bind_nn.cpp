@@ -220,18 +220,22 @@ void bind_layers(nb::module_& module) {
       "width"_a, "eps"_a = 1e-5, dtype, device);
   layer_norm.def(
       "__init__",
-      [](nn::LayerNorm* self, const Shape& shape, double eps, MaybeDType type, MaybeDevice where) {
+      [](nn::LayerNorm* self, const Shape& shape, double eps, bool affine, bool bias,
+         MaybeDevice where, MaybeDType type) {
         if (shape.size() != 1) {
           fail(ErrorKind::invalid_argument, "LayerNorm",
                "normalized_shape " + to_string(shape) +
                    ": expected one size; functional.layer_norm normalises several axes");
         }
-        new (self) nn::LayerNorm(shape[0], eps, placement(type, where, nullptr));
+        new (self)
+            nn::LayerNorm(shape[0], eps, placement(type, where, nullptr), affine, affine && bias);
       },
-      "normalized_shape"_a, "eps"_a = 1e-5, dtype, device);
-  layer_norm.def_ro("eps", &nn::LayerNorm::epsilon);
-  parameter(layer_norm, "weight", "(width,).");
-  parameter(layer_norm, "bias", "(width,).");
+      "normalized_shape"_a, "eps"_a = 1e-5, "elementwise_affine"_a = true, "bias"_a = true, device,
+      dtype);
+  layer_norm.def_ro("eps", &nn::LayerNorm::epsilon)
+      .def_prop_ro("normalized_shape", [](const nn::LayerNorm& self) { return Shape{self.width}; });
+  parameter(layer_norm, "weight", "(width,), or None.");
+  parameter(layer_norm, "bias", "(width,), or None.");
 
   auto rms_norm = layer<nn::RmsNorm>(module, "RMSNorm", "RMS normalisation over the last axis.");
   rms_norm.def(

@@ -19,7 +19,7 @@ _ARGUMENTS = {
     _Sequential: lambda m: ([],),
     Linear: lambda m: (m.in_features, m.out_features, m.bias is not None),
     Embedding: lambda m: (m.num_embeddings, m.embedding_dim),
-    LayerNorm: lambda m: (m.weight.size, m.eps),
+    LayerNorm: lambda m: (m.normalized_shape, m.eps, m.weight is not None, m.bias is not None),
     RMSNorm: lambda m: (m.weight.size, m.eps),
     BatchNorm2d: lambda m: (m.weight.size, m.eps, m.momentum),
     Dropout: lambda m: (m.p,),

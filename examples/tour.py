@@ -67,7 +67,7 @@ chapter("reductions and sorting")
 show("x.sum().item()")
 show("x.mean(axis=0)")
 show("x.argmax(axis=1)")
-show("cw.array([3, 1, 2]).sort(descending=True)")
+show("cw.array([3, 1, 2]).sort(axis=0, descending=True)")
 
 chapter("random numbers: the same bits on every device")
 for info in cw.devices():

@@ -23,7 +23,7 @@ void bind_runtime(nb::module_& module);
 void bind_streams(nb::module_& module);
 void bind_dtype(nb::module_& module);
 void bind_tensor(TensorClass& tensor);
-void bind_subscript(TensorClass& tensor);
+void bind_subscript(nb::module_& module, TensorClass& tensor);
 void bind_numpy(nb::module_& module, TensorClass& tensor);
 void bind_dlpack(nb::module_& module, TensorClass& tensor);
 void bind_create(nb::module_& module);

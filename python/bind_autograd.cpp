@@ -1,4 +1,5 @@
 // Autograd: gradients of tensors, hooks, custom functions, activation checkpointing, gradcheck.
+#include "causeway/autograd/autocast.h"
 #include "causeway/autograd/checkpoint.h"
 #include "causeway/autograd/dropout.h"
 #include "causeway/autograd/gradcheck.h"
@@ -221,6 +222,16 @@ void bind_autograd(nb::module_& module, TensorClass& tensor) {
   bind_leaves(tensor);
   module.def("is_grad_enabled", &autograd::recording, "Whether operations are tracked.");
   nb::class_<autograd::RecordingGuard>(module, "_RecordingGuard").def(nb::init<bool>(), "on"_a);
+  nb::class_<autograd::Autocast>(module, "_Autocast")
+      .def(
+          "__init__",
+          [](autograd::Autocast* self, Maybe<DTypeArg> dtype) {
+            std::optional<DType> type;
+            if (dtype.value.has_value()) type = dtype.value->value;
+            new (self) autograd::Autocast(type);
+          },
+          "dtype"_a.none());
+  module.def("_autocast_type", [] { return autograd::autocast_type(); });
   nb::class_<autograd::DetectAnomaly>(module, "_DetectAnomaly")
       .def(nb::init<std::int64_t>(), "step"_a);
   module.def("_record", record_function, "name"_a, "results"_a, "inputs"_a, "saved"_a, "rule"_a);

@@ -7,6 +7,7 @@
 #include "causeway/autograd/loss.h"
 #include "causeway/autograd/matmul.h"
 #include "causeway/autograd/normalize.h"
+#include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -14,6 +15,8 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+
+#include <limits>
 
 namespace causeway::python {
 
@@ -89,19 +92,45 @@ void bind_activations(nb::module_& module) {
                     "min_val"_a = -1.0, "max_val"_a = 1.0);
 }
 
+// Normalises the last axes, which have the given shape, as one.
+template <class Norm>
+Tensor over_last_axes(const char* name, const Tensor& x, const Shape& shape,
+                      std::optional<Tensor>& weight, std::optional<Tensor>& bias,
+                      const Norm& norm) {
+  Shape rows;
+  for (int axis = 0; axis < x.n_dims() - shape.size(); ++axis) rows.push_back(x.shape()[axis]);
+  Shape expected = rows;
+  for (std::int64_t size : shape) expected.push_back(size);
+  if (shape.empty() || expected != x.shape()) {
+    fail(ErrorKind::shape_mismatch, name,
+         "normalized_shape " + to_string(shape) + ": expected the last sizes of the input, " +
+             to_string(x.shape()));
+  }
+  return without_gil([&] {
+    if (shape.size() == 1) return norm(x);
+    if (weight.has_value()) weight = autograd::reshape(*weight, {-1});
+    if (bias.has_value()) bias = autograd::reshape(*bias, {-1});
+    rows.push_back(numel(shape));
+    return autograd::reshape(norm(autograd::reshape(x, rows)), x.shape());
+  });
+}
+
 void bind_norms(nb::module_& module) {
-  module.def(
-      "softmax",
-      [](const Tensor& x, int axis) {
-        return without_gil([&] { return autograd::softmax(x, axis); });
-      },
-      "x"_a, "axis"_a = -1, "exp(x) divided by its sum along an axis.");
-  module.def(
-      "log_softmax",
-      [](const Tensor& x, int axis) {
-        return without_gil([&] { return autograd::log_softmax(x, axis); });
-      },
-      "x"_a, "axis"_a = -1, "The logarithm of softmax.");
+  const auto convert = [](const Tensor& x, const Maybe<DTypeArg>& dtype) {
+    return dtype.value.has_value() ? autograd::to(x, dtype.value->value) : x;
+  };
+  const auto softmax = [convert](const Tensor& x, int axis, const Maybe<DTypeArg>& dtype) {
+    return without_gil([&] { return autograd::softmax(convert(x, dtype), axis); });
+  };
+  const auto log_softmax = [convert](const Tensor& x, int axis, const Maybe<DTypeArg>& dtype) {
+    return without_gil([&] { return autograd::log_softmax(convert(x, dtype), axis); });
+  };
+  for (const char* axis : {"dim", "axis"}) {
+    module.def("softmax", softmax, "x"_a, nb::arg(axis) = -1, "dtype"_a = nb::none(),
+               "exp(x) divided by its sum along an axis.");
+    module.def("log_softmax", log_softmax, "x"_a, nb::arg(axis) = -1, "dtype"_a = nb::none(),
+               "The logarithm of softmax.");
+  }
   const auto weight = "weight"_a = nb::none();
   const auto bias = "bias"_a = nb::none();
   const auto eps = "eps"_a = 1e-5;
@@ -112,11 +141,33 @@ void bind_norms(nb::module_& module) {
       },
       "x"_a, weight, bias, eps, "Layer normalisation over the last axis.");
   module.def(
+      "layer_norm",
+      [](const Tensor& x, const Shape& shape, std::optional<Tensor> w, std::optional<Tensor> b,
+         double e) {
+        return over_last_axes("layer_norm", x, shape, w, b, [&](const Tensor& rows) {
+          return autograd::layer_norm(rows, w, b, e);
+        });
+      },
+      "x"_a, "normalized_shape"_a, weight, bias, eps, "Layer normalisation over the last axes.");
+  module.def(
       "rms_norm",
       [](const Tensor& x, std::optional<Tensor> w, double e) {
         return without_gil([&] { return autograd::rms_norm(x, w, e); });
       },
       "x"_a, weight, eps, "RMS normalisation over the last axis.");
+  module.def(
+      "rms_norm",
+      [](const Tensor& x, const Shape& shape, std::optional<Tensor> w, std::optional<double> e) {
+        std::optional<Tensor> no_bias;
+        const double epsilon = e.value_or(
+            x.dtype() == DType::f64 ? std::numeric_limits<double>::epsilon()
+                                    : static_cast<double>(std::numeric_limits<float>::epsilon()));
+        return over_last_axes("rms_norm", x, shape, w, no_bias, [&](const Tensor& rows) {
+          return autograd::rms_norm(rows, w, epsilon);
+        });
+      },
+      "x"_a, "normalized_shape"_a, weight, "eps"_a = nb::none(),
+      "RMS normalisation over the last axes; eps is by default that of the dtype.");
   module.def(
       "add_layer_norm",
       [](const Tensor& x, const Tensor& residual, std::optional<Tensor> w, std::optional<Tensor> b,
@@ -162,7 +213,7 @@ void bind_norms(nb::module_& module) {
 
 void bind_losses(nb::module_& module) {
   module.def(
-      "cross_entropy",
+      "_cross_entropy",
       [](const Tensor& logits, const Tensor& targets, std::int64_t ignore_index,
          const std::string& reduction, double smoothing, bool overwrite) {
         const autograd::CrossEntropyOptions options{ignore_index, smoothing,
@@ -232,7 +283,7 @@ void bind_products(nb::module_& module) {
       },
       "index"_a, "weight"_a, "Rows of weight (entries, width) for integers (...): (..., width).");
   module.def(
-      "scaled_dot_product_attention",
+      "_attention",
       [](const Tensor& q, const Tensor& k, const Tensor& v, bool is_causal,
          std::optional<double> scale, std::optional<Tensor> context, const std::string& path,
          bool deterministic) {

@@ -2,6 +2,7 @@
 #include "causeway/autograd/indexing.h"
 #include "causeway/tensor/indexing.h"
 
+#include "causeway/tensor/create.h"
 #include "causeway/tensor/operand.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -10,6 +11,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <string_view>
 #include <variant>
 
 namespace causeway::python {
@@ -38,23 +40,36 @@ Tensor pad_axes(const Tensor& x, const std::variant<std::int64_t, std::vector<Wi
 }
 
 void bind_joining(nb::module_& module, TensorClass& tensor) {
-  module.def(
-      "concatenate",
-      [](const std::vector<Tensor>& tensors, int axis) {
-        return without_gil([&] { return autograd::concatenate(tensors, axis); });
-      },
-      "tensors"_a, "axis"_a = 0, "Concatenates tensors along an axis; dtypes are promoted.");
-  module.def(
-      "stack",
-      [](const std::vector<Tensor>& tensors, int axis) {
-        return without_gil([&] { return autograd::stack(tensors, axis); });
-      },
-      "tensors"_a, "axis"_a = 0, "Stacks tensors of one shape along a new axis.");
+  const auto join = [](const std::vector<Tensor>& tensors, int axis) {
+    // PyTorch ignores empty vectors, such as tensor([]), whatever the other shapes.
+    std::vector<Tensor> parts;
+    for (const Tensor& tensor : tensors) {
+      if (tensor.shape() != Shape{0}) parts.push_back(tensor);
+    }
+    return without_gil(
+        [&] { return autograd::concatenate(parts.empty() ? tensors : parts, axis); });
+  };
+  const auto pile = [](const std::vector<Tensor>& tensors, int axis) {
+    return without_gil([&] { return autograd::stack(tensors, axis); });
+  };
+  constexpr const char* kJoin = "Concatenates tensors along an axis; dtypes are promoted.";
+  for (const char* axis : {"dim", "axis"}) {
+    for (const char* name : {"cat", "concat", "concatenate"}) {
+      module.def(name, join, "tensors"_a, nb::arg(axis) = 0, kJoin);
+    }
+    module.def("stack", pile, "tensors"_a, nb::arg(axis) = 0,
+               "Stacks tensors of one shape along a new axis.");
+  }
   constexpr const char* kSplit =
       "Views along an axis: of `size` entries each, the last possibly shorter, or of the listed "
       "sizes.";
-  module.def("split", split_axis, "x"_a, "size"_a, "axis"_a = 0, kSplit);
-  tensor.def("split", split_axis, "size"_a, "axis"_a = 0, kSplit);
+  for (const char* axis : {"dim", "axis"}) {
+    for (const char* size : {"size", "split_size_or_sections"}) {
+      module.def("split", split_axis, "x"_a, nb::arg(size), nb::arg(axis) = 0, kSplit);
+      tensor.def("split", split_axis, nb::arg(size), nb::arg(axis) = 0, kSplit);
+    }
+    tensor.def("split", split_axis, "split_size"_a, nb::arg(axis) = 0, kSplit);
+  }
   constexpr const char* kPad =
       "Pads x with `value` before and after each axis: one width for all, or a pair per "
       "axis.";
@@ -107,6 +122,13 @@ void bind_indexing(nb::module_& module, TensorClass& tensor) {
     };
     module.def(name, run, "x"_a, "index"_a, "axis"_a, doc);
     tensor.def(name, run, "index"_a, "axis"_a, doc);
+    if (std::string_view(name).starts_with("take")) continue;
+    // PyTorch's order of arguments.
+    const auto by_dim = [function = function](const Tensor& x, int dim, const Tensor& index) {
+      return without_gil([&] { return function(x, dim, index); });
+    };
+    module.def(name, by_dim, "x"_a, "dim"_a, "index"_a, doc);
+    tensor.def(name, by_dim, "dim"_a, "index"_a, doc);
   }
   for (const auto& [name, function, doc] : kScatters) {
     const auto run = [function = function](const Tensor& x, const Tensor& index,
@@ -115,6 +137,21 @@ void bind_indexing(nb::module_& module, TensorClass& tensor) {
     };
     module.def(name, run, "x"_a, "index"_a, "source"_a, "axis"_a, doc);
     tensor.def(name, run, "index"_a, "source"_a, "axis"_a, doc);
+    const auto by_dim = [function = function](const Tensor& x, int dim, const Tensor& index,
+                                              const Tensor& source) {
+      return without_gil([&] { return function(x, dim, index, source); });
+    };
+    module.def(name, by_dim, "x"_a, "dim"_a, "index"_a, "src"_a, doc);
+    tensor.def(name, by_dim, "dim"_a, "index"_a, "src"_a, doc);
+    const auto of_value = [function = function](const Tensor& x, int dim, const Tensor& index,
+                                                Number value) {
+      require_fits("scatter", value.value, x.dtype());
+      return without_gil([&] {
+        return function(x, dim, index, full(index.shape(), value.value, x.dtype(), x.device()));
+      });
+    };
+    module.def(name, of_value, "x"_a, "dim"_a, "index"_a, "value"_a, doc);
+    tensor.def(name, of_value, "dim"_a, "index"_a, "value"_a, doc);
   }
 }
 

@@ -1,6 +1,7 @@
 // Layers: causeway.nn. Modules written in Python derive from the same class as those here.
 #include "causeway/nn/layers.h"
 
+#include "causeway/core/error.h"
 #include "causeway/nn/init.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -26,8 +27,17 @@ struct PyModule : Module {
   Tensor forward(const Tensor& x) override { NB_OVERRIDE(forward, x); }
 };
 
-Placement placement(DTypeArg dtype, Device device, Generator* generator) {
-  return {dtype.value, device, generator};
+using MaybeDType = Maybe<DTypeArg>;
+using MaybeDevice = Maybe<Device>;
+
+Placement placement(const MaybeDType& dtype, const MaybeDevice& device, Generator* generator) {
+  return {dtype.value_or(DType::f32), device.value_or(Device::cpu()), generator};
+}
+
+// Runs the hooks of a module around its forward(); None while no module has any.
+nb::object& call_with_hooks() {
+  static auto* function = new nb::object(nb::none());
+  return *function;
 }
 
 template <class Layer>
@@ -37,6 +47,7 @@ Tensor call(Layer& self, const Tensor& x) {
 
 // __call__: runs forward() of the most derived class.
 nb::object call_forward(nb::handle self, nb::args args, nb::kwargs kwargs) {
+  if (!call_with_hooks().is_none()) return call_with_hooks()(self, *args, **kwargs);
   return self.attr("forward")(*args, **kwargs);
 }
 
@@ -83,7 +94,11 @@ nb::list own_tensors(const Module& self) {
 }
 
 void bind_module(nb::module_& module) {
-  nb::class_<Module, PyModule>(module, "_Module", "Base class of modules.")
+  module.def(
+      "_set_call_with_hooks", [](nb::object function) { call_with_hooks() = std::move(function); },
+      "function"_a.none());
+  nb::class_<Module, PyModule>(module, "_Module", nb::is_weak_referenceable(),
+                               "Base class of modules.")
       .def(nb::init<>())
       .def("forward", &call<Module>, "x"_a)
       .def("named_parameters", &Module::named_parameters,
@@ -115,9 +130,12 @@ void bind_module(nb::module_& module) {
       .def_prop_ro("training", &Module::training)
       .def(
           "to",
-          [](nb::handle_t<Module> self, nb::args targets) {
+          [](nb::handle_t<Module> self, nb::args arguments, MaybeDevice device, MaybeDType type,
+             bool /*non_blocking*/) {
             auto& own = nb::cast<Module&>(self);
-            for (nb::handle target : targets) {
+            if (device.value.has_value()) own.to(*device.value);
+            if (type.value.has_value()) own.to(type.value->value);
+            for (nb::handle target : arguments) {
               DType dtype = DType::f32;
               if (nb::isinstance<nb::str>(target) && names_device(nb::cast<std::string>(target))) {
                 own.to(nb::cast<Device>(target));
@@ -129,7 +147,9 @@ void bind_module(nb::module_& module) {
             }
             return nb::borrow(self);
           },
-          nb::sig("def to(self, *targets: str | DType | type) -> _Module"),
+          "targets"_a, "device"_a = nb::none(), "dtype"_a = nb::none(), "non_blocking"_a = false,
+          nb::sig("def to(self, *targets: str | DType | type, device: str | None = None, dtype: "
+                  "DType | str | type | None = None, non_blocking: bool = False) -> _Module"),
           "Moves or converts parameters and buffers; call it before creating an optimizer. With a "
           "16-bit dtype floating buffers stay f32.")
       .def("zero_grad", &Module::zero_grad, "Releases all gradients.")
@@ -162,14 +182,14 @@ void bind_module(nb::module_& module) {
 }
 
 void bind_layers(nb::module_& module) {
-  const auto dtype = "dtype"_a.sig("f32") = DTypeArg{};
-  const auto device = "device"_a = Device::cpu();
+  const auto dtype = "dtype"_a.sig("f32") = nb::none();
+  const auto device = "device"_a.sig("\"cpu\"") = nb::none();
   const auto generator = "generator"_a.none() = nb::none();
   auto linear = layer<nn::Linear>(module, "Linear", "x (..., in) to (..., out).");
   linear.def(
       "__init__",
-      [](nn::Linear* self, std::int64_t in, std::int64_t out, bool bias, DTypeArg type,
-         Device where,
+      [](nn::Linear* self, std::int64_t in, std::int64_t out, bool bias, MaybeDType type,
+         MaybeDevice where,
          Generator* from) { new (self) nn::Linear(in, out, bias, placement(type, where, from)); },
       "in_features"_a, "out_features"_a, "bias"_a = true, dtype, device, generator);
   linear.def_prop_ro("in_features", [](const nn::Linear& self) { return self.weight.size(1); })
@@ -180,8 +200,8 @@ void bind_layers(nb::module_& module) {
   auto embedding = layer<nn::Embedding>(module, "Embedding", "Integers (...) to (..., width).");
   embedding.def(
       "__init__",
-      [](nn::Embedding* self, std::int64_t entries, std::int64_t width, DTypeArg type, Device where,
-         Generator* from) {
+      [](nn::Embedding* self, std::int64_t entries, std::int64_t width, MaybeDType type,
+         MaybeDevice where, Generator* from) {
         new (self) nn::Embedding(entries, width, placement(type, where, from));
       },
       "num_embeddings"_a, "embedding_dim"_a, dtype, device, generator);
@@ -194,18 +214,33 @@ void bind_layers(nb::module_& module) {
       layer<nn::LayerNorm>(module, "LayerNorm", "Layer normalisation over the last axis.");
   layer_norm.def(
       "__init__",
-      [](nn::LayerNorm* self, std::int64_t width, double eps, DTypeArg type, Device where) {
+      [](nn::LayerNorm* self, std::int64_t width, double eps, MaybeDType type, MaybeDevice where) {
         new (self) nn::LayerNorm(width, eps, placement(type, where, nullptr));
       },
       "width"_a, "eps"_a = 1e-5, dtype, device);
-  layer_norm.def_ro("eps", &nn::LayerNorm::epsilon);
-  parameter(layer_norm, "weight", "(width,).");
-  parameter(layer_norm, "bias", "(width,).");
+  layer_norm.def(
+      "__init__",
+      [](nn::LayerNorm* self, const Shape& shape, double eps, bool affine, bool bias,
+         MaybeDevice where, MaybeDType type) {
+        if (shape.size() != 1) {
+          fail(ErrorKind::invalid_argument, "LayerNorm",
+               "normalized_shape " + to_string(shape) +
+                   ": expected one size; functional.layer_norm normalises several axes");
+        }
+        new (self)
+            nn::LayerNorm(shape[0], eps, placement(type, where, nullptr), affine, affine && bias);
+      },
+      "normalized_shape"_a, "eps"_a = 1e-5, "elementwise_affine"_a = true, "bias"_a = true, device,
+      dtype);
+  layer_norm.def_ro("eps", &nn::LayerNorm::epsilon)
+      .def_prop_ro("normalized_shape", [](const nn::LayerNorm& self) { return Shape{self.width}; });
+  parameter(layer_norm, "weight", "(width,), or None.");
+  parameter(layer_norm, "bias", "(width,), or None.");
 
   auto rms_norm = layer<nn::RmsNorm>(module, "RMSNorm", "RMS normalisation over the last axis.");
   rms_norm.def(
       "__init__",
-      [](nn::RmsNorm* self, std::int64_t width, double eps, DTypeArg type, Device where) {
+      [](nn::RmsNorm* self, std::int64_t width, double eps, MaybeDType type, MaybeDevice where) {
         new (self) nn::RmsNorm(width, eps, placement(type, where, nullptr));
       },
       "width"_a, "eps"_a = 1e-5, dtype, device);
@@ -216,8 +251,8 @@ void bind_layers(nb::module_& module) {
                                          "Batch normalisation of (images, channels, ...).");
   batch_norm.def(
       "__init__",
-      [](nn::BatchNorm* self, std::int64_t channels, double eps, double momentum, DTypeArg type,
-         Device where) {
+      [](nn::BatchNorm* self, std::int64_t channels, double eps, double momentum, MaybeDType type,
+         MaybeDevice where) {
         new (self) nn::BatchNorm(channels, momentum, eps, placement(type, where, nullptr));
       },
       "num_features"_a, "eps"_a = 1e-5, "momentum"_a = 0.1, dtype, device);
@@ -234,7 +269,7 @@ void bind_layers(nb::module_& module) {
   auto mlp = layer<nn::Mlp>(module, "MLP", "Two linear layers with gelu_tanh between, fused.");
   mlp.def(
       "__init__",
-      [](nn::Mlp* self, std::int64_t width, std::int64_t hidden, DTypeArg type, Device where,
+      [](nn::Mlp* self, std::int64_t width, std::int64_t hidden, MaybeDType type, MaybeDevice where,
          Generator* from) { new (self) nn::Mlp(width, hidden, placement(type, where, from)); },
       "width"_a, "hidden"_a, dtype, device, generator);
 
@@ -244,7 +279,7 @@ void bind_layers(nb::module_& module) {
       .def(
           "__init__",
           [](nn::Attention* self, std::int64_t width, std::int64_t heads, bool causal, bool bias,
-             DTypeArg type, Device where, Generator* from) {
+             MaybeDType type, MaybeDevice where, Generator* from) {
             new (self) nn::Attention(width, heads, causal, bias, placement(type, where, from));
           },
           "width"_a, "n_heads"_a, "causal"_a = false, "bias"_a = true, dtype, device, generator)
@@ -265,14 +300,14 @@ void bind_image_layers(nb::module_& module) {
   conv.def(
       "__init__",
       [](nn::Conv2d* self, std::int64_t in, std::int64_t out, Pair window, Pair stride,
-         Pair padding, Pair dilation, std::int64_t groups, bool bias, DTypeArg type, Device where,
-         Generator* from) {
+         Pair padding, Pair dilation, std::int64_t groups, bool bias, MaybeDType type,
+         MaybeDevice where, Generator* from) {
         const autograd::Convolution how{stride.value, padding.value, dilation.value, groups, false};
         new (self) nn::Conv2d(in, out, window.value, how, bias, placement(type, where, from));
       },
       "in_channels"_a, "out_channels"_a, "kernel_size"_a, "stride"_a.sig("1") = one,
       "padding"_a.sig("0") = zero, "dilation"_a.sig("1") = one, "groups"_a = 1, "bias"_a = true,
-      "dtype"_a.sig("f32") = DTypeArg{}, "device"_a = Device::cpu(),
+      "dtype"_a.sig("f32") = nb::none(), "device"_a.sig("\"cpu\"") = nb::none(),
       "generator"_a.none() = nb::none());
   conv.def_prop_ro("in_channels",
                    [](const nn::Conv2d& self) { return self.weight.size(1) * self.how.groups; })

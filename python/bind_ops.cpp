@@ -1,4 +1,4 @@
-// Arithmetic as functions and as methods, with NumPy's names.
+// Arithmetic as functions and as methods, with NumPy's and PyTorch's names.
 #include "causeway/autograd/matmul.h"
 #include "causeway/autograd/elementwise.h"
 #include "causeway/tensor/create.h"
@@ -22,6 +22,7 @@ struct UnaryName {
 
 constexpr UnaryName kUnary[] = {
     {"negative", UnaryOp::negate, "-x."},
+    {"neg", UnaryOp::negate, "-x."},
     {"absolute", UnaryOp::absolute, "|x|."},
     {"abs", UnaryOp::absolute, "|x|."},
     {"sign", UnaryOp::sign, "-1, 0 or 1; NaN stays."},
@@ -60,8 +61,11 @@ constexpr BinaryName kBinary[] = {
     {"add", BinaryOp::add, "a + b."},
     {"subtract", BinaryOp::subtract, "a - b."},
     {"multiply", BinaryOp::multiply, "a * b."},
+    {"mul", BinaryOp::multiply, "a * b."},
     {"divide", BinaryOp::divide, "a / b; f32 for integers."},
+    {"true_divide", BinaryOp::divide, "a / b; f32 for integers."},
     {"power", BinaryOp::power, "a to the power of b."},
+    {"pow", BinaryOp::power, "a to the power of b."},
     {"remainder", BinaryOp::remainder, "a modulo b, with the sign of b."},
     {"minimum", BinaryOp::minimum, "The elementwise minimum; propagates NaN."},
     {"maximum", BinaryOp::maximum, "The elementwise maximum; propagates NaN."},
@@ -76,6 +80,12 @@ struct CompareName {
 constexpr CompareName kCompare[] = {
     {"equal", CompareOp::equal, "a == b, bool."},
     {"not_equal", CompareOp::not_equal, "a != b, bool."},
+    {"eq", CompareOp::equal, "a == b, bool."},
+    {"ne", CompareOp::not_equal, "a != b, bool."},
+    {"lt", CompareOp::less, "a < b, bool."},
+    {"le", CompareOp::less_equal, "a <= b, bool."},
+    {"gt", CompareOp::greater, "a > b, bool."},
+    {"ge", CompareOp::greater_equal, "a >= b, bool."},
     {"less", CompareOp::less, "a < b, bool."},
     {"less_equal", CompareOp::less_equal, "a <= b, bool."},
     {"greater", CompareOp::greater, "a > b, bool."},
@@ -151,14 +161,14 @@ void bind_elementwise(nb::module_& module, TensorClass& tensor) {
     tensor.def(name, function, doc);
   }
   for (const auto& [name, op, doc] : kBinary) {
-    module.def(
-        name, [op = op](const Operand& a, const Operand& b) { return apply(op, a, b); }, "a"_a,
-        "b"_a, doc);
+    const auto function = [op = op](const Operand& a, const Operand& b) { return apply(op, a, b); };
+    module.def(name, function, "a"_a, "b"_a, doc);
+    tensor.def(name, function, "b"_a, doc);
   }
   for (const auto& [name, op, doc] : kCompare) {
-    module.def(
-        name, [op = op](const Operand& a, const Operand& b) { return apply(op, a, b); }, "a"_a,
-        "b"_a, doc);
+    const auto function = [op = op](const Operand& a, const Operand& b) { return apply(op, a, b); };
+    module.def(name, function, "a"_a, "b"_a, doc);
+    tensor.def(name, function, "b"_a, doc);
   }
 }
 
@@ -179,8 +189,10 @@ void bind_ops(nb::module_& module, TensorClass& tensor) {
   constexpr const char* kMatmul =
       "The matrix product: (..., m, k) and (..., k, n) to (..., m, n). A vector is a row on the "
       "left, a column on the right; leading dimensions broadcast.";
-  module.def("matmul", multiply, "a"_a, "b"_a, kMatmul);
-  tensor.def("matmul", multiply, "b"_a, kMatmul);
+  for (const char* name : {"matmul", "mm", "bmm", "mv"}) {
+    module.def(name, multiply, "a"_a, "b"_a, kMatmul);
+    tensor.def(name, multiply, "b"_a, kMatmul);
+  }
   tensor.def("__matmul__", multiply, "b"_a, nb::is_operator());
   module.def("set_allow_tf32", &set_allow_tf32, "allow"_a,
              "Sets whether f32 matrix products on a GPU may use TF32 [False].");

@@ -26,6 +26,24 @@ Algorithm read_algorithm(const std::string& name) {
 }
 
 void bind_optimizer(nb::module_& module) {
+  nb::class_<GroupOptions>(module, "_GroupOptions", "Options of a group of parameters.")
+      .def(
+          "__init__",
+          [](GroupOptions* self, const std::string& algorithm, double momentum, double beta1,
+             double beta2, double epsilon, double weight_decay, double rate_factor, bool nesterov,
+             int iterations) {
+            new (self) GroupOptions{read_algorithm(algorithm),
+                                    momentum,
+                                    beta1,
+                                    beta2,
+                                    epsilon,
+                                    weight_decay,
+                                    rate_factor,
+                                    nesterov,
+                                    iterations};
+          },
+          "algorithm"_a, "momentum"_a, "beta1"_a, "beta2"_a, "epsilon"_a, "weight_decay"_a,
+          "rate_factor"_a, "nesterov"_a, "iterations"_a);
   nb::class_<Optimizer>(module, "_Optimizer", "An optimizer of parameter groups.")
       .def(
           "__init__",
@@ -36,14 +54,11 @@ void bind_optimizer(nb::module_& module) {
           "lr"_a, "max_norm"_a = 0.0, "loss_scale"_a = 1.0, "growth_interval"_a = 0)
       .def(
           "_add_group",
-          [](Optimizer& self, const std::vector<Tensor>& parameters, const std::string& algorithm,
-             double momentum, double beta1, double beta2, double epsilon, double weight_decay,
-             double rate_factor, bool nesterov, int iterations) {
-            self.add_group(parameters, {read_algorithm(algorithm), momentum, beta1, beta2, epsilon,
-                                        weight_decay, rate_factor, nesterov, iterations});
+          [](Optimizer& self, const std::vector<Tensor>& parameters, const GroupOptions& options) {
+            self.add_group(parameters, options);
           },
-          "parameters"_a, "algorithm"_a, "momentum"_a, "beta1"_a, "beta2"_a, "epsilon"_a,
-          "weight_decay"_a, "rate_factor"_a, "nesterov"_a, "iterations"_a)
+          "parameters"_a, "options"_a)
+      .def("_set_group_options", &Optimizer::set_group_options, "group"_a, "options"_a)
       .def(
           "step", [](Optimizer& self) { without_gil([&] { self.step(); }); },
           "Updates every parameter that has a gradient; does not synchronise.")

@@ -1,5 +1,6 @@
 // Reductions, cumulative sums and sorting, as functions and as methods of Tensor.
 #include "causeway/autograd/views.h"
+#include "causeway/autograd/indexing.h"
 #include "causeway/autograd/reduce.h"
 #include "causeway/autograd/elementwise.h"
 #include "causeway/tensor/reduce.h"
@@ -10,7 +11,6 @@
 #include "python/casters.h"
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 
 namespace causeway::python {
 
@@ -24,6 +24,28 @@ void define(nb::module_& module, TensorClass& tensor, const char* name, const Fu
   tensor.def(name, function, extra..., doc);
 }
 
+// The overloads of a reduction: PyTorch's `dim` and `keepdim`, NumPy's `axis` and `keepdims`, and
+// the mixture that PyTorch allows.
+template <class Function>
+void define_reduction(nb::module_& module, TensorClass& tensor, const char* name,
+                      const Function& function, const char* doc) {
+  define(module, tensor, name, function, doc, "dim"_a = nb::none(), "keepdim"_a = false);
+  define(module, tensor, name, function, doc, "axis"_a = nb::none(), "keepdims"_a = false);
+  define(module, tensor, name, function, doc, "dim"_a, nb::kw_only(), "keepdims"_a);
+}
+
+// A reduction that can convert first, as PyTorch's sum(dtype=…).
+template <class Function>
+void define_converting(nb::module_& module, TensorClass& tensor, const char* name,
+                       const Function& function, const char* doc) {
+  const auto converted = [function](const Tensor& x, const Axes& axes, bool keep, DTypeArg dtype) {
+    const Tensor wide = without_gil([&] { return autograd::to(x, dtype.value); });
+    return function(wide, axes, keep);
+  };
+  define(module, tensor, name, converted, doc, "dim"_a = nb::none(), "keepdim"_a = false,
+         nb::kw_only(), "dtype"_a);
+}
+
 struct ReduceName {
   const char* name;
   ReduceOp op;
@@ -34,13 +56,7 @@ constexpr ReduceName kReductions[] = {
     {"sum", ReduceOp::sum, "The sum over the axes, or over all; i64 for integers and bool."},
     {"mean", ReduceOp::mean, "The mean over the axes, or over all; f32 for integers and bool."},
     {"prod", ReduceOp::prod, "The product over the axes, or over all; i64 for integers and bool."},
-    {"min", ReduceOp::min, "The minimum over the axes, or over all; propagates NaN."},
-    {"max", ReduceOp::max, "The maximum over the axes, or over all; propagates NaN."},
 };
-
-Tensor deviation(const Tensor& x, const Axes& axis, double correction, bool keepdims) {
-  return without_gil([&] { return autograd::deviation(x, axis.list, correction, keepdims); });
-}
 
 Tensor running_sum(const Tensor& x, std::optional<int> axis) {
   return without_gil([&] {
@@ -49,81 +65,173 @@ Tensor running_sum(const Tensor& x, std::optional<int> axis) {
   });
 }
 
+// A named tuple (values, indices).
+nb::object values_and_indices(const Sorted& found) {
+  static const auto* type = new nb::object(
+      nb::module_::import_("collections").attr("namedtuple")("Sorted", "values indices"));
+  return (*type)(found.values, found.indices);
+}
+
+// The extremes along one axis, as PyTorch's max(dim): of equal ones, the first has the gradient.
+nb::object extremes(bool greatest, const Tensor& x, int dim, bool keep) {
+  return values_and_indices(without_gil([&] {
+    const Tensor index = greatest ? argmax(x, dim, true) : argmin(x, dim, true);
+    const Tensor values = autograd::gather(x, dim, index);
+    if (keep) return Sorted{values, index};
+    return Sorted{autograd::squeeze(values, dim), index.squeeze(dim)};
+  }));
+}
+
+void bind_extremes(nb::module_& module, TensorClass& tensor) {
+  struct Name {
+    const char* name;
+    ReduceOp op;
+    BinaryOp elementwise;
+    const char* doc;
+  };
+  constexpr Name kExtremes[] = {
+      {"min", ReduceOp::min, BinaryOp::minimum,
+       "The minimum over all elements, or over NumPy's `axis`; the minima and their indices with "
+       "PyTorch's `dim`; the elementwise minimum of two tensors. Propagates NaN."},
+      {"max", ReduceOp::max, BinaryOp::maximum,
+       "The maximum over all elements, or over NumPy's `axis`; the maxima and their indices with "
+       "PyTorch's `dim`; the elementwise maximum of two tensors. Propagates NaN."},
+  };
+  for (const auto& [name, op, elementwise, doc] : kExtremes) {
+    const bool greatest = op == ReduceOp::max;
+    const auto all = [op = op](const Tensor& x) {
+      return without_gil([&] { return autograd::reduce(op, x, {}, false); });
+    };
+    const auto over = [op = op](const Tensor& x, const Axes& axes, bool keep) {
+      return without_gil([&] { return autograd::reduce(op, x, axes.list, keep); });
+    };
+    const auto along = [greatest](const Tensor& x, int dim, bool keep) {
+      return extremes(greatest, x, dim, keep);
+    };
+    const auto of_two = [elementwise = elementwise](const Tensor& x, const Tensor& other) {
+      return without_gil([&] { return autograd::binary(elementwise, x, other); });
+    };
+    define(module, tensor, name, all, doc);
+    define(module, tensor, name, along, doc, "dim"_a, "keepdim"_a = false);
+    define(module, tensor, name, over, doc, nb::kw_only(), "axis"_a = nb::none(),
+           "keepdims"_a = false);
+    define(module, tensor, name, of_two, doc, "other"_a);
+    // NumPy's positional axis with its keyword.
+    define(module, tensor, name, over, doc, "axis"_a, nb::kw_only(), "keepdims"_a);
+  }
+}
+
 void bind_sums(nb::module_& module, TensorClass& tensor) {
-  const auto axis = "axis"_a = nb::none();
-  const auto keepdims = "keepdims"_a = false;
   for (const auto& [name, op, doc] : kReductions) {
     const auto function = [op = op](const Tensor& x, const Axes& axes, bool keep) {
       return without_gil([&] { return autograd::reduce(op, x, axes.list, keep); });
     };
-    define(module, tensor, name, function, doc, axis, keepdims);
+    define_reduction(module, tensor, name, function, doc);
+    define_converting(module, tensor, name, function, doc);
   }
-  const auto var = [](const Tensor& x, const Axes& axes, double correction, bool keep) {
-    return without_gil([&] { return autograd::variance(x, axes.list, correction, keep); });
-  };
-  const auto correction = "correction"_a = 0.0;
-  define(module, tensor, "var", var,
-         "The variance: squared deviations from the mean, divided by count - correction.", axis,
-         correction, keepdims);
-  define(module, tensor, "std", deviation, "The square root of var.", axis, correction, keepdims);
   const auto any_of = [](const Tensor& x, const Axes& axes, bool keep) {
     return without_gil([&] { return any(x, axes.list, keep); });
   };
   const auto all_of = [](const Tensor& x, const Axes& axes, bool keep) {
     return without_gil([&] { return all(x, axes.list, keep); });
   };
-  define(module, tensor, "any", any_of, "Whether any element is nonzero, bool.", axis, keepdims);
-  define(module, tensor, "all", all_of, "Whether all elements are nonzero, bool.", axis, keepdims);
-  define(module, tensor, "cumsum", running_sum,
-         "The cumulative sum along an axis, or of the flattened tensor; i64 for integers and bool.",
-         axis);
+  define_reduction(module, tensor, "any", any_of, "Whether any element is nonzero, bool.");
+  define_reduction(module, tensor, "all", all_of, "Whether all elements are nonzero, bool.");
+  constexpr const char* kCumulative =
+      "The cumulative sum along an axis, or of the flattened tensor; i64 for integers and bool.";
+  define(module, tensor, "cumsum", running_sum, kCumulative, "dim"_a = nb::none());
+  define(module, tensor, "cumsum", running_sum, kCumulative, "axis"_a = nb::none());
+}
+
+// PyTorch divides by count - 1, NumPy (`axis`) by count.
+void bind_deviations(nb::module_& module, TensorClass& tensor) {
+  struct Name {
+    const char* name;
+    Tensor (*function)(const Tensor&, const std::vector<int>&, double, bool);
+    const char* doc;
+  };
+  constexpr Name kNames[] = {
+      {"var", autograd::variance,
+       "The variance: squared deviations from the mean, divided by count - correction. The default "
+       "correction is 1, as in PyTorch, or 0 with NumPy's `axis`."},
+      {"std", autograd::deviation, "The square root of var."},
+  };
+  for (const auto& [name, function, doc] : kNames) {
+    const auto torch = [function = function](const Tensor& x, const Axes& axes, double correction,
+                                             bool keep) {
+      return without_gil([&] { return function(x, axes.list, correction, keep); });
+    };
+    const auto unbiased = [function = function](const Tensor& x, const Axes& axes, bool minus_one,
+                                                bool keep) {
+      return without_gil([&] { return function(x, axes.list, minus_one ? 1 : 0, keep); });
+    };
+    const auto one = "correction"_a = 1.0;
+    define(module, tensor, name, torch, doc, "dim"_a = nb::none(), nb::kw_only(), one,
+           "keepdim"_a = false);
+    define(module, tensor, name, torch, doc, nb::kw_only(), "axis"_a.none(), "correction"_a = 0.0,
+           "keepdims"_a = false);
+    define(module, tensor, name, torch, doc, "dim"_a, nb::kw_only(), one, "keepdims"_a);
+    define(module, tensor, name, unbiased, doc, "dim"_a = nb::none(), "unbiased"_a = true,
+           "keepdim"_a = false);
+  }
 }
 
 void bind_positions(nb::module_& module, TensorClass& tensor) {
-  const auto axis = "axis"_a = nb::none();
-  const auto keepdims = "keepdims"_a = false;
-  const auto first_least = [](const Tensor& x, std::optional<int> along, bool keep) {
-    return without_gil([&] { return argmin(x, along, keep); });
+  struct Name {
+    const char* name;
+    Tensor (*function)(const Tensor&, std::optional<int>, bool);
+    const char* doc;
   };
-  const auto first_greatest = [](const Tensor& x, std::optional<int> along, bool keep) {
-    return without_gil([&] { return argmax(x, along, keep); });
+  constexpr Name kNames[] = {
+      {"argmin", argmin,
+       "Index of the minimum, i64: the first of equals; NaN counts as the minimum."},
+      {"argmax", argmax,
+       "Index of the maximum, i64: the first of equals; NaN counts as the maximum."},
   };
-  define(module, tensor, "argmin", first_least,
-         "Index of the minimum, i64: the first of equals; NaN counts as the minimum.", axis,
-         keepdims);
-  define(module, tensor, "argmax", first_greatest,
-         "Index of the maximum, i64: the first of equals; NaN counts as the maximum.", axis,
-         keepdims);
+  for (const auto& [name, function, doc] : kNames) {
+    const auto find = [function = function](const Tensor& x, std::optional<int> along, bool keep) {
+      return without_gil([&] { return function(x, along, keep); });
+    };
+    define_reduction(module, tensor, name, find, doc);
+  }
 }
 
 void bind_sorting(nb::module_& module, TensorClass& tensor) {
-  const auto axis = "axis"_a = -1;
   const auto descending = "descending"_a = false;
   const auto sorted = [](const Tensor& x, int along, bool reverse) {
     return without_gil([&] { return autograd::sort(x, along, reverse).values; });
   };
-  const auto order = [](const Tensor& x, int along, bool reverse) {
+  const auto both = [](const Tensor& x, int along, bool reverse, bool /*stable*/) {
+    return values_and_indices(without_gil([&] { return autograd::sort(x, along, reverse); }));
+  };
+  const auto order = [](const Tensor& x, int along, bool reverse, bool /*stable*/) {
     return without_gil([&] { return sort(x, along, reverse).indices; });
   };
-  const auto best = [](const Tensor& x, std::int64_t k, int along, bool largest) {
-    return without_gil([&] {
-      Sorted found = autograd::topk(x, k, along, largest);
-      return std::pair(std::move(found.values), std::move(found.indices));
-    });
+  const auto best = [](const Tensor& x, std::int64_t k, int along, bool largest, bool /*sorted*/) {
+    return values_and_indices(without_gil([&] { return autograd::topk(x, k, along, largest); }));
   };
-  define(module, tensor, "sort", sorted,
-         "A stably sorted copy along an axis; NaN counts as the largest value.", axis, descending);
-  define(module, tensor, "argsort", order, "Indices that sort the tensor along an axis, i64.", axis,
-         descending);
-  define(module, tensor, "topk", best,
-         "The k largest (or smallest) values along an axis in order, and their indices, i64.",
-         "k"_a, axis, "largest"_a = true);
+  const auto stable = "stable"_a = true;
+  const auto in_order = "sorted"_a = true;
+  constexpr const char* kSort =
+      "The stably sorted values along an axis and their indices, i64; only the values with NumPy's "
+      "`axis`. NaN counts as the largest value.";
+  define(module, tensor, "sort", both, kSort, "dim"_a = -1, descending, stable);
+  define(module, tensor, "sort", sorted, kSort, nb::kw_only(), "axis"_a, descending);
+  for (const char* axis : {"dim", "axis"}) {
+    define(module, tensor, "argsort", order, "Indices that sort the tensor along an axis, i64.",
+           nb::arg(axis) = -1, descending, stable);
+    define(module, tensor, "topk", best,
+           "The k largest (or smallest) values along an axis in order, and their indices, i64.",
+           "k"_a, nb::arg(axis) = -1, "largest"_a = true, in_order);
+  }
 }
 
 }  // namespace
 
 void bind_reduce(nb::module_& module, TensorClass& tensor) {
   bind_sums(module, tensor);
+  bind_extremes(module, tensor);
+  bind_deviations(module, tensor);
   bind_positions(module, tensor);
   bind_sorting(module, tensor);
 }

@@ -173,6 +173,7 @@ void bind_profiler(nb::module_& module) {
 }  // namespace
 
 void bind_runtime(nb::module_& module) {
+  module.def("_set_device_class", set_device_class, "type"_a);
   module.def("devices", list_devices, nb::sig("def devices() -> list[dict[str, typing.Any]]"),
              "The CPU, then every CUDA device, each with its name, memory, clocks and bandwidth.");
   module.def("_cuda_device_count", &cuda_device_count, "Number of CUDA devices.");

@@ -1,6 +1,6 @@
-// x[...] and x[...] = value with NumPy's rules: integers, slices, Ellipsis and None give views; one
-// index array gives a copy. Boolean masks are not supported: the shape of the result would depend
-// on the data and need synchronisation.
+// x[...] and x[...] = value with NumPy's rules: integers, slices, Ellipsis and None give views;
+// index arrays and masks give a copy. A mask waits for the device, since the shape of the result
+// depends on the data.
 #include "causeway/autograd/views.h"
 #include "causeway/autograd/indexing.h"
 #include "causeway/core/error.h"
@@ -10,6 +10,9 @@
 #include "causeway/tensor/operand.h"
 #include "python/bind.h"
 #include "python/casters.h"
+#include "python/index_arrays.h"
+
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 
@@ -24,6 +27,7 @@ struct Entry {
   nb::handle source;
   std::optional<Tensor> array;
   bool is_integer = false;
+  std::int64_t mask_size = -1;  // of the axis of a mask that the array comes from
 
   bool is_none() const { return source.is_none(); }
   bool is_ellipsis() const { return source.is(nb::handle(Py_Ellipsis)); }
@@ -32,16 +36,15 @@ struct Entry {
   bool is_advanced() const { return is_integer || array.has_value(); }
 };
 
-[[noreturn]] void refuse_mask() {
+[[noreturn]] void refuse_truth_value() {
   fail(ErrorKind::invalid_argument, kName,
-       "boolean masks are not supported, since the shape of the result would depend on the data; "
-       "use where(mask, x, value), or index with integers");
+       "True and False are not indices; a mask is a tensor or list of them, None adds an axis");
 }
 
 Entry read_entry(nb::handle source) {
   Entry entry{source, std::nullopt, false};
   if (entry.is_none() || entry.is_ellipsis() || PySlice_Check(source.ptr()) != 0) return entry;
-  if (PyBool_Check(source.ptr()) != 0) refuse_mask();
+  if (PyBool_Check(source.ptr()) != 0) refuse_truth_value();
   if (PyLong_Check(source.ptr()) != 0) {
     entry.is_integer = true;
     return entry;
@@ -53,31 +56,43 @@ Entry read_entry(nb::handle source) {
     if (PyIndex_Check(source.ptr()) == 0) {
       throw nb::type_error(
           "expected an integer, a slice, Ellipsis, None, or a list or tensor of "
-          "integers");
+          "integers or truth values");
     }
     entry.is_integer = true;
     return entry;
   }
   Tensor array = as_tensor(source);
-  if (array.dtype() == DType::boolean) refuse_mask();
   if (array.numel() == 0 && is_list) array = array.to(DType::i64);
   entry.array = std::move(array);
   return entry;
 }
 
+// Appends an entry; a mask becomes the coordinates of its elements.
+void append(std::vector<Entry>& entries, nb::handle source) {
+  Entry entry = read_entry(source);
+  if (!entry.array.has_value() || entry.array->dtype() != DType::boolean) {
+    entries.push_back(std::move(entry));
+    return;
+  }
+  if (entry.array->n_dims() == 0) refuse_truth_value();
+  const Shape mask = entry.array->shape();
+  int axis = 0;
+  for (Tensor& index : without_gil([&] { return nonzero(*entry.array); })) {
+    entries.push_back({source, std::move(index), false, mask[axis++]});
+  }
+}
+
 std::vector<Entry> read_key(const Tensor& x, nb::handle key) {
   std::vector<Entry> entries;
   if (nb::isinstance<nb::tuple>(key)) {
-    for (nb::handle item : nb::borrow<nb::tuple>(key)) entries.push_back(read_entry(item));
+    for (nb::handle item : nb::borrow<nb::tuple>(key)) append(entries, item);
   } else {
-    entries.push_back(read_entry(key));
+    append(entries, key);
   }
   int axes = 0;
-  int arrays = 0;
   int ellipses = 0;
   for (const Entry& entry : entries) {
     axes += entry.takes_axis() ? 1 : 0;
-    arrays += entry.array.has_value() ? 1 : 0;
     ellipses += entry.is_ellipsis() ? 1 : 0;
   }
   if (axes > x.n_dims()) {
@@ -88,10 +103,6 @@ std::vector<Entry> read_key(const Tensor& x, nb::handle key) {
   }
   if (ellipses > 1)
     fail(ErrorKind::invalid_argument, kName, "an index can have at most one Ellipsis");
-  if (arrays > 1) {
-    fail(ErrorKind::invalid_argument, kName,
-         "at most one index array is supported; use gather, or index twice");
-  }
   return entries;
 }
 
@@ -118,36 +129,6 @@ Tensor take_slice(const Tensor& x, int axis, nb::handle source) {
   return autograd::slice(x, axis, start, stop < 0 ? Tensor::kEnd : stop, step);
 }
 
-// Selects entries of `axis` by a flat index; negative ones count from the end.
-Tensor take_array(const Tensor& x, int axis, const Tensor& index) {
-  return without_gil([&] {
-    Tensor places = index.to(x.device()).flatten();
-    if (is_signed(places.dtype()) && is_integer(places.dtype())) {
-      places = places.to(DType::i64);
-      const Tensor wrapped = places + Scalar(x.shape()[axis]);
-      const Tensor counts_back =
-          compare(CompareOp::logical_and, compare(CompareOp::less, places, 0),
-                  compare(CompareOp::greater_equal, wrapped, 0));
-      places = where(counts_back, wrapped, places);
-    }
-    return autograd::index_select(x, axis, places);
-  });
-}
-
-// Reshapes `axis`, which an index array selected, to the array's shape.
-Tensor unflatten(const Tensor& x, int axis, const Shape& inner) {
-  if (inner.size() == 1) return x;
-  Shape shape;
-  for (int dim = 0; dim < x.n_dims(); ++dim) {
-    if (dim != axis) {
-      shape.push_back(x.shape()[dim]);
-      continue;
-    }
-    for (std::int64_t size : inner) shape.push_back(size);
-  }
-  return autograd::reshape(x, shape);
-}
-
 // If other entries separate integers and the index array, NumPy puts the array's dimensions first.
 bool goes_first(const std::vector<Entry>& entries) {
   int first = -1;
@@ -162,12 +143,11 @@ bool goes_first(const std::vector<Entry>& entries) {
   return count > 0 && last - first + 1 != count;
 }
 
-Tensor move_to_front(const Tensor& x, int axis) {
-  std::vector<int> order{axis};
-  for (int dim = 0; dim < x.n_dims(); ++dim) {
-    if (dim != axis) order.push_back(dim);
-  }
-  return autograd::permute(x, order);
+void require_mask_fits(const Entry& entry, std::int64_t size) {
+  if (entry.mask_size < 0 || entry.mask_size == size) return;
+  throw_index_error(("[index] a mask has size " + std::to_string(entry.mask_size) +
+                     " along an axis of size " + std::to_string(size))
+                        .c_str());
 }
 
 Tensor get(const Tensor& x, nb::handle key) {
@@ -176,8 +156,7 @@ Tensor get(const Tensor& x, nb::handle key) {
   for (const Entry& entry : entries) n_taken += entry.takes_axis() ? 1 : 0;
   Tensor result = x;
   int axis = 0;
-  int array_axis = -1;
-  const Entry* with_array = nullptr;
+  std::vector<IndexArray> arrays;
   for (const Entry& entry : entries) {
     if (entry.is_none()) {
       result = autograd::unsqueeze(result, axis++);
@@ -186,34 +165,55 @@ Tensor get(const Tensor& x, nb::handle key) {
     } else if (entry.is_integer) {
       result = take_integer(result, axis, entry.source);
     } else if (entry.array.has_value()) {
-      with_array = &entry;
-      array_axis = axis++;
+      require_mask_fits(entry, result.shape()[axis]);
+      arrays.push_back({*entry.array, axis++});
     } else {
       result = take_slice(result, axis, entry.source);
       ++axis;
     }
   }
-  if (with_array == nullptr) return result;
+  if (arrays.empty()) return result;
   // Last, so that only the elements selected by the other entries are copied.
-  result = take_array(result, array_axis, *with_array->array);
-  if (goes_first(entries)) {
-    result = move_to_front(result, array_axis);
-    array_axis = 0;
-  }
-  return unflatten(result, array_axis, with_array->array->shape());
+  return take_arrays(result, arrays, goes_first(entries));
+}
+
+bool is_mask_of(nb::handle key, const Tensor& x) {
+  if (!nb::isinstance<Tensor>(key)) return false;
+  const Tensor& mask = nb::cast<const Tensor&>(key);
+  return mask.dtype() == DType::boolean && mask.shape() == x.shape() && x.n_dims() > 0;
+}
+
+// Writes through index arrays: the positions of the elements are selected, then scattered to.
+void set_through_arrays(const Tensor& x, nb::handle key, const Operand& value) {
+  const Tensor all = without_gil(
+      [&] { return arange(0, Scalar(x.numel()), 1, DType::i64, x.device()).reshape(x.shape()); });
+  const Tensor places = get(all, key);
+  without_gil([&] {
+    const Tensor source = value.is_tensor() ? value.tensor().to(x.dtype()).to(x.device())
+                                            : full({}, value.number(), x.dtype(), x.device());
+    const Tensor values =
+        with_context("assigning to elements of shape " + to_string(places.shape()),
+                     [&] { return source.expand(places.shape()).contiguous().flatten(); });
+    const Tensor flat = x.contiguous().flatten();
+    x.copy_from(scatter(flat, 0, places.flatten(), values).reshape(x.shape()));
+  });
 }
 
 void set(const Tensor& x, nb::handle key, const Operand& value) {
   require_untracked(kName, x);
-  for (const Entry& entry : read_key(x, key)) {
-    if (entry.array.has_value()) {
-      fail(ErrorKind::invalid_argument, kName,
-           "assignment through an index array is not supported; use scatter or scatter_add");
-    }
-  }
-  const Tensor target = get(autograd::detach(x), key);
   if (!value.is_tensor()) require_fits(kName, value.number(), x.dtype());
   if (value.is_tensor()) require_untracked_source(kName, value.tensor());
+  if (!value.is_tensor() && is_mask_of(key, x)) {  // needs no indices, so it does not wait
+    const Tensor& mask = nb::cast<const Tensor&>(key);
+    return without_gil([&] {
+      const Tensor number = full({}, value.number(), x.dtype(), x.device());
+      x.copy_from(where(mask.to(x.device()), number, autograd::detach(x)));
+    });
+  }
+  for (const Entry& entry : read_key(x, key)) {
+    if (entry.array.has_value()) return set_through_arrays(autograd::detach(x), key, value);
+  }
+  const Tensor target = get(autograd::detach(x), key);
   without_gil([&] {
     if (!value.is_tensor()) {
       return target.copy_from(full({}, value.number(), x.dtype(), x.device()));
@@ -225,17 +225,19 @@ void set(const Tensor& x, nb::handle key, const Operand& value) {
 
 }  // namespace
 
-void bind_subscript(TensorClass& tensor) {
+void bind_subscript(nb::module_& module, TensorClass& tensor) {
+  module.def(
+      "_nonzero", [](const Tensor& x) { return without_gil([&] { return nonzero(x); }); }, "x"_a);
   tensor
       .def(
           "__getitem__", get, "key"_a.none(),
           nb::sig("def __getitem__(self, key: object, /) -> Tensor"),
-          "A view for integers, slices, Ellipsis and None; a copy if one index is a list or tensor "
-          "of integers.")
+          "A view for integers, slices, Ellipsis and None; a copy if an index is a mask, or a list "
+          "or tensor of integers.")
       .def("__setitem__", set, "key"_a.none(), "value"_a,
            nb::sig("def __setitem__(self, key: object, value: Tensor | float | numpy.ndarray[], /) "
                    "-> None"),
-           "Overwrites the elements selected by integers, slices, Ellipsis and None.");
+           "Overwrites the selected elements; of several writes to one element, the last is kept.");
 }
 
 }  // namespace causeway::python

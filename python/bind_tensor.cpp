@@ -31,6 +31,50 @@ std::vector<int> axes_of(nb::args arguments) {
   return {dims.begin(), dims.end()};
 }
 
+// The shape of expand(): -1 is replaced by the size of the axis.
+Dims kept_sizes(const Tensor& x, Dims shape) {
+  const int n_new = shape.size() - x.n_dims();
+  for (int axis = std::max(n_new, 0); axis < shape.size(); ++axis) {
+    if (shape[axis] == -1) shape[axis] = x.shape()[axis - n_new];
+  }
+  return shape;
+}
+
+Tensor squeezed(const Tensor& x, const Axes& axes) {
+  if (axes.list.empty()) return autograd::squeeze(x);
+  std::vector<int> sorted;
+  for (int axis : axes.list) sorted.push_back(axis < 0 ? axis + x.n_dims() : axis);
+  std::sort(sorted.rbegin(), sorted.rend());
+  Tensor result = x;
+  for (int axis : sorted) {
+    if (axis >= 0 && axis < x.n_dims() && x.shape()[axis] != 1) continue;  // as PyTorch
+    result = autograd::squeeze(result, axis);
+  }
+  return result;
+}
+
+// Merges the axes from `first` to `last`.
+Tensor flattened(const Tensor& x, int first, int last) {
+  const int n = x.n_dims();
+  const int from = first < 0 ? first + std::max(n, 1) : first;
+  const int to = last < 0 ? last + std::max(n, 1) : last;
+  if (from < 0 || to < from || to >= std::max(n, 1)) {
+    fail(ErrorKind::invalid_argument, "flatten",
+         "dimensions " + std::to_string(first) + " to " + std::to_string(last) + " of shape " +
+             to_string(x.shape()));
+  }
+  Dims shape;
+  std::int64_t merged = 1;
+  for (int axis = 0; axis < n; ++axis) {
+    const bool inside = axis >= from && axis <= to;
+    merged *= inside ? x.shape()[axis] : 1;
+    if (!inside) shape.push_back(x.shape()[axis]);
+    if (axis == to) shape.push_back(merged);
+  }
+  if (n == 0) shape.push_back(1);
+  return without_gil([&] { return autograd::reshape(x, shape); });
+}
+
 Tensor reversed(const Tensor& x) {
   std::vector<int> axes;
   for (int axis = x.n_dims() - 1; axis >= 0; --axis) axes.push_back(axis);
@@ -78,9 +122,27 @@ void unpickle(Tensor& self, const Pickled& state) {
   new (&self) Tensor(std::move(tensor));
 }
 
-Tensor to(const Tensor& x, nb::args targets) {
+// The targets of to(): devices, dtypes, and tensors that have both. Keywords are PyTorch's;
+// non_blocking changes nothing, since copies are ordered by the stream.
+Tensor to(const Tensor& x, nb::args arguments, nb::kwargs keywords) {
+  nb::list targets(arguments);
+  bool copies = false;
+  for (auto [name, value] : keywords) {
+    const std::string key = nb::cast<std::string>(name);
+    if (key == "copy") copies = nb::cast<bool>(value);
+    if ((key == "device" || key == "dtype") && !value.is_none()) targets.append(value);
+    if (key != "device" && key != "dtype" && key != "copy" && key != "non_blocking") {
+      throw nb::type_error(("to() has no keyword \"" + key + "\"").c_str());
+    }
+  }
   Tensor result = x;
   for (nb::handle target : targets) {
+    if (nb::isinstance<Tensor>(target)) {
+      const Tensor& like = nb::cast<const Tensor&>(target);
+      result = without_gil(
+          [&] { return autograd::to(autograd::to(result, like.device()), like.dtype()); });
+      continue;
+    }
     DType dtype = DType::f32;
     if (nb::isinstance<nb::str>(target) && names_device(nb::cast<std::string>(target))) {
       const Device device = nb::cast<Device>(target);
@@ -91,7 +153,8 @@ Tensor to(const Tensor& x, nb::args targets) {
       throw nb::type_error("to() takes devices, such as \"cuda:0\", and dtypes, such as \"f16\"");
     }
   }
-  return result;
+  if (!copies || result.storage() != x.storage()) return result;
+  return without_gil([&] { return autograd::clone(result); });
 }
 
 nb::object item(const Tensor& x) {
@@ -150,8 +213,9 @@ void bind_views(TensorClass& tensor) {
           nb::sig("def reshape(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
           "Reshapes the tensor; one size may be -1. A view if the strides allow it, else a "
           "copy.")
-      .def("transpose", &autograd::transpose, "axis_a"_a = -2, "axis_b"_a = -1,
+      .def("transpose", &autograd::transpose, "dim0"_a = -2, "dim1"_a = -1,
            "A view with two axes swapped.")
+      .def("transpose", &autograd::transpose, "axis_a"_a, "axis_b"_a)
       .def(
           "permute",
           [](const Tensor& x, nb::args axes) { return autograd::permute(x, axes_of(axes)); },
@@ -159,21 +223,20 @@ void bind_views(TensorClass& tensor) {
           "A view with permuted axes.")
       .def(
           "expand",
-          [](const Tensor& x, nb::args shape) { return autograd::expand(x, dims_of(shape)); },
-          nb::sig("def expand(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
-          "A view broadcast to a larger shape.")
-      .def(
-          "squeeze",
-          [](const Tensor& x, Maybe<int> axis) {
-            return axis.value.has_value() ? autograd::squeeze(x, *axis.value)
-                                          : autograd::squeeze(x);
+          [](const Tensor& x, nb::args shape) {
+            return autograd::expand(x, kept_sizes(x, dims_of(shape)));
           },
-          "axis"_a = nb::none(), "A view without an axis of size 1, or without all axes of size 1.")
-      .def("unsqueeze", &autograd::unsqueeze, "axis"_a, "A view with an axis of size 1 added.")
+          nb::sig("def expand(self, *shape: int | collections.abc.Sequence[int]) -> Tensor"),
+          "A view broadcast to a larger shape; -1 keeps a size.")
+      .def("squeeze", squeezed, "dim"_a = nb::none(),
+           "A view without the given axes of size 1, or without all of them; other axes stay.")
       .def(
-          "flatten",
-          [](const Tensor& x) { return without_gil([&] { return autograd::reshape(x, {-1}); }); },
-          "Flattens to one dimension: a view if the strides allow it, else a copy.");
+          "squeeze", [](const Tensor& x, int axis) { return autograd::squeeze(x, axis); },
+          nb::kw_only(), "axis"_a, "A view without an axis, whose size must be 1.")
+      .def("unsqueeze", &autograd::unsqueeze, "dim"_a, "A view with an axis of size 1 added.")
+      .def("unsqueeze", &autograd::unsqueeze, "axis"_a)
+      .def("flatten", flattened, "start_dim"_a = 0, "end_dim"_a = -1,
+           "Merges axes, by default all of them: a view if the strides allow it, else a copy.");
 }
 
 void bind_copies(TensorClass& tensor) {
@@ -191,9 +254,13 @@ void bind_copies(TensorClass& tensor) {
       .def("__deepcopy__", deep_copy, "memo"_a)
       .def("__getstate__", pickled)
       .def("__setstate__", unpickle)
-      .def("to", to, nb::sig("def to(self, *targets: str | DType | type) -> Tensor"),
-           "Converts device, dtype or both, as in x.to(\"cuda\", \"f16\"); the tensor itself if "
-           "nothing changes.")
+      .def(
+          "to", to,
+          nb::sig("def to(self, *targets: str | DType | type | Tensor, device: str | None = None, "
+                  "dtype: DType | str | type | None = None, non_blocking: bool = False, copy: bool "
+                  "= False) -> Tensor"),
+          "Converts device, dtype or both, as in x.to(\"cuda\", \"f16\"), or to those of another "
+          "tensor; the tensor itself if nothing changes, unless copy is set.")
       .def(
           "astype",
           [](const Tensor& x, DTypeArg dtype) {

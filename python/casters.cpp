@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <map>
 #include <span>
 #include <string>
 
@@ -54,6 +55,7 @@ bool read_dims(nb::handle source, Dims& dims) {
 }
 
 bool read_axes(nb::handle source, std::vector<int>& axes) {
+  if (PyBool_Check(source.ptr()) != 0) return false;  // std(False) is not std(0)
   std::vector<std::int64_t> values;
   if (!read_integers(source, values)) return false;
   if (values.empty()) {
@@ -110,6 +112,31 @@ bool Operand::read(nb::handle source) {
   if (!nb::hasattr(source, "__array_interface__")) return false;
   array_ = from_array(source);
   return true;
+}
+
+namespace {
+
+// The class of devices and its instances, which are made once: -1 is the CPU. Never destroyed,
+// since Python may be gone at exit.
+struct Devices {
+  nb::object type = nb::borrow(reinterpret_cast<PyObject*>(&PyUnicode_Type));
+  std::map<int, nb::object> made;
+};
+
+Devices& known_devices() {
+  static auto* known = new Devices();
+  return *known;
+}
+
+}  // namespace
+
+void set_device_class(nb::object type) { known_devices() = {std::move(type), {}}; }
+
+nb::object to_python(Device device) {
+  auto& [type, made] = known_devices();
+  nb::object& object = made[device.is_cuda() ? device.index : -1];
+  if (!object.is_valid()) object = type(to_string(device));
+  return object;
 }
 
 nb::tuple to_tuple(const Dims& dims) {

@@ -66,6 +66,10 @@ bool names_device(std::string_view text);
 
 nb::tuple to_tuple(const Dims& dims);
 
+// The Python class of devices: causeway.device, a str, once the package has set it.
+void set_device_class(nb::object type);
+nb::object to_python(Device device);
+
 }  // namespace causeway::python
 
 namespace nanobind::detail {
@@ -90,7 +94,7 @@ struct type_caster<causeway::Device> {
     return true;
   }
   static handle from_cpp(causeway::Device device, rv_policy, cleanup_list*) noexcept {
-    return str(causeway::to_string(device).c_str()).release();
+    return causeway::python::to_python(device).release();
   }
 };
 

@@ -22,7 +22,7 @@ NB_MODULE(_core, module) {
   bind_runtime(module);
   bind_streams(module);
   bind_tensor(tensor);
-  bind_subscript(tensor);
+  bind_subscript(module, tensor);
   bind_numpy(module, tensor);
   bind_dlpack(module, tensor);
   bind_create(module);

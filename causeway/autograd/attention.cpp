@@ -1,5 +1,6 @@
 #include "causeway/autograd/attention.h"
 
+#include "causeway/autograd/autocast.h"
 #include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
 #include "causeway/tensor/operand.h"
@@ -131,6 +132,7 @@ Tensor attend_packed(const Tensor& qkv, const Shape& five, int part,
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options) {
+  if (narrows({&q, &k, &v})) return attention(narrowed(q), narrowed(k), narrowed(v), options);
   require_heads(q, k, v);
   const Call call = make_call(options, q.size(0), q.size(3), q.device());
   const Tensor queries = readable(q);
@@ -152,6 +154,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
 }
 
 Tensor attention_packed(const Tensor& qkv, std::int64_t n_heads, const AttentionOptions& options) {
+  if (narrows({&qkv})) return attention_packed(narrowed(qkv), n_heads, options);
   if (qkv.n_dims() != 3 || n_heads <= 0 || qkv.size(2) % (3 * n_heads) != 0 || qkv.size(2) == 0 ||
       !is_floating(qkv.dtype())) {
     fail(ErrorKind::shape_mismatch, "attention_packed",

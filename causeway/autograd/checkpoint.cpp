@@ -1,5 +1,6 @@
 #include "causeway/autograd/checkpoint.h"
 
+#include "causeway/autograd/autocast.h"
 #include "causeway/autograd/dropout.h"
 #include "causeway/autograd/node.h"
 
@@ -74,7 +75,11 @@ void rerun(const Call& call, Backward& pass) {
 
 std::vector<Tensor> checkpoint(const Block& block, const std::vector<Tensor>& inputs) {
   if (!recording()) return block(inputs);
-  Call call{block, inputs, inputs.size(), dropout_place()};
+  const auto same_types = [block, type = autocast_type()](const std::vector<Tensor>& given) {
+    const Autocast again(type);
+    return block(given);
+  };
+  Call call{same_types, inputs, inputs.size(), dropout_place()};
   std::vector<Tensor> results;
   std::vector<Tensor> parameters;
   {

@@ -1,5 +1,6 @@
 #include "causeway/autograd/convolution.h"
 
+#include "causeway/autograd/autocast.h"
 #include "causeway/autograd/dense.h"
 #include "causeway/autograd/elementwise.h"
 #include "causeway/autograd/views.h"
@@ -67,6 +68,9 @@ Shape convolution_shape(const Tensor& x, const Tensor& weight, const Tensor* bia
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
               Convolution how) {
+  if (narrows({&x, &weight, bias.has_value() ? &*bias : nullptr})) {
+    return conv2d(narrowed(x), narrowed(weight), narrowed(bias), how);
+  }
   how.allow_tf32 = allow_tf32();
   const Shape shape = convolution_shape(x, weight, bias.has_value() ? &*bias : nullptr, how);
   const Tensor in = dense(detach(x));

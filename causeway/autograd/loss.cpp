@@ -1,5 +1,6 @@
 #include "causeway/autograd/loss.h"
 
+#include "causeway/autograd/autocast.h"
 #include "causeway/autograd/dense.h"
 #include "causeway/autograd/reduce.h"
 #include "causeway/autograd/views.h"
@@ -49,6 +50,7 @@ bool are_classes(const Tensor& logits, const Tensor& targets) {
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options) {
+  if (widens(logits)) return cross_entropy(widened(logits), widened(targets), options);
   const bool classes = are_classes(logits, targets);
   if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1)) {
     fail(ErrorKind::invalid_argument, "cross_entropy",
@@ -114,6 +116,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
 
 Tensor elementwise_loss(LossOp op, double parameter, const Tensor& prediction, const Tensor& target,
                         Reduction reduction) {
+  if (widens(prediction) || widens(target)) {
+    return elementwise_loss(op, parameter, widened(prediction), widened(target), reduction);
+  }
   const char* name = kernels::to_string(op).data();
   const bool is_quantile = op == LossOp::pinball;
   if ((op == LossOp::huber && !(parameter > 0)) ||

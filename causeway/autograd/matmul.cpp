@@ -1,5 +1,6 @@
 #include "causeway/autograd/matmul.h"
 
+#include "causeway/autograd/autocast.h"
 #include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
 #include "causeway/kernels/matmul/matmul.h"
@@ -150,6 +151,7 @@ void require_linear(const char* name, const Tensor& x, const Tensor& weight, con
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (narrows({&a, &b})) return autograd::matmul(narrowed(a), narrowed(b));
   if (a.n_dims() == 1 && b.n_dims() >= 1) {
     return autograd::squeeze(autograd::matmul(autograd::unsqueeze(a, 0), b),
                              b.n_dims() == 1 ? 0 : -2);
@@ -171,6 +173,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
   const Tensor* added = bias.has_value() ? &*bias : nullptr;
+  if (narrows({&x, &weight, added})) return linear(narrowed(x), narrowed(weight), narrowed(bias));
   require_linear("linear", x, weight, added);
   const Tensor rows = detach(rows_of(x.contiguous()));
   Tensor dense_bias;
@@ -199,6 +202,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
 
 Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
            const Tensor& weight_out, const Tensor& bias_out, bool keep_hidden) {
+  if (narrows({&x, &weight_in, &bias_in, &weight_out, &bias_out})) {
+    return mlp(narrowed(x), narrowed(weight_in), narrowed(bias_in), narrowed(weight_out),
+               narrowed(bias_out), keep_hidden);
+  }
   require_linear("mlp", x, weight_in, &bias_in);
   const Tensor rows = detach(rows_of(x.contiguous()));
   const Tensor first_bias = bias_in.contiguous();

@@ -1,5 +1,6 @@
 #include "causeway/autograd/normalize.h"
 
+#include "causeway/autograd/autocast.h"
 #include "causeway/autograd/dense.h"
 #include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
@@ -158,19 +159,22 @@ AddNorm run_norm(const char* name, NormCall call) {
 
 }  // namespace
 
-Tensor softmax(const Tensor& x, int axis) { return softmax_along(SoftmaxOp::softmax, x, axis); }
+Tensor softmax(const Tensor& x, int axis) {
+  return softmax_along(SoftmaxOp::softmax, widened(x), axis);
+}
 
 Tensor log_softmax(const Tensor& x, int axis) {
-  return softmax_along(SoftmaxOp::log_softmax, x, axis);
+  return softmax_along(SoftmaxOp::log_softmax, widened(x), axis);
 }
 
 Tensor layer_norm(const Tensor& x, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, double epsilon) {
-  return run_norm("layer_norm", {{NormOp::layer, 0, 0, epsilon}, x, {}, weight, bias}).normed;
+  return run_norm("layer_norm", {{NormOp::layer, 0, 0, epsilon}, widened(x), {}, weight, bias})
+      .normed;
 }
 
 Tensor rms_norm(const Tensor& x, const std::optional<Tensor>& weight, double epsilon) {
-  return run_norm("rms_norm", {{NormOp::rms, 0, 0, epsilon}, x, {}, weight, {}}).normed;
+  return run_norm("rms_norm", {{NormOp::rms, 0, 0, epsilon}, widened(x), {}, weight, {}}).normed;
 }
 
 AddNorm add_norm(NormOp op, const Tensor& x, const Tensor& residual,

@@ -75,17 +75,24 @@ Embedding::Embedding(std::int64_t n_entries, std::int64_t width, const Placement
 
 Tensor Embedding::forward(const Tensor& index) { return autograd::embedding(weight, index); }
 
-LayerNorm::LayerNorm(std::int64_t width, double eps, const Placement& placement)
-    : weight(add_parameter("weight", constant(width, 1, placement))),
-      bias(add_parameter("bias", constant(width, 0, placement))),
+LayerNorm::LayerNorm(std::int64_t n_columns, double eps, const Placement& placement,
+                     bool with_weight, bool with_bias)
+    : weight(with_weight ? &add_parameter("weight", constant(n_columns, 1, placement)) : nullptr),
+      bias(with_bias ? &add_parameter("bias", constant(n_columns, 0, placement)) : nullptr),
+      width(n_columns),
       epsilon(eps) {}
 
 Tensor LayerNorm::forward(const Tensor& x) {
-  return autograd::layer_norm(x, weight, bias, epsilon);
+  if (x.n_dims() == 0 || x.size(-1) != width) {
+    fail(ErrorKind::shape_mismatch, "LayerNorm",
+         "shape " + to_string(x.shape()) + ": expected a last axis of " + std::to_string(width));
+  }
+  return autograd::layer_norm(x, maybe(weight), maybe(bias), epsilon);
 }
 
 autograd::AddNorm LayerNorm::add(const Tensor& x, const Tensor& residual) {
-  return autograd::add_norm(autograd::NormOp::layer, x, residual, weight, bias, epsilon);
+  return autograd::add_norm(autograd::NormOp::layer, x, residual, maybe(weight), maybe(bias),
+                            epsilon);
 }
 
 RmsNorm::RmsNorm(std::int64_t width, double eps, const Placement& placement)

@@ -39,13 +39,15 @@ class Embedding : public Module {
 
 class LayerNorm : public Module {
  public:
-  explicit LayerNorm(std::int64_t width, double epsilon = 1e-5, const Placement& placement = {});
+  explicit LayerNorm(std::int64_t width, double epsilon = 1e-5, const Placement& placement = {},
+                     bool with_weight = true, bool with_bias = true);
   Tensor forward(const Tensor& x) override;
   // The sum of both and its norm, in one pass.
   autograd::AddNorm add(const Tensor& x, const Tensor& residual);
 
-  Tensor& weight;
-  Tensor& bias;
+  Tensor* weight;  // null without one
+  Tensor* bias;
+  std::int64_t width;
   double epsilon;
 };
 

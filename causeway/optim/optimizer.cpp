@@ -86,6 +86,17 @@ void Optimizer::set_control(Control which, double value) const {
   kernels::fill(stream, value, operand(slot, stream));
 }
 
+void Optimizer::set_group_options(std::size_t group, const GroupOptions& options) {
+  require_options(options);
+  GroupOptions& own = groups_.at(group).options;
+  if (options.algorithm != own.algorithm) {
+    fail(ErrorKind::invalid_argument, "optimizer",
+         fmt::format("group {} uses {}; the algorithm of a group cannot change", group,
+                     to_string(own.algorithm)));
+  }
+  own = options;
+}
+
 void Optimizer::add_group(const std::vector<Tensor>& parameters, const GroupOptions& options) {
   require_options(options);
   Group group{options, {}};

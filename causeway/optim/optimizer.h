@@ -57,6 +57,10 @@ class Optimizer {
   // f32 master weights, which follow later copy_from() writes to the parameter.
   void add_group(const std::vector<Tensor>& parameters, const GroupOptions& options);
 
+  // Replaces the options of a group, but not its algorithm. A captured graph keeps the old ones;
+  // only the learning rate is read from device memory.
+  void set_group_options(std::size_t group, const GroupOptions& options);
+
   // For parameters that are distributed over ranks: `reduce` is called in every step that measures
   // the gradient norm, with the sums of squares (f64, on the device), and adds those of other
   // ranks.

@@ -12,10 +12,22 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from . import _core, autograd, cuda, gpt, models, nn, optim, pairs, prior, testing, text
+from . import _core, dtypes, methods
+from . import amp, autograd, cuda, gpt, models, nn, optim, pairs, prior, testing, text
+from .amp import autocast
 from ._core import *  # noqa: F403
 from ._core import _version as __version__
-from .autograd import checkpoint, detect_anomaly, enable_grad, no_grad
+from .dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo, is_floating_point, is_tensor
+from .functions import *  # noqa: F403
+from .arithmetic import *  # noqa: F403
+from .search import *  # noqa: F403
+from .random import *  # noqa: F403
+from .creation import *  # noqa: F403
+from .einsum import einsum
+from .serialization import load, save
+from .autograd import (
+    checkpoint, detect_anomaly, enable_grad, inference_mode, no_grad, set_grad_enabled,
+)
 from .fusion import fuse
 from .graph import Graph, StepGraph, capture
 from .kernel_types import *  # noqa: F403
@@ -51,7 +63,16 @@ _LAZY = {
 }
 
 
+# Builtins of kernels that are functions on tensors too.
+for _name in _BUILTINS.keys() & globals().keys():
+    if hasattr(globals()[_name], "__dict__"):
+        globals()[_name]._builtin_name = _name
+del _name
+
+
 def __getattr__(name):
+    if name in dtypes.ALIASES:
+        return dtypes.ALIASES[name]
     if name in _BUILTINS:
         return _BUILTINS[name]
     if name not in _LAZY:
@@ -60,6 +81,12 @@ def __getattr__(name):
     value = module if _LAZY[name] is None else getattr(module, name)
     globals()[name] = value
     return value
+
+
+def compile(model, **options):
+    """Returns the model: its operations are compiled kernels already. causeway.fuse() fuses elementwise
+    ones, causeway.StepGraph records a step as a CUDA graph."""
+    return model
 
 
 def __dir__():

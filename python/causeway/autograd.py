@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,36 @@ class enable_grad(_Switch):
 
     def _guard(self) -> Any:
         return _core._RecordingGuard(True)
+
+
+inference_mode = no_grad
+
+
+class set_grad_enabled(_Guarded):
+    """Enables or disables gradient tracking, in a with statement or as a decorator. Called alone it has
+    no effect, and warns."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+        self._used = False
+
+    def __enter__(self) -> None:
+        self._used = True
+        super().__enter__()
+
+    def __call__(self, function: Callable) -> Callable:
+        self._used = True
+        return super().__call__(function)
+
+    def __del__(self) -> None:
+        if not getattr(self, "_used", True):
+            warnings.warn("set_grad_enabled() has no effect outside of a with statement", stacklevel=2)
+
+    def _again(self) -> set_grad_enabled:
+        return set_grad_enabled(self.mode)
+
+    def _guard(self) -> Any:
+        return _core._RecordingGuard(self.mode)
 
 
 class detect_anomaly(_Guarded):
@@ -178,8 +209,24 @@ class Function:
         return tracked[0] if single else tuple(tracked)
 
 
-def checkpoint(block: Callable[..., Any], *inputs: Tensor) -> Any:
-    """Activation checkpointing: runs block(*inputs) and recomputes its intermediate results in
-    backward() instead of keeping them."""
-    results = _core._checkpoint(lambda given: block(*given), list(inputs))
-    return results[0] if len(results) == 1 else tuple(results)
+def checkpoint(block: Callable[..., Any], *inputs: Any, use_reentrant: bool | None = None, **keywords: Any) -> Any:
+    """Activation checkpointing: runs block(*inputs, **keywords) and recomputes its intermediate results
+    in backward() instead of keeping them. Inputs that are not tensors, and None among the results, are
+    passed through; keywords are not differentiated. use_reentrant has no effect."""
+    places = [i for i, entry in enumerate(inputs) if isinstance(entry, Tensor)]
+    kinds: list[bool] = []  # whether each result is a tensor
+
+    def run(given: list[Tensor]) -> list[Tensor]:
+        arguments = list(inputs)
+        for place, tensor in zip(places, given):
+            arguments[place] = tensor
+        results = block(*arguments, **keywords)
+        parts = [results] if isinstance(results, Tensor) else list(results)
+        if any(not isinstance(part, Tensor) and part is not None for part in parts):
+            raise TypeError("a checkpointed block must return tensors or None")
+        kinds[:] = [isinstance(part, Tensor) for part in parts]
+        return [part for part in parts if part is not None]
+
+    found = iter(_core._checkpoint(run, [inputs[place] for place in places]))
+    results = tuple(next(found) if kind else None for kind in kinds)
+    return results[0] if len(results) == 1 else results

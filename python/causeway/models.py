@@ -86,7 +86,7 @@ def _rebuild(
 
 # Constructor arguments for copy.deepcopy, which then copies tensors and attributes.
 for _base in (_TabularTransformer, _Gpt):
-    nn._ARGUMENTS[_base] = lambda model: (model._config, "f32", "cpu", Generator(0))
+    nn.copies._ARGUMENTS[_base] = lambda model: (model._config, "f32", "cpu", Generator(0))
 
 
 class GPT(_Gpt):

@@ -113,8 +113,8 @@ TEST(NnLayers, LayerNormAndRmsNorm) {
   constexpr std::size_t kWidth = 6;
   LayerNorm layer(kWidth, 1e-3, kDouble);
   RmsNorm rms(kWidth, 1e-3, kDouble);
-  autograd::detach(layer.weight).copy_from(random({kWidth}, 5));
-  autograd::detach(layer.bias).copy_from(random({kWidth}, 6));
+  autograd::detach(*layer.weight).copy_from(random({kWidth}, 5));
+  autograd::detach(*layer.bias).copy_from(random({kWidth}, 6));
   autograd::detach(rms.weight).copy_from(random({kWidth}, 7));
   const Tensor x = random({3, kWidth}, 8);
   const Values values = values_of(x);
@@ -129,8 +129,8 @@ TEST(NnLayers, LayerNormAndRmsNorm) {
     }
     for (std::size_t i = 0; i < kWidth; ++i) {
       const double value = values[row * kWidth + i];
-      want.push_back((value - mean) / std::sqrt(variance + 1e-3) * values_of(layer.weight)[i] +
-                     values_of(layer.bias)[i]);
+      want.push_back((value - mean) / std::sqrt(variance + 1e-3) * values_of(*layer.weight)[i] +
+                     values_of(*layer.bias)[i]);
       want_rms.push_back(value / std::sqrt(squares + 1e-3) * values_of(rms.weight)[i]);
     }
   }

@@ -119,6 +119,17 @@ TEST(Optimizer, AdamAndAdamW) {
   }
 }
 
+TEST(Optimizer, ChangedOptionsTakeEffect) {
+  const Tensor x = leaf_of({1.0});
+  Optimizer optimizer({.learning_rate = 0.5});
+  optimizer.add_group({x}, {.algorithm = Algorithm::sgd});
+  optimizer.set_group_options(0, {.algorithm = Algorithm::sgd, .rate_factor = 0.5});
+  set_gradient(x, {1.0});
+  optimizer.step();
+  EXPECT_NEAR(values_of(x)[0], 0.75, 1e-12);
+  EXPECT_THROW(optimizer.set_group_options(0, {.algorithm = Algorithm::adam}), Error);
+}
+
 TEST(Optimizer, RmspropAndAdagrad) {
   GroupOptions group;
   group.algorithm = Algorithm::rmsprop;

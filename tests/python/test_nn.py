@@ -262,7 +262,8 @@ def test_mistakes_name_shapes_and_fix(device):
         F.max_pool2d(cw.ones((1, 1, 4, 4), device=device), 2, padding=2)
     with pytest.raises(cw.InvalidArgument, match="heads"):
         nn.Attention(10, 3, device=device)
-    with pytest.raises(cw.ShapeMismatch, match="heads, length, size"):
-        F.scaled_dot_product_attention(x, x, x)
+    with pytest.raises(cw.ShapeMismatch, match="heads"):
+        q = cw.ones((1, 2, 3, 4), device=device)
+        F.scaled_dot_product_attention(q, cw.ones((1, 3, 3, 4), device=device), q)
     with pytest.raises(cw.InvalidArgument, match=r'"mean", "sum" or "none"'):
         F.mse_loss(x, x, reduction="median")

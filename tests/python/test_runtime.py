@@ -108,7 +108,7 @@ def work(device):
     generator = cw.Generator(1)
     x = generator.normal((33, 65), device=device)
     y = (x @ x.T).contiguous() / 65
-    z = cw.concatenate([y.sort(), y.argsort().to("f32")])
+    z = cw.concatenate([y.sort(axis=-1), y.argsort().to("f32")])
     z[1:] = z[:-1]
     z += x[:, :33].expand(2, 33, 33).reshape(66, 33)
     s = cw.where(z > 0, z, -z).T.sum(axis=0).cumsum()

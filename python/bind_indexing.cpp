@@ -43,8 +43,8 @@ void bind_joining(nb::module_& module, TensorClass& tensor) {
   const auto join = [](const std::vector<Tensor>& tensors, int axis) {
     // PyTorch ignores empty vectors, such as tensor([]), whatever the other shapes.
     std::vector<Tensor> parts;
-    for (const Tensor& tensor : tensors) {
-      if (tensor.shape() != Shape{0}) parts.push_back(tensor);
+    for (const Tensor& part : tensors) {
+      if (part.shape() != Shape{0}) parts.push_back(part);
     }
     return without_gil(
         [&] { return autograd::concatenate(parts.empty() ? tensors : parts, axis); });

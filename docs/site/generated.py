@@ -1,24 +1,23 @@
 """Sphinx extension: replaces comments <!-- generated: NAME --> in pages by text made from the program's
 help (program), from the configuration descriptions (configuration), and from the names of a module that
-is compiled (functions MODULE)."""
+is compiled (functions MODULE), and from bench/scale.py (scale)."""
 
 from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = ROOT / "build" / "causeway"
+SCALE = Path(__file__).resolve().parents[2] / "bench" / "scale.py"
 MARK = re.compile(r"<!-- generated: (\w+)(?: ([\w.]+))? -->")
 
 
 def help_of(command: list[str]) -> str:
-    program = os.environ.get("CAUSEWAY_PROGRAM", str(PROGRAM))
-    return subprocess.run([program, *command, "--help"], check=True, capture_output=True, text=True).stdout
+    program = [sys.executable, "-m", "causeway"]
+    return subprocess.run([*program, *command, "--help"], check=True, capture_output=True, text=True).stdout
 
 
 def code(text: str) -> str:
@@ -49,7 +48,8 @@ def program(command: tuple[str, ...] = ()) -> str:
     """One section per command."""
     description, usage, groups, closing = parse_help(help_of(list(command)))
     subcommands = groups.pop("Subcommands", [])
-    out = [f"{'##' if len(command) < 2 else '###'} {' '.join(('causeway', *command))}", f"{description}.", f"```\n{usage}\n```"]
+    title = " ".join(("causeway", *command))
+    out = [f"{'##' if len(command) < 2 else '###'} {title}", f"{description.rstrip('.')}.", f"```\n{usage}\n```"]
     for heading, options in groups.items():
         options = [option for option in options if option[0] != "-h,--help"]
         if not options:
@@ -94,7 +94,12 @@ def functions(module: str) -> str:
     return "```{eval-rst}\n" + "\n".join(lines) + "\n```"
 
 
-PARTS = {"program": program, "configuration": configuration, "functions": functions}
+def scale() -> str:
+    """The table of bench/scale.py."""
+    return subprocess.run([sys.executable, SCALE], check=True, capture_output=True, text=True).stdout
+
+
+PARTS = {"program": program, "configuration": configuration, "functions": functions, "scale": scale}
 
 
 def read(app, page, source):

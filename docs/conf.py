@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT / "docs" / "site"))
 
 project = "Causeway"
 author = "the Causeway authors"
-release = re.search(r"VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+release = re.search(r"project\(causeway VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "breathe", "generated", "docstrings", "offline"]
 exclude_patterns = ["site"]
@@ -38,6 +38,7 @@ html_title = f"Causeway {release}"
 html_static_path = ["site/static"]
 html_css_files = ["causeway.css"]
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"

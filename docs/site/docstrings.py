@@ -20,12 +20,12 @@ def inline(text: str) -> str:
     return out
 
 
-def paragraph(lines: list[str]) -> list[str]:
-    """A paragraph; from the first line "name: meaning" on, a list."""
+def paragraph(lines: list[str], is_first: bool) -> list[str]:
+    """A paragraph; from the first line "name: meaning" on, a list. The first line of a docstring is its summary."""
     entries: list[list[str]] = []
     text: list[str] = []
-    for line in lines:
-        if ENTRY.match(line):
+    for i, line in enumerate(lines):
+        if ENTRY.match(line) and not (is_first and i == 0):
             entries.append([line])
         elif entries:
             entries[-1].append(line)
@@ -46,12 +46,13 @@ def convert(lines: list[str]) -> list[str]:
         elif blocks[-1]:
             blocks.append([])
     out: list[str] = []
-    for block in filter(None, blocks):
+    for number, block in enumerate(filter(None, blocks)):
         is_code = all(line.startswith("    ") for line in block) and not ENTRY.match(block[0].strip())
         if is_code or block[0].lstrip().startswith(">>> "):
-            out += [".. code-block:: python", "", *("    " + line.strip() if not is_code else line for line in block), ""]
+            code = block if is_code else ["    " + line.strip() for line in block]
+            out += [".. code-block:: python", "", *code, ""]
         else:
-            out += paragraph([line.strip() for line in block])
+            out += paragraph([line.strip() for line in block], is_first=number == 0)
     return out
 
 

@@ -14,6 +14,5 @@
 #SBATCH --requeue
 set -euo pipefail
 
-resume=()
-((${SLURM_RESTART_COUNT:-0} > 0)) && resume=(--resume)
-srun --kill-on-bad-exit=1 causeway pretrain "$@" "${resume[@]}"
+# Without a checkpoint, --resume starts a new run.
+srun --kill-on-bad-exit=1 causeway pretrain "$@" --resume

@@ -73,9 +73,11 @@ demo: package  ## train a small model for two minutes, compare it with others, w
 docs: package  ## build the documentation in build/docs, which runs the tutorials
 	$(phase) "documentation" scripts/build-docs
 
-wheels:  ## build wheels in dist/ and check them in an empty environment
+HAS_NVCC = $(shell PATH="$$PATH:/usr/local/cuda/bin" command -v nvcc)
+wheels:  ## build wheels in dist/ and check them: without CUDA, and with it if there is a toolkit
+	$(phase) "install dependencies" scripts/bootstrap build
 	$(phase) "CPU wheel" scripts/build-wheels cpu
-	$(phase) "CUDA wheel" scripts/build-wheels cuda
+	$(if $(HAS_NVCC),$(phase) "CUDA wheel" scripts/build-wheels cuda)
 
 bench: build  ## run the benchmark of tensor operations
 	build/causeway-bench ops

@@ -63,14 +63,16 @@ def estimates(model):
         case = next(case for case in results[suite]["cases"] if case["name"] == name)
         alone = case["ms"] / 1e3 / n_steps
         for n_gpus in N_GPUS:
-            seconds = step_seconds(alone, 4 * n_parameters, n_gpus, model) / available(n_gpus, model)
-            yield {"workload": label, "gpus": n_gpus, "batch": n_gpus * batch, "step_ms": 1e3 * seconds,
-                   "unit": unit, "per_second": n_gpus * amount / seconds, "efficiency": alone / seconds}
+            seconds = step_seconds(alone, 4 * n_parameters, n_gpus, model)
+            efficiency = available(n_gpus, model) * alone / seconds
+            yield {"workload": label, "gpus": n_gpus, "batch": n_gpus * batch, "unit": unit,
+                   "step_ms": 1e3 * seconds, "efficiency": efficiency,
+                   "per_second": n_gpus * amount / alone * efficiency}
 
 
 def rounded(value):
     """Three digits: 3532881 to "3,530,000"."""
-    return f"{round(value, 2 - math.floor(math.log10(value))):,.0f}"
+    return f"{round(value, 2 - math.floor(math.log10(value))):,.0f}" if value else "0"
 
 
 def main():

@@ -41,6 +41,7 @@ html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
+smartquotes = False  # --option stays as it is
 highlight_language = "none"
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"

@@ -1,6 +1,6 @@
 """Sphinx extension: replaces comments <!-- generated: NAME --> in pages by text made from the program's
-help (program), from the configuration descriptions (configuration), and from the names of a module that
-is compiled (functions MODULE), and from bench/scale.py (scale)."""
+help (program), from the configuration descriptions (configuration), from the names of a module that is
+compiled (functions MODULE), and from bench/scale.py (scale)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ MARK = re.compile(r"<!-- generated: (\w+)(?: ([\w.]+))? -->")
 def help_of(command: list[str]) -> str:
     program = [sys.executable, "-m", "causeway"]
     return subprocess.run([*program, *command, "--help"], check=True, capture_output=True, text=True).stdout
-
-
-def code(text: str) -> str:
-    return f"`{text}`"
 
 
 def parse_help(text: str):
@@ -56,7 +52,7 @@ def program(command: tuple[str, ...] = ()) -> str:
             continue
         if heading not in ("Options", "Positionals"):
             out.append(f"**{heading}**")
-        out += [f"{code(name)}\n: {escape(meaning)}" for name, meaning in options]
+        out += [f"`{name}`\n: {escape(meaning)}" for name, meaning in options]
     out.append(escape(closing))
     out += [program((*command, name)) for name, _ in subcommands]
     return "\n\n".join(part for part in out if part)

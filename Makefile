@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build test fuzz demo bench format lint gpu clean
+.PHONY: help bootstrap build package test fuzz demo docs wheels bench format lint gpu clean
 
 JOBS := $(shell nproc)
 PYTHON := $(CURDIR)/.venv/bin/python
@@ -42,6 +42,7 @@ test: build  ## run all tests that need no GPU, also with sanitizers and fuzzing
 	$(phase) "tests" $(CTEST) build
 	$(phase) "Python tests" $(PYTHON) -m pytest -q tests/python tests/parity  # the latter needs PyTorch
 	$(phase) "examples" bash -ec 'for example in examples/*.py examples/kernels/*.py; do $(PYTHON) $$example; done'
+	$(phase) "documentation" scripts/build-docs
 	$(phase) "format check" scripts/format --check
 	$(phase) "build with ASan and UBSan" bash -ec \
 	  'cmake --preset asan >/dev/null; cmake --build build/asan -j $(JOBS) --target causeway_tests fuzzers'
@@ -54,9 +55,8 @@ test: build  ## run all tests that need no GPU, also with sanitizers and fuzzing
 fuzz: bootstrap  ## fuzz the parsers for about an hour, for nightly runs
 	$(phase) "fuzz" tests/fuzz/run -max_total_time=450
 
-# Builds only the demo's targets. An existing build folder keeps its settings.
-DEMO_SECONDS := 120
-demo:  ## train a small model for two minutes, compare it with others, write demo/report.html
+# Builds only the program and the Python package. An existing build folder keeps its settings.
+package:
 	$(phase) "install dependencies" scripts/bootstrap build
 	@if [[ ! -f build/build.ninja || -n "$(CUDA)" ]]; then \
 	  scripts/phase "configure" cmake --preset release -DPython_EXECUTABLE=$(PYTHON) \
@@ -64,8 +64,20 @@ demo:  ## train a small model for two minutes, compare it with others, write dem
 	    -DCAUSEWAY_BENCH=OFF; fi
 	$(phase) "build" cmake --build build -j $(JOBS) --target causeway _core
 	$(link_package)
+
+DEMO_SECONDS := 120
+demo: package  ## train a small model for two minutes, compare it with others, write demo/report.html
 	$(phase) "build/causeway info" build/causeway info
 	$(phase) "examples/demo" $(PYTHON) examples/demo/demo.py --seconds $(DEMO_SECONDS)
+
+docs: package  ## build the documentation in build/docs, which runs the tutorials
+	$(phase) "documentation" scripts/build-docs
+
+HAS_NVCC = $(shell PATH="$$PATH:/usr/local/cuda/bin" command -v nvcc)
+wheels:  ## build wheels in dist/ and check them: without CUDA, and with it if there is a toolkit
+	$(phase) "install dependencies" scripts/bootstrap build
+	$(phase) "CPU wheel" scripts/build-wheels cpu
+	$(if $(HAS_NVCC),$(phase) "CUDA wheel" scripts/build-wheels cuda)
 
 bench: build  ## run the benchmark of tensor operations
 	build/causeway-bench ops

@@ -253,9 +253,10 @@ class Repository(unittest.TestCase):
         missing = [room for room in rooms if not list((ROOT / "tests" / room).glob("*_test.cpp"))]
         self.assertEqual(missing, [])
 
-    def test_drawing_is_current(self):
-        command = [sys.executable, ROOT / "scripts" / "draw-structure", "--check"]
-        self.assertEqual(subprocess.run(command, check=False).returncode, 0)
+    def test_drawings_are_current(self):
+        for script in ("draw-structure", "draw-results"):
+            command = [sys.executable, ROOT / "scripts" / script, "--check"]
+            self.assertEqual(subprocess.run(command, check=False).returncode, 0)
 
     def test_repository(self):
         tree = Tree(ROOT)

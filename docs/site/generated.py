@@ -1,6 +1,6 @@
 """Sphinx extension: replaces comments <!-- generated: NAME --> in pages by text made from the program's
-help (program), from the configuration descriptions (configuration), from the names of a module that is
-compiled (functions MODULE), and from bench/scale.py (scale)."""
+help (program), from the configuration descriptions (configuration), from the functions of a module
+(functions MODULE), and from bench/scale.py (scale)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 SCALE = Path(__file__).resolve().parents[2] / "bench" / "scale.py"
@@ -81,11 +82,18 @@ def configuration() -> str:
     return "\n\n".join(out)
 
 
+# Where functions of tensors are written in Python.
+WRITTEN_IN = {"causeway": ("arithmetic", "creation", "einsum", "functions", "random", "search", "serialization"),
+              "causeway.functional": ("functional",)}  # fmt: skip
+
+
 def functions(module: str) -> str:
-    """One entry per compiled function of a module."""
+    """One entry per function of tensors in a module, compiled or written in Python."""
+    own = {f"causeway.{name}" for name in WRITTEN_IN[module]}
     found = vars(importlib.import_module(module))
-    names = sorted(name for name, value in found.items()
-                   if type(value).__name__ == "nb_func" and not name.startswith("_"))
+    names = sorted(name for name, value in found.items() if not name.startswith("_")
+                   and (type(value).__name__ == "nb_func"
+                        or (isinstance(value, types.FunctionType) and value.__module__ in own)))
     lines = [f".. autofunction:: {module}.{name}" for name in names]
     return "```{eval-rst}\n" + "\n".join(lines) + "\n```"
 

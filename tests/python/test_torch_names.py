@@ -3,6 +3,7 @@ files, mixed precision. tests/parity compares with PyTorch where it is installed
 
 import copy
 import io
+import math
 import pickle
 import re
 from pathlib import Path
@@ -330,3 +331,16 @@ def test_as_torch_is_undone():
     import sys
 
     assert sys.modules.get("torch") is not library
+
+
+def test_grad_scaler_of_two_optimizers():
+    weights = [cw.tensor([1.0], requires_grad=True) for _ in range(2)]
+    optimizers = [cw.optim.SGD([weight], lr=0.1) for weight in weights]
+    scaler = cw.amp.GradScaler(init_scale=1024.0)
+    scaler.scale(weights[0].sum() + weights[1].sum()).backward()
+    weights[1].grad = weights[1].grad * math.inf
+    for optimizer in optimizers:
+        scaler.step(optimizer)
+    scaler.update()
+    assert weights[0].item() == pytest.approx(0.9) and weights[1].item() == 1.0
+    assert scaler.get_scale() == 512.0

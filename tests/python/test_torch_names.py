@@ -344,3 +344,32 @@ def test_grad_scaler_of_two_optimizers():
     scaler.update()
     assert weights[0].item() == pytest.approx(0.9) and weights[1].item() == 1.0
     assert scaler.get_scale() == 512.0
+
+
+def test_integer_division_promotes_and_refuses_zero():
+    small, large = cw.tensor([7], dtype=cw.int8), cw.tensor([-1000])
+    assert (large // small).dtype == cw.int64 and (small // large).tolist() == [-1]
+    assert (large // small).tolist() == [-143] and small.div(large, rounding_mode="trunc").dtype == cw.int64
+    for zero in (0, cw.tensor([0])):
+        with pytest.raises(ZeroDivisionError, match="integer division by zero"):
+            large // zero
+
+
+def test_fmod_is_exact():
+    a, b = np.array([1e10, -7.5, 5.0, -5.0], "f4"), np.array([3.0, 2.0, math.inf, -math.inf], "f4")
+    assert cw.tensor(a).fmod(cw.tensor(b)).tolist() == np.fmod(a, b).tolist()
+    assert cw.tensor([-7, 7]).fmod(3).tolist() == [-1, 1] and cw.tensor([7.0]).fmod(-4).tolist() == [3.0]
+    x = cw.tensor([7.0, -7.0], requires_grad=True)
+    y = cw.tensor([3.0, -2.0], requires_grad=True)
+    x.fmod(y).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0] and y.grad.tolist() == [-2.0, -3.0]
+
+
+def test_norms_of_16_bit_tensors_do_not_overflow():
+    x = cw.tensor([300.0, -400.0], dtype=cw.float16)
+    assert x.norm().item() == 500.0 and x.norm().dtype == cw.float16
+    assert x.norm(-math.inf).item() == 300.0 and cw.tensor([0.0, 2.0, 3.0]).norm(0).item() == 2.0
+    weight = cw.tensor([1.0, 1.0], dtype=cw.float16, requires_grad=True)
+    (weight * x).sum().backward()
+    assert nn.utils.clip_grad_norm_([weight], 1.0).item() == 500.0
+    np.testing.assert_allclose(weight.grad.float().numpy(), [0.6, -0.8], rtol=1e-3)

@@ -373,3 +373,14 @@ def test_norms_of_16_bit_tensors_do_not_overflow():
     (weight * x).sum().backward()
     assert nn.utils.clip_grad_norm_([weight], 1.0).item() == 500.0
     np.testing.assert_allclose(weight.grad.float().numpy(), [0.6, -0.8], rtol=1e-3)
+
+
+def test_median_and_quantile_propagate_nan():
+    x = cw.tensor([[1.0, math.nan, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]])
+    assert math.isnan(x.median().item()) and math.isnan(x.quantile(0.5).item())
+    values, places = x.median(1)
+    assert math.isnan(values[0].item()) and values[1].item() == 2.0 and places.tolist() == [1, 2]
+    assert math.isnan(x.quantile(0.25, 1)[0].item()) and x.quantile(0.25, 1)[1].item() == 1.75
+    for level in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="are not all in"):
+            x.quantile(level)

@@ -145,10 +145,13 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, *
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
              reduction: str = "mean") -> Tensor:
-    """The negative of the log-probabilities (n, classes) of integer classes (n,)."""
+    """The negative of the log-probabilities (n, classes, ...) of integer classes (n, ...)."""
+    input = input.movedim(1, -1) if input.ndim > 2 else input
+    if target.shape != input.shape[:-1]:
+        raise _core.ShapeMismatch(f"[nll_loss] target {target.shape}: expected {input.shape[:-1]}")
     counted = target != ignore_index
     classes = _core.where(counted, target, 0)
-    losses = -input.gather(-1, classes.unsqueeze(-1)).squeeze(-1)
+    losses = _core.where(counted, -input.gather(-1, classes.unsqueeze(-1)).squeeze(-1), 0.0)
     weights = counted.to(input.dtype) if weight is None else weight[classes] * counted.to(input.dtype)
     losses = losses * weights
     return losses.sum() / weights.sum() if reduction == "mean" else _reduced(losses, reduction)

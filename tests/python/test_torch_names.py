@@ -384,3 +384,12 @@ def test_median_and_quantile_propagate_nan():
     for level in (-0.1, 1.1):
         with pytest.raises(ValueError, match="are not all in"):
             x.quantile(level)
+
+
+def test_nll_loss_of_several_dimensions():
+    x = cw.tensor(np.arange(18, dtype="f4").reshape(2, 3, 3))
+    target = cw.tensor([[0, 1, 2], [2, 1, 0]])
+    assert F.nll_loss(x, target, reduction="none").tolist() == [[-0.0, -4.0, -8.0], [-15.0, -13.0, -11.0]]
+    assert F.nll_loss(cw.tensor([[-math.inf, 0.0], [-1.0, -2.0]]), cw.tensor([-100, 1])).item() == 2.0
+    with pytest.raises(cw.ShapeMismatch, match="nll_loss"):
+        F.nll_loss(x, cw.tensor([0, 1]))

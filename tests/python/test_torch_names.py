@@ -4,6 +4,7 @@ files, mixed precision. tests/parity compares with PyTorch where it is installed
 import copy
 import io
 import math
+import os
 import pickle
 import re
 from pathlib import Path
@@ -393,3 +394,24 @@ def test_nll_loss_of_several_dimensions():
     assert F.nll_loss(cw.tensor([[-math.inf, 0.0], [-1.0, -2.0]]), cw.tensor([-100, 1])).item() == 2.0
     with pytest.raises(cw.ShapeMismatch, match="nll_loss"):
         F.nll_loss(x, cw.tensor([0, 1]))
+
+
+def test_param_group_as_dict_has_the_rate():
+    optimizer = cw.optim.SGD([cw.tensor([1.0], requires_grad=True)], lr=0.1)
+    group = optimizer.param_groups[0]
+    assert dict(group)["lr"] == {**group}["lr"] == group.copy()["lr"] == 0.1
+
+
+def test_roll_by_nothing_is_a_copy():
+    x = cw.zeros(2)
+    x.roll(0, 0).add_(1)
+    assert x.tolist() == [0.0, 0.0]
+
+
+def test_saved_files_have_the_usual_permissions(tmp_path):
+    (tmp_path / "plain").touch()
+    cw.save(cw.ones(2), tmp_path / "tensor")
+    assert os.stat(tmp_path / "tensor").st_mode == os.stat(tmp_path / "plain").st_mode
+    with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+        cw.save(lambda: 0, tmp_path / "tensor")
+    assert sorted(os.listdir(tmp_path)) == ["plain", "tensor"] and cw.load(tmp_path / "tensor").tolist() == [1.0, 1.0]

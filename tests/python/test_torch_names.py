@@ -415,3 +415,13 @@ def test_saved_files_have_the_usual_permissions(tmp_path):
     with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
         cw.save(lambda: 0, tmp_path / "tensor")
     assert sorted(os.listdir(tmp_path)) == ["plain", "tensor"] and cw.load(tmp_path / "tensor").tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("loss", ["binary_cross_entropy_with_logits", "nll_loss", "kl_div", "gaussian_nll_loss"])
+def test_autocast_computes_losses_in_f32(loss):
+    x = cw.tensor([[0.1, -3.3, 2.7], [1.9, 0.3, -0.7]]).bfloat16()
+    more = {"nll_loss": [cw.tensor([0, 2])], "gaussian_nll_loss": [x * 2, x.abs()]}.get(loss, [(x > 0).bfloat16()])
+    wide = [part.float() if part.is_floating_point() else part for part in more]
+    with cw.autocast("cpu"):
+        found = getattr(F, loss)(x, *more)
+    assert found.dtype == cw.float32 and found.item() == getattr(F, loss)(x.float(), *wide).item()

@@ -45,7 +45,7 @@ class GradScaler:
         self._scale, self._enabled = init_scale, enabled
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval, self._good_steps = growth_interval, 0
-        self._unscaled, self._skipped = False, False
+        self._finite: dict[int, bool] = {}  # by id of the optimizers whose gradients are unscaled
 
     def is_enabled(self) -> bool:
         """Whether it scales."""
@@ -61,7 +61,7 @@ class GradScaler:
 
     def unscale_(self, optimizer: Any) -> None:
         """Divides the gradients of an optimizer's parameters by the scale; waits for the device."""
-        if not self._enabled or self._unscaled:
+        if not self._enabled or id(optimizer) in self._finite:
             return
         finite = True
         for group in optimizer.param_groups:
@@ -69,23 +69,24 @@ class GradScaler:
                 if parameter.grad is not None:
                     parameter.grad = parameter.grad * (1 / self._scale)
                     finite = finite and bool(parameter.grad.isfinite().all())
-        self._unscaled, self._skipped = True, not finite
+        self._finite[id(optimizer)] = finite
 
-    def step(self, optimizer: Any) -> None:
+    def step(self, optimizer: Any) -> Any:
         """optimizer.step() with unscaled gradients, or nothing if one is not finite."""
         self.unscale_(optimizer)
-        if not self._skipped:
-            optimizer.step()
+        return optimizer.step() if self._finite.get(id(optimizer), True) else None
 
     def update(self) -> None:
-        """Adjusts the scale after a step."""
-        if self._skipped:
+        """Adjusts the scale after the steps of all optimizers."""
+        if not self._enabled:
+            return
+        if not all(self._finite.values()):
             self._scale, self._good_steps = self._scale * self._backoff_factor, 0
         else:
             self._good_steps += 1
             if self._good_steps == self._growth_interval:
                 self._scale, self._good_steps = self._scale * self._growth_factor, 0
-        self._unscaled, self._skipped = False, False
+        self._finite.clear()
 
     def state_dict(self) -> dict[str, Any]:
         """What load_state_dict() needs to continue."""

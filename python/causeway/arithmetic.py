@@ -46,10 +46,14 @@ def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> Tensor:
     integers = all(not x.dtype.is_floating if isinstance(x, Tensor) else isinstance(x, int) for x in (a, b))
     if not integers:
         return getattr(_core.divide(a, b), rounding_mode)()
+    # Reading a divisor on a GPU would wait for the device.
+    if bool((b == 0).any()) if isinstance(b, Tensor) and not b.is_cuda else isinstance(b, int) and b == 0:
+        raise ZeroDivisionError("[div] integer division by zero")
     # f64 holds quotients of integers up to 2**53.
-    tensor = a if isinstance(a, Tensor) else b
+    dtypes = [x.dtype for x in (a, b) if isinstance(x, Tensor)]
+    dtype = sum(_core.zeros((), dtype=dtype) for dtype in dtypes).dtype
     wide = a.to(DType.f64) if isinstance(a, Tensor) else a
-    return getattr(wide / (b.to(DType.f64) if isinstance(b, Tensor) else b), rounding_mode)().to(tensor.dtype)
+    return getattr(wide / (b.to(DType.f64) if isinstance(b, Tensor) else b), rounding_mode)().to(dtype)
 
 
 @method
@@ -61,7 +65,7 @@ def floor_divide(a: Any, b: Any) -> Tensor:
 @method
 def fmod(a: Tensor, b: Any) -> Tensor:
     """The remainder of a / b with the sign of a."""
-    return a - div(a, b, rounding_mode="trunc") * b
+    return a.sign() * (a.abs() % abs(b))
 
 
 @method
@@ -188,10 +192,16 @@ def log_softmax(x: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @method
 def norm(x: Tensor, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Tensor:
-    """The p-norm over dimensions, or over all; p can be infinity, "fro" is 2."""
+    """The p-norm over dimensions, or over all; p can be 0 and infinite, "fro" is 2."""
+    if x.dtype in (DType.f16, DType.bf16):  # squares may exceed the range of f16
+        return norm(x.to(DType.f32), p, dim, keepdim).to(x.dtype)
     p = 2 if p in ("fro", None) else p
     if p == math.inf:
         return x.abs().max(axis=dim, keepdims=keepdim)
+    if p == -math.inf:
+        return x.abs().min(axis=dim, keepdims=keepdim)
+    if p == 0:
+        return (x != 0).to(x.dtype).sum(dim=dim, keepdim=keepdim)
     if p == 1:
         return x.abs().sum(dim=dim, keepdim=keepdim)
     total = (x.square() if p == 2 else x.abs() ** p).sum(dim=dim, keepdim=keepdim)

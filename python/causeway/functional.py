@@ -111,6 +111,12 @@ def _reduced(losses: Tensor, reduction: str) -> Tensor:
     return losses if reduction == "none" else getattr(losses, reduction)()
 
 
+def _widened(x: Tensor) -> Tensor:
+    """x in f32 if autocast is on and x has 16 bits, as the compiled losses read it."""
+    narrow = _core._autocast_type() is not None and x.dtype in (DType.f16, DType.bf16)
+    return x.to(DType.f32) if narrow else x
+
+
 def _require_same_shape(name: str, x: Tensor, target: Tensor) -> None:
     if x.shape != target.shape:
         raise _core.ShapeMismatch(f"[{name}] input {x.shape} and target {target.shape} differ")
@@ -145,10 +151,13 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, *
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100,
              reduction: str = "mean") -> Tensor:
-    """The negative of the log-probabilities (n, classes) of integer classes (n,)."""
+    """The negative of the log-probabilities (n, classes, ...) of integer classes (n, ...)."""
+    input = _widened(input.movedim(1, -1) if input.ndim > 2 else input)
+    if target.shape != input.shape[:-1]:
+        raise _core.ShapeMismatch(f"[nll_loss] target {target.shape}: expected {input.shape[:-1]}")
     counted = target != ignore_index
     classes = _core.where(counted, target, 0)
-    losses = -input.gather(-1, classes.unsqueeze(-1)).squeeze(-1)
+    losses = _core.where(counted, -input.gather(-1, classes.unsqueeze(-1)).squeeze(-1), 0.0)
     weights = counted.to(input.dtype) if weight is None else weight[classes] * counted.to(input.dtype)
     losses = losses * weights
     return losses.sum() / weights.sum() if reduction == "mean" else _reduced(losses, reduction)
@@ -158,6 +167,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
                          reduction: str = "mean") -> Tensor:
     """Cross entropy of probabilities and targets in [0, 1]; logarithms are at least -100."""
     _require_same_shape("binary_cross_entropy", input, target)
+    input = _widened(input)
     losses = -(target * input.log().clamp(min=-100.0) + (1 - target) * (1 - input).log().clamp(min=-100.0))
     return _reduced(losses if weight is None else losses * weight, reduction)
 
@@ -166,6 +176,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
                                      reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:
     """Cross entropy of the sigmoids of logits and targets in [0, 1], without overflow."""
     _require_same_shape("binary_cross_entropy_with_logits", input, target)
+    input = _widened(input)
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
     losses = (1 - target) * input - scale * logsigmoid(input)
     return _reduced(losses if weight is None else losses * weight, reduction)
@@ -180,6 +191,7 @@ def smooth_l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", be
 
 def kl_div(input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """The Kullback-Leibler divergence of log-probabilities from target probabilities."""
+    input, target = _widened(input), _widened(target)
     if log_target:
         losses = target.exp() * (target - input)
     else:
@@ -191,7 +203,7 @@ def kl_div(input: Tensor, target: Tensor, *, reduction: str = "mean", log_target
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, *, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> Tensor:
     """The negative log-likelihood of normal distributions with the given means and variances."""
-    var = _core.maximum(var, eps)
+    input, var = _widened(input), _core.maximum(_widened(var), eps)
     losses = 0.5 * (var.log() + (input - target).square() / var)
     return _reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 

@@ -211,12 +211,13 @@ def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     if dims is None:
         return roll(x.flatten(), shifts, 0).reshape(x.shape)
     pairs = [(shifts, dims)] if isinstance(dims, int) else list(zip(shifts, dims))
+    rolled = x
     for shift, dim in pairs:
         size = x.shape[axis_of(x, dim)]
         if size and shift % size:
             at = size - shift % size
-            x = cat([narrow(x, dim, at, size - at), narrow(x, dim, 0, at)], dim=dim)
-    return x
+            rolled = cat([narrow(rolled, dim, at, size - at), narrow(rolled, dim, 0, at)], dim=dim)
+    return x.clone() if rolled is x else rolled
 
 
 @method

@@ -133,7 +133,7 @@ def _index(x: Tensor) -> int:
     """The value of an integer tensor with one element, as an index."""
     if x.dtype.is_floating or x.size != 1:
         raise TypeError("only integer tensors of one element can be an index")
-    return x.item()
+    return int(x.item())
 
 
 PROPERTIES = {

@@ -28,32 +28,46 @@ def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Found:
     dim = axis_of(x, dim)
     if not 1 <= k <= x.shape[dim]:
         raise _core.InvalidIndex(f"[kthvalue] k {k} for a dimension of {x.shape[dim]}")
-    values, indices = x.sort(dim=dim)
-    both = Found(values.narrow(dim, k - 1, 1), indices.narrow(dim, k - 1, 1))
-    return both if keepdim else Found(both.values.squeeze(dim), both.indices.squeeze(dim))
+    return _entry(x.sort(dim=dim), dim, k - 1, keepdim)
+
+
+def _entry(found: Any, dim: int, place: int, keepdim: bool) -> Found:
+    entry = [part.narrow(dim, place, 1) for part in found]
+    return Found(*(entry if keepdim else [part.squeeze(dim) for part in entry]))
 
 
 @method
 def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower median: over all elements, or along a dimension with its index."""
+    """The lower median: over all elements, or along a dimension with its index; NaN if one is NaN."""
     flat, along = _flattened(x, dim)
-    found = kthvalue(flat, (flat.shape[along] + 1) // 2, along, keepdim and dim is not None)
+    n, keepdim = flat.shape[along], keepdim and dim is not None
+    if n == 0:
+        raise _core.InvalidIndex(f"[median] no elements along a dimension of shape {x.shape}")
+    ordered = flat.sort(dim=along)
+    found = _entry(ordered, along, (n - 1) // 2, keepdim)
+    if flat.dtype.is_floating:
+        last = _entry(ordered, along, n - 1, keepdim)  # NaN if there is one
+        is_nan = last.values.isnan()
+        found = Found(*(_core.where(is_nan, a, b) for a, b in zip(last, found)))
     return found.values if dim is None else found
 
 
 @method
 def quantile(x: Tensor, q: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Quantiles by linear interpolation; several come in a new first dimension."""
+    """Quantiles by linear interpolation, NaN if an element is; several come in a new first dimension."""
     flat, along = _flattened(x, dim)
     several = isinstance(q, Tensor) and q.ndim == 1
     levels = q.tolist() if several else [float(q)]
+    if any(not 0 <= level <= 1 for level in levels):
+        raise ValueError(f"quantile: levels {levels} are not all in [0, 1]")
     values = flat.sort(axis=along)
     n, parts = flat.shape[along], []
+    greatest = values.narrow(along, n - 1, 1)  # NaN if there is one
     for level in levels:
         place = level * (n - 1)
         low = int(np.floor(place))
         first, last = values.narrow(along, low, 1), values.narrow(along, min(low + 1, n - 1), 1)
-        parts.append(first.lerp(last, place - low))
+        parts.append(_core.where(greatest.isnan(), greatest, first.lerp(last, place - low)))
     if dim is None:
         parts = [part.reshape((1,) * x.ndim if keepdim else ()) for part in parts]
     elif not keepdim:

@@ -6,9 +6,10 @@ anything else that a pickle could run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
-import tempfile
+import secrets
 from typing import Any
 
 from ._core import Tensor
@@ -35,13 +36,15 @@ def save(obj: Any, f: Any) -> None:
         return
     path = os.fspath(f)
     folder = os.path.dirname(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".save-")
+    # Not mkstemp(), whose files only the owner can read.
+    temporary = os.path.join(folder, f".save-{os.getpid()}-{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             pickle.dump(obj, file, protocol=4)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise
 
 

@@ -3,6 +3,8 @@ files, mixed precision. tests/parity compares with PyTorch where it is installed
 
 import copy
 import io
+import math
+import os
 import pickle
 import re
 from pathlib import Path
@@ -330,3 +332,96 @@ def test_as_torch_is_undone():
     import sys
 
     assert sys.modules.get("torch") is not library
+
+
+def test_grad_scaler_of_two_optimizers():
+    weights = [cw.tensor([1.0], requires_grad=True) for _ in range(2)]
+    optimizers = [cw.optim.SGD([weight], lr=0.1) for weight in weights]
+    scaler = cw.amp.GradScaler(init_scale=1024.0)
+    scaler.scale(weights[0].sum() + weights[1].sum()).backward()
+    weights[1].grad = weights[1].grad * math.inf
+    for optimizer in optimizers:
+        scaler.step(optimizer)
+    scaler.update()
+    assert weights[0].item() == pytest.approx(0.9) and weights[1].item() == 1.0
+    assert scaler.get_scale() == 512.0
+
+
+def test_integer_division_promotes_and_refuses_zero():
+    small, large = cw.tensor([7], dtype=cw.int8), cw.tensor([-1000])
+    assert (large // small).dtype == cw.int64 and (small // large).tolist() == [-1]
+    assert (large // small).tolist() == [-143] and small.div(large, rounding_mode="trunc").dtype == cw.int64
+    for zero in (0, cw.tensor([0])):
+        with pytest.raises(ZeroDivisionError, match="integer division by zero"):
+            large // zero
+
+
+def test_fmod_is_exact():
+    a, b = np.array([1e10, -7.5, 5.0, -5.0], "f4"), np.array([3.0, 2.0, math.inf, -math.inf], "f4")
+    assert cw.tensor(a).fmod(cw.tensor(b)).tolist() == np.fmod(a, b).tolist()
+    assert cw.tensor([-7, 7]).fmod(3).tolist() == [-1, 1] and cw.tensor([7.0]).fmod(-4).tolist() == [3.0]
+    x = cw.tensor([7.0, -7.0], requires_grad=True)
+    y = cw.tensor([3.0, -2.0], requires_grad=True)
+    x.fmod(y).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0] and y.grad.tolist() == [-2.0, -3.0]
+
+
+def test_norms_of_16_bit_tensors_do_not_overflow():
+    x = cw.tensor([300.0, -400.0], dtype=cw.float16)
+    assert x.norm().item() == 500.0 and x.norm().dtype == cw.float16
+    assert x.norm(-math.inf).item() == 300.0 and cw.tensor([0.0, 2.0, 3.0]).norm(0).item() == 2.0
+    weight = cw.tensor([1.0, 1.0], dtype=cw.float16, requires_grad=True)
+    (weight * x).sum().backward()
+    assert nn.utils.clip_grad_norm_([weight], 1.0).item() == 500.0
+    np.testing.assert_allclose(weight.grad.float().numpy(), [0.6, -0.8], rtol=1e-3)
+
+
+def test_median_and_quantile_propagate_nan():
+    x = cw.tensor([[1.0, math.nan, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]])
+    assert math.isnan(x.median().item()) and math.isnan(x.quantile(0.5).item())
+    values, places = x.median(1)
+    assert math.isnan(values[0].item()) and values[1].item() == 2.0 and places.tolist() == [1, 2]
+    assert math.isnan(x.quantile(0.25, 1)[0].item()) and x.quantile(0.25, 1)[1].item() == 1.75
+    for level in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="are not all in"):
+            x.quantile(level)
+
+
+def test_nll_loss_of_several_dimensions():
+    x = cw.tensor(np.arange(18, dtype="f4").reshape(2, 3, 3))
+    target = cw.tensor([[0, 1, 2], [2, 1, 0]])
+    assert F.nll_loss(x, target, reduction="none").tolist() == [[-0.0, -4.0, -8.0], [-15.0, -13.0, -11.0]]
+    assert F.nll_loss(cw.tensor([[-math.inf, 0.0], [-1.0, -2.0]]), cw.tensor([-100, 1])).item() == 2.0
+    with pytest.raises(cw.ShapeMismatch, match="nll_loss"):
+        F.nll_loss(x, cw.tensor([0, 1]))
+
+
+def test_param_group_as_dict_has_the_rate():
+    optimizer = cw.optim.SGD([cw.tensor([1.0], requires_grad=True)], lr=0.1)
+    group = optimizer.param_groups[0]
+    assert dict(group)["lr"] == {**group}["lr"] == group.copy()["lr"] == 0.1
+
+
+def test_roll_by_nothing_is_a_copy():
+    x = cw.zeros(2)
+    x.roll(0, 0).add_(1)
+    assert x.tolist() == [0.0, 0.0]
+
+
+def test_saved_files_have_the_usual_permissions(tmp_path):
+    (tmp_path / "plain").touch()
+    cw.save(cw.ones(2), tmp_path / "tensor")
+    assert os.stat(tmp_path / "tensor").st_mode == os.stat(tmp_path / "plain").st_mode
+    with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+        cw.save(lambda: 0, tmp_path / "tensor")
+    assert sorted(os.listdir(tmp_path)) == ["plain", "tensor"] and cw.load(tmp_path / "tensor").tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("loss", ["binary_cross_entropy_with_logits", "nll_loss", "kl_div", "gaussian_nll_loss"])
+def test_autocast_computes_losses_in_f32(loss):
+    x = cw.tensor([[0.1, -3.3, 2.7], [1.9, 0.3, -0.7]]).bfloat16()
+    more = {"nll_loss": [cw.tensor([0, 2])], "gaussian_nll_loss": [x * 2, x.abs()]}.get(loss, [(x > 0).bfloat16()])
+    wide = [part.float() if part.is_floating_point() else part for part in more]
+    with cw.autocast("cpu"):
+        found = getattr(F, loss)(x, *more)
+    assert found.dtype == cw.float32 and found.item() == getattr(F, loss)(x.float(), *wide).item()

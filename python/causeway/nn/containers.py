@@ -14,7 +14,7 @@ class Sequential(_Sequential):
 
     def __init__(self, *modules: Any) -> None:
         named = modules[0] if len(modules) == 1 and isinstance(modules[0], dict) else None
-        super().__init__([] if named else list(modules))
+        super().__init__(list(modules) if named is None else [])
         for name, module in (named or {}).items():
             self.register_module(name, module)
 

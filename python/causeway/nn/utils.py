@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import _core
-from .._core import Tensor
+from .._core import DType, Tensor
 from ..autograd import no_grad
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
@@ -26,7 +26,8 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0,
     gradients = _gradients(parameters)
     if not gradients:
         return _core.zeros(())
-    norms = _core.stack([gradient.norm(norm_type) for gradient in gradients])
+    wide = DType.f64 if any(gradient.dtype == DType.f64 for gradient in gradients) else DType.f32
+    norms = _core.stack([gradient.to(wide).norm(norm_type) for gradient in gradients])
     total = norms.norm(norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError("clip_grad_norm_: the gradient norm is not finite")

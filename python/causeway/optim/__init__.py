@@ -13,7 +13,7 @@ counts the steps in which it had one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import ref
 
@@ -56,6 +56,12 @@ class ParamGroup(dict):
         if name == "lr":
             return self._optimizer().lr * self._settings["rate_factor"]
         return super().__getitem__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return super().__iter__()  # without this method, dict(group) would not call __getitem__()
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self)
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default

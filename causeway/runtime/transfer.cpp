@@ -100,9 +100,8 @@ void transfer(void* to, Device to_device, const void* from, Device from_device, 
   if (bytes == 0) return;
   if (capturing() && to_device.is_cpu() != from_device.is_cpu()) {
     fail(ErrorKind::invalid_argument, "transfer",
-         "a copy between host and GPU cannot be part of a graph: its host memory would be read at "
-         "every "
-         "replay; copy before the capture, or create the tensor on the GPU");
+         "a copy between host and GPU cannot be part of a graph, whose replays would read the host "
+         "memory again; copy before the capture, or create the tensor on the GPU");
   }
   auto* target = static_cast<std::byte*>(to);
   const auto* source = static_cast<const std::byte*>(from);

@@ -83,7 +83,7 @@ def searchsorted(sorted_sequence: Tensor, values: Any, *, right: bool = False, s
     x = values if isinstance(values, Tensor) else _core.array(values, device=table.device)
     if table.ndim > 1 and table.shape[:-1] != x.shape[:-1]:
         raise _core.ShapeMismatch(f"[searchsorted] {table.shape} and {x.shape} differ in leading dimensions")
-    # A binary search over all values at once; sorting makes no assumption on the dtype.
+    # A binary search over all values at once.
     low = _core.zeros(x.shape, dtype="i64", device=x.device)
     n = table.shape[-1]
     high = _core.full(x.shape, n, device=x.device)

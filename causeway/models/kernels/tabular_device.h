@@ -154,10 +154,15 @@ struct TableView {
     const std::int64_t* size = sizes + 3 * table;
     const double total =
         static_cast<double>(statistics_of(table, n_features)[0]) * static_cast<double>(size[2]);
-    std::uint64_t bits = mix_bits(static_cast<std::uint64_t>(total + 0.5));
+    std::uint64_t bits = mix_bits(whole(total + 0.5));
     bits = mix_bits(bits ^ static_cast<std::uint64_t>(size[1]));
     bits = mix_bits(bits ^ static_cast<std::uint64_t>(size[2]));
-    return mix_bits(bits ^ static_cast<std::uint64_t>(value));
+    return mix_bits(bits ^ whole(static_cast<double>(value)));
+  }
+
+  // Labels that are no classes, negative or NaN, are 0.
+  CAUSEWAY_HOST_DEVICE static std::uint64_t whole(double value) {
+    return value >= 0 && value < 1e15 ? static_cast<std::uint64_t>(value) : 0;
   }
 
   CAUSEWAY_HOST_DEVICE static float bump(float z, int i) {

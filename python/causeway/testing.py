@@ -52,7 +52,7 @@ def as_torch() -> Iterator[Any]:
         with cw.testing.as_torch():
             model = importlib.import_module("model")  # a file that says import torch
 
-    Modules that are imported meanwhile keep using it."""
+    Modules that are imported inside the block keep using it afterwards."""
     made = _modules()
     before = {name: module for name, module in sys.modules.items() if name == "torch" or name.startswith("torch.")}
     for name in before:

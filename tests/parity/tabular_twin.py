@@ -93,23 +93,23 @@ class Twin:
         y_known = y[:known]
         if coded:
             codes = class_codes(y_known, features, known)
-            told = codes @ weight[:, at["target"] : at["known"]].T + weight[:, at["known"]]
+            label_input = codes @ weight[:, at["target"] : at["known"]].T + weight[:, at["known"]]
             asked = weight[:, at["query"]].expand(rows - known, -1)
         elif one_hot:
-            told = weight[:, at["target"] : at["known"]].T[y_known.long()] + weight[:, at["known"]]
+            label_input = weight[:, at["target"] : at["known"]].T[y_known.long()] + weight[:, at["known"]]
             asked = weight[:, at["query"]].expand(rows - known, -1)
         elif c["class_as_number"]:
             mean = y_known.double().mean().float() if known else torch.tensor(0.0)
-            told = y_known[:, None] * weight[:, at["target"]] + weight[:, at["known"]]
+            label_input = y_known[:, None] * weight[:, at["target"]] + weight[:, at["known"]]
             asked = (mean * weight[:, at["target"]] + weight[:, at["known"]]).expand(rows - known, -1)
         else:
             z = standardise(y_known[:, None], known).float()
-            told = z * weight[:, at["target"]] + weight[:, at["known"]]
+            label_input = z * weight[:, at["target"]] + weight[:, at["known"]]
             asked = weight[:, at["query"]].expand(rows - known, -1)
-        tokens[thinking : thinking + known, 0] = told
+        tokens[thinking : thinking + known, 0] = label_input
         tokens[thinking + known : thinking + rows, 0] = asked
         if c["labels"] == "cells":
-            tokens[thinking : thinking + known, 1 : 1 + features] += told[:, None]
+            tokens[thinking : thinking + known, 1 : 1 + features] += label_input[:, None]
         return tokens
 
     def norm(self, name, x):

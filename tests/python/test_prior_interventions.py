@@ -98,7 +98,7 @@ def test_counterfactual_pairs_share_their_noise():
 
 @pytest.mark.parametrize("family", ["mlp", "tree"])
 def test_targets_without_noise_are_functions_of_the_features(family):
-    """Rows with the same causes have the same target, which noise had told apart."""
+    """Without noise, rows with the same causes have the same target."""
     prior = cw.Prior(family, rows=200, features=1, regression=True, seed=21)
     checked = 0
     for k in range(150):

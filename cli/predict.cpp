@@ -145,11 +145,14 @@ void add_predict(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "predict", "Predict a column of a table from the labelled rows of another");
   command
-      ->add_option("train", options->train,
-                   "Context rows, with the target column; CSV, also compressed (.gz, .zst), or Parquet")
+      ->add_option(
+          "train", options->train,
+          "Context rows, with the target column; CSV, also compressed (.gz, .zst), or Parquet")
       ->required()
       ->type_name("FILE");
-  command->add_option("test", options->test, "Query rows, as CSV or Parquet")->required()->type_name("FILE");
+  command->add_option("test", options->test, "Query rows, as CSV or Parquet")
+      ->required()
+      ->type_name("FILE");
   command->add_option("--out", options->out, "Output file [stdout]")->type_name("FILE");
   options->add_to(*command);
   add_json(*command, options->json);

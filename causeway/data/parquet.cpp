@@ -61,9 +61,9 @@ std::vector<double> unsigned_reals(const std::vector<std::int64_t>& integers) {
 void set_text(const SchemaColumn& from, Values&& values, const data::Origin& origin,
               ParquetColumn& column) {
   if (from.meaning == Meaning::decimal || !data::is_utf8(values.bytes)) {
-    origin.fail_format(fmt::format("column {} holds {}; expected numbers, booleans, times or UTF-8",
-                                   shown(from.name),
-                                   from.meaning == Meaning::decimal ? "long decimals" : "binary data"));
+    origin.fail_format(fmt::format(
+        "column {} holds {}; expected numbers, booleans, times or UTF-8", shown(from.name),
+        from.meaning == Meaning::decimal ? "long decimals" : "binary data"));
   }
   column.type = ParquetType::text;
   column.bytes = std::move(values.bytes);
@@ -78,8 +78,9 @@ void set_integers(const SchemaColumn& from, Values&& values, ParquetColumn& colu
       for (std::int64_t& day : values.integers) day *= kSecondsPerDay;
     }
     column.type = ParquetType::time;
-    column.units_per_second =
-        from.physical == Physical::int96 ? 1000000000 : is_date ? 1 : from.units_per_second;
+    column.units_per_second = from.physical == Physical::int96 ? 1000000000
+                              : is_date                        ? 1
+                                                               : from.units_per_second;
     column.numbers = integers_of(values.integers);
   } else if (from.meaning == Meaning::decimal) {
     column.numbers = reals_of(scaled(values.integers, std::pow(10.0, from.scale)));
@@ -115,8 +116,8 @@ ParquetTable read(std::string_view file, const data::Origin& origin) {
     const SchemaColumn& column = metadata.columns[i];
     if (column.name.starts_with("__index_level_")) continue;  // of pandas
     if (column.physical == Physical::fixed_bytes) {
-      origin.fail_format(fmt::format("column {} holds bytes of a fixed size, which are not supported",
-                                     shown(column.name)));
+      origin.fail_format(fmt::format(
+          "column {} holds bytes of a fixed size, which are not supported", shown(column.name)));
     }
     Values values;
     for (const RowGroup& group : metadata.row_groups) {

@@ -19,10 +19,10 @@ struct ParquetColumn {
   ParquetType type = ParquetType::number;
   // i64 for integers, f64 for other numbers, bool, i64 since 1970 for times; 0 where missing.
   Tensor numbers;
-  std::int64_t units_per_second = 1;      // of times
-  std::string bytes;                      // texts one after the other
-  std::vector<std::int64_t> offsets{0};   // of the texts: one more than there are rows
-  Tensor missing;                         // bool; empty if no value is missing
+  std::int64_t units_per_second = 1;     // of times
+  std::string bytes;                     // texts one after the other
+  std::vector<std::int64_t> offsets{0};  // of the texts: one more than there are rows
+  Tensor missing;                        // bool; empty if no value is missing
 };
 
 struct ParquetTable {

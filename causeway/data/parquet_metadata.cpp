@@ -21,7 +21,8 @@ struct Element {
   std::int64_t n_children = 0;
 };
 
-// The unit of a timestamp is the field that is present: 1 milliseconds, 2 microseconds, 3 nanoseconds.
+// The unit of a timestamp is the field that is present: 1 milliseconds, 2 microseconds, 3
+// nanoseconds.
 std::int64_t read_time_unit(ThriftReader& reader) {
   std::int64_t units = 1;
   reader.structure([&](int id, ThriftType) {
@@ -147,7 +148,8 @@ RowGroup read_row_group(ThriftReader& reader, std::string_view file, const Origi
     if (id != 1) return false;
     reader.list([&] {
       reader.structure([&](int inner, ThriftType) {
-        if (inner == 1) origin.fail_format("its columns are in other files, which is not supported");
+        if (inner == 1)
+          origin.fail_format("its columns are in other files, which is not supported");
         if (inner != 3) return false;
         group.chunks.push_back(read_chunk_metadata(reader, file, origin));
         return true;

@@ -50,7 +50,7 @@ Metadata read_metadata(std::string_view file, const Origin& origin);
 
 struct PageHeader {
   PageType type = PageType::data;
-  std::int64_t size = 0;             // in the file
+  std::int64_t size = 0;  // in the file
   std::int64_t decompressed_size = 0;
   std::int64_t n_values = 0;
   int encoding = 0;

@@ -12,8 +12,8 @@ namespace causeway::data::parquet {
 
 namespace {
 
-constexpr const char* kCodecs[] = {"none", "Snappy", "gzip", "LZO",
-                                   "Brotli", "LZ4", "Zstandard", "LZ4 raw"};
+constexpr const char* kCodecs[] = {"none",   "Snappy", "gzip",      "LZO",
+                                   "Brotli", "LZ4",    "Zstandard", "LZ4 raw"};
 
 // Bytes of a page, taken from the front.
 class Bytes {
@@ -78,8 +78,7 @@ std::vector<std::uint32_t> read_hybrid(Bytes& bytes, unsigned width, std::size_t
           buffer |= std::uint64_t{static_cast<std::uint8_t>(packed[at++])} << n_bits;
           n_bits += 8;
         }
-        const auto value =
-            static_cast<std::uint32_t>(buffer & ((std::uint64_t{1} << width) - 1));
+        const auto value = static_cast<std::uint32_t>(buffer & ((std::uint64_t{1} << width) - 1));
         buffer >>= width;
         n_bits -= width;
         if (values.size() < n) values.push_back(value);
@@ -152,8 +151,7 @@ class ChunkReader {
 
  private:
   std::string content(const PageHeader& header, std::string_view body) const {
-    const auto size =
-        static_cast<std::size_t>(header.decompressed_size - header.levels_size);
+    const auto size = static_cast<std::size_t>(header.decompressed_size - header.levels_size);
     std::string bytes;
     if (!header.is_compressed || chunk_.codec == Codec::none) {
       bytes = std::string(body);
@@ -162,9 +160,9 @@ class ChunkReader {
     } else if (chunk_.codec == Codec::gzip || chunk_.codec == Codec::zstd) {
       bytes = decompress(body, origin_.name).value_or("");
     } else {
-      origin_.fail_format(fmt::format(
-          "column {} is compressed with {}; expected Snappy, gzip, Zstandard or none",
-          shown(column_.name), kCodecs[static_cast<int>(chunk_.codec)]));
+      origin_.fail_format(
+          fmt::format("column {} is compressed with {}; expected Snappy, gzip, Zstandard or none",
+                      shown(column_.name), kCodecs[static_cast<int>(chunk_.codec)]));
     }
     if (bytes.size() != size) origin_.fail_format("a page has another size than its header says");
     return bytes;
@@ -189,9 +187,8 @@ class ChunkReader {
     Bytes bytes(text, origin_);
     std::vector<std::uint32_t> levels(n, 1);  // 1 where there is a value
     if (column_.optional) {
-      Bytes of_levels(is_v2 ? body.substr(0, levels_size)
-                            : bytes.take(bytes.number<std::uint32_t>()),
-                      origin_);
+      Bytes of_levels(
+          is_v2 ? body.substr(0, levels_size) : bytes.take(bytes.number<std::uint32_t>()), origin_);
       levels = read_hybrid(of_levels, 1, n, origin_);
     }
     const auto n_present =

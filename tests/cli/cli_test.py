@@ -112,7 +112,8 @@ class Usage(unittest.TestCase):
             self.assertEqual(code, 0, err)
             return json.loads(out)
 
-        config = resolved("--steps", "10k", "--batch", "2K", "--rows", "1k:2k", "--memory", "4GiB", "--stages", "1k:512")
+        config = resolved("--steps", "10k", "--batch", "2K", "--rows", "1k:2k", "--memory", "4GiB",
+                          "--stages", "1k:512")  # fmt: skip
         self.assertEqual(config["run"]["steps"], 10_000)
         self.assertEqual(config["batch"], 2000)
         self.assertEqual(config["prior"]["rows"], "1000:2000")
@@ -122,8 +123,8 @@ class Usage(unittest.TestCase):
         self.assertEqual(resolved("--memory", "2G")["run"]["memory"], 2 << 30)
         self.mistake(["pretrain", "--steps", "10q"], '--steps: expected an integer, got "10q"')
         self.mistake(["pretrain", "--steps", "1.2345k"], '--steps: expected an integer, got "1.2345k"')
-        code, out, _ = causeway("prior", "describe", "--index", "1k", "--json", "--rows", "32", "--device", "cpu")
-        self.assertEqual((code, out), causeway("prior", "describe", "--index", "1000", "--json", "--rows", "32", "--device", "cpu")[:2])
+        describe = ["prior", "describe", "--json", "--rows", "32", "--device", "cpu", "--index"]
+        self.assertEqual(causeway(*describe, "1k"), causeway(*describe, "1000"))
 
     def test_manual_pages(self):
         code, out, err = causeway("man", "prior", "generate")

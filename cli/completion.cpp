@@ -1,5 +1,7 @@
 #include "cli/completion.h"
 
+#include "cli/help.h"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -41,7 +43,7 @@ std::vector<std::string> choices(const CLI::Option& option) {
 // The command and its subcommands, recursively.
 void collect(const CLI::App& app, const std::string& path, std::vector<Command>& all) {
   Command command{path, {}, {}};
-  const auto subcommands = app.get_subcommands([](const CLI::App*) { return true; });
+  const auto subcommands = subcommands_of(app);
   for (const CLI::App* subcommand : subcommands) {
     command.words.push_back({subcommand->get_name(), subcommand->get_description()});
   }

@@ -81,8 +81,10 @@ void ConfigOptions::add_to(CLI::App& command, const ConfigFields& fields, const 
     add_field(command, field, defaults != nullptr ? defaults : fields.defaults());
   }
   command.add_option("--config", file_, "Settings from a .toml or .json file; options override it")
-      ->type_name("FILE");
-  command.add_flag("--print-config", prints_, "Print the resolved configuration as JSON and exit");
+      ->type_name("FILE")
+      ->group("Configuration");
+  command.add_flag("--print-config", prints_, "Print the resolved configuration as JSON and exit")
+      ->group("Configuration");
 }
 
 Json ConfigOptions::given() const {

@@ -84,14 +84,14 @@ void run(const Options& given) {
 void add_evaluate(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "evaluate",
-      "Score a model on a CSV file: one random half is context, the other is predicted");
-  command->add_option("data", options->data, "CSV file with the target column")
+      "evaluate", "Score a model on a table: one random half is context, the other is predicted");
+  command
+      ->add_option("data", options->data,
+                   "Table with the target column; CSV, also compressed (.gz, .zst), or Parquet")
       ->required()
       ->type_name("FILE");
-  command->add_option("--splits", options->splits, "Number of random splits [5]")
-      ->check(at_least_one())
-      ->type_name("N");
+  add_count(*command, "--splits", options->splits, "Number of random splits")
+      ->check(at_least_one());
   options->add_to(*command);
   add_json(*command, options->json);
   command->callback([options] { run(*options); });

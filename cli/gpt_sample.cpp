@@ -78,14 +78,12 @@ void add_gpt_sample(CLI::App& gpt) {
       ->type_name("RUN")
       ->required();
   app->add_option("--prompt", command->prompt, "Text to continue [a line feed]")->type_name("TEXT");
-  app->add_option("--tokens", options.tokens, "New tokens, at most [100]")->type_name("N");
-  app->add_option("--samples", command->n_samples, "Number of samples [1]")
-      ->type_name("N")
-      ->check(at_least_one());
+  add_count(*app, "--tokens", options.tokens, "New tokens, at most");
+  add_count(*app, "--samples", command->n_samples, "Number of samples")->check(at_least_one());
   app->add_option("--temperature", options.temperature,
                   "Divides the logits; 0 takes the most probable token [1]")
       ->type_name("X");
-  app->add_option("--top-k", options.top_k, "Draw from the K most probable tokens; 0 for all [0]")
+  add_count(*app, "--top-k", options.top_k, "Draw from the K most probable tokens; 0 for all")
       ->type_name("K");
   app->add_option("--top-p", options.top_p,
                   "Draw from the most probable tokens whose probabilities sum to P [1]")

@@ -82,8 +82,7 @@ void add_gpt_tokenize(CLI::App& gpt) {
   app->add_option("-o,--out", command->out, "Output folder, new or empty")
       ->type_name("DIR")
       ->required();
-  app->add_option("--shard-tokens", options.shard_tokens, "Tokens per shard [100000000]")
-      ->type_name("N")
+  add_count(*app, "--shard-tokens", options.shard_tokens, "Tokens per shard")
       ->check(at_least_one());
   app->add_option("--validation", options.validation,
                   "Fraction of the documents for validation [0]")

@@ -1,5 +1,6 @@
 // `causeway gpt train`: trains a language model.
 #include "cli/config_options.h"
+#include "cli/dry_run.h"
 #include "cli/gpt.h"
 #include "cli/options.h"
 #include "cli/print.h"
@@ -25,6 +26,7 @@ struct TrainCommand {
   ConfigOptions settings;
   std::string folder;
   bool resume = false;
+  bool dry_run = false;
   Device device = Device::cpu();
   bool device_given = false;
   int threads = 0;
@@ -71,6 +73,18 @@ void print_result(const TrainCommand& command, const train::GptResult& result) {
   }
 }
 
+void print_plan(const TrainCommand& command, const train::GptRunOptions& options, Device device,
+                dist::Group& group) {
+  const train::GptPlan plan = train::plan_gpt(options, device, group);
+  if (group.rank() != 0) return;
+  const train::GptTrainConfig& config = plan.settings.config;
+  const double flops = config.model.step_flops(config.batch / group.size(), config.model.length);
+  print_dry_run(
+      {plan.settings.to_json(), plan.memory.needed(), plan.memory.budget(), plan.memory.summary(),
+       train::estimate_time(plan.settings.run, flops, device, config.dtype)},
+      command.json);
+}
+
 // Returns whether the run was interrupted.
 bool run(const TrainCommand& command) {
   if (command.resume && command.folder.empty()) {
@@ -87,6 +101,10 @@ bool run(const TrainCommand& command) {
   options.settings = train::resolve_gpt_settings(base, command.settings.given().dump(), device);
   if (command.settings.prints()) {
     if (group.rank() == 0) fmt::print("{}\n", options.settings.to_json());
+    return false;
+  }
+  if (command.dry_run) {
+    print_plan(command, options, device, group);
     return false;
   }
   const bool reports = group.rank() == 0 && !command.quiet;
@@ -121,6 +139,7 @@ void add_gpt_train(CLI::App& gpt) {
   app->add_flag("--resume", command->resume,
                 "Resume the run in --out from its newest checkpoint, with its settings; options "
                 "override them");
+  add_dry_run(*app, command->dry_run);
   static const auto defaults = train::resolve_gpt_settings("{}", "{}", Device::cpu());
   command->settings.add_to(*app, train::describe_gpt_settings(), &defaults);
   add_device(*app, command->device, "Device to train on")->each([command](const std::string&) {

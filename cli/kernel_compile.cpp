@@ -1,5 +1,6 @@
 // `causeway kernel compile`: a Python kernel as CUDA C++, C++, IR, adjoint, PTX or Warp.
 #include "cli/kernel.h"
+#include "cli/options.h"
 
 #include "causeway/core/error.h"
 #include "causeway/jit/kernel.h"
@@ -7,6 +8,7 @@
 #include "causeway/lang/emit/warp.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -20,6 +22,7 @@ struct CompileCommand {
   std::string form = "cuda";
   std::string architecture = "sm_90";
   std::string out;
+  bool json = false;
 
   // The chosen kernel, or every kernel of the file.
   std::vector<int> chosen(const lang::Module& module) const {
@@ -53,11 +56,15 @@ struct CompileCommand {
   void run() const {
     const lang::Module module = compile_file(file);
     std::string text;
+    nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
     for (const int index : chosen(module)) {
-      if (!text.empty()) text += "\n";
-      text += text_of(module, index);
+      const std::string of_kernel = text_of(module, index);
+      const std::string name(module.functions[static_cast<std::size_t>(index)].name);
+      kernels.push_back({{"name", name}, {"text", of_kernel}});
+      text += (text.empty() ? "" : "\n") + of_kernel;
     }
-    write_output(out, text);
+    const nlohmann::ordered_json all{{"form", form}, {"kernels", kernels}};
+    write_output(out, json ? all.dump() + "\n" : text);
   }
 };
 
@@ -70,11 +77,12 @@ void add_kernel_compile(CLI::App& kernel) {
   command->add_option("file", options->file, "Python file with kernels")->required();
   command->add_option("--kernel", options->kernel, "Kernel to compile [all]")->type_name("NAME");
   command->add_option("--emit", options->form, "Form to print [cuda]")
-      ->check(CLI::IsMember({"cuda", "cpp", "ir", "adjoint", "ptx", "warp"}))
+      ->check(CLI::IsMember({"cuda", "cpp", "ir", "adjoint", "ptx", "warp"}).description(""))
       ->type_name("cuda|cpp|ir|adjoint|ptx|warp");
   command->add_option("--arch", options->architecture, "GPU architecture for PTX [sm_90]")
       ->type_name("ARCH");
   command->add_option("--out", options->out, "File to write [stdout]")->type_name("FILE");
+  add_json(*command, options->json);
   command->callback([options] { options->run(); });
 }
 

@@ -1,5 +1,6 @@
 // `causeway kernel explain`: a page with a kernel in Python, IR, CUDA C++ and PTX.
 #include "cli/kernel.h"
+#include "cli/options.h"
 
 #include "causeway/core/error.h"
 #include "causeway/jit/kernel.h"
@@ -8,6 +9,7 @@
 #include "causeway/report/kernel_page.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -22,6 +24,7 @@ struct ExplainCommand {
   std::string kernel;
   std::string html;
   std::string architecture = "sm_90";
+  bool json = false;
 };
 
 std::vector<std::string> split_lines(const std::string& text) {
@@ -120,6 +123,11 @@ void run(const ExplainCommand& command) {
                                                  "Hover over a line to highlight the lines that "
                                                  "belong to it; click to keep the highlight.",
                                                  kernels));
+  if (!command.json) return;
+  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  for (const report::KernelForms& forms : kernels) names.push_back(forms.name);
+  const nlohmann::ordered_json json{{"out", command.html}, {"kernels", names}};
+  fmt::print("{}\n", json.dump());
 }
 
 }  // namespace
@@ -133,6 +141,7 @@ void add_kernel_explain(CLI::App& kernel) {
   command->add_option("--html", options->html, "Page to write")->type_name("FILE")->required();
   command->add_option("--arch", options->architecture, "GPU architecture for PTX [sm_90]")
       ->type_name("ARCH");
+  add_json(*command, options->json);
   command->callback([options] { run(*options); });
 }
 

@@ -237,7 +237,8 @@ void add_kernel_run(CLI::App& kernel) {
   command->add_option("--kernel", options->kernel, "Kernel to run [the only one]")
       ->type_name("NAME");
   command->add_option("--dim", options->dims, "Launch size, one number per dimension")
-      ->type_name("N[,N…]")
+      ->type_name("N[,N...]")
+      ->transform(counted())
       ->delimiter(',')
       ->required();
   command

@@ -1,4 +1,5 @@
 // `causeway pairs gallery`: an HTML page of pairs.
+#include "cli/options.h"
 #include "cli/pairs.h"
 
 #include "causeway/core/config.h"
@@ -9,6 +10,7 @@
 #include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -22,6 +24,7 @@ struct GalleryOptions {
   std::string path;
   std::string out;
   std::int64_t count = 40;
+  bool json = false;
   pairs::DatasetConfig config;
 };
 
@@ -121,7 +124,11 @@ void run(const GalleryOptions& options) {
       page.pairs.size());
   file.write(report::pairs_html(page));
   file.commit();
-  fmt::print("{}: {} pairs\n", options.out, page.pairs.size());
+  if (options.json) {
+    fmt::print("{}\n", Json{{"out", options.out}, {"n_pairs", page.pairs.size()}}.dump());
+  } else {
+    fmt::print("{}: {} pairs\n", options.out, page.pairs.size());
+  }
 }
 
 }  // namespace
@@ -137,15 +144,14 @@ void add_pairs_gallery(CLI::App& pairs) {
   command->add_option("-o,--out", options->out, "Output, an HTML file")
       ->type_name("FILE")
       ->required();
-  command->add_option("-n,--count", options->count, "Number of pairs [40]")
-      ->type_name("N")
+  add_count(*command, "-n,--count", options->count, "Number of pairs")
       ->check(CLI::Range(1, 1000).description(""));
-  command->add_option("-s,--seed", options->config.seed, "Random seed of generated pairs [0]")
-      ->type_name("N");
+  add_count(*command, "-s,--seed", options->config.seed, "Random seed of generated pairs");
   command
       ->add_option("-c,--categories", options->config.categories,
                    "Categories of generated pairs [all]")
       ->type_name("NAME");
+  add_json(*command, options->json);
   command->callback([options] { run(*options); });
 }
 

@@ -82,7 +82,12 @@ void write_export(const ReadOptions& options) {
     ++count;
   });
   file.commit();
-  fmt::print("{}: {} examples ({})\n", options.out, count, options.style);
+  if (options.json) {
+    const Json json{{"out", options.out}, {"n_examples", count}, {"style", options.style}};
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("{}: {} examples ({})\n", options.out, count, options.style);
+  }
 }
 
 }  // namespace
@@ -95,7 +100,7 @@ void add_pairs_verify(CLI::App& pairs) {
   command
       ->add_option("--verify", options->checks,
                    "Further checks: cpp (compile and run the C++), gpu (run on the first GPU)")
-      ->check(CLI::IsMember({"cpp", "gpu"}))
+      ->check(CLI::IsMember({"cpp", "gpu"}).description(""))
       ->type_name("cpp|gpu");
   add_threads(*command, options->threads);
   add_json(*command, options->json);
@@ -111,8 +116,9 @@ void add_pairs_export(CLI::App& pairs) {
       ->type_name("FILE")
       ->required();
   command->add_option("--style", options->style, "Form of an example [instruct]")
-      ->check(CLI::IsMember({"instruct", "chat"}))
+      ->check(CLI::IsMember({"instruct", "chat"}).description(""))
       ->type_name("instruct|chat");
+  add_json(*command, options->json);
   command->callback([options] { write_export(*options); });
 }
 

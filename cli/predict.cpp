@@ -1,4 +1,4 @@
-// `causeway predict`: predicts a column of a CSV file from the labelled rows of another.
+// `causeway predict`: predicts a column of a table from the labelled rows of another.
 #include "cli/predict.h"
 
 #include "cli/predict_options.h"
@@ -6,12 +6,13 @@
 
 #include "causeway/core/file.h"
 #include "causeway/models/estimator.h"
-#include "causeway/tables/csv_table.h"
+#include "causeway/tables/read_table.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstdio>
+#include <span>
 
 namespace causeway::cli {
 
@@ -40,26 +41,57 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
-// Probabilities in the shortest form that reads back as the same double.
-std::string lines_of(const Tensor& probabilities, const std::string& target,
-                     const std::vector<std::string>& classes) {
-  std::string text = field(target);
-  for (const std::string& name : classes) text += "," + field("p_" + name);
+// The predicted classes with their probabilities, or the predicted numbers.
+struct Predictions {
+  std::string target;
+  std::vector<std::string> classes;  // none for numbers
+  std::vector<double> values;        // probabilities row by row, or numbers
+
+  std::span<const double> probabilities(std::size_t row) const {
+    return std::span(values).subspan(row * classes.size(), classes.size());
+  }
+  const std::string& best_class(std::size_t row) const {
+    const auto of_row = probabilities(row);
+    return classes[static_cast<std::size_t>(std::ranges::max_element(of_row) - of_row.begin())];
+  }
+  std::size_t n_rows() const { return values.size() / std::max<std::size_t>(classes.size(), 1); }
+};
+
+// Numbers in the shortest form that reads back as the same double.
+std::string csv_of(const Predictions& predictions) {
+  std::string text = field(predictions.target);
+  for (const std::string& name : predictions.classes) text += "," + field("p_" + name);
   text += "\n";
-  const auto* of_row = probabilities.data_as<double>();
-  for (std::int64_t row = 0; row < probabilities.size(0); ++row, of_row += classes.size()) {
-    const auto best = std::max_element(of_row, of_row + classes.size()) - of_row;
-    text += field(classes[static_cast<std::size_t>(best)]);
-    for (std::size_t c = 0; c < classes.size(); ++c) text += fmt::format(",{}", of_row[c]);
+  for (std::size_t row = 0; row < predictions.n_rows(); ++row) {
+    if (predictions.classes.empty()) {
+      text += fmt::format("{}\n", predictions.values[row]);
+      continue;
+    }
+    text += field(predictions.best_class(row));
+    for (const double share : predictions.probabilities(row)) text += fmt::format(",{}", share);
     text += "\n";
   }
   return text;
 }
 
-std::string lines_of(const Tensor& numbers, const std::string& target) {
-  std::string text = field(target) + "\n";
-  for (const double value : numbers.to_vector<double>()) text += fmt::format("{}\n", value);
-  return text;
+std::string json_of(const Predictions& predictions) {
+  nlohmann::ordered_json json;
+  json["target"] = predictions.target;
+  if (predictions.classes.empty()) {
+    json["predictions"] = predictions.values;
+    return json.dump() + "\n";
+  }
+  auto names = nlohmann::ordered_json::array();
+  auto rows = nlohmann::ordered_json::array();
+  for (std::size_t row = 0; row < predictions.n_rows(); ++row) {
+    names.push_back(predictions.best_class(row));
+    const auto of_row = predictions.probabilities(row);
+    rows.push_back(std::vector<double>(of_row.begin(), of_row.end()));
+  }
+  json["classes"] = predictions.classes;
+  json["predictions"] = std::move(names);
+  json["probabilities"] = std::move(rows);
+  return json.dump() + "\n";
 }
 
 template <class Estimator>
@@ -67,7 +99,7 @@ auto fit_and_predict(Estimator& estimator, const Options& given, const tables::T
                      auto&& predict) {
   estimator.fit(train, given.target);
   given.warn(estimator.warnings());
-  const tables::Table test = tables::read_csv(given.test);
+  const tables::Table test = tables::read_table(given.test);
   Progress progress("predictions", given.quiet);
   estimator.on_progress(bar_of(progress));
   const auto result =
@@ -77,25 +109,26 @@ auto fit_and_predict(Estimator& estimator, const Options& given, const tables::T
   return result;
 }
 
-std::string predictions(const Options& given) {
+Predictions predictions_of(const Options& given) {
   const tables::Table train = given.read(given.train);
   const auto model = given.load(train);
   if (model->config().is_regression()) {
     models::TabularRegressor regressor(model, given.estimator());
-    return lines_of(
-        fit_and_predict(regressor, given, train,
-                        [&](const tables::Table& test) { return regressor.predict(test); }),
-        given.target);
+    const Tensor numbers = fit_and_predict(regressor, given, train, [&](const tables::Table& test) {
+      return regressor.predict(test);
+    });
+    return {given.target, {}, numbers.to_vector<double>()};
   }
   models::TabularClassifier classifier(model, given.estimator());
   const Tensor probabilities =
       fit_and_predict(classifier, given, train,
                       [&](const tables::Table& test) { return classifier.predict_proba(test); });
-  return lines_of(probabilities, given.target, classifier.classes());
+  return {given.target, classifier.classes(), probabilities.to_vector<double>()};
 }
 
 void run(const Options& given) {
-  const std::string text = predictions(given);
+  const Predictions predictions = predictions_of(given);
+  const std::string text = given.json ? json_of(predictions) : csv_of(predictions);
   if (given.out.empty()) {
     print_text(text);
     return;
@@ -110,15 +143,19 @@ void run(const Options& given) {
 void add_predict(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "predict", "Predict a column of a CSV file from the labelled rows of another");
-  command->add_option("train", options->train, "CSV file of context rows, with the target column")
+      "predict", "Predict a column of a table from the labelled rows of another");
+  command
+      ->add_option(
+          "train", options->train,
+          "Context rows, with the target column; CSV, also compressed (.gz, .zst), or Parquet")
       ->required()
       ->type_name("FILE");
-  command->add_option("test", options->test, "CSV file of query rows")
+  command->add_option("test", options->test, "Query rows, as CSV or Parquet")
       ->required()
       ->type_name("FILE");
-  command->add_option("--out", options->out, "Output CSV file [stdout]")->type_name("FILE");
+  command->add_option("--out", options->out, "Output file [stdout]")->type_name("FILE");
   options->add_to(*command);
+  add_json(*command, options->json);
   command->callback([options] { run(*options); });
 }
 

@@ -3,7 +3,7 @@
 #include "cli/print.h"
 
 #include "causeway/models/tabular_file.h"
-#include "causeway/tables/labelled.h"
+#include "causeway/tables/read_table.h"
 #include "causeway/tables/target.h"
 #include "causeway/tables/weights.h"
 
@@ -27,17 +27,13 @@ void PredictOptions::add_to(CLI::App& command) {
       ->type_name("classification|regression")
       ->check(CLI::IsMember({"classification", "regression"}).description(""))
       ->excludes("--model");
-  command.add_option("--estimators", predictor.n_estimators, "Ensemble size [4]")
-      ->check(at_least_one())
-      ->type_name("N");
-  command
-      .add_option("--max-rows", predictor.max_rows,
-                  "Maximum number of context rows; larger tables are sampled [10000]")
-      ->check(at_least_one())
-      ->type_name("N");
-  command.add_option("--max-features", predictor.max_features, "Maximum number of features [100]")
-      ->check(at_least_one())
-      ->type_name("N");
+  add_count(command, "--estimators", predictor.n_estimators, "Ensemble size")
+      ->check(at_least_one());
+  add_count(command, "--max-rows", predictor.max_rows,
+            "Maximum number of context rows; larger tables are sampled")
+      ->check(at_least_one());
+  add_count(command, "--max-features", predictor.max_features, "Maximum number of features")
+      ->check(at_least_one());
   add_seed(command, predictor.seed);
   add_device(command, device, "Device to run the model on")->each([this](const std::string&) {
     device_given = true;
@@ -46,7 +42,7 @@ void PredictOptions::add_to(CLI::App& command) {
 }
 
 tables::Table PredictOptions::read(const std::string& path) const {
-  return tables::read_csv_with_target(path, target);
+  return tables::read_table_with_target(path, target);
 }
 
 std::shared_ptr<models::TabularTransformer> PredictOptions::load(const tables::Table& table) const {

@@ -24,7 +24,7 @@ struct PredictOptions {
   bool quiet = false;
 
   void add_to(CLI::App& command);
-  // Reads a CSV file that has the target column.
+  // Reads a table that has the target column.
   tables::Table read(const std::string& path) const;
   // The model of --model, or the packaged one for the table's target.
   std::shared_ptr<models::TabularTransformer> load(const tables::Table& table) const;

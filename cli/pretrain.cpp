@@ -1,6 +1,7 @@
 #include "cli/pretrain.h"
 
 #include "cli/config_options.h"
+#include "cli/dry_run.h"
 #include "cli/options.h"
 #include "cli/print.h"
 #include "cli/progress.h"
@@ -25,6 +26,7 @@ struct PretrainOptions {
   ConfigOptions settings;
   std::string folder;
   bool resume = false;
+  bool dry_run = false;
   Device device = Device::cpu();
   bool device_given = false;
   int threads = 0;
@@ -108,6 +110,17 @@ void print_result(const PretrainOptions& options, const train::RunResult& result
   }
 }
 
+void print_plan(const PretrainOptions& options, const train::PretrainSettings& settings,
+                Device device, dist::Group& group) {
+  const train::Pretrainer trainer(settings.config, device, group, settings.run.memory);
+  if (group.rank() != 0) return;
+  const double flops = train::mean_step_flops(settings.config, settings.run.steps, group.size());
+  print_dry_run({settings.to_json(), trainer.plan().needed(), trainer.plan().budget(),
+                 trainer.plan().summary(),
+                 train::estimate_time(settings.run, flops, device, settings.config.dtype)},
+                options.json);
+}
+
 // Returns whether the run was interrupted.
 bool pretrain(const PretrainOptions& options) {
   dist::Group group = dist::Group::from_environment();
@@ -117,6 +130,10 @@ bool pretrain(const PretrainOptions& options) {
   const train::PretrainSettings settings = settings_of(options, device);
   if (options.settings.prints()) {
     if (group.rank() == 0) fmt::print("{}\n", settings.to_json());
+    return false;
+  }
+  if (options.dry_run) {
+    print_plan(options, settings, device, group);
     return false;
   }
   train::RunOptions run;
@@ -162,6 +179,7 @@ void add_pretrain(CLI::App& app) {
       "--resume", options->resume,
       "Resume the run in --out from its newest checkpoint, with its settings; options "
       "override them");
+  add_dry_run(*command, options->dry_run);
   static const auto defaults = train::resolve_settings("{}", "{}", Device::cpu());
   options->settings.add_to(*command, train::describe_settings(), &defaults);
   add_device(*command, options->device, "Device to train on")->each([options](const std::string&) {

@@ -1,4 +1,5 @@
 // `causeway prior describe`: the structural causal model of one dataset.
+#include "cli/options.h"
 #include "cli/prior.h"
 #include "cli/prior_options.h"
 #include "cli/text_table.h"
@@ -62,7 +63,7 @@ void add_prior_describe(CLI::App& prior) {
   CLI::App* command =
       prior.add_subcommand("describe", "Show the structural causal model of one dataset");
   const auto options = std::make_shared<DescribeOptions>();
-  command->add_option("--index", options->index, "Index of the dataset [0]")->type_name("N");
+  add_count(*command, "--index", options->index, "Index of the dataset");
   options->prior.add_to(*command);
   command->callback([options] {
     if (options->prior.printed()) return;

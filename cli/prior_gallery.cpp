@@ -1,4 +1,5 @@
 // `causeway prior gallery`: an HTML page of datasets.
+#include "cli/options.h"
 #include "cli/prior.h"
 #include "cli/prior_options.h"
 #include "cli/progress.h"
@@ -121,10 +122,9 @@ void add_prior_gallery(CLI::App& prior) {
       "gallery", "Write an HTML page of datasets with plots and causal graphs");
   const auto options = std::make_shared<GalleryOptions>();
   command->add_option("--out", options->out, "Output, an HTML file")->type_name("PATH")->required();
-  command->add_option("--count", options->count, "Number of datasets [24]")
-      ->type_name("N")
+  add_count(*command, "--count", options->count, "Number of datasets")
       ->check(CLI::Range(1, 1000).description(""));
-  command->add_option("--first", options->first, "Index of the first dataset [0]")->type_name("N");
+  add_count(*command, "--first", options->first, "Index of the first dataset");
   options->prior.add_to(*command);
   command->callback([options] {
     if (!options->prior.printed()) run(*options);

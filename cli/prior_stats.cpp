@@ -156,10 +156,8 @@ void add_prior_stats(CLI::App& prior) {
   CLI::App* command = prior.add_subcommand(
       "stats", "Show statistics of a sample of datasets, compared with a reference");
   const auto options = std::make_shared<StatsOptions>();
-  command->add_option("--count", options->count, "Number of datasets [200]")
-      ->type_name("N")
-      ->check(at_least_one());
-  command->add_option("--first", options->first, "Index of the first dataset [0]")->type_name("N");
+  add_count(*command, "--count", options->count, "Number of datasets")->check(at_least_one());
+  add_count(*command, "--first", options->first, "Index of the first dataset");
   options->prior.add_to(*command);
   command->callback([options] {
     if (!options->prior.printed()) run(*options);

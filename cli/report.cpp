@@ -1,5 +1,7 @@
 #include "cli/report.h"
 
+#include "cli/options.h"
+
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
@@ -28,6 +30,7 @@ struct ReportOptions {
   std::string gallery;
   std::string title;
   std::string device;
+  bool json = false;
   std::vector<std::string> commands;
 };
 
@@ -107,7 +110,7 @@ void run(const ReportOptions& options) {
   FileWriter file("report", out);
   file.write(report::run_html(page));
   file.commit();
-  fmt::print("{}\n", out);
+  fmt::print("{}\n", options.json ? Json::object({{"out", out}}).dump() : out);
 }
 
 }  // namespace
@@ -132,6 +135,7 @@ void add_report(CLI::App& app) {
                    "Command that reproduces the run, shown on the page; repeatable")
       ->type_name("TEXT")
       ->allow_extra_args(false);
+  add_json(*command, options->json);
   command->callback([options] { run(*options); });
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/options.h"
 #include "cli/print.h"
+#include "cli/usage_error.h"
 
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
@@ -50,30 +51,12 @@ ExitCode exit_code(ErrorKind kind) {
 int report(const std::string& name, const Error& error) {
   const ExitCode code = exit_code(error.kind());
   if (code == kInternal) {
-    note("{}: internal error at {}:{}: {}\n", name, error.where().file_name(), error.where().line(),
-         error.what());
+    print_error(name, fmt::format("internal error at {}:{}: {}", error.where().file_name(),
+                                  error.where().line(), error.what()));
   } else {
-    note("{}: {}\n", name, error.what());
+    print_error(name, error.what());
   }
   return code;
-}
-
-// The usage error in one line.
-std::string describe(const CLI::App& command, const CLI::ParseError& error) {
-  const bool has_subcommands = command.get_require_subcommand_min() > 0;
-  const auto unknown = command.remaining();
-  if (has_subcommands && (unknown.empty() || !unknown.front().starts_with('-'))) {
-    std::string names;
-    for (const CLI::App* subcommand :
-         command.get_subcommands([](const CLI::App*) { return true; })) {
-      names += (names.empty() ? "" : ", ") + subcommand->get_name();
-    }
-    return unknown.empty() ? fmt::format("expected a subcommand: {}", names)
-                           : fmt::format("unknown subcommand \"{}\"; expected one of: {}",
-                                         unknown.front(), names);
-  }
-  if (!unknown.empty()) return fmt::format("unexpected argument \"{}\"", unknown.front());
-  return error.what();
 }
 
 int report(const CLI::App& app, const CLI::ParseError& error) {
@@ -84,17 +67,10 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
     command = command->get_subcommands().back();
     path += " " + command->get_name();
   }
-  note("{}: {}\nrun {} --help\n", path, describe(*command, error), path);
+  print_error(path, describe_usage_error(*command, error));
+  note("run {} --help\n", path);
   return kUsage;
 }
-
-// Switches as "--muon,--no-muon", without CLI11's "{false}".
-struct HelpFormatter : CLI::Formatter {
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    return CLI::detail::find_and_replace(CLI::Formatter::make_option_name(option, is_positional),
-                                         "{false}", "");
-  }
-};
 
 // A signal that ends the program removes the temporary files of its output.
 void remove_files_on_signals() {
@@ -123,8 +99,6 @@ int parse(CLI::App& app, int argc, char** argv) {
 
 }  // namespace
 
-std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<HelpFormatter>(); }
-
 int run_program(CLI::App& app, int argc, char** argv) {
   open_standard_streams();
   remove_files_on_signals();
@@ -137,13 +111,13 @@ int run_program(CLI::App& app, int argc, char** argv) {
   } catch (const Error& error) {
     code = report(name, error);
   } catch (const std::bad_alloc&) {
-    note("{}: out of host memory\n", name);
+    print_error(name, "out of host memory");
     code = kFailed;
   } catch (const std::system_error& error) {  // thrown by fmt when writing fails
-    note("{}: {}\n", name, error.what());
+    print_error(name, error.what());
     code = kFailed;
   } catch (const std::exception& error) {
-    note("{}: internal error: {}\n", name, error.what());
+    print_error(name, fmt::format("internal error: {}", error.what()));
   }
   if (std::fflush(stdout) != 0 && code == kDone) {
     std::perror((name + ": writing the output").c_str());

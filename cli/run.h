@@ -3,12 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <memory>
-
 namespace causeway::cli {
-
-// The formatter of --help texts. Set it before subcommands are added, which inherit it.
-std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 // Parses the command line and runs the subcommand. Exit codes: 0 done, 1 failed, 2 usage, 3 bad
 // input, 4 no such device, 5 internal, 130 interrupted.

@@ -86,17 +86,20 @@ Table without_dropped(const Tensor& matrix, const InputOptions& options) {
 
 char delimiter_of(const InputOptions& options) {
   const std::string& given = options.delimiter;
-  if (given.empty()) return options.path.ends_with(".tsv") ? '\t' : ',';
+  if (given.empty()) return options.path.ends_with(".tsv") ? '\t' : '\0';
   if (given == "\\t" || given == "tab") return '\t';
   if (given.size() == 1) return given[0];
   throw CLI::ValidationError("--delimiter", "expected one character, got \"" + given + "\"");
 }
 
 void add_input(CLI::App& command, InputOptions& options, bool required) {
-  CLI::Option* data = command.add_option("data", options.path, "Input, a .csv, .tsv or .npy file");
+  CLI::Option* data = command.add_option(
+      "data", options.path, "Input: a CSV file, also compressed (.gz, .zst), or a .npy file");
   data->type_name("FILE");
   if (required) data->required();
-  command.add_option("--delimiter", options.delimiter, "Field separator [comma, or tab for .tsv]")
+  command
+      .add_option("--delimiter", options.delimiter,
+                  "Field separator [detected: comma, semicolon or tab]")
       ->type_name("CHAR");
   command.add_flag("--no-header", options.no_header,
                    "The first line has values, not names; columns are named 0, 1, ...");

@@ -1,5 +1,6 @@
 // Configuration values in JSON.
 #include "causeway/core/config.h"
+#include "causeway/core/count.h"
 #include "causeway/core/error.h"
 #include "causeway/core/nearest.h"
 #include "causeway/core/shown.h"
@@ -83,6 +84,7 @@ Json json_of_text(std::string_view text) {
   if (parse_number(text, large)) return large;
   double number = 0;
   if (parse_number(text, number) && std::isfinite(number)) return number;
+  if (const auto count = parse_count(text)) return *count;
   return std::string(text);
 }
 

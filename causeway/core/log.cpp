@@ -1,5 +1,6 @@
 #include "causeway/core/log.h"
 
+#include "causeway/core/colour.h"
 #include "causeway/core/environment.h"
 #include "causeway/core/shown.h"
 
@@ -12,8 +13,10 @@ namespace {
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
+    const auto colours =
+        shows_colours(stderr) ? spdlog::color_mode::always : spdlog::color_mode::never;
     auto made = std::make_shared<spdlog::logger>(
-        "causeway", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+        "causeway", std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours));
     made->set_pattern("causeway %^%l%$: %v");
     made->set_level(spdlog::level::from_str(environment("CAUSEWAY_LOG").value_or("warn")));
     return made;

@@ -2,6 +2,7 @@
 
 #include "causeway/core/advice.h"
 #include "causeway/data/csv_chunk.h"
+#include "causeway/data/decompress.h"
 #include "causeway/data/utf8.h"
 #include "causeway/runtime/threads.h"
 
@@ -51,13 +52,15 @@ CsvReader::CsvReader(const std::filesystem::path& path, CsvOptions options)
   const auto bytes = file_->bytes();
   text_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   layout_.origin = {"read_csv", path.string()};
-  try {
+  file_->read_whole([&] {
+    if (auto content = data::decompress(text_, path.string())) {
+      decompressed_ = std::make_unique<const std::string>(*std::move(content));
+      text_ = *decompressed_;
+    }
     begin();
-  } catch (const Error&) {
-    file_->require_whole();
-    throw;
-  }
-  file_->require_whole();
+    return true;
+  });
+  if (decompressed_ != nullptr) file_.reset();
 }
 
 CsvReader::CsvReader(std::string name, std::string_view text, CsvOptions options)
@@ -67,13 +70,20 @@ CsvReader::CsvReader(std::string name, std::string_view text, CsvOptions options
 }
 
 void CsvReader::begin() {
-  layout_.delimiter = options_.delimiter;
   csv::set_missing(layout_, options_.missing);
   if (text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff")) {
     layout_.origin.fail_format(
         "the file is UTF-16; convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8");
   }
-  std::size_t start = text_.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  if (text_.starts_with("PAR1")) {
+    layout_.origin.fail_format(
+        std::string("the file is Parquet; expected CSV; ") +
+        std::string(advice("convert it, or use the Python package, which takes pyarrow's tables",
+                           "pass the table of pyarrow.parquet.read_table instead")));
+  }
+  const std::size_t start = text_.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  if (options_.delimiter == '\0') options_.delimiter = csv::find_delimiter(text_.substr(start));
+  layout_.delimiter = options_.delimiter;
   csv::FieldReader fields(text_.substr(start), options_.delimiter, 1);
   while (!fields.at_end() && fields.skip_empty_line()) continue;
   if (fields.at_end()) layout_.origin.fail_format("the file is empty; expected a header line");

@@ -1,6 +1,6 @@
 // CSV files (RFC 4180) as typed columns, read in batches, each parsed by all threads. Fields may be
 // quoted, contain doubled quotes and span lines. Types are inferred from the first rows or
-// declared.
+// declared. Files compressed with gzip or Zstandard are decompressed into memory.
 #pragma once
 
 #include "causeway/core/mapped_file.h"
@@ -17,8 +17,8 @@
 namespace causeway {
 
 struct CsvOptions {
-  char delimiter = ',';
-  bool header = true;  // the first line has the column names; otherwise "0", "1", ...
+  char delimiter = '\0';  // '\0': comma, semicolon or tab, whichever the first lines have
+  bool header = true;     // the first line has the column names; otherwise "0", "1", ...
   // Texts of missing cells, ignoring surrounding spaces: the defaults of pandas.read_csv.
   std::vector<std::string> missing{"",         "#N/A", "#N/A N/A", "#NA",    "-1.#IND",
                                    "-1.#QNAN", "-NaN", "-nan",     "1.#IND", "1.#QNAN",
@@ -72,7 +72,8 @@ class CsvReader {
   CsvBatch parse_batch();  // the next rows, possibly none
   void infer_types();
 
-  std::unique_ptr<MappedFile> file_;
+  std::unique_ptr<MappedFile> file_;                 // null for text in memory
+  std::unique_ptr<const std::string> decompressed_;  // of a compressed file
   std::string_view text_;
   CsvOptions options_;
   csv::Layout layout_;

@@ -184,6 +184,36 @@ std::size_t record_end(std::string_view text, std::size_t from, bool quoted) {
   return text.size();
 }
 
+char find_delimiter(std::string_view text) {
+  text = text.substr(0, std::size_t{1} << 16);  // a stray quote must not read the whole file
+  const auto count_in = [](std::string_view record, char delimiter) {
+    bool quoted = false;
+    std::int64_t count = 0;
+    for (const char c : record) {
+      if (c == '"') quoted = !quoted;
+      if (c == delimiter && !quoted) ++count;
+    }
+    return count;
+  };
+  const std::size_t start = std::min(text.find_first_not_of("\r\n"), text.size());
+  const std::size_t middle = record_end(text, start, false);
+  const std::string_view first = text.substr(start, middle - start);
+  const std::string_view second = text.substr(middle, record_end(text, middle, false) - middle);
+  char best = ',';
+  std::int64_t most = 0;
+  for (const char delimiter : {',', ';', '\t'}) {
+    const std::int64_t count = count_in(first, delimiter);
+    // Names may contain other delimiters, so that equal counts come first.
+    const bool agrees = second.empty() || count == count_in(second, delimiter);
+    const std::int64_t score = 2 * count + (agrees && count > 0 ? (std::int64_t{1} << 40) : 0);
+    if (score > most) {
+      most = score;
+      best = delimiter;
+    }
+  }
+  return best;
+}
+
 bool FieldReader::skip_empty_line() {
   std::size_t end = at_;
   if (end < text_.size() && text_[end] == '\r') ++end;

@@ -64,6 +64,9 @@ class FieldReader {
   std::array<bool, 256> stops_{};  // bytes that may end a field
 };
 
+// Comma, semicolon or tab: the one that the first two records have equally often, and most often.
+char find_delimiter(std::string_view text);
+
 // Parse a trimmed field; return false if it has another type.
 bool parse_number(std::string_view text, double& value);
 bool parse_boolean(std::string_view text, bool& value);

@@ -1,6 +1,7 @@
 #include "causeway/prior/config.h"
 
 #include "causeway/core/config.h"
+#include "causeway/core/count.h"
 #include "causeway/core/error.h"
 #include "causeway/prior/device/dataset.h"
 
@@ -8,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
+#include <utility>
 
 namespace causeway::prior {
 
@@ -22,14 +23,13 @@ constexpr int kMostClasses = 64;
   fail(ErrorKind::invalid_argument, "prior", message);
 }
 
-int parse_count(std::string_view name, std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
+int bound_of(std::string_view name, std::string_view text) {
+  const auto value = parse_count(text);
+  if (!value.has_value() || !std::in_range<int>(*value)) {
     refuse(fmt::format("{}: expected an integer, \"low:high\" or \"log low:high\", got \"{}\"",
                        name, text));
   }
-  return value;
+  return static_cast<int>(*value);
 }
 
 void check_range(std::string_view name, const CountRange& range, int least, int most) {
@@ -56,9 +56,8 @@ CountRange CountRange::parse(std::string_view name, std::string_view text) {
     text.remove_prefix(kLog.size());
   }
   const std::size_t colon = text.find(':');
-  range.low = parse_count(name, text.substr(0, colon));
-  range.high =
-      colon == std::string_view::npos ? range.low : parse_count(name, text.substr(colon + 1));
+  range.low = bound_of(name, text.substr(0, colon));
+  range.high = colon == std::string_view::npos ? range.low : bound_of(name, text.substr(colon + 1));
   return range;
 }
 

@@ -13,7 +13,7 @@ namespace causeway::tables {
 struct LabelledTable {
   // Encoders learn from all rows that have a target; the others are left out.
   LabelledTable(const Table& table, const std::string& target, bool regression);
-  // Of a CSV file.
+  // Of a CSV or Parquet file.
   LabelledTable(const std::filesystem::path& path, const std::string& target, bool regression);
 
   std::vector<std::string> names;  // of the features
@@ -27,9 +27,5 @@ struct LabelledTable {
   // Codes for a stratified split: all 0 for regression.
   std::vector<std::int64_t> strata() const;
 };
-
-// Reads a CSV file whose target keeps its labels as they are written. Throws invalid_argument
-// naming the columns where the target is not one.
-Table read_csv_with_target(const std::filesystem::path& path, const std::string& target);
 
 }  // namespace causeway::tables

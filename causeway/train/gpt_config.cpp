@@ -43,11 +43,13 @@ ConfigDescription<GptTrainConfig> make_description() {
       .defaults_to("bf16 on a GPU, else f32");
   d.add(
        "learning_rate", [](Config& c) -> double& { return c.schedule.peak; }, "Peak learning rate")
-      .above(0);
+      .above(0)
+      .under("Optimizer");
   d.add(
        "warmup", [](Config& c) -> std::int64_t& { return c.schedule.warmup; },
        "Steps of linear warm-up")
-      .at_least(0);
+      .at_least(0)
+      .under("Optimizer");
   d.add(
        "total", [](Config& c) -> std::int64_t& { return c.schedule.total; },
        "Step at which the decay ends")
@@ -55,16 +57,27 @@ ConfigDescription<GptTrainConfig> make_description() {
   d.choice(
        "decay", [](Config& c) -> optim::Decay& { return c.schedule.decay; },
        {"constant", "linear", "cosine"}, "Learning-rate schedule after warm-up")
-      .defaults_to("cosine if steps are given, else constant");
+      .defaults_to("cosine if steps are given, else constant")
+      .under("Optimizer");
   d.add(
        "floor", [](Config& c) -> double& { return c.schedule.floor; },
        "Learning rate at the end of the decay")
-      .at_least(0);
-  d.add("weight_decay", &Config::weight_decay, "Weight decay of matrices").at_least(0);
-  d.add("beta2", &Config::beta2, "Decay of the squared gradients of AdamW").between(0, 1);
-  d.add("max_norm", &Config::max_norm, "Gradients are clipped to this norm").above(0);
-  d.add("muon", &Config::muon, "Muon for the matrices of the layers, AdamW for the rest");
-  d.add("muon_factor", &Config::muon_factor, "Learning-rate factor of Muon").above(0);
+      .at_least(0)
+      .under("Optimizer");
+  d.add("weight_decay", &Config::weight_decay, "Weight decay of matrices")
+      .at_least(0)
+      .under("Optimizer");
+  d.add("beta2", &Config::beta2, "Decay of the squared gradients of AdamW")
+      .between(0, 1)
+      .under("Optimizer");
+  d.add("max_norm", &Config::max_norm, "Gradients are clipped to this norm")
+      .above(0)
+      .under("Optimizer");
+  d.add("muon", &Config::muon, "Muon for the matrices of the layers, AdamW for the rest")
+      .under("Optimizer");
+  d.add("muon_factor", &Config::muon_factor, "Learning-rate factor of Muon")
+      .above(0)
+      .under("Optimizer");
   return d;
 }
 

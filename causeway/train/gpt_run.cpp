@@ -152,11 +152,8 @@ models::State initial_weights(const GptRunOptions& options) {
   return found.state;
 }
 
-}  // namespace
-
-GptResult run_gpt(const GptRunOptions& given, Device device, dist::Group& group,
-                  const std::function<void(const GptLine&)>& report) {
-  GptRunOptions options = given;
+// Reads the data, and sets the vocabulary of the model.
+GptData prepare(GptRunOptions& options) {
   GptTrainConfig& config = options.settings.config;
   GptData data = load_gpt_data(options.settings.data, config.model.vocabulary, config.seed);
   set_vocabulary(data, options.settings, config.model);
@@ -167,8 +164,28 @@ GptResult run_gpt(const GptRunOptions& given, Device device, dist::Group& group,
                     kOperation, data.validation->size(), config.model.length + 1));
     data.validation.reset();
   }
-  GptTrainer trainer(config, data.training, data.validation, device, group,
-                     options.settings.run.memory, initial_weights(options));
+  return data;
+}
+
+GptTrainer make_trainer(const GptRunOptions& options, const GptData& data, Device device,
+                        dist::Group& group) {
+  return {options.settings.config,     data.training,           data.validation, device, group,
+          options.settings.run.memory, initial_weights(options)};
+}
+
+}  // namespace
+
+GptPlan plan_gpt(const GptRunOptions& given, Device device, dist::Group& group) {
+  GptRunOptions options = given;
+  const GptData data = prepare(options);
+  return {options.settings, make_trainer(options, data, device, group).plan()};
+}
+
+GptResult run_gpt(const GptRunOptions& given, Device device, dist::Group& group,
+                  const std::function<void(const GptLine&)>& report) {
+  GptRunOptions options = given;
+  const GptData data = prepare(options);
+  GptTrainer trainer = make_trainer(options, data, device, group);
   GptJob job(trainer, data, options, report);
   LoopOptions loop;
   loop.operation = kOperation;

@@ -29,6 +29,15 @@ struct GptResult {
   bool interrupted = false;
 };
 
+// A run that is not started: its settings, with the vocabulary of the tokenizer, and its memory.
+struct GptPlan {
+  GptSettings settings;
+  GptMemoryPlan memory;
+};
+
+// Reads the data and makes the model, as run_gpt does, but takes no step and writes nothing.
+GptPlan plan_gpt(const GptRunOptions& options, Device device, dist::Group& group);
+
 // Trains until a limit or signal; rank 0 calls `report` with every log line. The folder receives
 // model.safetensors, tokenizer.json, config.json, log.jsonl, samples.jsonl and checkpoints.
 GptResult run_gpt(const GptRunOptions& options, Device device, dist::Group& group,

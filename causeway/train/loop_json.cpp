@@ -12,7 +12,7 @@ Json bytes_to_json(const std::size_t& bytes) { return bytes; }
 
 void bytes_from_json(const Json& json, std::size_t& bytes) {
   const ValueExpected expected{"a size such as 8GiB"};
-  if (json.is_number_unsigned()) {
+  if (json.is_number_integer() && json >= 0) {
     bytes = json.get<std::size_t>();
     return;
   }

@@ -77,28 +77,41 @@ void add_optimizer(ConfigDescription<PretrainConfig>& d) {
   using Config = PretrainConfig;
   d.add(
        "learning_rate", [](Config& c) -> double& { return c.schedule.peak; }, "Peak learning rate")
-      .above(0);
+      .above(0)
+      .under("Optimizer");
   d.add(
        "warmup", [](Config& c) -> std::int64_t& { return c.schedule.warmup; },
        "Steps of linear warm-up")
-      .at_least(0);
+      .at_least(0)
+      .under("Optimizer");
   d.add(
        "total", [](Config& c) -> std::int64_t& { return c.schedule.total; },
        "Step at which the decay ends")
       .json_only();
   d.choice(
-      "decay", [](Config& c) -> optim::Decay& { return c.schedule.decay; }, kDecays,
-      "Learning-rate schedule after warm-up");
+       "decay", [](Config& c) -> optim::Decay& { return c.schedule.decay; }, kDecays,
+       "Learning-rate schedule after warm-up")
+      .under("Optimizer");
   d.add(
        "floor", [](Config& c) -> double& { return c.schedule.floor; },
        "Learning rate at the end of the decay")
-      .at_least(0);
-  d.add("weight_decay", &Config::weight_decay, "Weight decay").at_least(0);
-  d.add("max_norm", &Config::max_norm, "Gradients are clipped to this norm").above(0);
-  d.add("muon", &Config::muon, "Muon for the matrices of the layers, else AdamW for all");
-  d.add("muon_factor", &Config::muon_factor, "Learning-rate factor of Muon").above(0);
-  d.add("average", &Config::average, "Snapshots of the weights that are averaged").at_least(1);
-  d.add("average_steps", &Config::average_steps, "Steps between snapshots").at_least(1);
+      .at_least(0)
+      .under("Optimizer");
+  d.add("weight_decay", &Config::weight_decay, "Weight decay").at_least(0).under("Optimizer");
+  d.add("max_norm", &Config::max_norm, "Gradients are clipped to this norm")
+      .above(0)
+      .under("Optimizer");
+  d.add("muon", &Config::muon, "Muon for the matrices of the layers, else AdamW for all")
+      .under("Optimizer");
+  d.add("muon_factor", &Config::muon_factor, "Learning-rate factor of Muon")
+      .above(0)
+      .under("Optimizer");
+  d.add("average", &Config::average, "Snapshots of the weights that are averaged")
+      .at_least(1)
+      .under("Optimizer");
+  d.add("average_steps", &Config::average_steps, "Steps between snapshots")
+      .at_least(1)
+      .under("Optimizer");
 }
 
 ConfigDescription<PretrainConfig> make_description() {

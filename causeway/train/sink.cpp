@@ -86,6 +86,12 @@ std::string format_of(const std::filesystem::path& out) {
   if (extension == ".h5" || extension == ".hdf5") return "hdf5";
   if (extension == ".npz") return "npz";
   if (extension.empty()) return "folder";
+  if (extension == ".parquet") {
+    fail(ErrorKind::invalid_argument, kOperation,
+         fmt::format("\"{}\": only the Python package writes Parquet, with pyarrow: "
+                     "Prior(...).to_parquet(path, count); expected .h5, .npz or a folder here",
+                     out.string()));
+  }
   fail(ErrorKind::invalid_argument, kOperation,
        fmt::format("\"{}\": expected a file name that ends in .h5, .hdf5 or .npz, or a folder name "
                    "without an extension",

@@ -33,6 +33,20 @@ def has_gpu():
     return len(json.loads(causeway("info", "--json")[1])["devices"]) > 1
 
 
+def commands():
+    """The paths of the program and all subcommands, from its help."""
+
+    def below(path):
+        found = [path]
+        out = causeway(*path, "--help")[1]
+        _, _, listed = out.partition("\nSubcommands:\n")
+        for name in re.findall(r"^  (\w+) ", listed, re.MULTILINE):
+            found += below([*path, name])
+        return found
+
+    return below([])
+
+
 class Usage(unittest.TestCase):
     def mistake(self, arguments, words):
         """A usage mistake is one line that holds `words`, and one that says where help is."""
@@ -44,9 +58,16 @@ class Usage(unittest.TestCase):
 
     def test_mistakes(self):
         self.mistake([], "expected a subcommand: info")
-        self.mistake(["inof"], 'unknown subcommand "inof"; expected one of: info')
-        self.mistake(["--jsn"], 'unexpected argument "--jsn"')
-        self.mistake(["info", "--jsn"], 'causeway info: unexpected argument "--jsn"')
+        self.mistake(["inof"], 'unknown subcommand "inof"; did you mean info?')
+        self.mistake(["prior", "genrate"], 'causeway prior: unknown subcommand "genrate"; did you mean generate?')
+        self.mistake(["zzzzzz"], 'unknown subcommand "zzzzzz"; expected one of: info, prior')
+        self.mistake(["--versoin"], 'unexpected argument "--versoin"; did you mean --version?')
+        self.mistake(["info", "--jsn"], 'causeway info: unexpected argument "--jsn"; did you mean --json?')
+        self.mistake(["pretrain", "--no-moun=1"], "did you mean --no-muon?")
+        self.mistake(["predict", "a", "b", "--taget", "y"], "did you mean --target?")
+        self.mistake(["info", "--zzzzzz"], 'unexpected argument "--zzzzzz"')
+        self.mistake(["help", "inof"], 'unknown subcommand "inof"; did you mean info?')
+        self.mistake(["man", "prior", "genrate"], 'unknown subcommand "genrate"; did you mean generate?')
         self.mistake(["info", "extra"], 'unexpected argument "extra"')
         self.mistake(["info", "--device"], "--device")
         self.mistake(["info", "--device", "gpu"], '"gpu" is not auto, cpu, cuda or cuda:<i>')
@@ -61,10 +82,94 @@ class Usage(unittest.TestCase):
             self.assertEqual((code, err), (0, ""))
             self.assertIn("Usage: causeway", out)
 
+    def test_help_of_a_subcommand(self):
+        self.assertEqual(causeway("help"), causeway("--help"))
+        self.assertEqual(causeway("help", "prior", "generate"), causeway("prior", "generate", "--help"))
+
+    def test_help_shows_every_default(self):
+        for path in commands():
+            if path == []:
+                continue
+            for line in re.sub(r"\n {10,}", "  ", causeway(*path, "--help")[1]).splitlines():
+                takes_a_value = re.match(r"  (-\w,)?--[\w-]+ \S", line)
+                if takes_a_value and "REQUIRED" not in line:
+                    self.assertTrue(line.endswith("]"), f"{path}: {line}")
+
+    def test_help_has_groups(self):
+        out = causeway("pretrain", "--help")[1]
+        for heading in ("Options", "Run", "Model", "Prior", "Optimizer", "Configuration", "Device", "Output"):
+            self.assertIn(f"\n{heading}:\n", out)
+
     def test_version(self):
         code, out, _ = causeway("--version")
         self.assertEqual(code, 0)
         self.assertRegex(out, r"^causeway \d+\.\d+\.\d+ \((cpu only|cuda \d+\.\d+)\)\n$")
+        self.assertEqual(causeway("-V")[1], out)
+
+    def test_counts_have_units(self):
+        def resolved(*options):
+            code, out, err = causeway("pretrain", "--print-config", "--device", "cpu", *options)
+            self.assertEqual(code, 0, err)
+            return json.loads(out)
+
+        config = resolved("--steps", "10k", "--batch", "2K", "--rows", "1k:2k", "--memory", "4GiB",
+                          "--stages", "1k:512")  # fmt: skip
+        self.assertEqual(config["run"]["steps"], 10_000)
+        self.assertEqual(config["batch"], 2000)
+        self.assertEqual(config["prior"]["rows"], "1000:2000")
+        self.assertEqual(config["run"]["memory"], 4 << 30)
+        self.assertEqual(config["stages"], [[1000, 512]])
+        self.assertEqual(resolved("--steps", "1.5m")["run"]["steps"], 1_500_000)
+        self.assertEqual(resolved("--memory", "2G")["run"]["memory"], 2 << 30)
+        self.mistake(["pretrain", "--steps", "10q"], '--steps: expected an integer, got "10q"')
+        self.mistake(["pretrain", "--steps", "1.2345k"], '--steps: expected an integer, got "1.2345k"')
+        describe = ["prior", "describe", "--json", "--rows", "32", "--device", "cpu", "--index"]
+        self.assertEqual(causeway(*describe, "1k"), causeway(*describe, "1000"))
+
+    def test_manual_pages(self):
+        code, out, err = causeway("man", "prior", "generate")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn(".TH CAUSEWAY\\-PRIOR\\-GENERATE 1", out)
+        self.assertIn("\\fB\\-\\-features\\fR \\fIRANGE\\fR\nFeatures per dataset [1:100]\n", out)
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(causeway("man", "--out", folder)[0], 0)
+            pages = sorted(os.listdir(folder))
+            self.assertEqual(pages, sorted("-".join(["causeway", *path]) + ".1" for path in commands()))
+            if shutil.which("man"):
+                for page in pages:
+                    shown = subprocess.run(
+                        ["man", "--warnings", "-l", os.path.join(folder, page)],
+                        capture_output=True,
+                        text=True,
+                        check=False,
+                        env={**os.environ, "MANPAGER": "cat", "MANWIDTH": "400", "LC_ALL": "C.UTF-8"},
+                    )
+                    self.assertEqual((shown.returncode, shown.stderr), (0, ""), page)
+
+    def test_colour_only_on_a_terminal_that_wants_it(self):
+        def on_terminal(*arguments, **environment):
+            ours, theirs = os.openpty()
+            environment = {"TERM": "xterm", "NO_COLOR": "", **environment}
+            with subprocess.Popen(
+                [PROGRAM, *arguments], stdout=theirs, stderr=theirs, env={**os.environ, **environment}
+            ) as process:
+                os.close(theirs)
+                text = b""
+                try:
+                    while part := os.read(ours, 65536):
+                        text += part
+                except OSError:  # the program closed its end
+                    pass
+                process.wait()
+            os.close(ours)
+            return text.decode().replace("\r\n", "\n")
+
+        self.assertIn("\033[1mUsage\033[0m: causeway", on_terminal("--help"))
+        self.assertIn("\033[1;31mcauseway:\033[0m unknown", on_terminal("inof"))
+        for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertNotIn("\033", on_terminal("--help", **environment))
+            self.assertNotIn("\033", on_terminal("inof", **environment))
+        self.assertNotIn("\033", causeway("--help", TERM="xterm", NO_COLOR="")[1])
 
 
 class Info(unittest.TestCase):

@@ -194,6 +194,16 @@ class Train(Program):
         self.refuses([*words, "--memory", "much"], "memory", code=2)
         self.assertFalse((self.path / "none").exists())
 
+    def test_dry_run(self):
+        words = training("--dry-run", data="a.txt", out="run", steps=100)
+        plan = json.loads(self.done(*words, "--json"))
+        self.assertEqual(plan["configuration"]["run"]["steps"], 100)
+        self.assertLess(plan["memory"]["needed"], plan["memory"]["budget"])
+        self.assertGreater(plan["time"]["seconds_at_least"], 0)
+        self.assertRegex(self.done(*words), r"\nmemory: needs .*\ntime: at least .* for 100 steps; ")
+        self.assertFalse((self.path / "run").exists())
+        self.refuses(training("--dry-run", data="absent.txt", steps=1), "absent.txt")
+
     def test_init(self):
         self.train(data="a.txt", out="first", steps=30, warmup=1, learning_rate=0.01)
         line = json.loads(self.done("gpt", "train", "--data", "a.txt", "--init", "first", "--out", "second", "--steps", "1",

@@ -80,6 +80,14 @@ class Kernel(unittest.TestCase):
         self.assertIn("void saxpy(", text)
         self.assertIn("void fill(", text)
 
+    def test_compile_to_json(self):
+        code, out, _ = self.run_program("compile", "k.py", "--json")
+        self.assertEqual(code, 0)
+        found = json.loads(out)
+        self.assertEqual((found["form"], [kernel["name"] for kernel in found["kernels"]]), ("cuda", ["saxpy", "fill"]))
+        text = self.run_program("compile", "k.py", "--kernel", "fill")[1]
+        self.assertEqual(found["kernels"][1]["text"], text)
+
     def test_ptx(self):
         if not self.has_nvrtc():
             self.skipTest("NVRTC is not installed")
@@ -158,8 +166,9 @@ class Kernel(unittest.TestCase):
     def test_explain(self):
         if not self.has_nvrtc():
             self.skipTest("NVRTC is not installed")
-        code, _, errors = self.run_program("explain", "k.py", "--html", "page.html")
+        code, out, errors = self.run_program("explain", "k.py", "--html", "page.html", "--json")
         self.assertEqual((code, errors), (0, ""))
+        self.assertEqual(json.loads(out), {"out": "page.html", "kernels": ["saxpy", "fill"]})
         page = (self.path / "page.html").read_text()
         root = ElementTree.fromstring(page.split("\n", 1)[1])
         for kernel, line in (("0", 6), ("1", 12)):

@@ -66,6 +66,13 @@ class Pairs(unittest.TestCase):
             badges = [badge.text for badge in article.iter("li")]
             self.assertEqual(len(badges), len(record["metadata"]["verification"]["passed"]))
 
+    def test_json(self):
+        self.generate("set", "-n", "10", "-s", "3")
+        out = self.run_program("gallery", "set", "-n", "5", "-o", "page.html", "--json")[1]
+        self.assertEqual(json.loads(out), {"out": "page.html", "n_pairs": 5})
+        out = self.run_program("export", "set", "-o", "a.jsonl", "--json")[1]
+        self.assertEqual(json.loads(out), {"out": "a.jsonl", "n_examples": 10, "style": "instruct"})
+
     def test_gallery_of_generated_pairs_has_filters(self):
         code, _, _ = self.run_program("gallery", "-n", "12", "-c", "vector", "atomic", "-o", "page.html")
         self.assertEqual(code, 0)

@@ -4,6 +4,7 @@ Usage: predict_test.py build/causeway
 """
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -114,6 +115,62 @@ class Predict(unittest.TestCase):
         turned.write_text("".join(",".join(reversed(row)) + "\n" for row in rows))
         out, _ = self.run_on("predict", self.path / "train.csv", turned, "--target", "kind")
         self.assertEqual(out, self.predict()[0])
+
+    def test_delimiters_and_compression(self):
+        expected = self.predict("--quiet")[0]
+        with (self.path / "train.csv").open(newline="") as file:
+            train = list(csv.reader(file))
+        with (self.path / "test.csv").open(newline="") as file:
+            test = list(csv.reader(file))
+
+        def written(name, rows, delimiter):
+            text = io.StringIO(newline="")
+            csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+            path = self.path / name
+            content = text.getvalue().encode()
+            path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+            return path
+
+        for delimiter, end in ((",", ".csv.gz"), (";", ".csv"), ("\t", ".tsv"), (";", ".csv.gz")):
+            train_file = written("other-train" + end, train, delimiter)
+            test_file = written("other-test" + end, test, delimiter)
+            out, _ = self.run_on("predict", train_file, test_file, "--target", "kind", "--quiet")
+            self.assertEqual(out, expected, (delimiter, end))
+        scores = [
+            self.run_on("evaluate", path, "--target", "kind", "--splits", "2", "--json")[0]
+            for path in (self.path / "train.csv", train_file)
+        ]
+        self.assertEqual(scores[0], scores[1])
+        if shutil.which("zstd"):
+            packed = self.path / "train.csv.zst"
+            subprocess.run(["zstd", "-q", "-f", self.path / "train.csv", "-o", packed], check=True)
+            out, _ = self.run_on("predict", packed, self.path / "test.csv", "--target", "kind", "--quiet")
+            self.assertEqual(out, expected)
+        # Members one after the other are one file; a cut one is damaged.
+        content = (self.path / "train.csv").read_bytes()
+        parts = self.path / "parts.csv.gz"
+        parts.write_bytes(gzip.compress(content[:100]) + gzip.compress(content[100:]))
+        out, _ = self.run_on("predict", parts, self.path / "test.csv", "--target", "kind", "--quiet")
+        self.assertEqual(out, expected)
+        parts.write_bytes(gzip.compress(content)[:-20])
+        model = ["--model", self.path / "classes.safetensors", "--device", "cpu"]
+        self.mistake("is damaged: it is incomplete", "evaluate", parts, "--target", "kind", *model)
+        parquet = self.path / "a.parquet"
+        parquet.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
+        self.mistake("the metadata is truncated", "evaluate", parquet, "--target", "kind", *model)
+
+    def test_json(self):
+        rows = list(csv.DictReader(io.StringIO(self.predict()[0])))
+        found = json.loads(self.predict("--json")[0])
+        self.assertEqual((found["target"], found["classes"]), ("kind", ["no", "yes"]))
+        self.assertEqual(found["predictions"], [row["kind"] for row in rows])
+        self.assertEqual(found["probabilities"], [[float(row["p_no"]), float(row["p_yes"])] for row in rows])
+        test = self.path / "one.csv"
+        test.write_text("kind,city,age\nyes,Kiel,30\n")
+        words = ["predict", self.path / "train.csv", test, "--target", "size"]
+        number = float(self.run_on(*words, model="numbers")[0].split()[1])
+        out, _ = self.run_on(*words, "--json", model="numbers")
+        self.assertEqual(json.loads(out), {"target": "size", "predictions": [number]})
 
     def test_numbers(self):
         test = self.path / "numbers.csv"

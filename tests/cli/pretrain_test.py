@@ -246,6 +246,32 @@ class Settings(Folder):
         self.assertIn('unknown setting "bacth"; did you mean batch?', err)
 
 
+    def test_stages_set_the_rows(self):
+        """Stages below the default number of rows need no --rows."""
+        code, _, err = pretrain(rows=None, stages="0:12,2:16", steps=3)
+        self.assertEqual(code, 0, err)
+
+    def test_dry_run(self):
+        out = self.folder / "run"
+        options = {"steps": 1000, "out": out, "dry_run": True, "json": True}
+        code, text, err = pretrain(**options)
+        self.assertEqual((code, err), (0, ""))
+        self.assertFalse(out.exists())
+        plan = json.loads(text)
+        self.assertEqual(plan["configuration"]["run"]["steps"], 1000)
+        self.assertLess(0, plan["memory"]["needed"])
+        self.assertLess(plan["memory"]["needed"], plan["memory"]["budget"])
+        time = plan["time"]
+        self.assertAlmostEqual(time["seconds_at_least"] * time["flops_per_second"] / 1000 / time["step_flops"], 1)
+        twice = json.loads(pretrain(**options, stages="0:16,500:32")[1])["time"]["step_flops"]
+        whole = json.loads(pretrain(**(options | {"rows": 32}))[1])["time"]["step_flops"]
+        self.assertAlmostEqual(twice / ((time["step_flops"] + whole) / 2), 1)
+        limited = json.loads(pretrain(**(options | {"steps": None, "seconds": 5}))[1])
+        self.assertEqual((limited["time"]["steps"], limited["time"]["seconds_at_least"]), (0, 5))
+        code, text, _ = pretrain(**(options | {"json": None}))
+        self.assertRegex(text, r"(?s)\A\{.*\nmemory: needs .*\ntime: at least \d+:\d\d for 1000 steps; ")
+
+
 class Mistakes(Folder):
     def refused(self, expected, words, **options):
         code, out, err = pretrain(**({"steps": 2} | options))

@@ -147,6 +147,7 @@ class Mistakes(Folder):
         out = [*MLP, "--count", 2, "--out"]
         self.mistake([3], "No such file", "generate", *out, "/no/such/folder/x.npz")
         self.mistake([3], ".h5, .hdf5 or .npz", "generate", *out, "x.csv")
+        self.mistake([3], "only the Python package writes Parquet", "generate", *out, "x.parquet")
         self.mistake([3], "No such file", "gallery", *MLP, "--out", "/no/such/x.html")
         (self.folder / "other.npz").write_text("mine")
         self.mistake([3], "--overwrite", "generate", *out, self.folder / "other.npz")

@@ -1,5 +1,6 @@
 #include "causeway/core/config.h"
 
+#include "causeway/core/count.h"
 #include "causeway/core/error.h"
 #include "causeway/core/nearest.h"
 
@@ -203,6 +204,28 @@ TEST(Nearest, Names) {
   EXPECT_EQ(nearest_name("zzzzz", names), "");
   EXPECT_EQ(nearest_name("", names), "");
   EXPECT_EQ(nearest_name(std::string(100000, 'w'), names), "");
+}
+
+TEST(Count, UnitsScaleNumbers) {
+  EXPECT_EQ(parse_count("12"), 12);
+  EXPECT_EQ(parse_count("-3"), -3);
+  EXPECT_EQ(parse_count("10k"), 10000);
+  EXPECT_EQ(parse_count("1.1K"), 1100);
+  EXPECT_EQ(parse_count("1m"), 1000000);
+  EXPECT_EQ(parse_count("2GB"), 2000000000);
+  EXPECT_EQ(parse_count("4GiB"), std::int64_t{4} << 30);
+  EXPECT_EQ(parse_count("0.5kib"), 512);
+  EXPECT_EQ(parse_count("9223372036854775807"), 9223372036854775807);
+  for (const char* text : {"", "k", "1.5", "1.2345k", "10q", "10kk", "10 k", "1e3k", "1kibi", "inf",
+                           "nan", "9999999t", "0x1k", "9223372036854775808"}) {
+    EXPECT_EQ(parse_count(text), std::nullopt) << text;
+  }
+}
+
+TEST(Count, OptionTextMayHaveUnits) {
+  EXPECT_EQ(json_of_text("10k"), Json(10000));
+  EXPECT_EQ(json_of_text("1e3"), Json(1000.0));
+  EXPECT_EQ(json_of_text("10q"), Json("10q"));
 }
 
 }  // namespace

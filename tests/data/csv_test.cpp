@@ -89,6 +89,22 @@ TEST(Csv, UnusualFiles) {
   EXPECT_EQ(all(read("1;2\n3;4", plain)), "1|2|\n3|4|\n");
 }
 
+TEST(Csv, DelimitersAreDetected) {
+  EXPECT_EQ(all(read("a;b\n1;2\n")), "1|2|\n");
+  EXPECT_EQ(all(read("a\tb\n1\t2\n")), "1|2|\n");
+  EXPECT_EQ(all(read("\n\na;b\n1;2\n")), "1|2|\n");
+  EXPECT_EQ(CsvReader("x.csv", "a;b", {}).names().size(), 2U);
+  // A name or cell may contain another delimiter, quoted or not.
+  EXPECT_EQ(all(read("\"a;b;c\",d\nx,2\n")), "x|2|\n");
+  EXPECT_EQ(all(read("one, two, three\tb\nx\t2\n")), "x|2|\n");
+  EXPECT_EQ(all(read("a;b\nx, y, z;2\n")), "x, y, z|2|\n");
+  EXPECT_EQ(all(read("a\nx\n")), "x|\n");
+  EXPECT_TRUE(says(failure([] { read("PAR1\x15"); }), "format: [read_csv]", "is Parquet"));
+  CsvOptions comma;
+  comma.delimiter = ',';
+  EXPECT_EQ(all(read("a;b\n1;2\n", comma)), "1;2|\n");
+}
+
 TEST(Csv, NumbersAreCorrectlyRounded) {
   std::mt19937_64 engine(1);
   std::string text = "x\n";

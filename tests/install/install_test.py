@@ -67,6 +67,11 @@ class Installed(unittest.TestCase):
         for entry in commands:
             self.assertFalse(LEAKS.search(entry["command"]), entry["command"])
 
+    def test_manual_pages(self):
+        pages = self.prefix / "share" / "man" / "man1"
+        self.assertIn("fBcauseway predict", (pages / "causeway-predict.1").read_text())
+        self.assertTrue((pages / "causeway.1").exists())
+
     def test_headers(self):
         names = sorted(
             path.relative_to(self.prefix / "include").as_posix()

@@ -81,6 +81,11 @@ def test_page_of_a_run_alone(folder, tmp_path):
     assert "model.width" in section(page, "reproduce")
 
 
+def test_json(folder, tmp_path):
+    done = report(folder / "run", "--out", tmp_path / "page.html", "--json")
+    assert json.loads(done.stdout) == {"out": str(tmp_path / "page.html")}, done.stderr
+
+
 def test_best_of_a_line_is_marked(folder, tmp_path):
     scores = {"tables": {"t<1>": {"rows": 9, "features": 2, "classes": 2}}, "splits": 1,
               "scores": {"t<1>": {"a": {"roc_auc": 0.9, "accuracy": 0.5, "log_loss": 0.3},

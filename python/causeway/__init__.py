@@ -52,13 +52,15 @@ for _entry in sys.path:
         _core._add_wheel_folder(os.path.join(_entry, "nvidia"))
 del _entry
 
-# Imported at first use, since they import scikit-learn, which takes seconds.
+# Imported at first use, since they import scikit-learn, Dask or Ray, which takes seconds.
 _LAZY = {
     "PartialFit": "tokenizer",
     "TabularClassifier": "estimators",
     "TabularRegressor": "estimators",
     "Tokenizer": "tokenizer",
+    "dask": None,
     "estimators": None,
+    "ray": None,
     "tokenizer": None,
 }
 

@@ -150,7 +150,7 @@ class OutputFolder:
 
 def on_executor(connect: Callable[..., Executor], job: Callable[..., Any]) -> Callable[..., Any]:
     """A job as a function of its arguments and, as keywords, of those of `connect`."""
-    first, *parameters = inspect.signature(job).parameters.values()
+    _, *parameters = inspect.signature(job).parameters.values()
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in inspect.signature(connect).parameters.values()
@@ -158,12 +158,11 @@ def on_executor(connect: Callable[..., Executor], job: Callable[..., Any]) -> Ca
     n_named = sum(parameter.kind is not inspect.Parameter.VAR_KEYWORD for parameter in parameters)
     parameters[n_named:n_named] = own
 
-    @functools.wraps(job)
+    @functools.wraps(job, assigned=("__name__", "__qualname__", "__doc__"))
     def function(*arguments: Any, **settings: Any) -> Any:
         executor = connect(**{one.name: settings.pop(one.name) for one in own if one.name in settings})
         return job(executor, *arguments, **settings)
 
     function.__signature__ = inspect.Signature(parameters)
     function.__module__ = connect.__module__
-    del function.__annotations__[first.name]
     return function

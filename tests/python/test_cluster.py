@@ -189,7 +189,7 @@ def test_fit_has_the_bytes_of_one_fit(engine, rng, tmp_path):
 
 def test_fit_with_little_memory_counts_again(engine, rng):
     x = rng.normal(size=(30_000, 2))
-    fitted = engine.jobs.fit_tokenizer(cw.Tokenizer(bins=16), np.array_split(x, 3), memory=1)
+    fitted = engine.jobs.fit_tokenizer(cw.Tokenizer(bins=16), np.array_split(x, 3), memory=2000)
     assert fitted.to_json() == cw.Tokenizer(bins=16).fit(x).to_json()
 
 

@@ -44,6 +44,7 @@ class RayCluster:
         import ray
 
         self.jobs, self._ray = cw.ray, ray
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
         self._session = ray._private.worker._global_node.get_session_dir_path()
 
@@ -64,6 +65,7 @@ class RayCluster:
         return self._ray.put(value)
 
     def close(self):
+        self._ray.cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
         self._ray.shutdown()
 
 

@@ -21,11 +21,16 @@ from typing import Any, Protocol
 from ._core import DistributedError, InvalidArgument
 from ._core import _version as __version__
 from ._progress import ProgressBar
+from ._settings import plain
 
-__all__ = ["Executor", "OutputFolder", "on_executor", "run"]
+__all__ = ["Executor", "OutputFolder", "ResultLost", "on_executor", "run"]
 
 _POLL = 1.0  # seconds between checks for workers
 _PATIENCE = 60.0  # seconds without a worker until a job fails
+
+
+class ResultLost(Exception):
+    """The result of a call was lost with its worker; the call runs again."""
 
 
 class Executor(Protocol):
@@ -38,8 +43,8 @@ class Executor(Protocol):
         """Handles of calls that have ended; none if none ends in time."""
 
     def result(self, handle: Any, seconds: float) -> Any:
-        """The result of a call that has ended, or its error. Raises TimeoutError if it was lost with its
-        worker, and DistributedError if the call has lost too many workers."""
+        """The result of a call that has ended, or its error. Raises ResultLost if it does not arrive in time,
+        and DistributedError if the call has lost too many workers."""
 
     def cancel(self, handles: Sequence[Any]) -> None:
         """Stops calls whose results are not needed."""
@@ -60,8 +65,8 @@ def run(
                 for handle in executor.wait(list(pending), _POLL):
                     try:
                         result = executor.result(handle, _PATIENCE)
-                    except TimeoutError:
-                        continue  # runs again
+                    except ResultLost:
+                        continue
                     yield pending.pop(handle), result
                     seen = time.monotonic()
                     progress(1 - len(pending) / len(calls))
@@ -73,7 +78,8 @@ def run(
                         f"{len(calls)} shards unfinished; start workers and run the job again"
                     )
     finally:
-        executor.cancel(list(pending))
+        if pending:
+            executor.cancel(list(pending))
 
 
 def _call(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -95,7 +101,7 @@ class OutputFolder:
 
     def __init__(self, path: str | Path, request: Mapping[str, Any]) -> None:
         self.path = Path(path).absolute()  # workers run in other folders
-        self._request = {"causeway": __version__, **request}
+        self._request = plain({"version of causeway": __version__, **request})
 
     @property
     def _own(self) -> Path:
@@ -112,10 +118,9 @@ class OutputFolder:
                 (scratch / "request").write_text(json.dumps(self._request, indent=1) + "\n")
                 (scratch / "request").replace(self._own / "request.json")
         elif found != self._request:
-            names = [name for name, value in self._request.items() if found.get(name) != value]
+            other = next(name for name in {**self._request, **found} if found.get(name) != self._request.get(name))
             raise InvalidArgument(
-                f"[cluster] {self.path} has the output of another job, with another {names[0] if names else 'request'}; "
-                "choose another folder"
+                f"[cluster] {self.path} has the output of another request: its {other} differs; choose another folder"
             )
 
     def require_shared(self) -> None:

@@ -7,7 +7,6 @@ all machines share; other results come back through the scheduler.
 from __future__ import annotations
 
 import copy
-import json
 import os
 import subprocess
 import sys
@@ -19,7 +18,7 @@ import numpy as np
 
 from . import pairs as kernel_pairs
 from ._core import DistributedError, InvalidArgument, _pairs
-from ._settings import check_names, names_of, plain
+from ._settings import check_names, names_of, to_json
 from .cluster import Executor, OutputFolder, run
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def _generate_shard(folder: OutputFolder, name: str, settings: dict[str, Any], d
         return
     with folder.scratch() as scratch:
         config = scratch / "settings.json"
-        config.write_text(json.dumps(settings))
+        config.write_text(to_json(settings))
         command = ["prior", "generate", "--quiet", "--config", config, "--device", device, "--out", scratch / name]
         done = subprocess.run([sys.executable, "-m", "causeway", *command], capture_output=True, text=True)
         if done.returncode:
@@ -84,7 +83,7 @@ def pairs(executor: Executor, out: str | Path, count: int, *, shards: int, **set
     """
     _check_shards("pairs", shards, count)
     check_names("pairs", settings, [name for name in names_of(_pairs.fields()) if name not in ("count", "shard")])
-    folder = OutputFolder(out, {"job": "pairs", "count": count, "shards": shards, "settings": plain(settings)})
+    folder = OutputFolder(out, {"job": "pairs", "count": count, "shards": shards, "settings": settings})
     calls = [(folder, count, i, shards, settings) for i in range(shards)]
     _write_shards(executor, "pairs", folder, _write_pairs, calls)
     # The folder is complete: this writes the dataset card only.

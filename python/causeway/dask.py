@@ -16,7 +16,7 @@ from typing import Any
 
 from . import cluster_jobs
 from ._core import DistributedError, InvalidArgument
-from .cluster import on_executor
+from .cluster import ResultLost, on_executor
 
 try:
     import dask
@@ -49,7 +49,9 @@ class _Dask:
         try:
             return handle.result(timeout=seconds)
         except distributed.TimeoutError as problem:
-            raise TimeoutError from problem
+            if handle.status == "error":  # the call's own
+                raise
+            raise ResultLost from problem
         except distributed.KilledWorker as problem:
             raise DistributedError(f"[dask] a shard has lost too many workers: {problem}") from problem
 

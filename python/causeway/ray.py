@@ -17,7 +17,7 @@ from typing import Any
 
 from . import cluster_jobs
 from ._core import DistributedError
-from .cluster import on_executor
+from .cluster import ResultLost, on_executor
 
 try:
     import ray
@@ -49,7 +49,7 @@ class _Ray:
         try:
             return ray.get(handle, timeout=seconds)
         except exceptions.GetTimeoutError as problem:
-            raise TimeoutError from problem
+            raise ResultLost from problem
         except exceptions.RayTaskError as problem:
             raise problem.cause from problem
         except (exceptions.WorkerCrashedError, exceptions.NodeDiedError, exceptions.ObjectLostError) as problem:

@@ -170,7 +170,7 @@ def test_finished_shards_are_kept(engine, tmp_path):
     assert generate(engine, tmp_path, shards=2) == made
     assert made[0].stat().st_mtime_ns == times[0]
     assert made[1].stat().st_mtime_ns != times[1] and made[1].read_bytes() == data
-    with pytest.raises(cw.InvalidArgument, match="another job, with another batch; choose another folder"):
+    with pytest.raises(cw.InvalidArgument, match="its batch differs; choose another folder"):
         generate(engine, tmp_path, shards=2, batch=4)
 
 
@@ -232,9 +232,16 @@ class AlwaysDies:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+class TimesOut:
+    def __call__(self):
+        raise TimeoutError("the file server does not answer")
+
+
 def test_errors_of_workers_reach_the_client(engine, tmp_path):
     with pytest.raises(cw.FileError, match="missing.csv"):
         engine.jobs.fit_tokenizer(cw.Tokenizer(), [tmp_path / "missing.csv"])
+    with pytest.raises(TimeoutError, match="the file server"):
+        engine.jobs.fit_tokenizer(cw.Tokenizer(), [TimesOut()])
     with pytest.raises(cw.DistributedError, match="lost too many workers"):
         engine.jobs.fit_tokenizer(cw.Tokenizer(), [AlwaysDies()])
 

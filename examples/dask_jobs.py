@@ -19,7 +19,7 @@ def rows_of(file):
 
 
 def main():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster), \
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster), \
             tempfile.TemporaryDirectory() as folder:  # fmt: skip
         prior = cw.Prior("mlp", rows=128, features=4, classes=2, seed=7)
         shards = cw.dask.generate(prior, Path(folder, "dump"), 64, shards=4, batch=16, format="npz")

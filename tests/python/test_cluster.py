@@ -23,7 +23,7 @@ class DaskCluster:
         dask.config.set({"distributed.scheduler.allowed-failures": 1})
         self.jobs, self._delayed = cw.dask, dask.delayed
         self._cluster = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
         self._client = distributed.Client(self._cluster)
 
     def busy(self):
@@ -255,7 +255,7 @@ def test_workers_of_another_version_are_refused(engine, monkeypatch, rng):
 def test_no_worker_is_an_error(monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(cluster, "_PATIENCE", 2.0)
-    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty, distributed.Client(empty) as client:
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty, distributed.Client(empty) as client:
         with pytest.raises(cw.DistributedError, match="no worker for 2 s, with 1 of 1 shards unfinished"):
             cw.dask.fit_tokenizer(cw.Tokenizer(), [np.zeros((3, 1))], client=client)
 

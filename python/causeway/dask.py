@@ -1,12 +1,12 @@
 """Jobs over a Dask cluster. The results have the bytes of one machine.
 
     client = distributed.Client("tcp://scheduler:8786")
-    cw.dask.generate(cw.Prior("graph", seed=7), "dump", 100_000, shards=64)
-    tok = cw.dask.fit_tokenizer(cw.Tokenizer(bins=64), dask.dataframe.read_parquet("rows").to_delayed())
-    cw.dask.pairs("pairs", 10_000, shards=16, seed=7)
-    cw.dask.score(cw.TabularClassifier(), [("a.csv", "species"), ("b.csv", "price")])
+    cw.dask.generate(cw.Prior("graph", seed=7), "/shared/dump", 100_000, shards=64)
+    tok = cw.dask.fit_tokenizer(cw.Tokenizer(bins=64), dask.dataframe.read_parquet("/shared/rows").to_delayed())
+    cw.dask.pairs("/shared/pairs", 10_000, shards=16, seed=7)
+    cw.dask.score(cw.TabularClassifier(), [("/shared/a.csv", "species")])
 
-`client` is the current one by default. Arguments may be delayed objects and futures of Dask.
+`client` is the current one by default. Parts and tables may be delayed objects and futures of Dask.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Jobs over a Ray cluster. The results have the bytes of one machine.
 
     ray.init("auto")
-    cw.ray.generate(cw.Prior("graph", seed=7), "dump", 100_000, shards=64, num_gpus=1)
-    tok = cw.ray.fit_tokenizer(cw.Tokenizer(bins=64), ray.data.read_parquet("rows").to_arrow_refs())
-    cw.ray.pairs("pairs", 10_000, shards=16, seed=7)
-    cw.ray.score(cw.TabularClassifier(), [("a.csv", "species"), ("b.csv", "price")])
+    cw.ray.generate(cw.Prior("graph", seed=7), "/shared/dump", 100_000, shards=64, num_gpus=1)
+    tok = cw.ray.fit_tokenizer(cw.Tokenizer(bins=64), ray.data.read_parquet("/shared/rows").to_arrow_refs())
+    cw.ray.pairs("/shared/pairs", 10_000, shards=16, seed=7)
+    cw.ray.score(cw.TabularClassifier(), [("/shared/a.csv", "species")])
 
 num_cpus and num_gpus are what a shard takes of its node: Ray hides GPUs from shards that ask for none.
-Arguments may be object references.
+Parts and tables may be object references.
 """
 
 from __future__ import annotations

@@ -163,15 +163,15 @@ def test_generate_has_the_bytes_of_one_machine(engine, tmp_path):
 
 
 def test_finished_shards_are_kept(engine, tmp_path):
-    made = generate(engine, tmp_path, shards=2)
+    made = generate(engine, tmp_path, shards=2, format="h5")
     times = [path.stat().st_mtime_ns for path in made]
     data = made[1].read_bytes()
     made[1].unlink()
-    assert generate(engine, tmp_path, shards=2) == made
+    assert generate(engine, tmp_path, shards=2, format="h5") == made
     assert made[0].stat().st_mtime_ns == times[0]
     assert made[1].stat().st_mtime_ns != times[1] and made[1].read_bytes() == data
     with pytest.raises(cw.InvalidArgument, match="its batch differs; choose another folder"):
-        generate(engine, tmp_path, shards=2, batch=4)
+        generate(engine, tmp_path, shards=2, format="h5", batch=4)
 
 
 def test_fit_has_the_bytes_of_one_fit(engine, rng, tmp_path):

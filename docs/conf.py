@@ -26,7 +26,7 @@ nb_ipywidgets_js = {}  # no scripts from the network
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_mock_imports = ["torch"]
+autodoc_mock_imports = ["dask", "distributed", "ray", "torch"]
 
 breathe_projects = {"causeway": str(ROOT / "build" / "doxygen" / "xml")}
 breathe_default_project = "causeway"

@@ -46,19 +46,24 @@ for _class in (Error, *Error.__subclasses__(), InvalidIndex, Tensor, DType, Gene
     _class.__module__ = "causeway"
 del _class
 
+# The default is OSError's for FileError, which tblib, and so Dask, cannot undo for a subclass of RuntimeError.
+Error.__reduce__ = lambda self: (type(self), self.args)
+
 # Folders of NVIDIA's wheels, whose libraries are opened at first use.
 for _entry in sys.path:
     if os.path.isdir(os.path.join(_entry, "nvidia")):
         _core._add_wheel_folder(os.path.join(_entry, "nvidia"))
 del _entry
 
-# Imported at first use, since they import scikit-learn, which takes seconds.
+# Imported at first use, since they import scikit-learn, Dask or Ray, which takes seconds.
 _LAZY = {
     "PartialFit": "tokenizer",
     "TabularClassifier": "estimators",
     "TabularRegressor": "estimators",
     "Tokenizer": "tokenizer",
+    "dask": None,
     "estimators": None,
+    "ray": None,
     "tokenizer": None,
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._core import _PartialFit
@@ -113,6 +115,20 @@ class PartialFit:
     @classmethod
     def load(cls, path: str | os.PathLike) -> PartialFit:
         return cls(_PartialFit.load(os.fspath(path)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "part.cwp")
+            self.save(file)
+            return _restore, (file.read_bytes(),)
+
+
+def _restore(data: bytes) -> PartialFit:
+    """A part from the bytes of its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "part.cwp")
+        file.write_bytes(data)
+        return PartialFit.load(file)
 
 
 def _table(rows: Any) -> Any:

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <shared_mutex>
@@ -204,8 +205,8 @@ std::vector<Bytes> compile_cuda(std::span<const CudaSource> sources, const CudaO
     }
   };
   std::vector<std::thread> threads;
-  const std::size_t most = options.workers != nullptr ? options.workers->process_ids().size()
-                                                      : static_cast<std::size_t>(thread_count());
+  std::size_t most = static_cast<std::size_t>(thread_count());
+  if (options.workers != nullptr) most = std::max(most, options.workers->process_ids().size());
   const std::size_t wanted = std::min(sources.size(), most);
   for (std::size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
   work();

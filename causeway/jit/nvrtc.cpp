@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <shared_mutex>
 #include <thread>
 
 namespace causeway::jit {
@@ -106,7 +108,7 @@ std::vector<std::string> option_list(const CudaOptions& options) {
 }
 
 // One NVRTC program.
-Bytes compile_uncached(const CudaSource& source, const CudaOptions& options,
+Bytes compile_uncached(const CudaSource& source, CodeKind kind,
                        const std::vector<std::string>& list) {
   const Nvrtc& api = nvrtc();
   Program program = nullptr;
@@ -127,12 +129,50 @@ Bytes compile_uncached(const CudaSource& source, const CudaOptions& options,
     throw CudaCompileError(source.name, text);
   }
   api.check(status, "nvrtcCompileProgram");
-  if (options.kind == CodeKind::cubin) {
+  if (kind == CodeKind::cubin) {
     return api.read(program, api.cubin_size, api.cubin, "nvrtcGetCUBIN");
   }
   Bytes text = api.read(program, api.ptx_size, api.ptx, "nvrtcGetPTX");
   if (!text.empty() && text.back() == std::byte{0}) text.pop_back();
   return text;
+}
+
+// A thread that compiles holds locks of NVRTC, which nobody would release in a process forked
+// meanwhile.
+std::shared_mutex compiling_or_forking;
+
+using Message = WorkerProcesses::Message;
+
+Message request_for(const CudaSource& source, CodeKind kind, const std::vector<std::string>& list) {
+  Message request{kind == CodeKind::cubin ? "cubin" : "ptx", source.name, source.text};
+  request.insert(request.end(), list.begin(), list.end());
+  return request;
+}
+
+// In a worker. The reply has one part, the code, or a second one, the log of a refusal.
+Message compile_request(const Message& request) {
+  const CodeKind kind = request[0] == "cubin" ? CodeKind::cubin : CodeKind::ptx;
+  try {
+    const Bytes code =
+        compile_uncached({request[1], request[2]}, kind, {request.begin() + 3, request.end()});
+    return {std::string(reinterpret_cast<const char*>(code.data()), code.size())};
+  } catch (const CudaCompileError& error) {
+    return {"", error.log()};
+  }
+}
+
+Bytes compile_anywhere(const CudaSource& source, const CudaOptions& options,
+                       const std::vector<std::string>& list) {
+  if (options.workers != nullptr) {
+    if (const auto reply = options.workers->call(request_for(source, options.kind, list))) {
+      if (reply->size() > 1) throw CudaCompileError(source.name, (*reply)[1]);
+      const std::string& code = reply->front();
+      const auto* bytes = reinterpret_cast<const std::byte*>(code.data());
+      return {bytes, bytes + code.size()};
+    }
+  }
+  const std::shared_lock lock(compiling_or_forking);
+  return compile_uncached(source, options.kind, list);
 }
 
 }  // namespace
@@ -146,7 +186,7 @@ Bytes compile_cuda(const CudaSource& source, const CudaOptions& options) {
   const std::string key = DiskCache::key(
       {"cuda", nvrtc().version_text(), fmt::format("{}", fmt::join(list, "\n")), source.text});
   if (std::optional<Bytes> found = DiskCache::shared().find(key)) return std::move(*found);
-  Bytes code = compile_uncached(source, options, list);
+  Bytes code = compile_anywhere(source, options, list);
   DiskCache::shared().store(key, code);
   return code;
 }
@@ -165,12 +205,19 @@ std::vector<Bytes> compile_cuda(std::span<const CudaSource> sources, const CudaO
     }
   };
   std::vector<std::thread> threads;
-  const std::size_t wanted =
-      std::min<std::size_t>(sources.size(), static_cast<std::size_t>(thread_count()));
+  std::size_t most = static_cast<std::size_t>(thread_count());
+  if (options.workers != nullptr) most = std::max(most, options.workers->process_ids().size());
+  const std::size_t wanted = std::min(sources.size(), most);
   for (std::size_t i = 1; i < wanted; ++i) threads.emplace_back(work);
   work();
   for (std::thread& thread : threads) thread.join();
   return results;
+}
+
+std::unique_ptr<WorkerProcesses> compile_workers(int count) {
+  nvrtc();  // opened once, for all of them
+  const std::unique_lock lock(compiling_or_forking);
+  return std::make_unique<WorkerProcesses>(count, compile_request);
 }
 
 LibraryStatus nvrtc_status() {

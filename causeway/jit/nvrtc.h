@@ -5,7 +5,9 @@
 #include "causeway/core/error.h"
 #include "causeway/core/library.h"
 #include "causeway/jit/disk_cache.h"
+#include "causeway/jit/worker_processes.h"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +25,7 @@ struct CudaOptions {
   bool contract = false;
   bool line_info = false;                // for profilers, and .loc lines in PTX
   std::vector<std::string> others = {};  // further options of NVRTC
+  WorkerProcesses* workers = nullptr;    // of compile_workers; where null, this process compiles
 };
 
 // One text; `name` is shown in messages.
@@ -46,6 +49,11 @@ Bytes compile_cuda(const CudaSource& source, const CudaOptions& options = {});
 
 // The same for many texts, in parallel. An empty result is a text that NVRTC refused.
 std::vector<Bytes> compile_cuda(std::span<const CudaSource> sources, const CudaOptions& options);
+
+// Processes that compile. NVRTC holds a lock during the first part of a compilation, so that more
+// than a few threads of one process wait for each other. The code is the same as without them; a
+// text whose worker is lost is compiled in this process.
+std::unique_ptr<WorkerProcesses> compile_workers(int count);
 
 // Version and path, or why there is none.
 LibraryStatus nvrtc_status();

@@ -1,5 +1,6 @@
 #include "causeway/pairs/backend.h"
 
+#include "causeway/jit/nvrtc.h"
 #include "causeway/pairs/compare.h"
 
 #include <fmt/format.h>
@@ -25,6 +26,10 @@ std::string BackendTask::compare(const Launch& launch, Memory inputs, const Memo
       difference(*launch.program, module(), function(), inputs, found, tolerance);
   if (problem.empty()) return "";
   return fmt::format("{} on the input set {}", problem, name_of(launch.set.kind));
+}
+
+std::unique_ptr<jit::WorkerProcesses> compile_workers_for(int threads) {
+  return threads > 2 ? jit::compile_workers(threads) : nullptr;
 }
 
 GridSize grid_of(lang::LaunchForm form, std::span<const std::int64_t> dims) {

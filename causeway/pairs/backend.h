@@ -2,10 +2,12 @@
 // interpreter.
 #pragma once
 
+#include "causeway/jit/worker_processes.h"
 #include "causeway/lang/emit/emit.h"
 #include "causeway/pairs/record.h"
 #include "causeway/runtime/device_code.h"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +41,10 @@ struct BackendTask {
   // agree.
   std::string compare(const Launch& launch, Memory inputs, const Memory& found) const;
 };
+
+// Processes that compile for that many threads; none for one or two, which rarely wait for each
+// other in NVRTC.
+std::unique_ptr<jit::WorkerProcesses> compile_workers_for(int threads);
 
 // The grid with which a CUDA kernel of that form runs a launch.
 GridSize grid_of(lang::LaunchForm form, std::span<const std::int64_t> dims);

@@ -78,14 +78,15 @@ std::string compare(Launched& launched, const BackendTask& task, const Arena& ar
   return task.compare(*launched.launch, std::move(launched.inputs), found);
 }
 
-void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> results,
-                   Device device) {
+void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> results, Device device,
+                   jit::WorkerProcesses* workers) {
   std::vector<lang::Emitted> texts;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     texts.push_back(tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i)));
   }
   jit::CudaOptions options = jit::options_for(device);
   options.fast_compile = true;  // twice as fast, and every kernel runs only a few times
+  options.workers = workers;
   const std::vector<jit::BatchResult> codes = jit::compile_batch(texts, options, texts.size());
   std::map<const jit::Bytes*, std::unique_ptr<DeviceCode>> loaded;
   std::vector<DeviceKernel> kernels(tasks.size());
@@ -123,8 +124,8 @@ void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> resu
 
 }  // namespace
 
-std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device,
-                                    int threads) {
+std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device, int threads,
+                                    jit::WorkerProcesses* workers) {
   std::vector<GpuResult> results(tasks.size());
   // Twice as many programs as threads or more, so that all threads have work to the end.
   const std::size_t wanted = 2 * static_cast<std::size_t>(threads);
@@ -133,7 +134,8 @@ std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device d
   in_parallel((tasks.size() + size - 1) / size, threads, [&](std::size_t p) {
     const std::size_t first = p * size;
     const std::size_t count = std::min(size, tasks.size() - first);
-    check_program(tasks.subspan(first, count), std::span(results).subspan(first, count), device);
+    check_program(tasks.subspan(first, count), std::span(results).subspan(first, count), device,
+                  workers);
   });
   return results;
 }

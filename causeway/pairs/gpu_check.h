@@ -19,6 +19,7 @@ struct GpuResult {
 // One result per task. Each of the threads compiles the kernels of several tasks to one cubin,
 // loads it and launches them on a stream of its own, so that the GPU works while others compile.
 // Throws device errors.
-std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device, int threads);
+std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device, int threads,
+                                    jit::WorkerProcesses* workers = nullptr);
 
 }  // namespace causeway::pairs

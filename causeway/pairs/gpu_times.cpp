@@ -75,12 +75,14 @@ InputSet timing_set(const Program& program) {
   return set;
 }
 
-std::vector<double> time_on_gpu(std::span<const BackendTask> tasks, Device device) {
+std::vector<double> time_on_gpu(std::span<const BackendTask> tasks, Device device,
+                                jit::WorkerProcesses* workers) {
   std::vector<lang::Emitted> texts;
   for (std::size_t i = 0; i < tasks.size(); ++i)
     texts.push_back(tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i)));
-  const std::vector<jit::BatchResult> codes =
-      jit::compile_batch(texts, jit::options_for(device), 16);
+  jit::CudaOptions options = jit::options_for(device);
+  options.workers = workers;
+  const std::vector<jit::BatchResult> codes = jit::compile_batch(texts, options, 16);
   std::map<const jit::Bytes*, std::unique_ptr<DeviceCode>> loaded;
   std::vector<double> times;
   const causeway::Stream stream(device);

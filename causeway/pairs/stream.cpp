@@ -141,6 +141,8 @@ void Stream::verify(const std::vector<Candidate*>& candidates) const {
 }
 
 std::vector<Record> Stream::next(int candidates) {
+  const bool compiles = options_.compile || options_.gpu || options_.variants > 0 || options_.ptx;
+  if (compiles && !workers_) workers_ = compile_workers_for(options_.threads);
   std::vector<Candidate> batch(static_cast<std::size_t>(candidates));
   std::vector<Candidate*> mine;
   for (std::size_t begin = 0; begin < batch.size(); begin += part_size()) {

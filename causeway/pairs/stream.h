@@ -58,7 +58,7 @@ class Stream {
   void in_steps(const std::vector<Candidate*>& candidates, const Steps&... steps) const;
   // Compiles the forward and backward kernels of the candidates, many in one program.
   void compile(const std::vector<Candidate*>& candidates) const;
-  static std::vector<std::string> refusals(const std::vector<BackendTask>& tasks);
+  std::vector<std::string> refusals(const std::vector<BackendTask>& tasks) const;
   static std::vector<BackendTask> tasks_of(const std::vector<Candidate*>& candidates);
   // Run the forward kernels as C++ and on the GPU.
   void run_cpp(const std::vector<Candidate*>& candidates) const;
@@ -70,6 +70,7 @@ class Stream {
 
   StreamOptions options_;
   StructureIndex index_;
+  std::unique_ptr<jit::WorkerProcesses> workers_;  // for NVRTC, from the first batch on
   std::uint64_t position_ = 0;
   std::array<std::uint64_t, kRejections> rejections_{};
 };

@@ -34,6 +34,7 @@ void Stream::compile(const std::vector<Candidate*>& candidates) const {
   options.fast_compile = true;
   options.kind =
       jit::CodeKind::ptx;  // assembling it takes four times as long and refuses nothing more
+  options.workers = workers_.get();
   const std::vector<jit::BatchResult> results = jit::compile_batch(texts, options, 48);
   for (Candidate* candidate : candidates) candidate->record.verified.emplace_back("compile");
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -71,7 +72,7 @@ void Stream::run_on_gpu(const std::vector<Candidate*>& candidates) const {
   const Device device = Device::cuda();
   const std::string name = describe(device).name;
   const std::vector<GpuResult> results =
-      check_on_gpu(tasks_of(candidates), device, options_.threads);
+      check_on_gpu(tasks_of(candidates), device, options_.threads, workers_.get());
   for (std::size_t i = 0; i < results.size(); ++i) {
     Record& record = candidates[i]->record;
     if (results[i].problem.empty()) {
@@ -85,13 +86,14 @@ void Stream::run_on_gpu(const std::vector<Candidate*>& candidates) const {
 }
 
 // Kernels that NVRTC refuses.
-std::vector<std::string> Stream::refusals(const std::vector<BackendTask>& tasks) {
+std::vector<std::string> Stream::refusals(const std::vector<BackendTask>& tasks) const {
   std::vector<lang::Emitted> texts;
   for (std::size_t i = 0; i < tasks.size(); ++i)
     texts.push_back(tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i)));
   jit::CudaOptions options;
   options.fast_compile = true;
   options.kind = jit::CodeKind::ptx;
+  options.workers = workers_.get();
   std::vector<std::string> logs;
   for (jit::BatchResult& result : jit::compile_batch(texts, options, 48))
     logs.push_back(result.code ? "" : std::move(result.log));
@@ -121,7 +123,8 @@ void Stream::add_variants(const std::vector<Candidate*>& candidates) const {
     owners[i]->record.verification.detail = fmt::format("{}: {}", name_of(tasks[i].form), problem);
   };
   if (options_.gpu) {
-    const std::vector<GpuResult> results = check_on_gpu(tasks, Device::cuda(), options_.threads);
+    const std::vector<GpuResult> results =
+        check_on_gpu(tasks, Device::cuda(), options_.threads, workers_.get());
     for (std::size_t i = 0; i < tasks.size(); ++i)
       reject(i, results[i].compiled ? Rejection::variant : Rejection::compile, results[i].problem);
     return time_variants(candidates);
@@ -141,6 +144,7 @@ void Stream::add_ptx(const std::vector<Candidate*>& candidates) const {
     sources.push_back({candidate->record.program.kernel + ".cu", candidate->record.cuda_forward});
   jit::CudaOptions options;
   options.kind = jit::CodeKind::ptx;
+  options.workers = workers_.get();
   const std::vector<jit::Bytes> codes = jit::compile_cuda(sources, options);
   for (std::size_t i = 0; i < codes.size(); ++i) {
     if (codes[i].empty()) candidates[i]->rejection = Rejection::compile;
@@ -165,7 +169,7 @@ void Stream::time_variants(const std::vector<Candidate*>& candidates) const {
   }
   const Device device = Device::cuda();
   const std::string name = describe(device).name;
-  const std::vector<double> times = time_on_gpu(tasks, device);
+  const std::vector<double> times = time_on_gpu(tasks, device, workers_.get());
   std::size_t at = 0;
   for (Candidate* candidate : timed) {
     const std::size_t n = candidate->record.variants.size();

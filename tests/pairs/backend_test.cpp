@@ -114,6 +114,23 @@ TEST(PairsBackend, VariantsAreCheckedAgain) {
   }
 }
 
+TEST(PairsBackend, CompilingInProcessesGivesTheSameRecords) {
+  if (const auto nvrtc = jit::nvrtc_status(); nvrtc.version.empty()) GTEST_SKIP() << nvrtc.absence;
+  DatasetConfig config;
+  config.seed = 22;
+  config.verify = {"run", "compile"};
+  config.ptx = true;
+  const auto lines = [&](int threads) {
+    Stream stream(config.stream(threads));
+    std::vector<std::string> list;
+    for (const Record& record : stream.next(80)) list.push_back(to_json(record, config.device));
+    return list;
+  };
+  const std::vector<std::string> records = lines(4);
+  EXPECT_GT(records.size(), 40U);
+  EXPECT_EQ(lines(1), records);
+}
+
 TEST(PairsBackend, ThreadsPassErrorsOn) {
   EXPECT_THROW(in_parallel(100, 3,
                            [](std::size_t i) {

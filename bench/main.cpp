@@ -1,5 +1,6 @@
 // causeway-bench: runs the benchmarks, one suite at a time.
 #include "bench/harness.h"
+#include "cli/help.h"
 #include "cli/options.h"
 #include "cli/run.h"
 #include "cli/text_table.h"

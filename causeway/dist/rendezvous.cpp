@@ -187,6 +187,7 @@ class Meeting {
   void connect_to_rank_0() {
     Socket door;
     std::string why = "timed out";
+    bool found_another = false;
     for (int attempt = 0; !peer(0); ++attempt) {
       if (attempt > 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
       if (steady_clock::now() >= deadline_) {
@@ -195,13 +196,19 @@ class Meeting {
                         "MASTER_ADDR and MASTER_PORT, and see the output of rank 0",
                         launch_.rank, shown(launch_.address), launch_.port, seconds(), why));
       }
+      std::string refusal;
       Socket socket = Socket::connect(launch_.address, launch_.port + attempt % launch_.n_ports,
-                                      deadline_, why);
-      if (!socket) continue;
+                                      deadline_, refusal);
+      if (!socket) {
+        // That another process answered explains more than that it has ended since.
+        if (!found_another) why = refusal;
+        continue;
+      }
       if (!door) door = listen_for_higher_ranks(socket);
       if (send_hello(socket, door.port(), hello_deadline())) {
         peer(0) = std::move(socket);
       } else {
+        found_another = true;
         why =
             "the process that listens there is not rank 0 of this run, or has another "
             "CAUSEWAY_DIST_TOKEN";

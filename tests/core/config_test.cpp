@@ -3,11 +3,10 @@
 #include "causeway/core/count.h"
 #include "causeway/core/error.h"
 #include "causeway/core/nearest.h"
+#include "tests/data/scratch.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <fstream>
 
 namespace causeway {
 namespace {
@@ -173,9 +172,9 @@ TEST(Config, Differences) {
 }
 
 Json from_file(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + name;
-  std::ofstream(path) << text;
-  return read_config_file("test", path);
+  const data_test::Scratch scratch;
+  data_test::put(scratch / name, text);
+  return read_config_file("test", (scratch / name).string());
 }
 
 TEST(Config, Files) {

@@ -1,4 +1,5 @@
 #include "causeway/core/library.h"
+#include "tests/data/scratch.h"
 
 #include <gtest/gtest.h>
 
@@ -94,17 +95,16 @@ TEST(SharedLibrary, TheEnvironmentVariableTakesPrecedence) {
 // A wheel's copy is preferred to the system's, but not to one that is already loaded.
 TEST(SharedLibrary, WheelsComeAfterLoadedCopies) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(testing::TempDir()) / "causeway_wheels";
+  const data_test::Scratch folder;
   fs::create_directories(folder / "maths/lib");
   const std::string loaded = SharedLibrary(search_for({"libm.so.6"})).path();
   fs::copy_file(loaded, folder / "maths/lib/libm.so.6", fs::copy_options::overwrite_existing);
   fs::copy_file(loaded, folder / "maths/lib/libother-maths.so",
                 fs::copy_options::overwrite_existing);
-  const Variable variable("CAUSEWAY_WHEELS", "/no/such/folder:" + folder.string());
+  const Variable variable("CAUSEWAY_WHEELS", "/no/such/folder:" + folder.folder().string());
   EXPECT_EQ(SharedLibrary(search_for({"libm.so.6"})).path(), loaded);
   EXPECT_EQ(SharedLibrary(search_for({"libother-maths.so"})).path(),
             (folder / "maths/lib/libother-maths.so").string());
-  fs::remove_all(folder);
 }
 
 }  // namespace

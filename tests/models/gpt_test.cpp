@@ -9,6 +9,7 @@
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"
 #include "causeway/tensor/reduce.h"
+#include "tests/data/scratch.h"
 #include "tests/models/small_gpt.h"
 #include "tests/tensor/devices.h"
 
@@ -247,7 +248,8 @@ TEST(GptDecoder, DrawsDependOnTheSeed) {
 }
 
 TEST(GptFile, SavesAndLoads) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "gpt.safetensors";
+  const data_test::Scratch scratch;
+  const auto path = scratch / "gpt.safetensors";
   for (const GptConfig& config : {tiny(), tiny_llama()}) {
     const auto model = make(config);
     models::save_gpt(path, *model);

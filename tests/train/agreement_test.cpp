@@ -5,6 +5,7 @@
 #include "causeway/tensor/create.h"
 #include "causeway/train/gpt_trainer.h"
 #include "causeway/train/run_loop.h"
+#include "tests/data/scratch.h"
 #include "tests/dist/thread_ranks.h"
 #include "tests/train/small_pretraining.h"
 
@@ -97,8 +98,8 @@ class LosingJob final : public TrainingJob {
 };
 
 TEST(Agreement, NothingIsSavedAfterARankIsLost) {
-  const fs::path folder = fs::path(testing::TempDir()) / "lost_rank";
-  fs::remove_all(folder);
+  const data_test::Scratch scratch;
+  const fs::path folder = scratch / "lost_rank";
   const auto messages = errors_of_ranks(2, [&](dist::Group& group) {
     LosingJob job(group);
     LoopOptions options;

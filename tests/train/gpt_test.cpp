@@ -4,13 +4,13 @@
 #include "causeway/core/error.h"
 #include "causeway/models/gpt_file.h"
 #include "causeway/train/gpt_data.h"
+#include "tests/data/scratch.h"
 #include "tests/tensor/devices.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <fstream>
 
 namespace causeway {
 namespace {
@@ -113,27 +113,21 @@ TEST(GpuGptTrainer, ResumeEqualsUnbrokenRun) {
   expect_resume_equals_unbroken_run(Device::cuda(), DType::f16);
 }
 
-struct Folder {
-  explicit Folder(const char* name) : path(fs::path(testing::TempDir()) / name) {
-    fs::remove_all(path);
-    fs::create_directories(path);
-  }
-  std::string write(const char* name, const std::string& text) const {
-    std::ofstream(path / name, std::ios::binary) << text;
-    return (path / name).string();
-  }
-  fs::path path;
-};
+// Writes a file into the folder and returns its path.
+std::string write(const data_test::Scratch& folder, const char* name, const std::string& text) {
+  data_test::put(folder / name, text);
+  return (folder / name).string();
+}
 
 TEST(GptData, TextIsTokenizedAndSplit) {
-  const Folder folder("gpt_data");
+  const data_test::Scratch folder;
   train::GptDataConfig config;
-  config.data = {folder.write("one.txt", std::string(1000, 'a') + std::string(1000, 'b'))};
+  config.data = {write(folder, "one.txt", std::string(1000, 'a') + std::string(1000, 'b'))};
   config.validation = 0.25;
   const auto one = train::load_gpt_data(config, 257, 0);
   EXPECT_EQ(one.training.size() + one.validation->size(), 2001);
   EXPECT_NEAR(static_cast<double>(one.validation->size()), 500, 2);
-  config.data = {folder.write("pairs.jsonl", "{\"q\": \"ab\", \"a\": \"xyz\"}\n")};
+  config.data = {write(folder, "pairs.jsonl", "{\"q\": \"ab\", \"a\": \"xyz\"}\n")};
   config.pattern = "{q}={a}";
   config.answer = "a";
   config.validation = 0;
@@ -144,7 +138,7 @@ TEST(GptData, TextIsTokenizedAndSplit) {
   EXPECT_EQ(targets, (std::vector<std::int64_t>{256, -100, -100, -100, 'x', 'y', 'z'}));
   config.data = {};
   EXPECT_THROW(train::load_gpt_data(config, 257, 0), Error);
-  config.data = {folder.write("empty.txt", "")};
+  config.data = {write(folder, "empty.txt", "")};
   EXPECT_THROW(train::load_gpt_data(config, 257, 0), Error);
 }
 
@@ -166,7 +160,7 @@ TEST(GptSettings, DefaultsAndErrors) {
 }
 
 TEST(GptRun, WritesSamplesAndAModelAndResumes) {
-  const Folder folder("gpt_run");
+  const data_test::Scratch folder;
   train::GptRunOptions options;
   options.settings = train::resolve_gpt_settings(
       "{}", R"({"steps": 6, "length": 16, "width": 32, "layers": 1, "heads": 2, "batch": 4,
@@ -174,8 +168,8 @@ TEST(GptRun, WritesSamplesAndAModelAndResumes) {
       Device::cpu());
   std::string text;
   for (int i = 0; i < 300; ++i) text += "abcdefg\n";
-  options.settings.data.data = {folder.write("text.txt", text)};
-  options.folder = folder.path / "run";
+  options.settings.data.data = {write(folder, "text.txt", text)};
+  options.folder = folder / "run";
   dist::Group group;
   std::vector<train::GptLine> lines;
   const auto keep = [&](const train::GptLine& line) { lines.push_back(line); };
@@ -195,10 +189,10 @@ TEST(GptRun, WritesSamplesAndAModelAndResumes) {
 }
 
 TEST(GptRun, InitBeginsWithTheWeightsOfAModel) {
-  const Folder folder("gpt_init");
-  const std::string text = folder.write("one.txt", std::string(3000, 'a'));
-  const fs::path first = folder.path / "first";
-  const fs::path second = folder.path / "second";
+  const data_test::Scratch folder;
+  const std::string text = write(folder, "one.txt", std::string(3000, 'a'));
+  const fs::path first = folder / "first";
+  const fs::path second = folder / "second";
   dist::Group group;
   const auto train_in = [&](const fs::path& out, nlohmann::json given, bool resume = false) {
     given["data"] = nlohmann::json::array({text});
@@ -225,11 +219,11 @@ TEST(GptRun, InitBeginsWithTheWeightsOfAModel) {
   // A resumed run does not need the model any more.
   fs::remove_all(first);
   EXPECT_EQ(train_in(second, {{"steps", 2}}, true).last.step, 2);
-  EXPECT_THROW(train_in(folder.path / "third", still), Error);
+  EXPECT_THROW(train_in(folder / "third", still), Error);
   const nlohmann::json both{{"init", second.string()}, {"preset", "bytes"}};
-  EXPECT_THROW(train_in(folder.path / "third", both), Error);
+  EXPECT_THROW(train_in(folder / "third", both), Error);
   const nlohmann::json wider{{"init", second.string()}, {"width", 64}};
-  EXPECT_THROW(train_in(folder.path / "third", wider), Error);
+  EXPECT_THROW(train_in(folder / "third", wider), Error);
 }
 
 }  // namespace

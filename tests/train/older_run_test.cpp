@@ -2,6 +2,7 @@
 // that version had at step 12.
 #include "causeway/data/safetensors.h"
 #include "causeway/train/pretrain_run.h"
+#include "tests/data/scratch.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +16,8 @@ namespace fs = std::filesystem;
 
 TEST(OlderRun, ResumesWithItsOwnSettings) {
   const fs::path data = fs::path(CAUSEWAY_TEST_DATA) / "train/data/run-0.1.0";
-  const fs::path run = fs::path(testing::TempDir()) / "run-0.1.0";
-  fs::remove_all(run);
+  const data_test::Scratch scratch;
+  const fs::path run = scratch / "run-0.1.0";
   fs::create_directories(run);
   fs::copy(data / "checkpoints", run / "checkpoints", fs::copy_options::recursive);
   const std::string base = train::settings_of_run(run.string());

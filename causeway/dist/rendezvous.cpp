@@ -3,6 +3,7 @@
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sstream>
@@ -142,10 +143,20 @@ class Meeting {
            socket.send(std::as_bytes(std::span(text)), hello_deadline());
   }
 
+  // A rank that was not answered in time has closed its connection and connects again.
+  bool all_have_joined() {
+    for (Socket& each : peers_) {
+      if (each && each.is_closed_by_peer()) each = {};
+    }
+    return std::count_if(peers_.begin(), peers_.end(), [](const Socket& each) {
+             return static_cast<bool>(each);
+           }) == launch_.size - 1;
+  }
+
   void receive_all_ranks() {
     const Socket door = listen_on_master_port();
     std::vector<std::string> places(peers_.size());
-    for (int n_come = 1; n_come < launch_.size;) {
+    while (!all_have_joined()) {
       Socket socket = door.accept(deadline_);
       if (!socket) {
         refuse_all(
@@ -162,7 +173,7 @@ class Meeting {
         send_verdict(socket, 0, message);
         refuse_all(message);
       }
-      if (peer(theirs->rank)) {
+      if (peer(theirs->rank) && !peer(theirs->rank).is_closed_by_peer()) {
         const std::string message =
             fmt::format("two processes joined as rank {}; ranks must be unique", theirs->rank);
         send_verdict(socket, 0, message);
@@ -172,7 +183,6 @@ class Meeting {
       places[static_cast<std::size_t>(theirs->rank)] =
           fmt::format("{} {}\n", socket.peer_is_local() ? "here" : socket.peer(), theirs->port);
       peer(theirs->rank) = std::move(socket);
-      ++n_come;
     }
     std::string list;
     for (int rank = 1; rank < launch_.size; ++rank) list += places[static_cast<std::size_t>(rank)];

@@ -171,6 +171,11 @@ bool Socket::receive(std::span<std::byte> bytes, Deadline deadline) const {
   return true;
 }
 
+bool Socket::is_closed_by_peer() const {
+  pollfd entry{descriptor_, POLLRDHUP, 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
 int Socket::port() const {
   sockaddr_storage address{};
   socklen_t length = sizeof(address);

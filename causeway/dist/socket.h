@@ -38,6 +38,8 @@ class Socket {
   bool send(std::span<const std::byte> bytes, Deadline deadline) const;
   bool receive(std::span<std::byte> bytes, Deadline deadline) const;
 
+  bool is_closed_by_peer() const;
+
   int port() const;             // of this side
   std::string address() const;  // numeric, of this side
   std::string peer() const;     // numeric address of the other side

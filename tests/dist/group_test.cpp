@@ -351,6 +351,27 @@ TEST(Join, RunsOnNeighbouringPorts) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// A rank whose connection was not answered in time connects again.
+TEST(Join, ARankMayConnectAgain) {
+  const int port = free_port();
+  std::vector<std::string> messages(3);
+  const auto join = [&](int rank) {
+    return std::thread([&, rank] {
+      try {
+        Group(launch_of(rank, 3, port), {20s, 10s}).barrier();
+      } catch (const Error& error) {
+        messages[static_cast<std::size_t>(rank)] = error.what();
+      }
+    });
+  };
+  std::thread first = join(0);
+  EXPECT_CONTAINS(joining_fails(launch_of(1, 3, port), {100ms, 10s}), "rank 1 waited 0.1 s");
+  std::thread second = join(1);
+  std::thread third = join(2);
+  for (std::thread* each : {&first, &second, &third}) each->join();
+  expect_no_errors(messages);
+}
+
 TEST(Join, AnotherTokenIsNotLetIn) {
   const int port = free_port();
   Launch launch = launch_of(0, 2, port);

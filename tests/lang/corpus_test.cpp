@@ -18,8 +18,8 @@ using namespace causeway::lang;
 using namespace causeway::lang::test;
 
 const std::vector<CorpusFile>& corpus() {
-  static const auto* const files = new std::vector<CorpusFile>(
-      read_corpus((std::filesystem::path(__FILE__).parent_path() / "corpus").string()));
+  static const auto* const files =
+      new std::vector<CorpusFile>(read_corpus(CAUSEWAY_TEST_DATA "/lang/corpus"));
   return *files;
 }
 

@@ -15,8 +15,7 @@ namespace {
 using namespace causeway::lang;
 
 TEST(LangDocs, ReferenceListsTheBuiltins) {
-  const std::filesystem::path root =
-      std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
+  const std::filesystem::path root = std::filesystem::path(CAUSEWAY_TEST_DATA).parent_path();
   std::ifstream stream(root / "docs/kernel-language.md");
   std::stringstream text;
   text << stream.rdbuf();

@@ -23,8 +23,8 @@ using causeway::lang::test::Buffers;
 using causeway::lang::test::CorpusFile;
 
 const std::vector<CorpusFile>& corpus() {
-  static const auto* const files = new std::vector<CorpusFile>(causeway::lang::test::read_corpus(
-      (std::filesystem::path(__FILE__).parent_path() / "corpus").string()));
+  static const auto* const files = new std::vector<CorpusFile>(
+      causeway::lang::test::read_corpus(CAUSEWAY_TEST_DATA "/lang/corpus"));
   return *files;
 }
 

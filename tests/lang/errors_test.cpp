@@ -42,7 +42,7 @@ std::string first_line(const std::string& text) {
 }
 
 TEST(LangErrors, RejectedKernelsHaveTheirMessages) {
-  const std::filesystem::path folder = std::filesystem::path(__FILE__).parent_path() / "rejected";
+  const std::filesystem::path folder = std::filesystem::path(CAUSEWAY_TEST_DATA) / "lang/rejected";
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".py") paths.push_back(entry.path());

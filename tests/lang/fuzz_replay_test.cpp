@@ -33,8 +33,7 @@ namespace {
 
 std::vector<std::string> seeds(const std::string& name) {
   std::vector<std::string> result;
-  const auto folder =
-      std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz/corpus" / name;
+  const auto folder = std::filesystem::path(CAUSEWAY_TEST_DATA) / "fuzz/corpus" / name;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream stream(entry.path());
     result.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());

@@ -48,7 +48,7 @@ TEST(CsvTable, LabelsKeepTheirText) {
   EXPECT_EQ(table.x.to_vector<double>(), (std::vector<double>{1, 2, 4}));
   EXPECT_EQ(table.strata(), (std::vector<std::int64_t>{1, 0, 0}));
   EXPECT_TRUE(says(failure([&] { LabelledTable(scratch / "a.csv", "z", false); }),
-                   "invalid_argument: [read_csv]",
+                   "invalid_argument: [read_table]",
                    "has no column \"z\" for the target; it has: x, y"));
 }
 

@@ -17,11 +17,11 @@ namespace causeway::python {
 namespace {
 
 using prior::Batch;
+using prior::Counterfactual;
 using prior::DatasetFacts;
 using prior::Layout;
 using prior::Prior;
 using prior::PriorConfig;
-using prior::Worlds;
 
 void bind_config(nb::module_& module) {
   module.def("fields", [] { return prior::describe_prior().to_table().dump(); });
@@ -56,13 +56,13 @@ void bind_batch(nb::module_& module) {
       .def_ro("x", &Batch::x)
       .def_ro("y", &Batch::y)
       .def_prop_ro("packed", [](const Batch& self) { return self.layout == Layout::packed; })
-      .def_prop_ro("places",
+      .def_prop_ro("offsets",
                    [](const Batch& self) {
-                     nb::list places;
-                     for (const Batch::Place& place : self.places) {
-                       places.append(nb::make_tuple(place.x, place.y, place.row_stride));
+                     nb::list offsets;
+                     for (const Batch::Offsets& of : self.offsets) {
+                       offsets.append(nb::make_tuple(of.x, of.y, of.row_stride));
                      }
-                     return places;
+                     return offsets;
                    })
       .def("facts",
            [](const Batch& self) {
@@ -93,9 +93,9 @@ void bind_batch(nb::module_& module) {
           "device"_a);
 }
 
-nb::tuple to_tuple(Worlds worlds) {
-  return nb::make_tuple(std::move(worlds.x), std::move(worlds.y), std::move(worlds.other_x),
-                        std::move(worlds.other_y));
+nb::tuple to_tuple(Counterfactual pair) {
+  return nb::make_tuple(std::move(pair.x), std::move(pair.y), std::move(pair.counterfactual_x),
+                        std::move(pair.counterfactual_y));
 }
 
 void bind_generator(nb::module_& module) {

@@ -69,7 +69,7 @@ struct Regenerated {
   DatasetInfo info{};
   std::unique_ptr<Shared> shared = std::make_unique<Shared>();
   std::vector<Affine> spreads = std::vector<Affine>(kMostColumns);
-  Tensor x, y, other_x, other_y;
+  Tensor x, y, counterfactual_x, counterfactual_y;
 };
 
 Regenerated regenerate(const Recipe& recipe, std::uint64_t seed, std::uint64_t index, int attempt,
@@ -86,10 +86,10 @@ Regenerated regenerate(const Recipe& recipe, std::uint64_t seed, std::uint64_t i
   made.y = Tensor::empty({made.shape.n_rows});
   DatasetOut out{made.x.data_as<float>(), made.y.data_as<float>(), made.shape.n_features};
   if (other.wanted) {
-    made.other_x = Tensor::empty(shape);
-    made.other_y = Tensor::empty({made.shape.n_rows});
-    out.other_x = made.other_x.data_as<float>();
-    out.other_y = made.other_y.data_as<float>();
+    made.counterfactual_x = Tensor::empty(shape);
+    made.counterfactual_y = Tensor::empty({made.shape.n_rows});
+    out.counterfactual_x = made.counterfactual_x.data_as<float>();
+    out.counterfactual_y = made.counterfactual_y.data_as<float>();
   }
   made.info =
       make_dataset(Solo{trace}, of, seed, index, attempt, other, *made.shared, arena.get(), out);
@@ -294,7 +294,7 @@ std::string Description::to_json() const {
   return json.dump();
 }
 
-Worlds Prior::intervene(std::uint64_t index, int column, double value) const {
+Counterfactual Prior::intervene(std::uint64_t index, int column, double value) const {
   const Recipe& recipe = *recipe_;
   Recorder recorder;
   const Regenerated found = regenerate(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
@@ -334,10 +334,10 @@ Worlds Prior::intervene(std::uint64_t index, int column, double value) const {
   const Regenerated made =
       regenerate(recipe, config_.seed, index, found.info.attempts, other, nullptr);
   const auto trim = [&](const Tensor& x) { return x.slice(1, 0, made.info.n_features); };
-  return {trim(made.x), made.y, trim(made.other_x), made.other_y};
+  return {trim(made.x), made.y, trim(made.counterfactual_x), made.counterfactual_y};
 }
 
-Worlds Prior::without_noise(std::uint64_t index) const {
+Counterfactual Prior::without_noise(std::uint64_t index) const {
   const Recipe& recipe = *recipe_;
   const Regenerated found = regenerate(recipe, config_.seed, index, 0, OtherWorld{}, nullptr);
   OtherWorld other;
@@ -346,7 +346,7 @@ Worlds Prior::without_noise(std::uint64_t index) const {
   const Regenerated made =
       regenerate(recipe, config_.seed, index, found.info.attempts, other, nullptr);
   const auto trim = [&](const Tensor& x) { return x.slice(1, 0, made.info.n_features); };
-  return {trim(made.x), made.y, trim(made.other_x), made.other_y};
+  return {trim(made.x), made.y, trim(made.counterfactual_x), made.counterfactual_y};
 }
 
 }  // namespace causeway::prior

@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const DatasetInfo info =
         make_dataset(team, recipe, seed, out.index_of(k), 0, OtherWorld{}, shared, arena, to);
     if (threadIdx.x == 0) out.info[k] = info;
-    if (out.places != nullptr) continue;
+    if (out.offsets != nullptr) continue;
     const int unused = (out.rows - info.n_rows) * out.features;
     float* beyond = to.x + static_cast<std::int64_t>(info.n_rows) * out.features;
     for (int i = threadIdx.x; i < unused; i += kThreads) beyond[i] = 0.0f;

@@ -19,7 +19,7 @@ struct BatchOut {
   int features = 0;
   // Packed layout: three numbers per dataset in the generator's memory: its offset in x, its offset
   // in y, and its row stride in x. nullptr: every dataset has room for `rows` by `features`.
-  const std::int64_t* places = nullptr;
+  const std::int64_t* offsets = nullptr;
   // Explicit dataset indices, in the generator's memory; nullptr: first, first + stride, ...
   const std::uint64_t* indices = nullptr;
 
@@ -28,8 +28,8 @@ struct BatchOut {
     return first + static_cast<std::uint64_t>(k) * stride;
   }
   CAUSEWAY_HOST_DEVICE DatasetOut of(std::int64_t k) const {
-    if (places != nullptr) {
-      return {x + places[3 * k], y + places[3 * k + 1], places[3 * k + 2]};
+    if (offsets != nullptr) {
+      return {x + offsets[3 * k], y + offsets[3 * k + 1], offsets[3 * k + 2]};
     }
     return {x + k * rows * features, y + k * rows, features};
   }

@@ -88,7 +88,7 @@ void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
         out.info[k] = make_dataset(Solo{}, recipe, seed, out.index_of(k), 0, OtherWorld{}, *shared,
                                    arena, to);
         // Zero the padding rows.
-        if (out.places != nullptr) continue;
+        if (out.offsets != nullptr) continue;
         const std::int64_t used = out.info[k].n_rows;
         std::fill(to.x + used * out.features, to.x + std::int64_t{out.rows} * out.features, 0.0f);
         std::fill(to.y + used, to.y + out.rows, 0.0f);

@@ -61,23 +61,23 @@ Batch Prior::batch(std::uint64_t first, std::int64_t count, Layout layout,
   batch.count = count;
   batch.layout = layout;
   BatchOut out;
-  Tensor places;
+  Tensor offsets;
   if (layout == Layout::packed) {
     std::vector<std::int64_t> numbers;
-    Batch::Place place{};
+    Batch::Offsets at{};
     for (std::int64_t k = 0; k < count; ++k) {
       const DatasetShape shape =
           shape_at(*recipe_, config_.seed, first + static_cast<std::uint64_t>(k) * stride);
-      place.row_stride = shape.n_features;
-      batch.places.push_back(place);
-      numbers.insert(numbers.end(), {place.x, place.y, place.row_stride});
-      place.x += std::int64_t{shape.n_rows} * shape.n_features;
-      place.y += shape.n_rows;
+      at.row_stride = shape.n_features;
+      batch.offsets.push_back(at);
+      numbers.insert(numbers.end(), {at.x, at.y, at.row_stride});
+      at.x += std::int64_t{shape.n_rows} * shape.n_features;
+      at.y += shape.n_rows;
     }
-    places = Tensor::from<std::int64_t>(numbers, {count, 3}, device_);
-    batch.x = Tensor::empty({place.x}, DType::f32, device_);
-    batch.y = Tensor::empty({place.y}, DType::f32, device_);
-    out.places = places.data_as<std::int64_t>();
+    offsets = Tensor::from<std::int64_t>(numbers, {count, 3}, device_);
+    batch.x = Tensor::empty({at.x}, DType::f32, device_);
+    batch.y = Tensor::empty({at.y}, DType::f32, device_);
+    out.offsets = offsets.data_as<std::int64_t>();
   } else {
     batch.x = Tensor::empty({count, rows, features}, DType::f32, device_);
     batch.y = Tensor::empty({count, rows}, DType::f32, device_);
@@ -117,12 +117,12 @@ std::size_t Prior::scratch_bytes(std::int64_t count) const {
                           : cuda::scratch_bytes(current_stream(device_), *recipe_, count);
 }
 
-Tensor Prior::fill(std::span<const std::uint64_t> indices, std::span<const Batch::Place> places,
+Tensor Prior::fill(std::span<const std::uint64_t> indices, std::span<const Batch::Offsets> offsets,
                    const Tensor& x, const Tensor& y) const {
   const auto count = static_cast<std::int64_t>(indices.size());
-  std::vector<std::int64_t> numbers;  // places, then indices
-  for (const Batch::Place& place : places) {
-    numbers.insert(numbers.end(), {place.x, place.y, place.row_stride});
+  std::vector<std::int64_t> numbers;  // offsets, then indices
+  for (const Batch::Offsets& at : offsets) {
+    numbers.insert(numbers.end(), {at.x, at.y, at.row_stride});
   }
   for (const std::uint64_t index : indices) numbers.push_back(static_cast<std::int64_t>(index));
   const Tensor given = Tensor::from<std::int64_t>(numbers, {4 * count}, device_);
@@ -134,8 +134,8 @@ Tensor Prior::fill(std::span<const std::uint64_t> indices, std::span<const Batch
   out.count = count;
   out.rows = config_.rows.high;
   out.features = config_.features.high;
-  out.places = given.data_as<std::int64_t>();
-  out.indices = reinterpret_cast<const std::uint64_t*>(out.places + 3 * count);
+  out.offsets = given.data_as<std::int64_t>();
+  out.indices = reinterpret_cast<const std::uint64_t*>(out.offsets + 3 * count);
   if (device_.is_cpu()) {
     cpu::generate(*recipe_, config_.seed, out);
   } else {
@@ -199,17 +199,17 @@ Tensor Batch::x_of(std::int64_t k) const {
   if (layout == Layout::padded) {
     return x.select(0, k).slice(0, 0, of.n_rows).slice(1, 0, of.n_features);
   }
-  const Place& place = places.at(static_cast<std::size_t>(k));
-  return x.slice(0, place.x, place.x + of.n_rows * place.row_stride)
-      .reshape({of.n_rows, place.row_stride})
+  const Offsets& at = offsets.at(static_cast<std::size_t>(k));
+  return x.slice(0, at.x, at.x + of.n_rows * at.row_stride)
+      .reshape({of.n_rows, at.row_stride})
       .slice(1, 0, of.n_features);
 }
 
 Tensor Batch::y_of(std::int64_t k) const {
   const DatasetFacts& of = facts().at(static_cast<std::size_t>(k));
   if (layout == Layout::padded) return y.select(0, k).slice(0, 0, of.n_rows);
-  const Place& place = places.at(static_cast<std::size_t>(k));
-  return y.slice(0, place.y, place.y + of.n_rows);
+  const Offsets& at = offsets.at(static_cast<std::size_t>(k));
+  return y.slice(0, at.y, at.y + of.n_rows);
 }
 
 Batch Batch::to(Device device) const {

@@ -31,7 +31,7 @@ const std::vector<std::string>& rejection_reasons();
 // Memory layout of datasets of different sizes.
 enum class Layout : std::uint8_t {
   padded,  // x (count, rows, features) and y (count, rows), padded with 0
-  packed,  // one after the other, rows as wide as the requested features: see Batch::places
+  packed,  // one after the other, rows as wide as the requested features: see Batch::offsets
 };
 
 struct Batch {
@@ -43,12 +43,12 @@ struct Batch {
   Tensor y;     // f32: numbers, or labels
   Tensor info;  // i32 (count, 15), from the generator; empty for simple without filters
   // Packed layout: offsets of dataset k in x and y, and its row stride in x.
-  struct Place {
+  struct Offsets {
     std::int64_t x;
     std::int64_t y;
     std::int64_t row_stride;
   };
-  std::vector<Place> places;
+  std::vector<Offsets> offsets;
 
   // Dataset k of the batch as views of its own size: x (rows, features) and y (rows,). Synchronises
   // with the device on the first call. Throws if all attempts were rejected.
@@ -100,9 +100,9 @@ struct Description {
 };
 
 // A factual and a counterfactual dataset that share all random draws.
-struct Worlds {
-  Tensor x, y;              // (rows, features), (rows,)
-  Tensor other_x, other_y;  // after the intervention, or without noise
+struct Counterfactual {
+  Tensor x, y;                                // (rows, features), (rows,)
+  Tensor counterfactual_x, counterfactual_y;  // after the intervention, or without noise
 };
 
 class Prior {
@@ -120,10 +120,10 @@ class Prior {
   // The sizes drawn for dataset `index`, without generating it. Constant columns may be dropped
   // later.
   RequestedSizes requested_sizes(std::uint64_t index) const;
-  // Writes the datasets `indices` to memory of the caller, each at its place. Rows are zero-padded
-  // up to their stride; rejected datasets write nothing. Returns (count, 3) i64: rows, features,
-  // context rows; context rows equal rows for a rejected dataset.
-  Tensor fill(std::span<const std::uint64_t> indices, std::span<const Batch::Place> places,
+  // Writes the datasets `indices` to memory of the caller, each at its offsets. Rows are
+  // zero-padded up to their stride; rejected datasets write nothing. Returns (count, 3) i64: rows,
+  // features, context rows; context rows equal rows for a rejected dataset.
+  Tensor fill(std::span<const std::uint64_t> indices, std::span<const Batch::Offsets> offsets,
               const Tensor& x, const Tensor& y) const;
 
   // Bytes that fill() takes from the device's pool while it generates `count` datasets.
@@ -133,9 +133,9 @@ class Prior {
   Description describe(std::uint64_t index) const;
   // The dataset, and a copy with feature `column` set to `value` (in the units of its column) in
   // every row. Values that do not depend on it are bit-identical.
-  Worlds intervene(std::uint64_t index, int column, double value) const;
+  Counterfactual intervene(std::uint64_t index, int column, double value) const;
   // The dataset, and a copy without noise, where each sampled class is the most likely one.
-  Worlds without_noise(std::uint64_t index) const;
+  Counterfactual without_noise(std::uint64_t index) const;
 
  private:
   PriorConfig config_;

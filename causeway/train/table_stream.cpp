@@ -99,7 +99,7 @@ void TableStream::generate(std::int64_t number, Window& window) {
   while (std::gcd(stride, n) != 1) ++stride;
   const std::int64_t own = options_.batch / options_.n_ranks;
   std::vector<std::uint64_t> indices;
-  std::vector<prior::Batch::Place> places;
+  std::vector<prior::Batch::Offsets> places;
   window.batches.clear();
   Batch batch;
   for (std::int64_t step = 0; step < n; ++step) {

@@ -24,7 +24,7 @@ import numpy as np
 from ._core import InvalidArgument, Tensor, _prior
 from ._settings import check_names, document, names_of, to_json
 
-__all__ = ["FAMILIES", "Batch", "DatasetFacts", "Prior", "TorchDataset", "Worlds"]
+__all__ = ["FAMILIES", "Batch", "DatasetFacts", "Prior", "TorchDataset", "Counterfactual"]
 
 FAMILIES = tuple(_prior.family_names())
 _NAMES = names_of(_prior.fields())
@@ -52,21 +52,21 @@ class DatasetFacts:
     rejected: dict[str, int]
 
 
-class Worlds(NamedTuple):
+class Counterfactual(NamedTuple):
     """A dataset, and its counterfactual with an intervention or without noise: both share all random
     draws."""
 
     x: Tensor
     y: Tensor
-    other_x: Tensor
-    other_y: Tensor
+    counterfactual_x: Tensor
+    counterfactual_y: Tensor
 
 
 class Batch:
     """A batch of datasets in contiguous memory on the prior's device.
 
     With the padded layout, x is (count, rows, features) and y is (count, rows), padded with zeros.
-    With the packed layout, datasets follow each other without padding; `places` has the offsets.
+    With the packed layout, datasets follow each other without padding; see `offsets`.
     batch[k] is dataset k at its own size, as views.
 
         >>> batch = Prior("simple", rows=8, features=3, regression=True).batch(2)
@@ -99,9 +99,9 @@ class Batch:
         return "packed" if self._inner.packed else "padded"
 
     @property
-    def places(self) -> list[tuple[int, int, int]]:
+    def offsets(self) -> list[tuple[int, int, int]]:
         """For the packed layout: each dataset's offset in x, offset in y and row stride in x."""
-        return self._inner.places
+        return self._inner.offsets
 
     @property
     def facts(self) -> list[DatasetFacts]:
@@ -236,15 +236,15 @@ class Prior:
         ]
         return described
 
-    def intervene(self, k: int, column: int, value: float) -> Worlds:
+    def intervene(self, k: int, column: int, value: float) -> Counterfactual:
         """Dataset k, and the same with feature `column` set to `value` in every row: columns that do
         not depend on it are bit-identical. On the CPU.
         """
-        return Worlds(*self._inner.intervene(_index(k), column, value))
+        return Counterfactual(*self._inner.intervene(_index(k), column, value))
 
-    def without_noise(self, k: int) -> Worlds:
+    def without_noise(self, k: int) -> Counterfactual:
         """Dataset k, and the same without noise and with the most probable class. On the CPU."""
-        return Worlds(*self._inner.without_noise(_index(k)))
+        return Counterfactual(*self._inner.without_noise(_index(k)))
 
     def hash(self, k: int | Iterable[int]) -> int:
         """A 64-bit hash of dataset k, or of several datasets in order.

@@ -89,7 +89,7 @@ class TorchDataset(IterableDataset):
         }
         tensors["index"] = torch.arange(first, first + count)
         if batch.layout == "packed":
-            tensors["places"] = torch.tensor(batch.places, dtype=torch.int64).reshape(count, 3)
+            tensors["offsets"] = torch.tensor(batch.offsets, dtype=torch.int64).reshape(count, 3)
         tensors["x"] = torch.from_dlpack(batch.x)
         tensors["y"] = torch.from_dlpack(batch.y)
         return tensors

@@ -323,3 +323,26 @@ class Functions:
         self.margin = np.minimum(of_a.margin, of_b.margin)
         self.error = np.abs(a) * of_b.error + np.abs(b) * of_a.error
         return a * b
+
+
+def close(ours, theirs, rtol, atol=0.0, share=1.0):
+    """Equal within a relative tolerance of the greatest number, in `share` of the rows or more."""
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    assert ours.shape == theirs.shape
+    bound = rtol * np.maximum(np.abs(theirs), np.abs(theirs).max(0, keepdims=True)) + atol + 1e-30
+    inside = (np.abs(ours - theirs) <= bound).reshape(len(ours), -1).all(1)
+    worst = np.nanmax(np.abs(ours - theirs) / bound)
+    assert inside.mean() >= share, f"{1 - inside.mean():.3%} of rows differ, up to {worst:.3g} bounds"
+
+
+def correlated_unit(rng, count):
+    """One draw each of many datasets: of a Beta law drawn for each."""
+    place, weight = rng.random(count), np.exp(rng.uniform(np.log(0.1), np.log(1e4), count))
+    return rng.beta(place * weight + 1e-12, (1 - place) * weight + 1e-12)
+
+
+def correlated_integers(rng, low, high, log, count):
+    unit = correlated_unit(rng, count)
+    ends = (np.log(low), np.log(high)) if log else (low, high)
+    values = ends[0] + (ends[1] - ends[0]) * unit
+    return np.clip(np.floor(np.exp(values) if log else values), low, high - 1)

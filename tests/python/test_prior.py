@@ -100,7 +100,7 @@ def test_batches(layout, device):
             assert (values[batch.n_rows[k] :] == 0).all() and (targets[batch.n_rows[k] :] == 0).all()
             assert (values[:, batch.n_features[k] :] == 0).all()
     else:
-        assert batch.x.ndim == 1 and len(batch.places) == 20
+        assert batch.x.ndim == 1 and len(batch.offsets) == 20
     assert "20" in repr(batch) or "19" in repr(batch)
     with pytest.raises(IndexError):
         batch[20]

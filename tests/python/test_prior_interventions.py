@@ -34,7 +34,7 @@ def test_interventions_change_descendants_only(options):
                 continue
             same([(world.x.numpy(), world.y.numpy())], [tuple(t.numpy() for t in expected)])
             below = strict_descendants(model, model["features"][column]["node"])
-            x, z = world.x.numpy(), world.other_x.numpy()
+            x, z = world.x.numpy(), world.counterfactual_x.numpy()
             assert len(np.unique(z[:, column])) == 1
             if model["features"][column]["n_categories"] == 0:
                 limit = np.abs(x[:, column]).max() + 1e-4  # beyond it clamped
@@ -49,9 +49,9 @@ def test_interventions_change_descendants_only(options):
                     np.testing.assert_array_equal(x[:, f], z[:, f])
                     n_kept += 1
             if model["target"]["node"] in below:
-                n_changed += (world.y.numpy() != world.other_y.numpy()).any()
+                n_changed += (world.y.numpy() != world.counterfactual_y.numpy()).any()
             else:
-                np.testing.assert_array_equal(world.y.numpy(), world.other_y.numpy())
+                np.testing.assert_array_equal(world.y.numpy(), world.counterfactual_y.numpy())
                 n_kept += 1
     assert n_changed > 10 and n_kept > 0
 
@@ -65,7 +65,7 @@ def test_interventions_on_causes_reach_the_target():
         weight, scale, shift, kind = parts.simple_term(4, k, 1)
         term = lambda v: weight * functions[kind](scale * v + shift)  # noqa: B023, E731
         change = term(0.25) - term(world.x.numpy()[:, 1].astype(float))
-        np.testing.assert_allclose(world.other_y.numpy() - world.y.numpy(), change, atol=3e-5)
+        np.testing.assert_allclose(world.counterfactual_y.numpy() - world.y.numpy(), change, atol=3e-5)
 
 
 def test_counterfactual_pairs_share_their_noise():
@@ -88,10 +88,10 @@ def test_counterfactual_pairs_share_their_noise():
                 except cw.InvalidArgument:
                     continue
                 rows = world.x.numpy()[:, column] == value
-                if not (world.other_x.numpy()[:, column] == value).all():
+                if not (world.counterfactual_x.numpy()[:, column] == value).all():
                     continue  # rounded on the way to the node's units
-                np.testing.assert_array_equal(world.other_y.numpy()[rows], world.y.numpy()[rows])
-                np.testing.assert_array_equal(world.other_x.numpy()[rows], world.x.numpy()[rows])
+                np.testing.assert_array_equal(world.counterfactual_y.numpy()[rows], world.y.numpy()[rows])
+                np.testing.assert_array_equal(world.counterfactual_x.numpy()[rows], world.x.numpy()[rows])
                 checked += 1
     assert checked >= 5
 
@@ -108,8 +108,8 @@ def test_targets_without_noise_are_functions_of_the_features(family):
         if model["features"][0]["kind"] == "categories":
             continue  # cut after the target was made
         world = prior.without_noise(k)
-        x, y, quiet = (t.numpy() for t in (world.x, world.y, world.other_y))
-        np.testing.assert_array_equal(world.x.numpy(), world.other_x.numpy())
+        x, y, quiet = (t.numpy() for t in (world.x, world.y, world.counterfactual_y))
+        np.testing.assert_array_equal(world.x.numpy(), world.counterfactual_x.numpy())
         values, place, counts = np.unique(x[:, 0], return_inverse=True, return_counts=True)
         if len(values) > 40 or np.ptp(y) == 0:
             continue
@@ -128,16 +128,16 @@ def test_graphs_without_noise():
         model = prior.describe(k)
         world = prior.without_noise(k)
         again = prior.without_noise(k)
-        np.testing.assert_array_equal(world.other_y.numpy(), again.other_y.numpy())
+        np.testing.assert_array_equal(world.counterfactual_y.numpy(), again.counterfactual_y.numpy())
         parents = {node["id"]: node["parents"] for node in model["nodes"]}
         for f, source in enumerate(model["features"]):
-            kept = (world.x.numpy()[:, f] == world.other_x.numpy()[:, f]).all()
+            kept = (world.x.numpy()[:, f] == world.counterfactual_x.numpy()[:, f]).all()
             if not parents[source["node"]] and not source["kind"].startswith("softmax"):
                 assert kept
             else:
                 changed += not kept
         if parents[model["target"]["node"]]:
-            changed += (world.y.numpy() != world.other_y.numpy()).any()
+            changed += (world.y.numpy() != world.counterfactual_y.numpy()).any()
     assert changed > 10
 
 
@@ -149,7 +149,7 @@ def test_nothing_changes_where_there_is_no_noise():
         if any(source["kind"].startswith("softmax") for source in model["features"]):
             continue
         world = prior.without_noise(k)
-        same([(world.x.numpy(), world.y.numpy())], [(world.other_x.numpy(), world.other_y.numpy())])
+        same([(world.x.numpy(), world.y.numpy())], [(world.counterfactual_x.numpy(), world.counterfactual_y.numpy())])
         plain += 1
     assert plain > 5
 
@@ -168,7 +168,7 @@ def test_bayes_errors():
         if any(source["kind"].startswith("softmax") for source in model["features"]):
             continue  # whose noise may have reached the target
         world = prior.without_noise(facts.index)
-        seen += (world.y.numpy() != world.other_y.numpy()).sum()
+        seen += (world.y.numpy() != world.counterfactual_y.numpy()).sum()
         said += facts.bayes_error * n_rows
         rows += n_rows
         n_sampled += 1

@@ -14,7 +14,7 @@ def test_sums_without_noise_are_linear():
         if any(column["kind"] == "categories" for column in model["features"]):
             continue  # cut after the target was computed
         world = prior.without_noise(k)
-        x, y = world.x.numpy().astype(float), world.other_y.numpy().astype(float)
+        x, y = world.x.numpy().astype(float), world.counterfactual_y.numpy().astype(float)
         fit = linear_model.LinearRegression().fit(x, y)
         mechanism = model["nodes"][1]["mechanism"]
         (bent if "times" in mechanism else exact).append(fit.score(x, y))

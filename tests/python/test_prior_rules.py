@@ -18,7 +18,7 @@ class Dataset:
         self.rule = next(n["mechanism"] for n in self.model["nodes"] if n["id"] == 2)
         self.drivers = [f for f, column in enumerate(self.model["features"]) if column["node"] == 0]
         world = prior.without_noise(k)
-        self.x, self.y, self.clean = (t.numpy() for t in (world.x, world.y, world.other_y))
+        self.x, self.y, self.clean = (t.numpy() for t in (world.x, world.y, world.counterfactual_y))
 
     @property
     def is_categorical(self):
@@ -150,7 +150,7 @@ def test_interventions_on_drivers_follow_the_rule():
         for column in data.drivers:
             value = float(np.unique(data.x[:, column])[0])
             world = prior.intervene(k, column, value)
-            x, y = world.other_x.numpy()[:, data.drivers], world.other_y.numpy()
+            x, y = world.counterfactual_x.numpy()[:, data.drivers], world.counterfactual_y.numpy()
             for row, label in zip(x, y, strict=True):
                 assert table.get(tuple(row), label) == label
             n_changed += (y != data.clean).any()

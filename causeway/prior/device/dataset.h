@@ -169,9 +169,9 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict attempt_dataset(W& w, const Recipe& recipe,
     const bool second = in_other_world(w, i);
     const int at = second ? i - w.n_fit : i;
     const float* row = x + static_cast<std::int64_t>(i) * padded;
-    float* to = (second ? out.other_x : out.x) + at * out.row_stride;
+    float* to = (second ? out.counterfactual_x : out.x) + at * out.row_stride;
     for (int f = 0; f < out.row_stride; ++f) to[f] = f < n_features ? row[f] : 0.0f;
-    (second ? out.other_y : out.y)[at] = y[i];
+    (second ? out.counterfactual_y : out.y)[at] = y[i];
   });
   w.team.sync();
   return Verdict::accepted;

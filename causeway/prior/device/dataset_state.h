@@ -34,8 +34,8 @@ struct DatasetOut {
   float* x;
   float* y;
   std::int64_t row_stride;
-  float* other_x = nullptr;  // of the second world
-  float* other_y = nullptr;
+  float* counterfactual_x = nullptr;  // of the second world
+  float* counterfactual_y = nullptr;
 };
 
 }  // namespace causeway::prior

@@ -59,7 +59,7 @@ void set_evaluation(RunOptions& options, const train::PretrainSettings& settings
   if (!hooks.evaluate.is_none()) {
     options.evaluate = [&] {
       const Weights weights = copy_of(trainer.module());
-      const nb::gil_scoped_acquire held;
+      const CallPython call;
       return nb::cast<double>(hooks.evaluate(weights));
     };
   } else if (const auto scorer = train::table_scorer(settings)) {
@@ -80,12 +80,12 @@ nb::tuple run(const train::PretrainSettings& settings, Device device, RunOptions
     set_evaluation(options, settings, trainer, hooks);
     if (!hooks.on_checkpoint.is_none()) {
       options.on_checkpoint = [&](std::int64_t step, const std::filesystem::path& folder) {
-        const nb::gil_scoped_acquire held;
+        const CallPython call;
         hooks.on_checkpoint(step, folder);
       };
     }
     const auto result = train::run_pretraining(trainer, group, options, [&](const RunLine& line) {
-      const nb::gil_scoped_acquire held;
+      const CallPython call;
       hooks.report(to_dict(line));
     });
     interrupted = result.interrupted;

@@ -19,7 +19,7 @@ class PythonSource final : public train::TableSource {
 
   models::Tables tables(std::int64_t step) override {
     const auto start = std::chrono::steady_clock::now();
-    const nb::gil_scoped_acquire held;
+    const CallPython call;
     const auto [x, y, sizes] = nb::cast<std::tuple<Tensor, Tensor, Tensor>>(tables_(step));
     ms_ +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -41,7 +41,7 @@ class PythonModel final : public train::CustomModel {
   nn::Module& module() override { return module_; }
 
   Tensor loss(const models::Tables& tables) override {
-    const nb::gil_scoped_acquire held;
+    const CallPython call;
     return nb::cast<Tensor>(loss_(tables.x, tables.y, tables.sizes));
   }
 
@@ -66,7 +66,7 @@ train::CustomFamily python_family(const std::string& name, double share,
                                   const nb::callable& generate) {
   const auto function = std::make_shared<nb::callable>(generate);
   return {name, share, [function](const train::CustomRequest& request) {
-            const nb::gil_scoped_acquire held;
+            const CallPython call;
             return nb::cast<std::pair<Tensor, Tensor>>(
                 (*function)(request.seed, request.indices, request.n_classes, request.n_rows,
                             request.n_features, request.device));

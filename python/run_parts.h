@@ -1,11 +1,18 @@
 // Parts of a pre-training run that are Python objects. They may be called and copied without the
-// GIL, but must be created and destroyed with it.
+// GIL, but must be created and destroyed with it. A signal does not interrupt a call: it would
+// raise an exception in the user's code. The run ends after the step.
 #pragma once
 
 #include "causeway/train/run_parts.h"
 #include "python/bind.h"
 
 namespace causeway::python {
+
+// Held while a run calls Python.
+class CallPython {
+  const Interruptible off_{false};
+  const nb::gil_scoped_acquire held_;
+};
 
 // tables(step) returns x, y and sizes, as models::Tables has them.
 std::shared_ptr<train::TableSource> python_source(const nb::callable& tables);

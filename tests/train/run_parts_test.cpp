@@ -195,14 +195,14 @@ TEST(GpuRunParts, ACustomModelIsTrained) {
 TEST(RunParts, ARunThatHadThemNeedsThem) {
   PretrainConfig config = small_pretraining();
   config.families = "marked=0.5";
-  EXPECT_TRUE(says(failure([&] { Pretrainer(config, Device::cpu(), alone()); }),
-                   "invalid_argument: [pretrain]", "with the prior families marked=0.5",
-                   "causeway.pretrain(prior=...)"));
+  EXPECT_TRUE(says(
+      failure([&] { Pretrainer(config, Device::cpu(), alone()); }), "invalid_argument: [pretrain]",
+      "with the prior families marked=0.5; resume it there with causeway.pretrain(prior=...)"));
   RunParts parts;
   parts.families = {marked(0.5)};
   config.families.clear();
   EXPECT_TRUE(says(failure([&] { Pretrainer(config, Device::cpu(), alone(), 0, parts); }),
-                   "the settings name no prior families"));
+                   "invalid_argument: [pretrain] the settings name no prior families"));
 }
 
 }  // namespace

@@ -191,11 +191,10 @@ std::vector<Tensor> Pretrainer::train_on(const models::Tables& tables) {
 // Whether the step was taken; false: it ran out of memory, and smaller micro-batches may fit.
 bool Pretrainer::try_step(const models::Tables& tables) {
   try {
-    if (config_.detect_anomaly) {
-      const autograd::DetectAnomaly watch(step_ + 1);
-      train_on(tables);
-    } else if (custom_ != nullptr) {
-      autograd::begin_step(device_);
+    std::optional<autograd::DetectAnomaly> watch;
+    if (config_.detect_anomaly) watch.emplace(step_ + 1);
+    if (custom_ != nullptr) autograd::begin_step(device_);  // of dropout
+    if (config_.detect_anomaly || custom_ != nullptr) {
       train_on(tables);
     } else {
       graph_({tables.x, tables.y, tables.sizes});

@@ -124,7 +124,13 @@ def pretrain(
             calls.call("on_evaluate", line)
 
     def evaluate(weights: dict[str, Any]) -> float:
-        return float(scorer(model if model is not None else _model_of(made["model"], made["dtype"], weights)))
+        if model is None:
+            return float(scorer(_model_of(made["model"], made["dtype"], weights)))
+        training = model.training
+        try:
+            return float(scorer(model.eval()))
+        finally:
+            model.train(training)
 
     done = None
     try:
@@ -168,9 +174,9 @@ def _check_parts(prior: Any, batches: Any, model: Any, given: Mapping[str, Any])
     if batches is not None:
         if not (isinstance(prior, str) and prior == "mix"):
             raise TypeError("pretrain() got both a prior and batches; pass one of them")
-        for name in ("stages", *sorted(_PRIOR_NAMES - {"classes", "regression"})):
+        for name in ("batch", "stages", *sorted(_PRIOR_NAMES - {"classes", "regression"})):
             if name in given and name != "family":
-                raise TypeError(f"{name!r} is a setting of a prior, but batches were passed")
+                raise TypeError(f"{name!r} is a setting of runs with a prior, but batches were passed")
     if model is None:
         return
     if not isinstance(model, nn.Module) or isinstance(model, TabularTransformer):

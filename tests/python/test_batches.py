@@ -226,8 +226,9 @@ def test_mistakes_of_a_source():
         train(3)
     with pytest.raises(TypeError, match="both a prior and batches"):
         cw.pretrain("mlp", batches=batches(2))
-    with pytest.raises(TypeError, match="'rows' is a setting of a prior, but batches"):
-        train(batches(2), rows=20)
+    for name in ("rows", "batch"):
+        with pytest.raises(TypeError, match=f"'{name}' is a setting of runs with a prior, but batches"):
+            train(batches(2), **{name: 20})
 
     def broken():
         yield batch(0)

@@ -95,11 +95,12 @@ def test_batches_and_evaluation():
 
     def score(found):
         seen.append(found)
+        assert not found.training
         return -1.0
 
     done = cw.pretrain(batches=[batch(k) for k in range(5)], model=model, classes=2, evaluate=score, log_steps=1,
                        device="cpu")
-    assert len(done.log) == 5 and seen == [model] and done.log[-1]["score"] == -1
+    assert len(done.log) == 5 and seen == [model] and model.training and done.log[-1]["score"] == -1
 
 
 class Mean(nn.Module):

@@ -8,7 +8,6 @@
 
 #include "causeway/core/log.h"
 #include "causeway/dist/device_choice.h"
-#include "causeway/models/evaluation.h"
 #include "causeway/runtime/threads.h"
 #include "causeway/train/pretrain_run.h"
 
@@ -33,21 +32,6 @@ struct PretrainOptions {
   bool json = false;
   bool quiet = false;
 };
-
-using Scorer = std::function<double(models::TabularTransformer&)>;
-
-// Scores a model on the tables of --evaluate; empty without tables.
-Scorer scorer_of(const train::PretrainSettings& settings) {
-  if (settings.run.evaluate.empty()) return {};
-  const bool regression = settings.config.model.is_regression();
-  const auto scored = std::make_shared<std::vector<tables::LabelledTable>>();
-  for (const std::string& path : settings.run.evaluate) {
-    scored->emplace_back(path, settings.run.target, regression);
-    models::require_splittable(path, scored->back());
-  }
-  return
-      [scored](models::TabularTransformer& model) { return models::mean_score(model, *scored, 0); };
-}
 
 // 12345678 to "12.3 M".
 std::string scaled(double value) {
@@ -141,9 +125,10 @@ bool pretrain(const PretrainOptions& options) {
   run.resume = options.resume;
   run.config = settings.run;
   run.settings = settings.to_json();
-  run.evaluate = scorer_of(settings);
+  const auto scorer = train::table_scorer(settings);
   const bool reports = group.rank() == 0 && !options.quiet;
   train::Pretrainer trainer(settings.config, device, group, settings.run.memory);
+  if (scorer) run.evaluate = [&] { return scorer(trainer.model()); };
   run.on_start = [&] {
     if (reports) fmt::print(stderr, "memory: {}\n", trainer.plan().summary());
   };

@@ -168,8 +168,9 @@ void add_prior_generate(CLI::App& prior) {
   const auto options = std::make_shared<GenerateOptions>();
   options->settings.add_to(*command, describe_generate());
   command
-      ->add_option("--out", options->out,
-                   "Output: name.h5, name.npz, or a folder for one .npz file per batch")
+      ->add_option(
+          "--out", options->out,
+          "Output: name.h5, name.npz, name.parquet, or a folder for one .npz file per batch")
       ->type_name("PATH");
   command->add_flag("--hash", options->hash,
                     "Print one hash of all datasets in order; with --json also one per dataset");

@@ -1,12 +1,14 @@
-// Files of tensors: .npy and .safetensors.
+// Files of tensors, .npy and .safetensors, and TensorBoard events.
 #include "causeway/data/npy.h"
 #include "causeway/data/safetensors.h"
+#include "causeway/data/tensorboard.h"
 #include "python/bind.h"
 #include "python/casters.h"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 namespace causeway::python {
 
@@ -56,11 +58,23 @@ void bind_safetensors(nb::module_& module) {
       "Writes named tensors and metadata to a .safetensors file. The file is replaced atomically.");
 }
 
+void bind_events(nb::module_& module) {
+  nb::class_<EventWriter>(module, "_EventWriter", "Writes TensorBoard events to a new file.")
+      .def(nb::init<const Path&, std::int64_t>(), "folder"_a, "first_step"_a)
+      .def(
+          "add",
+          [](EventWriter& self, std::int64_t step, const std::vector<NamedNumber>& numbers) {
+            self.add(step, numbers);
+          },
+          "step"_a, "numbers"_a);
+}
+
 }  // namespace
 
 void bind_data(nb::module_& module) {
   bind_npy(module);
   bind_safetensors(module);
+  bind_events(module);
 }
 
 }  // namespace causeway::python

@@ -1,6 +1,6 @@
-// The common interface of HDF5 and npz dumps: named arrays whose first axis counts entries, written
-// in parts. The whole file is allocated at creation, so a killed writer leaves a file that opens.
-// The file does not record which entries were written; the writer keeps track.
+// The common interface of HDF5, npz and Parquet dumps: named arrays whose first axis counts
+// entries, written in parts. The whole file is allocated at creation, so a killed writer leaves a
+// file that opens. The file does not record which entries were written; the writer keeps track.
 #pragma once
 
 #include "causeway/core/dtype.h"

@@ -2,16 +2,13 @@
 #include "causeway/data/crc32.h"
 #include "causeway/data/npy_header.h"
 #include "causeway/data/npz.h"
+#include "causeway/data/random_access.h"
 #include "causeway/data/tensor_bytes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
-
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace causeway::data {
 
@@ -57,7 +54,6 @@ class NpzDump : public ArrayFile {
   NpzDump(std::string_view operation, const std::filesystem::path& path, const ArrayLayout& layout,
           bool is_new)
       : operation_(operation),
-        path_(path),
         layout_(layout),
         places_(places_of(layout)),
         file_(operation, path, is_new) {
@@ -69,8 +65,8 @@ class NpzDump : public ArrayFile {
   void write(std::string_view name, std::int64_t first, const Tensor& values) override {
     const Place& place = place_of(name, first, values.size(0));
     const Tensor packed = packed_on_host(values);
-    put(bytes_of(packed),
-        place.data_offset + static_cast<std::uint64_t>(first) * place.entry_bytes);
+    file_.write(bytes_of(packed),
+                place.data_offset + static_cast<std::uint64_t>(first) * place.entry_bytes);
   }
 
   Tensor read(std::string_view name, std::int64_t first, std::int64_t count) override {
@@ -79,8 +75,8 @@ class NpzDump : public ArrayFile {
     Shape shape = column.entry;
     shape.insert(0, count);
     Tensor values = Tensor::empty(shape, column.dtype);
-    get({values.data(), values.n_bytes()},
-        place.data_offset + static_cast<std::uint64_t>(first) * place.entry_bytes);
+    file_.read({values.data(), values.n_bytes()},
+               place.data_offset + static_cast<std::uint64_t>(first) * place.entry_bytes);
     return values;
   }
 
@@ -88,24 +84,20 @@ class NpzDump : public ArrayFile {
     std::vector<zip::Entry> entries;
     for (Place& place : places_) {
       place.entry.crc = crc_of(place);
-      const std::string header = zip::header(place.entry);
-      put(std::as_bytes(std::span(header)), place.entry.offset);
+      file_.write(zip::header(place.entry), place.entry.offset);
       entries.push_back(place.entry);
     }
     const std::string directory = zip::directory(entries, end());
-    put(std::as_bytes(std::span(directory)), end());
-    if (::ftruncate(file_.descriptor(), static_cast<off_t>(end() + directory.size())) != 0 ||
-        ::fsync(file_.descriptor()) != 0 || !file_.close()) {
-      fail_io(operation_, "write", path_, errno);
-    }
+    file_.write(directory, end());
+    file_.resize(end() + directory.size());
+    file_.finish();
   }
 
  private:
   std::string operation_;
-  std::filesystem::path path_;
   ArrayLayout layout_;
   std::vector<Place> places_;
-  LockedFile file_;
+  RandomAccessFile file_;
 
   // End of the last array.
   std::uint64_t end() const { return places_.back().entry.size + end_of_header(places_.back()); }
@@ -114,29 +106,23 @@ class NpzDump : public ArrayFile {
   }
 
   void begin() {
-    // A sparse file reads as zeros and takes no disk space.
-    if (::ftruncate(file_.descriptor(), 0) != 0 ||
-        ::ftruncate(file_.descriptor(), static_cast<off_t>(end())) != 0) {
-      fail_io(operation_, "write", path_, errno);
-    }
+    file_.resize(0);
+    file_.resize(end());
     for (const Place& place : places_) {
-      const std::string header = zip::header(place.entry) + place.npy_header;
-      put(std::as_bytes(std::span(header)), place.entry.offset);
+      file_.write(zip::header(place.entry) + place.npy_header, place.entry.offset);
     }
   }
 
   void check() {
-    const Origin origin{operation_, path_.string()};
-    struct stat status;
-    if (::fstat(file_.descriptor(), &status) != 0) fail_io(operation_, "read", path_, errno);
-    if (static_cast<std::uint64_t>(status.st_size) < end()) {
+    const Origin origin{operation_, file_.path().string()};
+    if (file_.size() < end()) {
       origin.fail_format(fmt::format("expected at least {} bytes, got {}; the dump is truncated",
-                                     end(), status.st_size));
+                                     end(), file_.size()));
     }
     for (const Place& place : places_) {
       const std::string expected = zip::header(place.entry) + place.npy_header;
       std::string found(expected.size(), '\0');
-      get(std::as_writable_bytes(std::span(found)), place.entry.offset);
+      file_.read(std::as_writable_bytes(std::span(found)), place.entry.offset);
       found.replace(zip::kCrcOffset, 4, 4, '\0');  // only finish() knows the checksum
       if (found != expected) {
         origin.fail_format(fmt::format("the header of {} is damaged or belongs to another dump",
@@ -162,32 +148,10 @@ class NpzDump : public ArrayFile {
     for (std::uint64_t at = 0; at < place.entry.size; at += buffer.size()) {
       const auto piece =
           std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), place.entry.size - at));
-      get(piece, begin + at);
+      file_.read(piece, begin + at);
       crc = crc32(piece, crc);
     }
     return crc;
-  }
-
-  void put(std::span<const std::byte> bytes, std::uint64_t offset) const {
-    while (!bytes.empty()) {
-      const ssize_t done =
-          ::pwrite(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) fail_io(operation_, "write", path_, errno);
-      bytes = bytes.subspan(static_cast<std::size_t>(done));
-      offset += static_cast<std::uint64_t>(done);
-    }
-  }
-
-  void get(std::span<std::byte> bytes, std::uint64_t offset) const {
-    while (!bytes.empty()) {
-      const ssize_t done =
-          ::pread(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-      if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) fail_io(operation_, "read", path_, done < 0 ? errno : EIO);
-      bytes = bytes.subspan(static_cast<std::size_t>(done));
-      offset += static_cast<std::uint64_t>(done);
-    }
   }
 };
 

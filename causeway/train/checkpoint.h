@@ -72,9 +72,10 @@ class CheckpointFolder {
   std::optional<CheckpointInfo> best() const;
 
   const std::filesystem::path& path() const { return path_; }
+  // The folder of a step's checkpoint.
+  std::filesystem::path path_of(std::int64_t step) const;
 
  private:
-  std::filesystem::path path_of(std::int64_t step) const;
   std::vector<std::int64_t> steps() const;
   const CheckpointInfo* best_of(const std::vector<CheckpointInfo>& all) const;
   void prune(std::int64_t step) const;

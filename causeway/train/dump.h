@@ -1,7 +1,7 @@
-// Writes datasets of a prior to disk, batch by batch: one .h5 or .npz file with nanoTabPFN's keys,
-// or a folder with one .npz file per batch. The dump is written to <out>.partial and renamed when
-// it is complete; <out>.manifest.json describes it and lists the batches written. A repeated run
-// verifies those batches, keeps the intact ones and generates the rest.
+// Writes datasets of a prior to disk, batch by batch: one .h5, .npz or .parquet file with
+// nanoTabPFN's keys, or a folder with one .npz file per batch. The dump is written to <out>.partial
+// and renamed when it is complete; <out>.manifest.json describes it and lists the batches written.
+// A repeated run verifies those batches, keeps the intact ones and generates the rest.
 #pragma once
 
 #include "causeway/train/sample.h"
@@ -19,7 +19,8 @@ class ConfigDescription;
 namespace causeway::train {
 
 struct DumpOptions {
-  std::filesystem::path out;  // *.h5, *.hdf5, *.npz, or a folder: no extension, or a trailing "/"
+  std::filesystem::path
+      out;  // *.h5, *.hdf5, *.npz, *.parquet, or a folder: no extension, or a "/" at the end
   std::uint64_t first = 0;
   std::int64_t count = 0;
   Shard shard;

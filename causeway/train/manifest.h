@@ -14,7 +14,7 @@ namespace causeway::train {
 
 struct Manifest {
   // The request.
-  std::string format;  // hdf5, npz or folder
+  std::string format;  // hdf5, npz, parquet or folder
   std::string prior;   // PriorConfig::to_json
   std::uint64_t seed = 0;
   std::uint64_t first = 0;

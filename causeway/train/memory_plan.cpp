@@ -56,6 +56,7 @@ MemoryPlan::MemoryPlan(const PretrainConfig& config, Device device, std::int64_t
   resident_ = live + gradients + averages + optimizer +
               table_bytes(tables, largest_rows_, features, 2 * config.window_steps);
   if (device.is_cuda()) resident_ += graph_input_bytes(config, tables, largest_rows_);
+  if (!config.batches.empty()) return;
   prior::PriorConfig largest = config.prior;
   largest.rows = {static_cast<int>(largest_rows_), static_cast<int>(largest_rows_)};
   resident_ += prior::Prior(largest, device).scratch_bytes(tables * config.window_steps);

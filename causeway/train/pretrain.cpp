@@ -3,6 +3,7 @@
 #include "causeway/core/error.h"
 #include "causeway/core/interrupt.h"
 #include "causeway/core/log.h"
+#include "causeway/autograd/dropout.h"
 #include "causeway/autograd/elementwise.h"
 #include "causeway/nn/init.h"
 #include "causeway/tensor/create.h"
@@ -21,8 +22,8 @@ namespace {
 
 constexpr std::int64_t kOne = 1;
 
-std::shared_ptr<models::TabularTransformer> make_model(const PretrainConfig& config, Device device,
-                                                       dist::Group& group) {
+std::shared_ptr<models::TabularTransformer> make_model(const PretrainConfig& config,
+                                                       Device device) {
   const MemoryScope scope("weights");
   Generator generator(config.seed);
   nn::Placement placement;  // weights are drawn as f32 on the CPU, equal for every device
@@ -30,7 +31,6 @@ std::shared_ptr<models::TabularTransformer> make_model(const PretrainConfig& con
   auto model = std::make_shared<models::TabularTransformer>(config.model, placement);
   model->to(config.dtype);
   model->to(device);
-  broadcast_parameters(group, model->parameters());
   return model;
 }
 
@@ -41,24 +41,46 @@ optim::OptimizerOptions optimizer_options(const PretrainConfig& config) {
   return options;
 }
 
-void add_groups(optim::Optimizer& optimizer, const PretrainConfig& config,
-                const models::TabularTransformer& model) {
+// Without `model`, which has the matrices for Muon, all parameters of `module` are trained alike.
+void add_groups(optim::Optimizer& optimizer, const PretrainConfig& config, const nn::Module& module,
+                const models::TabularTransformer* model) {
   optim::GroupOptions plain;
   plain.algorithm = optim::Algorithm::schedule_free;
   plain.weight_decay = config.weight_decay;
-  if (!config.muon) {
-    optimizer.add_group(model.parameters(), plain);
+  if (!config.muon || model == nullptr) {
+    optimizer.add_group(module.parameters(), plain);
     return;
   }
-  optimizer.add_group(model.others(), plain);
+  optimizer.add_group(model->others(), plain);
   for (const auto& [matrices, options] :
-       optim::muon_groups(model.matrices(), config.muon_factor, 10 * config.weight_decay)) {
+       optim::muon_groups(model->matrices(), config.muon_factor, 10 * config.weight_decay)) {
     optimizer.add_group(matrices, options);
   }
 }
 
-TableStreamOptions stream_options(const PretrainConfig& config, const dist::Group& group) {
+// A run that was given code cannot be resumed without it.
+void require_parts(const PretrainConfig& config, const RunParts& parts) {
+  const auto require = [](bool same, const char* what, std::string_view name,
+                          const char* argument) {
+    if (same) return;
+    fail(ErrorKind::invalid_argument, "pretrain",
+         name.empty() ? fmt::format("the settings name no {}, but one was passed", what)
+                      : fmt::format("the run was started in Python with the {} {}; resume it there "
+                                    "with causeway.pretrain({}=...)",
+                                    what, name, argument));
+  };
+  require(config.batches.empty() == (parts.source == nullptr), "batches", config.batches,
+          "batches");
+  require(config.families.empty() == parts.families.empty(), "prior families", config.families,
+          "prior");
+  require(config.custom_model.empty() == (parts.model == nullptr), "model", config.custom_model,
+          "model");
+}
+
+TableStreamOptions stream_options(const PretrainConfig& config, const dist::Group& group,
+                                  const std::vector<CustomFamily>& families) {
   TableStreamOptions options;
+  options.families = families;
   options.prior = config.prior;
   options.batch = config.batch;
   options.window_steps = config.window_steps;
@@ -71,26 +93,34 @@ TableStreamOptions stream_options(const PretrainConfig& config, const dist::Grou
 }  // namespace
 
 Pretrainer::Pretrainer(const PretrainConfig& config, Device device, dist::Group& group,
-                       std::size_t memory)
+                       std::size_t memory, const RunParts& parts)
     : config_((require_same_settings("pretrain", group, config.to_json()), config)),
       device_(device),
       group_(group),
       limit_(pool_of(device), memory),
-      model_(make_model(config, device, group)),
+      custom_((require_parts(config, parts), parts.model)),
+      model_(custom_ == nullptr ? make_model(config, device) : nullptr),
       optimizer_(optimizer_options(config)),
-      sync_(group, model_->parameters()),
-      stream_(stream_options(config, group), device),
+      sync_(group, module().parameters()),
+      source_(parts.source),
       graph_(device,
              [this](const std::vector<Tensor>& inputs) {
                return train_on({inputs[0], inputs[1], inputs[2]});
              }),
-      average_(model_->parameters(), static_cast<std::size_t>(std::max(config.average, kOne))),
+      average_(module().parameters(), static_cast<std::size_t>(std::max(config.average, kOne))),
       losses_(zeros({}, DType::f32, device)) {
-  add_groups(optimizer_, config_, *model_);
+  broadcast_parameters(group, module().parameters());
+  add_groups(optimizer_, config_, module(), model_.get());
+  if (source_ == nullptr) {
+    source_ = std::make_shared<TableStream>(stream_options(config, group, parts.families), device);
+  }
+  if (custom_ != nullptr) return;
   plan_.emplace(make_plan());
   if (plan_->largest_cut().n_parts > 1 && group.size() == 1) sum_.emplace(model_->parameters());
   if (plan_->needed() <= plan_->budget()) graph_.reserve(plan_->largest_step());
 }
+
+nn::Module& Pretrainer::module() const { return custom_ != nullptr ? custom_->module() : *model_; }
 
 MemoryPlan Pretrainer::make_plan() {
   std::int64_t n_weights = 0;
@@ -108,14 +138,19 @@ MemoryPlan Pretrainer::make_plan() {
           static_cast<std::size_t>(budget)};
 }
 
+Tensor Pretrainer::loss_of(const models::Tables& tables) {
+  return custom_ != nullptr ? custom_->loss(tables) : model_->loss(tables);
+}
+
 Tensor Pretrainer::pass(const models::Tables& tables, double share, bool last) {
-  Tensor loss = model_->loss(tables);
+  Tensor loss = loss_of(tables);
   if (share != 1) loss = autograd::multiply(loss, share);
   sync_.backward(loss, last);
   return autograd::detach(loss).to(DType::f32);
 }
 
 Tensor Pretrainer::compute_gradients(const models::Tables& tables) {
+  if (custom_ != nullptr) return pass(tables, 1, true);
   const auto [n_parts, recomputes] = plan_->cut(tables.x.size(1), tables.x.size(2));
   model_->recompute_layers(recomputes);
   if (n_parts == 1) return pass(tables, 1, true);
@@ -156,15 +191,18 @@ std::vector<Tensor> Pretrainer::train_on(const models::Tables& tables) {
 // Whether the step was taken; false: it ran out of memory, and smaller micro-batches may fit.
 bool Pretrainer::try_step(const models::Tables& tables) {
   try {
-    if (config_.detect_anomaly) {
-      const autograd::DetectAnomaly watch(step_ + 1);
+    std::optional<autograd::DetectAnomaly> watch;
+    if (config_.detect_anomaly) watch.emplace(step_ + 1);
+    if (custom_ != nullptr) autograd::begin_step(device_);  // of dropout
+    if (config_.detect_anomaly || custom_ != nullptr) {
       train_on(tables);
     } else {
       graph_({tables.x, tables.y, tables.sizes});
     }
     return true;
   } catch (const Error& error) {
-    const bool may_repeat = error.kind() == ErrorKind::out_of_memory && !graph_.committed();
+    const bool may_repeat =
+        error.kind() == ErrorKind::out_of_memory && !graph_.committed() && plan_.has_value();
     // Ranks must cut batches alike.
     if (!may_repeat || group_.size() > 1 || !plan_->cut_smaller()) throw;
     logger::warn(
@@ -179,13 +217,16 @@ void Pretrainer::advance() {
   group_.check();
   const models::Tables tables = [&] {
     const Interruptible generation(can_abandon_step());
-    return stream_.tables(step_);
+    const models::Tables made = source_->tables(step_);
+    return models::Tables{made.x.to(device_), made.y.to(device_), made.sizes.to(device_)};
   }();
   optimizer_.set_learning_rate(config_.schedule.at(step_));
   while (!try_step(tables)) {
   }
   n_tokens_ += config_.batch * tables.x.size(1) * (tables.x.size(2) + 1);
-  n_flops_ += config_.model.step_flops(tables.x.size(0), tables.x.size(1), tables.x.size(2));
+  if (custom_ == nullptr) {
+    n_flops_ += config_.model.step_flops(tables.x.size(0), tables.x.size(1), tables.x.size(2));
+  }
   ++step_;
   ++n_losses_;
   if (config_.average > 0 && step_ % config_.average_steps == 0) {
@@ -200,7 +241,7 @@ Pretrainer::Progress Pretrainer::progress() {
   progress.loss = sum.item() / static_cast<double>(std::max(n_losses_, kOne));
   progress.norm = optimizer_.norm().item();
   group_.check();  // the steps waited for are those of all ranks
-  require_same_weights("pretrain", group_, model_->parameters());
+  require_same_weights("pretrain", group_, module().parameters());
   if (!std::isfinite(progress.loss)) {
     fail(ErrorKind::invalid_argument, "pretrain",
          fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate, or set "
@@ -222,7 +263,7 @@ void Pretrainer::with_eval_weights(const std::function<void()>& use) {
   const autograd::NoGrad no_grad;
   std::vector<std::pair<Tensor, Tensor>> kept;  // tensor, copy
   const auto keep = [&](const Tensor& tensor) { kept.emplace_back(tensor, tensor.clone()); };
-  for (const Tensor& parameter : model_->parameters()) keep(autograd::detach(parameter));
+  for (const Tensor& parameter : module().parameters()) keep(autograd::detach(parameter));
   for (const auto& [name, tensor] : optimizer_.state()) {
     if (name.ends_with(".master")) keep(tensor);
   }
@@ -240,11 +281,10 @@ void Pretrainer::with_eval_weights(const std::function<void()>& use) {
   restore();
 }
 
-void Pretrainer::with_averaged_weights(
-    const std::function<void(models::TabularTransformer&)>& use) {
+void Pretrainer::with_averaged_weights(const std::function<void()>& use) {
   with_eval_weights([&] {
     if (average_.snapshots() > 0) average_.copy_to_weights();
-    use(*model_);
+    use();
   });
 }
 
@@ -253,7 +293,7 @@ Checkpoint Pretrainer::checkpoint() {
   made.step = step_;
   made.datasets = datasets();
   made.configuration = config_.to_json();
-  made.tensors["model"] = model_->state();
+  made.tensors["model"] = module().state();
   made.tensors["optimizer"] = optimizer_.state();
   if (average_.snapshots() > 0) made.tensors["average"] = average_.state();
   return made;
@@ -265,19 +305,21 @@ void Pretrainer::restore(const Checkpoint& checkpoint) {
     if (checkpoint.tensors.contains(set)) continue;
     fail(ErrorKind::format, "pretrain", fmt::format("the checkpoint has no \"{}\"", set));
   }
-  model_->load_state(checkpoint.tensors.at("model"));
+  module().load_state(checkpoint.tensors.at("model"));
   optimizer_.load_state(checkpoint.tensors.at("optimizer"));
   const auto average = checkpoint.tensors.find("average");
   average_.load_state(average != checkpoint.tensors.end() ? average->second
                                                           : std::map<std::string, Tensor>());
   step_ = checkpoint.step;
+  if (custom_ != nullptr) autograd::set_step(device_, step_);  // of dropout
   reset_losses();
   n_tokens_ = 0;
   n_flops_ = 0;
 }
 
 void Pretrainer::check_compatible(const PretrainConfig& other) const {
-  check_resumed_settings("pretrain", differences(other, config_), {"model.", "muon ", "dtype "});
+  check_resumed_settings("pretrain", differences(other, config_),
+                         {"model.", "custom_model ", "muon ", "dtype "});
 }
 
 }  // namespace causeway::train

@@ -1,6 +1,7 @@
 // Pre-trains a tabular transformer on datasets that a prior generates concurrently. A step
 // (forward, backward, clip, update) is one CUDA graph per shape; no data is copied through the
-// host. Batches that do not fit in memory are cut into micro-batches.
+// host. Batches that do not fit in memory are cut into micro-batches. With a custom model a step is
+// neither captured nor cut.
 #pragma once
 
 #include "causeway/autograd/step_graph.h"
@@ -31,16 +32,17 @@ namespace causeway::train {
 class Pretrainer {
  public:
   // The group must outlive this. `memory` bytes limit the device's pool while this exists; 0 leaves
-  // its limit as it is.
+  // its limit as it is. Throws unless `parts` has what the configuration names.
   Pretrainer(const PretrainConfig& config, Device device, dist::Group& group,
-             std::size_t memory = 0);
+             std::size_t memory = 0, const RunParts& parts = {});
 
   const PretrainConfig& config() const { return config_; }
-  const MemoryPlan& plan() const { return *plan_; }
-  std::int64_t step() const { return step_; }  // steps taken
+  const MemoryPlan& plan() const { return *plan_; }  // without a custom model
+  std::int64_t step() const { return step_; }        // steps taken
   std::int64_t datasets() const { return step_ * config_.batch; }
-  models::TabularTransformer& model() { return *model_; }
-  const TableStream& stream() const { return stream_; }
+  models::TabularTransformer& model() { return *model_; }  // without a custom model
+  nn::Module& module() const;                              // that model, or the custom one
+  const TableSource& source() const { return *source_; }
 
   // Queues one step without waiting for it. Throws if another rank was lost. On a CPU and without
   // other ranks, an interrupt request (core/interrupt.h) ends the step before it changes a weight.
@@ -55,7 +57,7 @@ class Pretrainer {
   // The floating-point operations of this rank since the last call, by TabularConfig::step_flops.
   double take_flops() { return std::exchange(n_flops_, 0); }
   // Calls `use` with averaged weights in the model, then restores the training weights bit for bit.
-  void with_averaged_weights(const std::function<void(models::TabularTransformer&)>& use);
+  void with_averaged_weights(const std::function<void()>& use);
 
   Checkpoint checkpoint();
   // Throws a format error for a checkpoint of another model, optimizer or dtype, and warns about
@@ -69,6 +71,7 @@ class Pretrainer {
   std::vector<Tensor> train_on(const models::Tables& tables);
   // Both return the loss, f32.
   Tensor compute_gradients(const models::Tables& tables);
+  Tensor loss_of(const models::Tables& tables);
   // Forward and backward pass of one part, of the loss times `share`.
   Tensor pass(const models::Tables& tables, double share, bool last);
   void reset_losses();
@@ -80,12 +83,13 @@ class Pretrainer {
   Device device_;
   dist::Group& group_;
   const LimitScope limit_;
-  std::shared_ptr<models::TabularTransformer> model_;
+  std::shared_ptr<CustomModel> custom_;
+  std::shared_ptr<models::TabularTransformer> model_;  // without a custom one
   optim::Optimizer optimizer_;
-  std::optional<MemoryPlan> plan_;
+  std::optional<MemoryPlan> plan_;  // without a custom model
   GradientSync sync_;
   std::optional<GradientSum> sum_;  // if some batches are cut, on one rank
-  TableStream stream_;
+  std::shared_ptr<TableSource> source_;
   autograd::StepGraph graph_;
   optim::LastAverage average_;
   Tensor losses_;  // sum since the last progress()

@@ -138,6 +138,12 @@ ConfigDescription<PretrainConfig> make_description() {
   add_optimizer(d);
   d.add("detect_anomaly", &Config::detect_anomaly,
         "Stop at the first operation with a value that is not finite; slow");
+  d.add("batches", &Config::batches, "Type of the source of batches, if not a prior").json_only();
+  d.add("families", &Config::families, "Names and shares of custom prior families").json_only();
+  d.add("custom_model", &Config::custom_model, "Class of a custom model").json_only();
+  d.applies_if("batches", [](const Config& c) { return !c.batches.empty(); });
+  d.applies_if("families", [](const Config& c) { return !c.families.empty(); });
+  d.applies_if("custom_model", [](const Config& c) { return !c.custom_model.empty(); });
   d.on_older([](int, Json& json) {
     if (const auto decay = json.find("decay"); decay != json.end() && decay->is_number_integer()) {
       const auto at = decay->get<std::int64_t>();
@@ -199,7 +205,7 @@ void PretrainConfig::match_target() {
 void PretrainConfig::check() const {
   describe_pretrain().check(this);
   model.check();
-  prior.check();
+  if (batches.empty()) prior.check();
 }
 
 std::string PretrainConfig::to_json() const { return describe_pretrain().to_json(this).dump(); }

@@ -39,6 +39,11 @@ struct PretrainConfig {
   // Checks every result and gradient of every step and throws at the first that is not finite;
   // slow.
   bool detect_anomaly = false;
+  // What a run was given as code (run_parts.h): kinds and names, which a resumed run must match.
+  // Empty for what the settings describe.
+  std::string batches;
+  std::string families;  // "circles=0.5,moons=0.25"
+  std::string custom_model;
 
   // Defaults for a device: bf16 and long windows on a GPU.
   static PretrainConfig suited_to(Device device);

@@ -1,6 +1,8 @@
 #include "causeway/train/pretrain_run.h"
 
 #include "causeway/core/interrupt.h"
+#include "causeway/data/safetensors.h"
+#include "causeway/models/evaluation.h"
 #include "causeway/models/tabular_file.h"
 
 #include <algorithm>
@@ -18,9 +20,9 @@ class PretrainJob final : public TrainingJob {
         options_(options),
         report_(report),
         peak_flops_(describe(device()).peak_flops),
-        generation_ms_(trainer.stream().generation_ms()) {}
+        generation_ms_(trainer.source().generation_ms()) {}
 
-  Device device() const override { return trainer_.model().parameters().front().device(); }
+  Device device() const override { return trainer_.module().parameters().front().device(); }
   std::int64_t step() const override { return trainer_.step(); }
   void advance() override {
     if (!std::exchange(started_, true) && options_.on_start) options_.on_start();
@@ -34,7 +36,7 @@ class PretrainJob final : public TrainingJob {
     line_.tokens_per_second = static_cast<double>(trainer_.take_tokens()) / seconds;
     const double flops = trainer_.take_flops() / seconds;
     line_.mfu = peak_flops_ > 0 ? flops / peak_flops_ : 0;
-    const double generation_ms = trainer_.stream().generation_ms();
+    const double generation_ms = trainer_.source().generation_ms();
     line_.prior_share =
         (generation_ms - std::exchange(generation_ms_, generation_ms)) / 1000 / seconds;
     return {{"datasets", static_cast<double>(trainer_.datasets())},
@@ -47,14 +49,18 @@ class PretrainJob final : public TrainingJob {
   std::optional<double> score() override {
     if (!options_.evaluate) return std::nullopt;
     double score = 0;
-    trainer_.with_averaged_weights([&](models::TabularTransformer& model) {
+    trainer_.with_averaged_weights([&] {
       const Interruptible evaluation;
-      score = options_.evaluate(model);
+      score = options_.evaluate();
     });
     return score;
   }
 
   void report(const LoopLine& line) override { report_(line_of(line)); }
+
+  void report_checkpoint(std::int64_t step, const std::filesystem::path& folder) override {
+    if (options_.on_checkpoint) options_.on_checkpoint(step, folder);
+  }
 
   RunLine line_of(const LoopLine& line) const {
     RunLine full = line_;
@@ -72,8 +78,13 @@ class PretrainJob final : public TrainingJob {
 
   // The averaged weights.
   void save_model(const std::filesystem::path& folder) override {
-    trainer_.with_averaged_weights([&](models::TabularTransformer& model) {
-      models::save_tabular(folder / "model.safetensors", model);
+    const std::filesystem::path path = folder / "model.safetensors";
+    trainer_.with_averaged_weights([&] {
+      if (trainer_.config().custom_model.empty()) {
+        models::save_tabular(path, trainer_.model());
+      } else {
+        save_safetensors(path, trainer_.module().state());
+      }
     });
   }
 
@@ -88,6 +99,18 @@ class PretrainJob final : public TrainingJob {
 };
 
 }  // namespace
+
+std::function<double(models::TabularTransformer&)> table_scorer(const PretrainSettings& settings) {
+  if (settings.run.evaluate.empty()) return {};
+  const bool regression = settings.config.model.is_regression();
+  const auto scored = std::make_shared<std::vector<tables::LabelledTable>>();
+  for (const std::string& path : settings.run.evaluate) {
+    scored->emplace_back(path, settings.run.target, regression);
+    models::require_splittable(path, scored->back());
+  }
+  return
+      [scored](models::TabularTransformer& model) { return models::mean_score(model, *scored, 0); };
+}
 
 RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
                           const std::function<void(const RunLine&)>& report) {

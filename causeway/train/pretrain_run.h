@@ -13,11 +13,18 @@ struct RunOptions {
   bool resume = false;           // from the newest checkpoint, if there is one
   RunConfig config;
   std::string settings;  // JSON, written to the folder as config.json; empty: not written
-  // Scores the model with averaged weights; higher is better. Empty: not scored.
-  std::function<double(models::TabularTransformer&)> evaluate;
+  // Called while the model has averaged weights; returns a score, higher is better. Empty: not
+  // scored.
+  std::function<double()> evaluate;
   // Called before the first step, when the folder was checked. Empty: not called.
   std::function<void()> on_start;
+  // Called on rank 0 soon after a checkpoint was written, with its step and folder. Empty: not
+  // called.
+  std::function<void(std::int64_t step, const std::filesystem::path& folder)> on_checkpoint;
 };
+
+// Scores a model on the tables of `settings.run.evaluate`, by ROC AUC or R²; empty without tables.
+std::function<double(models::TabularTransformer&)> table_scorer(const PretrainSettings& settings);
 
 struct RunLine {
   std::int64_t step = 0;

@@ -78,6 +78,7 @@ class Loop {
       done = !advance() || ends();
       const std::int64_t step = job_.step();
       known_step_ = step;
+      report_checkpoint();
       const bool evaluates =
           options_.config.evaluate_steps > 0 && step % options_.config.evaluate_steps == 0;
       const bool saves = save_is_due_ ||
@@ -95,6 +96,7 @@ class Loop {
     const bool scores = !interrupted_ && !line_.score.has_value() && score();
     if (has_more || scores) write_line();
     write_results();
+    report_checkpoint();
     group_.barrier();  // a launcher ends all ranks when one has ended
     return {line_, interrupted_};
   }
@@ -137,7 +139,7 @@ class Loop {
     if (found.has_value()) {
       job_.restore(*found);
       const auto noted = nlohmann::json::parse(found->progress);
-      line_.step = saved_ = known_step_ = job_.step();
+      line_.step = saved_ = reported_ = known_step_ = job_.step();
       line_.seconds = noted.value("seconds", 0.0);
       line_.loss = noted.value("loss", 0.0);
       line_.norm = noted.value("gradient_norm", 0.0);
@@ -231,6 +233,14 @@ class Loop {
     job_.report(line_);
   }
 
+  // In the thread of the loop; checkpoints are written in another one.
+  void report_checkpoint() {
+    const std::int64_t step = saved_;
+    if (group_.rank() != 0 || step <= reported_) return;
+    reported_ = step;
+    job_.report_checkpoint(step, checkpoints_->path_of(step));
+  }
+
   // Called on all ranks.
   void save() {
     const Clock::time_point start = Clock::now();
@@ -311,6 +321,7 @@ class Loop {
   // Also used by report_failure and the writer, in other threads.
   std::atomic<std::int64_t> saved_ = -1;      // step of the newest checkpoint
   std::atomic<std::int64_t> known_step_ = 0;  // steps taken
+  std::int64_t reported_ = -1;                // step of the checkpoint that was reported last
   std::optional<CheckpointFolder> checkpoints_;
   std::optional<CheckpointWriter> writer_;
   std::optional<RunLog> log_;

@@ -60,6 +60,8 @@ class TrainingJob {
   virtual std::optional<double> score() = 0;
   // Shows a line that was logged. Called on rank 0.
   virtual void report(const LoopLine& line) = 0;
+  // Called on rank 0 between steps, soon after a checkpoint was written to `folder`.
+  virtual void report_checkpoint(std::int64_t /*step*/, const std::filesystem::path& /*folder*/) {}
 
   // Called on all ranks; that of rank 0 is saved.
   virtual Checkpoint checkpoint() = 0;

@@ -4,6 +4,7 @@
 #include "causeway/core/file.h"
 #include "causeway/data/hdf5.h"
 #include "causeway/data/npz.h"
+#include "causeway/data/parquet_dump.h"
 
 #include <fmt/format.h>
 
@@ -85,25 +86,22 @@ std::string format_of(const std::filesystem::path& out) {
   const std::string extension = out.extension().string();
   if (extension == ".h5" || extension == ".hdf5") return "hdf5";
   if (extension == ".npz") return "npz";
+  if (extension == ".parquet") return "parquet";
   if (extension.empty()) return "folder";
-  if (extension == ".parquet") {
-    fail(ErrorKind::invalid_argument, kOperation,
-         fmt::format("\"{}\": only the Python package writes Parquet, with pyarrow: "
-                     "Prior(...).to_parquet(path, count); expected .h5, .npz or a folder here",
-                     out.string()));
-  }
   fail(ErrorKind::invalid_argument, kOperation,
-       fmt::format("\"{}\": expected a file name that ends in .h5, .hdf5 or .npz, or a folder name "
-                   "without an extension",
+       fmt::format("\"{}\": expected a file name that ends in .h5, .hdf5, .npz or .parquet, or a "
+                   "folder name without an extension",
                    out.string()));
 }
 
 std::unique_ptr<Sink> open_sink(const std::string& format, const std::filesystem::path& path,
                                 const data::ArrayLayout& layout, bool is_new) {
   if (format == "folder") return std::make_unique<FolderSink>(path, layout, is_new);
-  const bool is_hdf5 = format == "hdf5";
-  const auto open = is_hdf5 ? (is_new ? data::create_hdf5 : data::resume_hdf5)
-                            : (is_new ? data::create_npz : data::resume_npz);
+  const auto open = [&] {
+    if (format == "hdf5") return is_new ? data::create_hdf5 : data::resume_hdf5;
+    if (format == "parquet") return is_new ? data::create_parquet : data::resume_parquet;
+    return is_new ? data::create_npz : data::resume_npz;
+  }();
   return std::make_unique<FileSink>(open(kOperation, path, layout), layout);
 }
 

@@ -29,7 +29,8 @@ class Sink {
   virtual void finish() = 0;
 };
 
-// "hdf5", "npz" or "folder", by the path's extension; throws invalid_argument for others.
+// "hdf5", "npz", "parquet" or "folder", by the path's extension; throws invalid_argument for
+// others.
 std::string format_of(const std::filesystem::path& out);
 
 // `path` need not have the format's extension. `is_new` replaces what exists there.

@@ -129,7 +129,7 @@ void TableStream::generate(std::int64_t number, Window& window) {
   window.end.reset();  // an interrupted generation has no end
   window.start.emplace(device_, true);
   window.start->record(stream);
-  window.sizes = prior.fill(indices, places, window.x, window.y);
+  window.sizes = fill_tables(prior, options_.families, indices, places, window.x, window.y);
   window.end.emplace(device_, true);
   window.end->record(stream);
   window.number = number;

@@ -1,12 +1,12 @@
 // Batches of datasets for training, generated while the previous ones are trained on. The datasets
 // of a window of steps are sorted by width and cut into batches, so that there is little padding;
 // widths are rounded up to a few values, so that there are few shapes. Step k depends on seed and
-// configuration only. Each rank gets its part of every batch.
+// configuration only, if custom families are pure functions. Each rank gets its part of every
+// batch.
 #pragma once
 
-#include "causeway/models/tabular.h"
-#include "causeway/prior/prior.h"
 #include "causeway/runtime/stream.h"
+#include "causeway/train/run_parts.h"
 
 #include <cstdint>
 #include <memory>
@@ -26,6 +26,7 @@ struct TableStreamOptions {
   std::int64_t batch = 32;         // datasets per step, over all ranks
   std::int64_t window_steps = 32;  // steps whose datasets are generated together
   std::vector<RowStage> stages;    // ascending; before the first the prior's rows apply
+  std::vector<CustomFamily> families;
   int rank = 0;
   int n_ranks = 1;
 };
@@ -33,19 +34,16 @@ struct TableStreamOptions {
 // `features` rounded up to one of the few widths of batches, at most `max_features`.
 int padded_width(int features, int max_features);
 
-class TableStream {
+class TableStream : public TableSource {
  public:
   TableStream(const TableStreamOptions& options, Device device);
-  ~TableStream();
+  ~TableStream() override;
   TableStream(TableStream&&) noexcept = default;
   TableStream& operator=(TableStream&&) = delete;
 
-  // The tables of a step, on the device's current stream. Steps may be in any order; consecutive
-  // ones are fastest.
-  models::Tables tables(std::int64_t step);
-
-  // Milliseconds the device has spent on generation, without unfinished windows.
-  double generation_ms() const;
+  // Steps may be in any order; consecutive ones are fastest.
+  models::Tables tables(std::int64_t step) override;
+  double generation_ms() const override;
 
  private:
   struct Batch {

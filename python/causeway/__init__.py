@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from . import _core, dtypes, methods
-from . import amp, autograd, cuda, gpt, models, nn, optim, pairs, prior, testing, text
+from . import amp, autograd, callbacks, cuda, gpt, hub, models, nn, optim, pairs, prior, testing, text
 from .amp import autocast
 from ._core import *  # noqa: F403
 from ._core import _version as __version__

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cuda, nn
+from . import cuda, hub, nn
 from ._core import Generator
 from ._settings import check_names, to_json
 from ._core._models import (
@@ -60,6 +60,29 @@ class TabularTransformer(_TabularTransformer):
     def config(self) -> dict[str, Any]:
         """All settings."""
         return json.loads(self._config)
+
+    def save_pretrained(self, folder: str | os.PathLike[str], **card: Any) -> None:
+        """Writes model.safetensors and a model card to a folder. run=, the result of cw.pretrain, and license=
+        add to the card."""
+        hub.save_pretrained(self, folder, **card)
+
+    def push_to_hub(self, repo_id: str, **options: Any) -> Any:
+        """Uploads the model and its card to the Hugging Face Hub; see cw.hub.push_to_hub."""
+        return hub.push_to_hub(self, repo_id, **options)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        source: str | os.PathLike[str],
+        *,
+        revision: str | None = None,
+        token: str | None = None,
+        dtype: Any = None,
+        device: str = "cpu",
+    ) -> TabularTransformer:
+        """Reads a model from a repository of the Hub, "user/name", or from a folder or file. Default dtype: f32 on
+        the CPU, bf16 on a GPU."""
+        return load_tabular(hub.download(source, revision=revision, token=token), dtype=dtype, device=device)
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{name}={value}" for name, value in self.config.items())

@@ -23,8 +23,9 @@ import numpy as np
 
 from ._core import InvalidArgument, Tensor, _prior
 from ._settings import check_names, document, names_of, to_json
+from .families import Family, family
 
-__all__ = ["FAMILIES", "Batch", "DatasetFacts", "Prior", "TorchDataset", "Counterfactual"]
+__all__ = ["FAMILIES", "Batch", "Counterfactual", "DatasetFacts", "Family", "Prior", "TorchDataset", "family"]
 
 FAMILIES = tuple(_prior.family_names())
 _NAMES = names_of(_prior.fields())

@@ -1,6 +1,6 @@
 """`causeway prior` on the command line: hashes, dumps, resume of killed dumps, pages, errors.
 
-Usage: prior_test.py build/causeway. Files are read with NumPy and h5py if they are installed.
+Usage: prior_test.py build/causeway. Files are read with NumPy, h5py and pyarrow if they are installed.
 """
 
 import json
@@ -26,6 +26,10 @@ try:
     import h5py
 except ImportError:
     h5py = None
+try:
+    import pyarrow.parquet as parquet
+except ImportError:
+    parquet = None
 
 PROGRAM = ""
 # Small and quick: hundreds of datasets a second.
@@ -146,8 +150,7 @@ class Mistakes(Folder):
     def test_places(self):
         out = [*MLP, "--count", 2, "--out"]
         self.mistake([3], "No such file", "generate", *out, "/no/such/folder/x.npz")
-        self.mistake([3], ".h5, .hdf5 or .npz", "generate", *out, "x.csv")
-        self.mistake([3], "only the Python package writes Parquet", "generate", *out, "x.parquet")
+        self.mistake([3], ".h5, .hdf5, .npz or .parquet", "generate", *out, "x.csv")
         self.mistake([3], "No such file", "gallery", *MLP, "--out", "/no/such/x.html")
         (self.folder / "other.npz").write_text("mine")
         self.mistake([3], "--overwrite", "generate", *out, self.folder / "other.npz")
@@ -169,7 +172,7 @@ class Mistakes(Folder):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
 
-        for name in ["x.npz", "x"] + (["x.h5"] if has_hdf5() else []):
+        for name in ["x.npz", "x.parquet", "x"] + (["x.h5"] if has_hdf5() else []):
             self.mistake([3], "File too large", "generate", *MLP, "--count", 100,
                          "--out", self.folder / name, preexec_fn=limit)  # fmt: skip
             self.assertFalse((self.folder / name).exists())
@@ -182,7 +185,7 @@ class Mistakes(Folder):
 class Dumps(Folder):
     """The same for every format."""
 
-    names = ["dump.npz", "dump"]
+    names = ["dump.npz", "dump.parquet", "dump"]
 
     def setUp(self):
         super().setUp()
@@ -313,6 +316,29 @@ class Dumps(Folder):
             self.assertEqual(arrays["X"].chunks[0] % 3, 0)
             self.assertEqual(arrays["X"].maxshape[0], None)
             self.check(arrays, report, arrays["problem_type"][()])
+
+    @unittest.skipUnless(parquet, "no pyarrow")
+    def test_parquet_by_pyarrow(self):
+        path = self.folder / "dump.parquet"
+        report = json.loads(
+            generate(*MLP, "--count", 7, "--batch", 3, "--out", path, "--hash", "--json"))
+        file = parquet.ParquetFile(path)
+        self.assertEqual([file.metadata.row_group(i).num_rows for i in range(3)], [3, 3, 1])
+        self.assertEqual(str(file.schema_arrow.field("X").type), "list<element: list<element: float not null> not null>")
+        table = parquet.read_table(path)
+        table.validate(full=True)
+        constants = {key.decode(): value.decode() for key, value in file.metadata.metadata.items()}
+        arrays = {name: numpy.array(table[name].to_pylist(), numpy.float32 if name in "Xy" else None)
+                  for name in table.column_names}
+        self.assertEqual(set(arrays) | set(constants), KEYS)
+        self.check(arrays | {"max_num_classes": [int(constants["max_num_classes"])]}, report,
+                   constants["problem_type"].encode())
+        generate(*MLP, "--count", 7, "--batch", 3, "--out", self.folder / "dump.npz")
+        with numpy.load(self.folder / "dump.npz") as expected:
+            for name, values in arrays.items():
+                numpy.testing.assert_array_equal(values, expected[name])
+        first = parquet.ParquetFile(path).read_row_group(2, columns=["y"])["y"].to_pylist()
+        numpy.testing.assert_array_equal(first[0], arrays["y"][6])
 
     def check(self, arrays, report, problem_type):
         x, y = arrays["X"][()], arrays["y"][()]

@@ -114,8 +114,8 @@ TEST(Pretrain, AveragedWeightsDoNotChangeTraining) {
       losses_of(trainer, n_steps);
       const Checkpoint before = copy_of(trainer.checkpoint());
       bool differs = false;
-      trainer.with_averaged_weights([&](models::TabularTransformer& model) {
-        for (const auto& [name, tensor] : model.state()) {
+      trainer.with_averaged_weights([&] {
+        for (const auto& [name, tensor] : trainer.model().state()) {
           if (data_test::raw(tensor) != data_test::raw(before.tensors.at("model").at(name))) {
             differs = true;
           }
@@ -123,7 +123,7 @@ TEST(Pretrain, AveragedWeightsDoNotChangeTraining) {
       });
       EXPECT_TRUE(differs);
       expect_same_state(trainer.checkpoint(), before);
-      EXPECT_THROW(trainer.with_averaged_weights([](auto&) { throw std::runtime_error("no"); }),
+      EXPECT_THROW(trainer.with_averaged_weights([] { throw std::runtime_error("no"); }),
                    std::runtime_error);
       expect_same_state(trainer.checkpoint(), before);
     }
@@ -137,9 +137,8 @@ TEST(Pretrain, AveragedWeightsAreTheMeanOfSnapshots) {
   Pretrainer trainer(config, Device::cpu(), alone());
   const auto used = [&] {
     std::vector<float> values;
-    trainer.with_averaged_weights([&](models::TabularTransformer& model) {
-      values = model.matrices().front().to_vector<float>();
-    });
+    trainer.with_averaged_weights(
+        [&] { values = trainer.model().matrices().front().to_vector<float>(); });
     return values;
   };
   std::vector<std::vector<float>> snapshots;

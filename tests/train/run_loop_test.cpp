@@ -38,6 +38,10 @@ class Counter final : public train::TrainingJob {
   std::vector<NamedNumber> rates(double, std::int64_t) override { return {}; }
   std::optional<double> score() override { return scored; }
   void report(const train::LoopLine& line) override { reported.push_back(line.step); }
+  void report_checkpoint(std::int64_t step, const std::filesystem::path& folder) override {
+    EXPECT_TRUE(std::filesystem::exists(folder / "manifest.json")) << folder;
+    saved.push_back(step);
+  }
   Checkpoint checkpoint() override { return checkpoint_of(step_); }
   void restore(const Checkpoint& checkpoint) override { step_ = checkpoint.step; }
   void save_model(const std::filesystem::path& folder) override {
@@ -50,6 +54,7 @@ class Counter final : public train::TrainingJob {
   std::function<void()> on_model;
   std::optional<double> scored;
   std::vector<std::int64_t> reported;
+  std::vector<std::int64_t> saved;
 
  private:
   std::int64_t step_ = 0;
@@ -104,6 +109,23 @@ TEST(RunLoop, SavesByTimeUnlessStepsAreGiven) {
   EXPECT_GE(by_time.size(), 2u);  // saves take at most 1% of the time, which bounds their number
   EXPECT_LE(by_time.size(), 8u);
   EXPECT_EQ(steps_saved(10), (Steps{10, 20, 30}));
+}
+
+TEST(RunLoop, ReportsCheckpointsOnceTheyAreWritten) {
+  const Scratch scratch;
+  LoopOptions options = options_in(scratch, 30);
+  options.config.save_steps = 10;
+  dist::Group group;
+  const auto saved = [&] {
+    Counter job;
+    job.on_step = [](std::int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    run_loop(job, group, options);
+    return job.saved;
+  };
+  EXPECT_EQ(saved(), (Steps{10, 20, 30}));
+  options.config.steps = 35;
+  options.resume = true;
+  EXPECT_EQ(saved(), (Steps{35}));
 }
 
 [[noreturn]] void fail_full() { fail_io("test", "write", "model.txt", ENOSPC); }

@@ -1,6 +1,7 @@
 // Pre-training: the package's pretrain() wraps these.
 #include "causeway/core/config.h"
 #include "causeway/dist/device_choice.h"
+#include "causeway/report/run_folder.h"
 #include "causeway/train/pretrain_run.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -32,24 +33,28 @@ nb::dict to_dict(const RunLine& line) {
   dict["tokens_per_second"] = line.tokens_per_second;
   dict["mfu"] = line.mfu;
   dict["prior_share"] = line.prior_share;
+  if (line.score.has_value()) dict["score"] = *line.score;
   return dict;
 }
 
-// Trains, calling `report` with every line of the log. Returns the model's configuration, its
+// Trains, calling `on_line` with every line of the log. Returns the model's configuration, its
 // averaged weights, and whether the run was interrupted.
 nb::tuple run(PretrainConfig config, Device device, const RunOptions& options,
-              const nb::callable& report) {
+              const nb::callable& on_line) {
   std::map<std::string, Tensor> weights;
   bool interrupted = false;
   without_gil([&] {
     dist::Group group = dist::Group::from_environment();
     device = dist::rank_device(device, group);
     train::Pretrainer trainer(config, device, group, options.config.memory);
+    const bool has_page = group.rank() == 0 && !options.folder.empty();
     const auto result = train::run_pretraining(trainer, group, options, [&](const RunLine& line) {
+      if (has_page && line.score.has_value()) report::write_run_report(options.folder);
       const nb::gil_scoped_acquire held;
-      report(to_dict(line));
+      on_line(to_dict(line));
     });
     interrupted = result.interrupted;
+    if (has_page) report::write_run_report(options.folder);
     trainer.with_averaged_weights([&](models::TabularTransformer& model) {
       for (const auto& [name, tensor] : model.state()) weights[name] = tensor.clone();
     });
@@ -75,16 +80,17 @@ void bind_pretrain(nb::module_& parent) {
   module.def(
       "run",
       [](const std::string& settings, Device device, const std::filesystem::path& folder,
-         bool resume, const nb::callable& report) {
+         bool resume, const nb::callable& on_line) {
         const auto read = train::resolve_settings("{}", settings, device);
         RunOptions options;
         options.folder = folder;
         options.resume = resume;
         options.config = read.run;
         options.settings = settings;
-        return run(read.config, device, options, report);
+        options.evaluate = train::evaluation_on_tables(read);
+        return run(read.config, device, options, on_line);
       },
-      "settings"_a, "device"_a, "folder"_a, "resume"_a, "report"_a);
+      "settings"_a, "device"_a, "folder"_a, "resume"_a, "on_line"_a);
 }
 
 }  // namespace causeway::python

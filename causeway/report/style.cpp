@@ -16,7 +16,7 @@ constexpr const char* kStyle = R"(
   .f0 { fill: #7ea2ff !important; } .c7 { stroke: #c08a66 !important; }
   .f7 { fill: #c08a66 !important; } }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink);
+body { position: relative; margin: 0; background: var(--page); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
 header, section { max-width: 1080px; margin: 0 auto; padding: 0 20px; }
 header { padding-top: clamp(32px, 5vw, 56px); }
@@ -68,8 +68,20 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 .plot path { fill: none; vector-effect: non-scaling-stroke; }
 .plot .rule { stroke: var(--line); stroke-width: 1; }
 .plot .curve { stroke: var(--accent); stroke-width: 2.2; stroke-linejoin: round; }
+.series { stroke-width: 2.2; stroke-linejoin: round; fill: none; }
 .plot .second { stroke: var(--target); stroke-width: 1.6; }
 .plot .faint { stroke-width: 1.2; stroke-opacity: 0.35; }
+[data-values] { cursor: crosshair; touch-action: pan-y; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 4px; border-radius: 4px; }
+.tip { position: absolute; z-index: 3; max-width: min(320px, 90vw); padding: 5px 9px; border-radius: 6px;
+  background: var(--ink); color: var(--page); font-size: 13px; line-height: 1.35; pointer-events: none;
+  overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
+.tip[hidden] { display: none; }
+.marker { position: absolute; z-index: 2; width: 10px; height: 10px; margin: -5px 0 0 -5px;
+  border-radius: 50%; border: 2px solid var(--ink); background: var(--card); pointer-events: none; }
+details { margin-top: 14px; }
+summary { cursor: pointer; color: var(--soft); font-size: 14px; }
+details dl { margin-top: 10px; }
 .plot .thin { stroke-width: 1.4; }
 .plot .reference { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 4 4; }
 .plot .dot { stroke: var(--accent); stroke-linecap: round; }
@@ -81,6 +93,7 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 .title-x { top: calc(100% + 26px); right: 0; }
 .title-y { bottom: calc(100% + 14px); left: -34px; }
 .plot.square { height: auto; aspect-ratio: 1; margin-bottom: 0; }
+.plot.titled { margin-bottom: 44px; }
 .plot.strip { height: 44px; margin-top: 48px; }
 .plot.low { height: 130px; }
 
@@ -94,7 +107,8 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 .legend { display: flex; flex-wrap: wrap; gap: 6px 20px; margin-top: 12px; color: var(--soft);
   font-size: 13px; }
 .legend span { display: inline-flex; align-items: center; gap: 7px; }
-.legend svg { width: 14px; height: 14px; }
+.legend svg { width: 14px; height: 14px; flex: none; }
+.plot + .legend { margin-top: -4px; }
 .pictures { display: grid; grid-template-columns: 1fr 1fr; gap: 10px; }
 .frame { fill: var(--plot); stroke: var(--line); }
 .axis { fill: var(--ink); font-size: 14px; paint-order: stroke; stroke: var(--plot); stroke-width: 5;
@@ -115,7 +129,7 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 
 @media (max-width: 600px) {
   .card { padding: 14px; }
-  .scores { padding-inline: 12px; font-size: 13.5px; }
+  .scores { padding-inline: 12px; font-size: 13.5px; overflow-x: auto; }
   th, td { padding-inline: 3px; }
   tr th[scope="row"] { white-space: nowrap; }
   thead th { font-size: 11px; }

@@ -41,6 +41,8 @@ class Pretrainer {
   std::int64_t datasets() const { return step_ * config_.batch; }
   models::TabularTransformer& model() { return *model_; }
   const TableStream& stream() const { return stream_; }
+  // The datasets of the next step.
+  models::Tables new_tables() { return stream_.tables(step_); }
 
   // Queues one step without waiting for it. Throws if another rank was lost. On a CPU and without
   // other ranks, an interrupt request (core/interrupt.h) ends the step before it changes a weight.

@@ -1,9 +1,15 @@
 #include "causeway/train/pretrain_run.h"
 
+#include "causeway/core/error.h"
+#include "causeway/core/file.h"
 #include "causeway/core/interrupt.h"
+#include "causeway/core/log.h"
 #include "causeway/models/tabular_file.h"
 
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
 #include <utility>
 
 namespace causeway::train {
@@ -12,9 +18,10 @@ namespace {
 
 class PretrainJob final : public TrainingJob {
  public:
-  PretrainJob(Pretrainer& trainer, const RunOptions& options,
+  PretrainJob(Pretrainer& trainer, int rank, const RunOptions& options,
               const std::function<void(const RunLine&)>& report)
       : trainer_(trainer),
+        rank_(rank),
         options_(options),
         report_(report),
         peak_flops_(describe(device()).peak_flops),
@@ -46,12 +53,20 @@ class PretrainJob final : public TrainingJob {
 
   std::optional<double> score() override {
     if (!options_.evaluate) return std::nullopt;
-    double score = 0;
+    models::Evaluation evaluation;
     trainer_.with_averaged_weights([&](models::TabularTransformer& model) {
-      const Interruptible evaluation;
-      score = options_.evaluate(model);
+      const Interruptible scoring;
+      evaluation = options_.evaluate(model);
     });
-    return score;
+    write_evaluation(evaluation);
+    return evaluation.score();
+  }
+
+  // The next datasets of the stream are new to the model.
+  void evaluate_on_prior() {
+    trainer_.with_averaged_weights([&](models::TabularTransformer& model) {
+      write_evaluation(models::evaluate_datasets(model, trainer_.new_tables()));
+    });
   }
 
   void report(const LoopLine& line) override { report_(line_of(line)); }
@@ -78,7 +93,20 @@ class PretrainJob final : public TrainingJob {
   }
 
  private:
+  // A problem is a warning: it does not end the run.
+  void write_evaluation(const models::Evaluation& evaluation) const {
+    if (options_.folder.empty() || rank_ != 0) return;
+    try {
+      const std::string text = evaluation.to_json() + "\n";
+      write_file_atomically("pretrain", options_.folder / "evaluation.json",
+                            std::array{std::as_bytes(std::span(text))});
+    } catch (const Error& error) {
+      logger::warn(error.what());
+    }
+  }
+
   Pretrainer& trainer_;
+  const int rank_;
   const RunOptions& options_;
   const std::function<void(const RunLine&)>& report_;
   const double peak_flops_;  // of the device
@@ -89,9 +117,24 @@ class PretrainJob final : public TrainingJob {
 
 }  // namespace
 
+std::function<models::Evaluation(models::TabularTransformer&)> evaluation_on_tables(
+    const PretrainSettings& settings) {
+  if (settings.run.evaluate.empty()) return {};
+  using Named = std::pair<std::string, tables::LabelledTable>;
+  const auto named = std::make_shared<std::vector<Named>>();
+  for (const std::string& path : settings.run.evaluate) {
+    tables::LabelledTable table(path, settings.run.target, settings.config.model.is_regression());
+    models::require_splittable(path, table);
+    named->emplace_back(std::filesystem::path(path).filename().string(), std::move(table));
+  }
+  return [named](models::TabularTransformer& model) {
+    return models::evaluate_tables(model, *named, 0);
+  };
+}
+
 RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
                           const std::function<void(const RunLine&)>& report) {
-  PretrainJob job(trainer, options, report);
+  PretrainJob job(trainer, group.rank(), options, report);
   LoopOptions loop;
   loop.operation = "pretrain";
   loop.folder = options.folder;
@@ -99,6 +142,8 @@ RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOpti
   loop.config = options.config;
   loop.settings = options.settings;
   const LoopResult result = run_loop(job, group, loop);
+  const bool was_evaluated = options.evaluate != nullptr || options.folder.empty();
+  if (!was_evaluated && !result.interrupted && group.rank() == 0) job.evaluate_on_prior();
   return {job.line_of(result.last), result.interrupted};
 }
 

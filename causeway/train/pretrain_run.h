@@ -1,6 +1,7 @@
 // Runs pre-training in a folder (run_loop.h).
 #pragma once
 
+#include "causeway/models/evaluation.h"
 #include "causeway/train/pretrain.h"
 #include "causeway/train/run_loop.h"
 
@@ -13,11 +14,18 @@ struct RunOptions {
   bool resume = false;           // from the newest checkpoint, if there is one
   RunConfig config;
   std::string settings;  // JSON, written to the folder as config.json; empty: not written
-  // Scores the model with averaged weights; higher is better. Empty: not scored.
-  std::function<double(models::TabularTransformer&)> evaluate;
+  // Scores the model with averaged weights; the last result is written to the folder as
+  // evaluation.json. Empty: at the end of the run, the model is evaluated on datasets of the prior
+  // that it was not trained on.
+  std::function<models::Evaluation(models::TabularTransformer&)> evaluate;
   // Called before the first step, when the folder was checked. Empty: not called.
   std::function<void()> on_start;
 };
+
+// The evaluation on the tables of a configuration; empty without tables. Throws if one cannot be
+// read or split.
+std::function<models::Evaluation(models::TabularTransformer&)> evaluation_on_tables(
+    const PretrainSettings& settings);
 
 struct RunLine {
   std::int64_t step = 0;

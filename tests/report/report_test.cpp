@@ -1,11 +1,13 @@
 #include "causeway/report/calibration.h"
 #include "causeway/report/chart.h"
+#include "causeway/report/comparison_page.h"
 #include "causeway/report/html.h"
 #include "causeway/report/run_page.h"
 #include "causeway/report/tokenizer_page.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace causeway::report {
@@ -48,6 +50,54 @@ TEST(Chart, LeavesOutWhatIsNotFinite) {
   EXPECT_FALSE(contains(html, "second"));
 }
 
+TEST(Chart, ValuesFromLeftToRight) {
+  Chart chart("c", {0, 10, "x"}, {0, 2, "y"});
+  chart.bar(4, 6, 1, "a \"bar\"");
+  chart.value({0, 2}, "first <");
+  chart.value({3, NAN}, "nowhere");
+  EXPECT_TRUE(contains(chart.html(),
+                       "data-values=\"[[0.00,0.00,&quot;first &lt;&quot;],"
+                       "[50.00,50.00,&quot;a \\&quot;bar\\&quot;&quot;]]\""));
+  EXPECT_EQ(values_attribute({}), "");
+}
+
+TEST(Chart, ThinnedKeepsEndsAndExtremes) {
+  std::vector<ChartPoint> points;
+  for (int i = 0; i < 10'001; ++i) points.push_back({static_cast<double>(i), 0});
+  points[4321].y = 7;
+  points[4322].y = -7;
+  const auto kept = thinned(points);
+  EXPECT_LE(kept.size(), 400u);
+  EXPECT_EQ(kept.front().x, 0);
+  EXPECT_EQ(kept.back().x, 10'000);
+  double low = 0;
+  double high = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    low = std::min(low, kept[i].y);
+    high = std::max(high, kept[i].y);
+    EXPECT_TRUE(i == 0 || kept[i - 1].x < kept[i].x) << i;
+  }
+  EXPECT_EQ(std::pair(low, high), std::pair(-7.0, 7.0));
+  EXPECT_EQ(thinned({{1, 2}}).size(), 1u);
+}
+
+TEST(Curves, OnePointIsNoCurve) {
+  EXPECT_EQ(curves_html({"loss", {{"a", {{1, 2.0}, {2, NAN}}}}}), "");
+  const std::string html = curves_html({"loss", {{"a", {{1, 2}, {3, 1}}}, {"b", {{2, 5}}}}});
+  EXPECT_TRUE(contains(html, "a, step 3: 1&quot;"));
+  EXPECT_TRUE(contains(html, "class=\"series c1\""));
+  EXPECT_EQ(abbreviated(12'345'678), "12.3M");
+}
+
+TEST(Calibration, Coverage) {
+  std::vector<double> uniform;
+  for (int i = 0; i < 1000; ++i) uniform.push_back((i + 0.5) / 1000);
+  EXPECT_NEAR(coverage_error(uniform), 0, 1e-9);
+  EXPECT_NEAR(coverage_error({0, 0, 0}), 0.5, 1e-9);  // all intervals contain all targets
+  EXPECT_NEAR(coverage_error({1, 1}), 0.5, 1e-9);     // none does
+  EXPECT_EQ(coverage_error({}), 0);
+}
+
 TEST(Calibration, Bins) {
   const auto bins = reliability({{0.85, true}, {0.85, false}, {1.0, true}, {0.31, false}});
   ASSERT_EQ(bins.size(), 3u);
@@ -77,6 +127,34 @@ TEST(RunPage, MeansOverTables) {
   const std::string html = run_html(page);
   EXPECT_TRUE(contains(html, "<td>0.600</td><td class=\"best\"><strong>0.700</strong></td>"));
   EXPECT_TRUE(contains(html, "<td class=\"best\"><strong>1.500</strong></td><td>2.000</td>"));
+}
+
+TEST(RunPage, OneMethodHasAColumnPerMetric) {
+  Scores scores{"", {"run"}, {{"accuracy"}, {"log loss", true}}, {}};
+  scores.tables = {{"t", "", {{0.5}, {1.0}}}, {"u", "", {{0.7}, {NAN}}}};
+  const std::string html = scores_html(scores);
+  EXPECT_TRUE(contains(html, "<th scope=\"col\">log loss</th>"));
+  EXPECT_TRUE(contains(html, "<td>0.600</td><td>–</td>"));  // the means
+  EXPECT_FALSE(contains(html, "best"));
+}
+
+TEST(Comparison, SettingsThatDifferAndCommonTables) {
+  RunPage a;
+  a.name = "a";
+  a.settings = {{"batch", "4"}, {"width", "16"}};
+  a.scores = {"", {"this run"}, {{"accuracy"}}, {{"t", "", {{0.5}}}, {"only a", "", {{0.1}}}}};
+  RunPage b = a;
+  b.name = "b";
+  b.settings = {{"batch", "4"}, {"width", "32"}, {"new", "1"}};
+  b.scores.tables = {{"t", "", {{0.75}}}};
+  const std::string html = comparison_html({a, b});
+  EXPECT_TRUE(contains(html, "width</th><td>16</td><td>32</td>"));
+  EXPECT_TRUE(contains(html, "new</th><td>–</td><td>1</td>"));
+  EXPECT_FALSE(contains(html, ">batch<"));
+  EXPECT_TRUE(contains(html, "<td>0.500</td><td class=\"best\"><strong>0.750</strong></td>"));
+  EXPECT_FALSE(contains(html, "only a"));
+  b.settings = a.settings;
+  EXPECT_TRUE(contains(comparison_html({a, b}), "All settings are the same."));
 }
 
 TEST(TokenizerPage, EmptyAndConstantColumns) {

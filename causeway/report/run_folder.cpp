@@ -13,7 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 namespace causeway::report {
@@ -149,18 +148,6 @@ void describe(const Json& last, double score, RunPage& page) {
   if (const double bytes = number(last, "peak_memory"); std::isfinite(bytes)) {
     page.facts.emplace_back("peak memory", format_bytes(static_cast<std::size_t>(bytes)));
   }
-}
-
-// A word of a shell command.
-std::string shell_quoted(const std::string& text) {
-  const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("/._-+:").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace causeway::report {
 namespace {
 
 std::string shown_score(double value) {
-  return std::isfinite(value) ? fmt::format("{:.3f}", value) : "–";
+  if (!std::isfinite(value)) return "–";
+  return fmt::format("{:.3f}", std::fabs(value) < 0.0005 ? 0.0 : value);
 }
 
 std::string best_of(const std::vector<double>& values, bool lower_is_better) {

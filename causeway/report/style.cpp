@@ -51,11 +51,19 @@ figcaption b { display: block; color: var(--ink); font-weight: 650; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 8px; text-align: right; font-weight: 400; }
 th:first-child { padding-left: 0; text-align: left; color: var(--soft); }
+td:last-child, th:last-child { padding-right: 0; }
 thead th { vertical-align: bottom; font-weight: 600; font-size: 14px; line-height: 1.25; }
 th.name { padding-top: 18px; color: var(--ink); font-weight: 650; border-bottom: 1px solid var(--line); }
 th.name small { font-weight: 400; color: var(--soft); font-size: 13px; }
 .best strong { padding: 1px 6px; margin-right: -6px; border-radius: 5px; background: var(--mark);
   font-weight: 650; }
+table.bars th:first-child { width: 34%; overflow-wrap: anywhere; vertical-align: top; }
+table.bars td:last-child { white-space: nowrap; }
+table.bars .bar-cell { width: 46%; vertical-align: middle; }
+.bar-cell i { display: block; height: 11px; border-radius: 2px; background: var(--accent); }
+.bar-cell i.second { height: 6px; margin-top: 2px; background: var(--target); }
+.share { display: inline-block; min-width: 64px; padding: 0 6px; border-radius: 4px;
+  background: linear-gradient(90deg, var(--mark) var(--share), transparent var(--share)); }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 250px), 1fr));
   gap: 18px; }
 .panels figure { max-width: 400px; }

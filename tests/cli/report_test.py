@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The pages of runs: `causeway pretrain` writes report.html, `causeway report` compares runs.
+"""The pages of runs and predictions: `causeway pretrain` writes report.html, `causeway report` compares
+runs, `causeway predict --html`.
 
     report_test.py PROGRAM
 """
@@ -116,6 +117,62 @@ class RunReport(Folder):
         code, _, err = finish(start(["report", str(a), str(self.folder / "none"), "--out", str(out)]))
         self.assertEqual(code, 3, err)
         self.assertEqual(len(sections(page(out))), len(sections(root)))  # the old page
+
+
+class PredictPage(Folder):
+    def predict(self, target, n_labelled, *more):
+        """x decides the target, `noise` does not; the packaged model predicts 12 rows."""
+        train, test = self.folder / "train.csv", self.folder / "test <a>.csv"
+        lines = [f"{i * 7 % 40},{i * 11 % 13},{target(i * 7 % 40)}" for i in range(n_labelled)]
+        train.write_text("\n".join(["x,noise,what", *lines]) + "\n")
+        test.write_text("x,noise\n" + "".join(f"{3 * i},{i % 5}\n" for i in range(12)))
+        weights = Path(__file__).resolve().parents[2] / "python/causeway/weights"
+        out = self.folder / "page.html"
+        code, text, err = finish(start(
+            ["predict", str(train), str(test), "--target", "what", "--html", str(out), "--device", "cpu",
+             *more], os.environ | {"CAUSEWAY_WEIGHTS": str(weights)}))
+        self.assertEqual(code, 0, err)
+        return page(out), text
+
+    def test_classes(self):
+        root, text = self.predict(lambda x: "low" if x < 20 else "<high>", 60, "--seed", "3")
+        self.assertEqual(text.strip(), str(self.folder / "page.html"))
+        self.assertEqual(sections(root), ["predictions", "scores", "calibration", "importance", "rows",
+                                          "reproduce"])
+        self.assertEqual(rows(root, "predictions"), {"<high>": ["", "5 (42%)"], "low": ["", "7 (58%)"]})
+        lead = root.find(".//section[@id='scores']/p").text
+        self.assertIn("15 of the 60 labelled rows were held back", lead)
+        model, frequencies = rows(root, "scores")["accuracy"]
+        self.assertGreater(float(model), 0.9)
+        self.assertLess(float(frequencies), 0.7)
+        answered = [int(text.split()[0]) for text in shown(root, "calibration")[0]]
+        self.assertEqual(sum(answered), 15)
+        importance = {name: float(cells[1]) for name, cells in rows(root, "importance").items()}
+        self.assertEqual(list(importance), ["x", "noise"])  # sorted
+        self.assertGreater(importance["x"], 10 * abs(importance["noise"]))
+        by_row = rows(root, "rows")
+        self.assertEqual(len(by_row), 12)
+        self.assertEqual((by_row["1"][0], by_row["1"][2:]), ("low", ["0", "0"]))
+        command = shlex.split("".join(root.find(".//section[@id='reproduce']//code").itertext()))
+        self.assertEqual(command[:4], ["causeway", "predict", str(self.folder / "train.csv"),
+                                       str(self.folder / "test <a>.csv")])
+        self.assertEqual(command[4:8], ["--target", "what", "--seed", "3"])
+
+    def test_numbers(self):
+        out = self.folder / "predictions.csv"
+        root, text = self.predict(lambda x: 10 * x + 0.5, 60, "--out", str(out))
+        self.assertEqual(text, "")
+        predicted = [float(line) for line in out.read_text().splitlines()[1:]]
+        self.assertEqual(rows(root, "rows")["12"][0], f"{predicted[11]:.6g}")
+        counts = [int(cells[1].split()[0]) for cells in rows(root, "predictions").values()]
+        self.assertEqual(sum(counts), 12)
+        self.assertGreater(float(rows(root, "scores")["R²"][0]), 0.9)
+        self.assertEqual(len(shown(root, "calibration")[0]), 21)
+
+    def test_too_few_rows_to_hold_back(self):
+        root, _ = self.predict(lambda x: "ab"[x % 2], 7)
+        self.assertEqual(sections(root), ["predictions", "scores", "rows", "reproduce"])
+        self.assertIn("7 rows", root.find(".//section[@id='scores']/p").text)
 
 
 if __name__ == "__main__":

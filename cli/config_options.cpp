@@ -31,7 +31,7 @@ std::string shell_text(const ConfigField& field, const Json& value) {
   } else {
     text = value.is_string() ? value.get<std::string>() : value.dump();
   }
-  return field.is_list ? text : shell_quoted(text);
+  return field.is_list ? text : shell_word(text);
 }
 
 }  // namespace

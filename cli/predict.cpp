@@ -110,19 +110,19 @@ Predictions predictions_of(const Options& given, const tables::Table& train,
 
 // The command that writes the page again.
 std::string command_of(const Options& given) {
-  std::string text = fmt::format("causeway predict {} {} --target {}", shell_quoted(given.train),
-                                 shell_quoted(given.test), shell_quoted(given.target));
+  std::string text = fmt::format("causeway predict {} {} --target {}", shell_word(given.train),
+                                 shell_word(given.test), shell_word(given.target));
   const models::PredictorOptions defaults;
   const auto add = [&](const char* name, auto value, auto usual) {
     if (value != usual) text += fmt::format(" --{} {}", name, value);
   };
-  if (!given.model.empty()) text += " --model " + shell_quoted(given.model);
+  if (!given.model.empty()) text += " --model " + shell_word(given.model);
   if (!given.task.empty()) text += " --task " + given.task;
   add("estimators", given.predictor.n_estimators, defaults.n_estimators);
   add("max-rows", given.predictor.max_rows, defaults.max_rows);
   add("max-features", given.predictor.max_features, defaults.max_features);
   add("seed", given.predictor.seed, defaults.seed);
-  return text + " --html " + shell_quoted(given.html);
+  return text + " --html " + shell_word(given.html);
 }
 
 void run(const Options& given) {

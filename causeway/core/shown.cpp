@@ -51,7 +51,7 @@ std::string shown(std::string_view text) {
   return result + (text.size() > kLongest ? "...\"" : "\"");
 }
 
-std::string shell_quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
   const bool plain = text.find_first_of(" \"'$&|;<>()*?#~`\\\t\n") == std::string_view::npos;
   if (plain && !text.empty()) return std::string(text);
   std::string quoted = "'";

@@ -16,6 +16,6 @@ std::string shown(std::string_view text);
 std::string printable(std::string_view text);
 
 // The text as one word of a shell command, quoted if necessary.
-std::string shell_quoted(std::string_view text);
+std::string shell_word(std::string_view text);
 
 }  // namespace causeway

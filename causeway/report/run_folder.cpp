@@ -188,10 +188,10 @@ RunPage read_run(const fs::path& folder) {
   if (fs::exists(folder / "config.json")) {
     read_json(folder / "config.json",
               [&](const Json& json) { read_settings(json, "", page.settings); });
-    const std::string path = shell_quoted((folder / "config.json").string());
+    const std::string path = shell_word((folder / "config.json").string());
     page.commands = {fmt::format("causeway {} --config {} --out {}",
                                  last.contains("tokens") ? "gpt train" : "pretrain", path,
-                                 shell_quoted(page.name + "-repeated"))};
+                                 shell_word(page.name + "-repeated"))};
   }
   return page;
 }

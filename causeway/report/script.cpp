@@ -85,10 +85,10 @@ for (const button of document.querySelectorAll(".enlarge")) {
     const close = card.querySelector(".enlarge");
     close.textContent = "Close";
     close.addEventListener("click", () => dialog.close());
-    card.querySelectorAll("details").forEach((list) => { list.open = true; });
     dialog.append(card);
     dialog.setAttribute("aria-label", card.querySelector("h2").textContent);
     dialog.addEventListener("close", () => { hide(); dialog.remove(); });
+    if (window.top !== window) dialog.style.marginTop = button.getBoundingClientRect().top + "px";
     document.body.append(dialog);
     charts(dialog);
     dialog.showModal();

@@ -57,9 +57,10 @@ th.name { padding-top: 18px; color: var(--ink); font-weight: 650; border-bottom:
 th.name small { font-weight: 400; color: var(--soft); font-size: 13px; }
 .best strong { padding: 1px 6px; margin-right: -6px; border-radius: 5px; background: var(--mark);
   font-weight: 650; }
+table.bars { table-layout: fixed; }
 table.bars th:first-child { width: 34%; overflow-wrap: anywhere; vertical-align: top; }
-table.bars td:last-child { white-space: nowrap; }
-table.bars .bar-cell { width: 46%; vertical-align: middle; }
+table.bars th:last-child { width: max(20%, 84px); }
+table.bars .bar-cell { vertical-align: middle; }
 .bar-cell i { display: block; height: 11px; border-radius: 2px; background: var(--accent); }
 .bar-cell i.second { height: 6px; margin-top: 2px; background: var(--target); }
 .share { display: inline-block; min-width: 64px; padding: 0 6px; border-radius: 4px;
@@ -109,7 +110,20 @@ details dl { margin-top: 10px; }
 .wide main { max-width: 1500px; margin: 0 auto; padding: 20px 28px 48px; display: grid; gap: 22px;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); }
 .wide article { display: flex; flex-direction: column; gap: 12px; min-width: 0; }
-.wide h2 { font-size: 16px; }
+.wide h2 { font-size: 16px; margin-right: 84px; }
+.wide h3 { margin: 0 0 -8px; font-size: 13px; font-weight: 650; }
+.wide article { position: relative; }
+.wide article[hidden] { display: none; }
+button { font: inherit; font-size: 13px; color: var(--ink); background: var(--plot); cursor: pointer;
+  border: 1px solid var(--line); border-radius: 7px; padding: 4px 10px; min-height: 30px; }
+button:hover { border-color: var(--accent); }
+button[aria-pressed="true"] { background: var(--mark); border-color: var(--accent); }
+.enlarge { position: absolute; top: 12px; right: 14px; }
+.filter { display: flex; flex-wrap: wrap; gap: 8px; margin-top: 14px; }
+dialog { width: min(1100px, 96vw); max-height: 94vh; padding: 0; border: 0; border-radius: 12px;
+  background: var(--card); color: var(--ink); }
+dialog::backdrop { background: rgb(0 0 0 / 55%); }
+dl.mechanisms dt { overflow-wrap: anywhere; }
 .wide article code { margin-top: auto; font-size: 11.5px; }
 .wide header code { display: inline-block; }
 .legend { display: flex; flex-wrap: wrap; gap: 6px 20px; margin-top: 12px; color: var(--soft);
@@ -129,13 +143,25 @@ details dl { margin-top: 10px; }
 .node.feature { fill: var(--accent); stroke: var(--card); }
 .node.target { fill: var(--target); stroke: var(--card); }
 .core { fill: var(--card); pointer-events: none; }
-.marginals { display: grid; grid-template-columns: repeat(5, 1fr); gap: 8px 12px; }
-.marginals .bar { fill: var(--accent); fill-opacity: 0.8; }
+.number { fill: var(--soft); font-size: 9px; paint-order: stroke; stroke: var(--plot); stroke-width: 2.5;
+  pointer-events: none; }
+.marginals { display: grid; grid-template-columns: repeat(auto-fill, minmax(72px, 1fr)); gap: 8px 12px; }
+:where(.marginals) .bar { fill: var(--accent); fill-opacity: 0.8; }
 .marginals .rule { stroke: var(--line); fill: none; }
-.marginals figcaption { font-size: 11px; white-space: nowrap; overflow: hidden;
-  text-overflow: ellipsis; }
+.marginals figcaption { font-size: 11.5px; line-height: 1.3; overflow-wrap: anywhere; }
+
+.key-bars { stroke: var(--accent); stroke-opacity: 0.75; stroke-width: 12; }
+.key-line { stroke: var(--target); stroke-width: 2.4; }
+.verdict { font-weight: 600; color: var(--ink); }
+.verdict::before { content: "●"; margin-right: 6px; color: #2f9e52; }
+.verdict.unknown::before { content: "○"; color: var(--soft); }
+.verdict.moderate::before { content: "▲"; color: #c98a00; }
+.verdict.large::before { content: "■"; color: var(--target); }
+a { color: inherit; }
 
 @media (max-width: 600px) {
+  .pictures { grid-template-columns: 1fr; }
+  .wide header, .wide main { padding-inline: 16px; }
   .card { padding: 14px; }
   .scores { padding-inline: 12px; font-size: 13.5px; overflow-x: auto; }
   th, td { padding-inline: 3px; }

@@ -1,10 +1,12 @@
 #include "causeway/report/calibration.h"
 #include "causeway/report/chart.h"
 #include "causeway/report/comparison_page.h"
+#include "causeway/report/gallery.h"
 #include "causeway/report/html.h"
 #include "causeway/report/run_page.h"
 #include "causeway/report/tokenizer_page.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -166,6 +168,79 @@ TEST(TokenizerPage, EmptyAndConstantColumns) {
   EXPECT_FALSE(contains(html, "histogram of c"));
   EXPECT_TRUE(contains(html, "tokens of c"));
   EXPECT_FALSE(contains(html, "tokens of e"));
+}
+
+TokenColumn compared(std::vector<std::int64_t> counts, std::vector<std::int64_t> new_counts,
+                     double index) {
+  TokenColumn column{"c", "", "", {}, {}, std::move(counts), std::move(new_counts)};
+  column.stability_index = index;
+  return column;
+}
+
+TEST(TokenizerPage, DriftVerdicts) {
+  using Severity = DriftVerdict::Severity;
+  const auto severity = [](double index, std::int64_t scale) {
+    return drift_verdict(compared({scale, scale}, {scale, scale}, index)).severity;
+  };
+  EXPECT_EQ(severity(0.05, 10'000), Severity::none);
+  EXPECT_EQ(severity(0.15, 10'000), Severity::moderate);
+  EXPECT_EQ(severity(0.30, 10'000), Severity::large);
+  EXPECT_EQ(severity(0.30, 10), Severity::none);  // (1 + 3 sqrt(2)) (1/20 + 1/20) = 0.52
+  EXPECT_EQ(severity(0.60, 10), Severity::large);
+  EXPECT_EQ(severity(NAN, 10), Severity::unknown);
+  EXPECT_EQ(drift_verdict(compared({9000, 9000}, {9000, 9000}, 0.41)).text,
+            "large drift: PSI 0.41, above 0.25");
+}
+
+TEST(TokenizerPage, SortedBySeverity) {
+  const std::vector<std::int64_t> many{5000, 5000};
+  TokenColumn stable = compared(many, many, 0.01);
+  TokenColumn drifted = compared(many, many, 0.3);
+  TokenColumn worse = compared(many, many, 0.9);
+  stable.name = "stable";
+  drifted.name = "drifted";
+  worse.name = "worse";
+  const std::string html = tokenizer_html("Tokens", "", {stable, drifted, worse});
+  EXPECT_LT(html.find(">worse</h2>"), html.find(">drifted</h2>"));
+  EXPECT_LT(html.find(">drifted</h2>"), html.find(">stable</h2>"));
+  EXPECT_TRUE(contains(html, "<a href=\"#column-0\">worse</a>"));
+}
+
+TEST(TokenizerPage, CategoriesHaveNames) {
+  TokenColumn column = compared({30, 60, 10}, {50, 50, 0}, 0.2);
+  column.token_names = {"Rome", "<Paris>", "missing"};
+  column.has_categories = true;
+  const std::string html = tokenizer_html("Tokens", "", {column});
+  EXPECT_LT(html.find("&lt;Paris&gt;"), html.find("Rome"));  // the most frequent first
+  EXPECT_TRUE(contains(html, "<td>60% → 50%</td>"));
+  EXPECT_TRUE(contains(html, "in the new data"));
+  for (int i = 0; i < 30; ++i) column.token_names.push_back(fmt::format("city {}", i));
+  EXPECT_TRUE(contains(tokenizer_html("Tokens", "", {column}), "13 others"));
+}
+
+GalleryDataset small_dataset(const std::string& family) {
+  GalleryDataset dataset;
+  dataset.title = family + " 1";
+  dataset.family = family;
+  dataset.n_classes = 2;
+  dataset.features = {{"x0", "numeric", {1, 2, 3, 4}}};
+  dataset.target = {0, 1, 0, 1};
+  dataset.nodes = {
+      {0, {}, "causes", 1, false}, {1, {0}, "linear", 0, false}, {2, {1}, "linear", 0, true}};
+  return dataset;
+}
+
+TEST(Gallery, MechanismsAndFamilies) {
+  GalleryPage page{"Gallery", "", "causeway", {small_dataset("tree")}};
+  std::string html = gallery_html(page);
+  EXPECT_TRUE(contains(html, "<dt>linear</dt><dd>1, 2</dd>"));
+  EXPECT_TRUE(contains(html, "node 2: linear; target&quot;"));  // on hover and tap
+  EXPECT_FALSE(contains(html, "class=\"filter\""));
+  page.datasets.push_back(small_dataset("graph"));
+  page.datasets.push_back(small_dataset("tree"));
+  html = gallery_html(page);
+  EXPECT_TRUE(contains(html, "data-family=\"tree\" aria-pressed=\"false\">tree 2</button>"));
+  EXPECT_TRUE(contains(html, "<article data-of=\"graph\">"));
 }
 
 }  // namespace

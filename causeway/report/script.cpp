@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kScript = R"(<script>/*<![CDATA[*/
 const tip = document.createElement("output");
 tip.className = "tip";
-tip.hidden = true;
+document.body.append(tip);
 const marker = document.createElement("i");
 marker.className = "marker";
 
@@ -21,16 +21,16 @@ function place(chart, [x, y, text]) {
       top: inside.getBoundingClientRect().top - inside.scrollTop };
   const left = box.left - origin.left + box.width * x / 100;
   const top = box.top - origin.top + box.height * y / 100;
-  inside.append(marker, tip);
+  inside.append(marker);
+  if (tip.parentNode !== inside) inside.append(tip);
   tip.textContent = text;
-  tip.hidden = false;
   marker.style.cssText = `left: ${left}px; top: ${top}px`;
   const width = inside.clientWidth;
   tip.style.left = Math.max(6, Math.min(left - tip.offsetWidth / 2, width - tip.offsetWidth - 6)) + "px";
   tip.style.top = (top - tip.offsetHeight - 12 > 4 ? top - tip.offsetHeight - 12 : top + 14) + "px";
 }
 function hide() {
-  tip.hidden = true;
+  tip.textContent = "";
   marker.remove();
 }
 
@@ -87,7 +87,7 @@ for (const button of document.querySelectorAll(".enlarge")) {
     close.addEventListener("click", () => dialog.close());
     dialog.append(card);
     dialog.setAttribute("aria-label", card.querySelector("h2").textContent);
-    dialog.addEventListener("close", () => { hide(); dialog.remove(); });
+    dialog.addEventListener("close", () => { hide(); document.body.append(tip); dialog.remove(); });
     if (window.top !== window) dialog.style.marginTop = button.getBoundingClientRect().top + "px";
     document.body.append(dialog);
     charts(dialog);

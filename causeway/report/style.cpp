@@ -59,7 +59,7 @@ th.name small { font-weight: 400; color: var(--soft); font-size: 13px; }
   font-weight: 650; }
 table.bars { table-layout: fixed; }
 table.bars th:first-child { width: 34%; overflow-wrap: anywhere; vertical-align: top; }
-table.bars th:last-child { width: max(20%, 84px); }
+table.bars th:last-child { width: max(20%, 112px); }
 table.bars .bar-cell { vertical-align: middle; }
 .bar-cell i { display: block; height: 11px; border-radius: 2px; background: var(--accent); }
 .bar-cell i.second { height: 6px; margin-top: 2px; background: var(--target); }
@@ -82,10 +82,10 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 .plot .faint { stroke-width: 1.2; stroke-opacity: 0.35; }
 [data-values] { cursor: crosshair; touch-action: pan-y; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 4px; border-radius: 4px; }
-.tip { position: absolute; z-index: 3; max-width: min(320px, 90vw); padding: 5px 9px; border-radius: 6px;
+.tip { position: absolute; top: 0; left: 0; z-index: 3; max-width: min(320px, 90vw); padding: 5px 9px; border-radius: 6px;
   background: var(--ink); color: var(--page); font-size: 13px; line-height: 1.35; pointer-events: none;
   overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
-.tip[hidden] { display: none; }
+.tip:empty { opacity: 0; }
 .marker { position: absolute; z-index: 2; width: 10px; height: 10px; margin: -5px 0 0 -5px;
   border-radius: 50%; border: 2px solid var(--ink); background: var(--card); pointer-events: none; }
 details { margin-top: 14px; }
@@ -166,6 +166,7 @@ a { color: inherit; }
   .scores { padding-inline: 12px; font-size: 13.5px; overflow-x: auto; }
   th, td { padding-inline: 3px; }
   tr th[scope="row"] { white-space: nowrap; }
+  table.bars tr th[scope="row"] { white-space: normal; }
   thead th { font-size: 11px; }
   .best strong { padding-inline: 4px; margin-right: -4px; }
 }

@@ -62,11 +62,15 @@ class PretrainJob final : public TrainingJob {
     return evaluation.score();
   }
 
-  // The next datasets of the stream are new to the model.
+  // The next datasets of the stream are new to the model. A problem is a warning: the run is over.
   void evaluate_on_prior() {
-    trainer_.with_averaged_weights([&](models::TabularTransformer& model) {
-      write_evaluation(models::evaluate_datasets(model, trainer_.new_tables()));
-    });
+    try {
+      trainer_.with_averaged_weights([&](models::TabularTransformer& model) {
+        write_evaluation(models::evaluate_datasets(model, trainer_.new_tables()));
+      });
+    } catch (const Error& error) {
+      logger::warn(error.what());
+    }
   }
 
   void report(const LoopLine& line) override { report_(line_of(line)); }
@@ -143,7 +147,10 @@ RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOpti
   loop.settings = options.settings;
   const LoopResult result = run_loop(job, group, loop);
   const bool was_evaluated = options.evaluate != nullptr || options.folder.empty();
-  if (!was_evaluated && !result.interrupted && group.rank() == 0) job.evaluate_on_prior();
+  if (!was_evaluated && !result.interrupted) {
+    if (group.rank() == 0) job.evaluate_on_prior();
+    group.barrier();  // a launcher ends all ranks when one has ended
+  }
   return {job.line_of(result.last), result.interrupted};
 }
 

@@ -59,14 +59,15 @@ Range range_of(const std::vector<std::vector<ChartPoint>>& lines, bool from_zero
 void draw(Chart& chart, const CurveChart& data, std::size_t number_of_curve,
           const std::vector<ChartPoint>& points) {
   const Curve& curve = data.curves[number_of_curve];
-  const std::vector<ChartPoint> means = thinned(data.with_means ? running_means(points) : points);
+  const bool with_means = data.with_means && number_of_curve == 0;
+  const std::vector<ChartPoint> means = thinned(with_means ? running_means(points) : points);
   const std::string colour = fmt::format("c{}", number_of_curve % kColours);
-  if (data.with_means) chart.line(thinned(points), "series faint " + colour);
+  if (with_means) chart.line(thinned(points), "series faint " + colour);
   chart.line(means, "series " + colour);
   const std::string name = data.curves.size() > 1 ? curve.name + ", " : "";
   for (const ChartPoint& point : means) {
     chart.value(point, fmt::format("{}step {}: {}{}", name, grouped(point.x),
-                                   data.with_means ? "mean " : "", number(point.y)));
+                                   with_means ? "mean " : "", number(point.y)));
   }
 }
 

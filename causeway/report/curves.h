@@ -18,7 +18,7 @@ struct CurveChart {
   std::string quantity;  // title of the y axis, such as "training loss"
   std::vector<Curve> curves;
   bool from_zero = false;      // whether the y axis begins at 0
-  bool with_means = false;     // draws running means, and the values faintly
+  bool with_means = false;     // of the first curve: draws running means, and the values faintly
   const char* style = "plot";  // of Chart::html
 };
 

@@ -91,6 +91,13 @@ TEST(Curves, OnePointIsNoCurve) {
   EXPECT_EQ(abbreviated(12'345'678), "12.3M");
 }
 
+TEST(Curves, RunningMeansOfTheFirstOnly) {
+  const CurveChart chart{"loss", {{"a", {{1, 2}, {2, 4}}}, {"b", {{1, 2}, {2, 4}}}}, false, true};
+  const std::string html = curves_html(chart);
+  EXPECT_TRUE(contains(html, "a, step 2: mean 3&quot;"));
+  EXPECT_TRUE(contains(html, "b, step 2: 4&quot;"));
+}
+
 TEST(Calibration, Coverage) {
   std::vector<double> uniform;
   for (int i = 0; i < 1000; ++i) uniform.push_back((i + 0.5) / 1000);

@@ -1,6 +1,7 @@
 #include "cli/config_options.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/shown.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -30,8 +31,7 @@ std::string shell_text(const ConfigField& field, const Json& value) {
   } else {
     text = value.is_string() ? value.get<std::string>() : value.dump();
   }
-  const bool plain = text.find_first_of(" \"'$&|;<>()*?#~`\\\t\n") == std::string::npos;
-  return plain || field.is_list ? text : "'" + text + "'";
+  return field.is_list ? text : shell_word(text);
 }
 
 }  // namespace

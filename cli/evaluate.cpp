@@ -70,7 +70,7 @@ void run(const Options& given) {
     Progress progress("splits", given.quiet);
     for (std::int64_t i = 0; i < given.splits; ++i) {
       const tables::Halves halves = tables::halve(table.strata(), generator);
-      const auto values = models::score_halves(predictor, table, halves);
+      const auto values = models::evaluate_halves(predictor, table, halves).scores;
       for (std::size_t k = 0; k < values.size(); ++k) scores[k].values.push_back(values[k]);
       progress.update(i + 1, given.splits);
     }

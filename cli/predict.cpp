@@ -2,17 +2,18 @@
 #include "cli/predict.h"
 
 #include "cli/predict_options.h"
+#include "cli/predict_page.h"
 #include "cli/print.h"
 
 #include "causeway/core/file.h"
+#include "causeway/core/shown.h"
 #include "causeway/models/estimator.h"
 #include "causeway/tables/read_table.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <span>
+#include <optional>
 
 namespace causeway::cli {
 
@@ -22,6 +23,7 @@ struct Options : PredictOptions {
   std::string train;
   std::string test;
   std::string out;
+  std::string html;
 
   models::EstimatorOptions estimator() const {
     models::EstimatorOptions options;
@@ -40,22 +42,6 @@ std::string field(const std::string& text) {
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
 }
-
-// The predicted classes with their probabilities, or the predicted numbers.
-struct Predictions {
-  std::string target;
-  std::vector<std::string> classes;  // none for numbers
-  std::vector<double> values;        // probabilities row by row, or numbers
-
-  std::span<const double> probabilities(std::size_t row) const {
-    return std::span(values).subspan(row * classes.size(), classes.size());
-  }
-  const std::string& best_class(std::size_t row) const {
-    const auto of_row = probabilities(row);
-    return classes[static_cast<std::size_t>(std::ranges::max_element(of_row) - of_row.begin())];
-  }
-  std::size_t n_rows() const { return values.size() / std::max<std::size_t>(classes.size(), 1); }
-};
 
 // Numbers in the shortest form that reads back as the same double.
 std::string csv_of(const Predictions& predictions) {
@@ -99,43 +85,68 @@ auto fit_and_predict(Estimator& estimator, const Options& given, const tables::T
                      auto&& predict) {
   estimator.fit(train, given.target);
   given.warn(estimator.warnings());
-  const tables::Table test = tables::read_table(given.test);
   Progress progress("predictions", given.quiet);
   estimator.on_progress(bar_of(progress));
-  const auto result =
-      with_context(fmt::format("predicting \"{}\"", given.test), [&] { return predict(test); });
+  const auto result = with_context(fmt::format("predicting \"{}\"", given.test), predict);
   progress.clear();
   given.warn(estimator.warnings());
   return result;
 }
 
-Predictions predictions_of(const Options& given) {
-  const tables::Table train = given.read(given.train);
-  const auto model = given.load(train);
+Predictions predictions_of(const Options& given, const tables::Table& train,
+                           const tables::Table& test,
+                           const std::shared_ptr<models::TabularTransformer>& model) {
   if (model->config().is_regression()) {
     models::TabularRegressor regressor(model, given.estimator());
-    const Tensor numbers = fit_and_predict(regressor, given, train, [&](const tables::Table& test) {
-      return regressor.predict(test);
-    });
+    const Tensor numbers =
+        fit_and_predict(regressor, given, train, [&] { return regressor.predict(test); });
     return {given.target, {}, numbers.to_vector<double>()};
   }
   models::TabularClassifier classifier(model, given.estimator());
   const Tensor probabilities =
-      fit_and_predict(classifier, given, train,
-                      [&](const tables::Table& test) { return classifier.predict_proba(test); });
+      fit_and_predict(classifier, given, train, [&] { return classifier.predict_proba(test); });
   return {given.target, classifier.classes(), probabilities.to_vector<double>()};
 }
 
+// The command that writes the page again.
+std::string command_of(const Options& given) {
+  std::string text = fmt::format("causeway predict {} {} --target {}", shell_word(given.train),
+                                 shell_word(given.test), shell_word(given.target));
+  const models::PredictorOptions defaults;
+  const auto add = [&](const char* name, auto value, auto usual) {
+    if (value != usual) text += fmt::format(" --{} {}", name, value);
+  };
+  if (!given.model.empty()) text += " --model " + shell_word(given.model);
+  if (!given.task.empty()) text += " --task " + given.task;
+  add("estimators", given.predictor.n_estimators, defaults.n_estimators);
+  add("max-rows", given.predictor.max_rows, defaults.max_rows);
+  add("max-features", given.predictor.max_features, defaults.max_features);
+  add("seed", given.predictor.seed, defaults.seed);
+  return text + " --html " + shell_word(given.html);
+}
+
 void run(const Options& given) {
-  const Predictions predictions = predictions_of(given);
-  const std::string text = given.json ? json_of(predictions) : csv_of(predictions);
-  if (given.out.empty()) {
-    print_text(text);
-    return;
+  const tables::Table train = given.read(given.train);
+  const tables::Table test = tables::read_table(given.test);
+  const auto model = given.load(train);
+  // Opened first, so that an unwritable path fails before the work.
+  std::optional<FileWriter> page;
+  if (!given.html.empty()) page.emplace("predict", given.html);
+  const Predictions predictions = predictions_of(given, train, test, model);
+  if (page.has_value()) {
+    page->write(prediction_page(given, train, test, predictions, model, command_of(given)));
+    page->commit();
   }
-  FileWriter file("predict", given.out);
-  file.write(text);
-  file.commit();
+  const std::string text = given.json ? json_of(predictions) : csv_of(predictions);
+  if (!given.out.empty()) {
+    FileWriter file("predict", given.out);
+    file.write(text);
+    file.commit();
+  } else if (!page.has_value()) {
+    print_text(text);
+  } else {
+    fmt::print("{}\n", given.html);
+  }
 }
 
 }  // namespace
@@ -153,7 +164,14 @@ void add_predict(CLI::App& app) {
   command->add_option("test", options->test, "Query rows, as CSV or Parquet")
       ->required()
       ->type_name("FILE");
-  command->add_option("--out", options->out, "Output file [stdout]")->type_name("FILE");
+  command
+      ->add_option("--out", options->out, "Output file of the predictions [stdout, without --html]")
+      ->type_name("FILE");
+  command
+      ->add_option("--html", options->html,
+                   "Also write an HTML page: predictions, scores and calibration on labelled rows "
+                   "that are held back, importance of columns")
+      ->type_name("FILE");
   options->add_to(*command);
   add_json(*command, options->json);
   command->callback([options] { run(*options); });

@@ -8,6 +8,7 @@
 
 #include "causeway/core/log.h"
 #include "causeway/dist/device_choice.h"
+#include "causeway/report/run_folder.h"
 #include "causeway/runtime/threads.h"
 #include "causeway/train/pretrain_run.h"
 
@@ -90,7 +91,7 @@ void print_result(const PretrainOptions& options, const train::RunResult& result
     fmt::print("interrupted at step {}; resume with: causeway pretrain --out {} --resume\n",
                result.last.step, options.folder);
   } else {
-    fmt::print("model: {}/model.safetensors\n", options.folder);
+    fmt::print("model: {0}/model.safetensors\nreport: {0}/report.html\n", options.folder);
   }
 }
 
@@ -125,10 +126,9 @@ bool pretrain(const PretrainOptions& options) {
   run.resume = options.resume;
   run.config = settings.run;
   run.settings = settings.to_json();
-  const auto scorer = train::table_scorer(settings);
+  run.evaluate = train::evaluation_on_tables(settings);
   const bool reports = group.rank() == 0 && !options.quiet;
   train::Pretrainer trainer(settings.config, device, group, settings.run.memory);
-  if (scorer) run.evaluate = [&] { return scorer(trainer.model()); };
   run.on_start = [&] {
     if (reports) fmt::print(stderr, "memory: {}\n", trainer.plan().summary());
   };
@@ -138,7 +138,9 @@ bool pretrain(const PretrainOptions& options) {
   const bool regression = settings.config.model.is_regression();
   Progress progress("steps", !reports);
   bool shown = false;
+  const bool has_page = group.rank() == 0 && !options.folder.empty();
   const auto result = train::run_pretraining(trainer, group, run, [&](const train::RunLine& line) {
+    if (has_page && line.score.has_value()) report::write_run_report(options.folder);
     if (!reports) return;
     shown = true;
     progress.clear();
@@ -147,6 +149,7 @@ bool pretrain(const PretrainOptions& options) {
     progress.show(fraction, format_seconds(line.seconds * (1 / fraction - 1)) + " left");
   });
   progress.clear();
+  if (has_page) report::write_run_report(options.folder);
   if (group.rank() == 0) print_result(options, result, shown, regression);
   return result.interrupted;
 }
@@ -158,7 +161,8 @@ void add_pretrain(CLI::App& app) {
       "pretrain", "Train a tabular transformer on datasets generated on the fly by a prior");
   const auto options = std::make_shared<PretrainOptions>();
   command
-      ->add_option("--out", options->folder, "Folder of the run: model, log, checkpoints, config")
+      ->add_option("--out", options->folder,
+                   "Folder of the run: model, log, checkpoints, config, report.html")
       ->type_name("FOLDER");
   command->add_flag(
       "--resume", options->resume,

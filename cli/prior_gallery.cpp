@@ -61,6 +61,7 @@ report::GalleryDataset dataset_of(const prior::Prior& prior, const train::HostBa
   const prior::Description description = prior.describe(facts.index);
   report::GalleryDataset dataset;
   dataset.title = fmt::format("{} {}", facts.family, facts.index);
+  dataset.family = facts.family;
   dataset.facts = facts_of(description, batch.hashes[static_cast<std::size_t>(k)]);
   dataset.command = fmt::format("causeway prior generate {} --first {} --count 1 --out {}-{}.npz",
                                 option_text(prior::describe_prior(), &prior.config()), facts.index,

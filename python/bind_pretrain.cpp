@@ -2,6 +2,7 @@
 #include "causeway/core/config.h"
 #include "causeway/dist/device_choice.h"
 #include "causeway/dist/launch.h"
+#include "causeway/report/run_folder.h"
 #include "causeway/train/pretrain_run.h"
 #include "python/bind.h"
 #include "python/casters.h"
@@ -57,13 +58,13 @@ struct Hooks {
 void set_evaluation(RunOptions& options, const train::PretrainSettings& settings,
                     train::Pretrainer& trainer, const Hooks& hooks) {
   if (!hooks.evaluate.is_none()) {
-    options.evaluate = [&] {
+    options.score = [&] {
       const Weights weights = copy_of(trainer.module());
       const CallPython call;
       return nb::cast<double>(hooks.evaluate(weights));
     };
-  } else if (const auto scorer = train::table_scorer(settings)) {
-    options.evaluate = [&, scorer] { return scorer(trainer.model()); };
+  } else {
+    options.evaluate = train::evaluation_on_tables(settings);
   }
 }
 
@@ -84,11 +85,14 @@ nb::tuple run(const train::PretrainSettings& settings, Device device, RunOptions
         hooks.on_checkpoint(step, folder);
       };
     }
+    const bool has_page = group.rank() == 0 && !options.folder.empty();
     const auto result = train::run_pretraining(trainer, group, options, [&](const RunLine& line) {
+      if (has_page && line.score.has_value()) report::write_run_report(options.folder);
       const CallPython call;
       hooks.report(to_dict(line));
     });
     interrupted = result.interrupted;
+    if (has_page) report::write_run_report(options.folder);
     trainer.with_averaged_weights([&] { weights = copy_of(trainer.module()); });
   });
   return nb::make_tuple(settings.config.model.to_json(), weights, interrupted);

@@ -51,4 +51,12 @@ std::string shown(std::string_view text) {
   return result + (text.size() > kLongest ? "...\"" : "\"");
 }
 
+std::string shell_word(std::string_view text) {
+  const bool plain = text.find_first_of(" \"'$&|;<>()*?#~`\\\t\n") == std::string_view::npos;
+  if (plain && !text.empty()) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 }  // namespace causeway

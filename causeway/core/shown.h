@@ -15,4 +15,7 @@ std::string shown(std::string_view text);
 // as \x1b.
 std::string printable(std::string_view text);
 
+// The text as one word of a shell command, quoted if necessary.
+std::string shell_word(std::string_view text);
+
 }  // namespace causeway

@@ -3,9 +3,15 @@
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
 #include "causeway/tables/scores.h"
+#include "causeway/tensor/create.h"
 #include "causeway/tensor/indexing.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
 
 namespace causeway::models {
 
@@ -22,39 +28,153 @@ void require_splittable(const std::string& path, const tables::LabelledTable& ta
                    has_two_classes ? table.n_rows() : 1, has_two_classes ? "rows" : "class"));
 }
 
-std::vector<double> score_halves(TabularPredictor& predictor, const tables::LabelledTable& table,
-                                 const tables::Halves& halves) {
-  predictor.fit(index_select(table.x, 0, halves.context), index_select(table.y, 0, halves.context),
-                table.n_classes(), table.names);
-  const Tensor query = index_select(table.x, 0, halves.query);
-  const Tensor truth = index_select(table.y, 0, halves.query);
-  if (predictor.is_regression()) {
-    const auto predicted = predictor.predict_mean(query).to_vector<double>();
-    const auto numbers = truth.to_vector<double>();
-    return {tables::root_mean_squared_error(predicted, numbers),
-            tables::mean_absolute_error(predicted, numbers), tables::r2(predicted, numbers)};
+TableEvaluation evaluate_classes(std::span<const double> probabilities,
+                                 std::span<const std::int64_t> truth, std::int64_t n_classes) {
+  TableEvaluation made;
+  made.scores = {tables::roc_auc(probabilities, truth, n_classes),
+                 tables::accuracy(probabilities, truth, n_classes),
+                 tables::log_loss(probabilities, truth, n_classes)};
+  const auto n = static_cast<std::size_t>(n_classes);
+  for (std::size_t row = 0; row < truth.size(); ++row) {
+    const auto of_row = probabilities.subspan(row * n, n);
+    const auto best = std::ranges::max_element(of_row);
+    made.probabilities.push_back(*best);
+    made.correct.push_back(best - of_row.begin() == truth[row]);
   }
-  const auto probabilities = predictor.predict_proba(query).to_vector<double>();
-  const auto classes = truth.to(DType::i64).to_vector<std::int64_t>();
-  const std::int64_t n = table.n_classes();
-  return {tables::roc_auc(probabilities, classes, n), tables::accuracy(probabilities, classes, n),
-          tables::log_loss(probabilities, classes, n)};
+  return made;
 }
 
-double mean_score(TabularTransformer& model, const std::vector<tables::LabelledTable>& tables,
-                  std::uint64_t seed) {
+namespace {
+
+struct Rows {
+  Tensor x;  // (rows, features) f64
+  Tensor y;  // (rows,) f64
+  std::int64_t n_classes = 0;
+  std::vector<std::string> names = {};
+};
+
+TableEvaluation evaluate_rows(TabularPredictor& predictor, const Rows& rows,
+                              const tables::Halves& halves) {
+  predictor.fit(index_select(rows.x, 0, halves.context), index_select(rows.y, 0, halves.context),
+                rows.n_classes, rows.names);
+  const Tensor truth = index_select(rows.y, 0, halves.query);
+  const Tensor probabilities = predictor.predict_proba(index_select(rows.x, 0, halves.query));
+  if (!predictor.is_regression()) {
+    return evaluate_classes(probabilities.to_vector<double>(),
+                            truth.to(DType::i64).to_vector<std::int64_t>(), rows.n_classes);
+  }
+  const auto predicted = predictor.means(probabilities).to_vector<double>();
+  const auto numbers = truth.to_vector<double>();
+  TableEvaluation made;
+  made.scores = {tables::root_mean_squared_error(predicted, numbers),
+                 tables::mean_absolute_error(predicted, numbers), tables::r2(predicted, numbers)};
+  made.probabilities = predictor.cumulative(probabilities, truth);
+  return made;
+}
+
+TabularPredictor without_ensemble(TabularTransformer& model) {
   const std::shared_ptr<TabularTransformer> borrowed(std::shared_ptr<void>(), &model);
   PredictorOptions options;
   options.n_estimators = 1;
-  TabularPredictor predictor(borrowed, options);
-  Generator generator(seed);
-  double sum = 0;
-  for (const tables::LabelledTable& table : tables) {
-    const tables::Halves halves = tables::halve(table.strata(), generator);
-    const auto scores = score_halves(predictor, table, halves);
-    sum += predictor.is_regression() ? scores[2] : scores[0];
+  return {borrowed, options};
+}
+
+// Dataset k of a batch, without padding.
+std::pair<Rows, tables::Halves> rows_of_dataset(const Tables& datasets, std::int64_t k,
+                                                bool regression) {
+  const auto sizes = datasets.sizes.select(0, k).to(Device::cpu()).to_vector<std::int64_t>();
+  const auto [n_rows, n_features, n_context] = std::tuple(sizes[0], sizes[1], sizes[2]);
+  const auto on_host = [&](const Tensor& of) {
+    return of.select(0, k).slice(0, 0, n_rows).contiguous().to(Device::cpu()).to(DType::f64);
+  };
+  Rows rows{on_host(datasets.x).slice(1, 0, n_features).contiguous(), on_host(datasets.y)};
+  if (!regression) {
+    const auto classes = rows.y.to_vector<double>();
+    rows.n_classes = static_cast<std::int64_t>(*std::ranges::max_element(classes)) + 1;
   }
+  return {rows, {arange(0, n_context, 1, DType::i64), arange(n_context, n_rows, 1, DType::i64)}};
+}
+
+}  // namespace
+
+TableEvaluation evaluate_halves(TabularPredictor& predictor, const tables::LabelledTable& table,
+                                const tables::Halves& halves) {
+  return evaluate_rows(predictor, {table.x, table.y, table.n_classes(), table.names}, halves);
+}
+
+double Evaluation::score() const {
+  double sum = 0;
+  for (const TableEvaluation& table : tables) sum += table.scores[regression ? 2 : 0];
   return sum / static_cast<double>(tables.size());
+}
+
+std::string Evaluation::to_json() const {
+  const std::vector<std::string> names = score_names(regression);
+  nlohmann::ordered_json json{
+      {"about", about}, {"score", names[regression ? 2 : 0]}, {"metrics", names}};
+  json["tables"] = nlohmann::ordered_json::array();
+  for (const TableEvaluation& table : tables) {
+    nlohmann::ordered_json scores;
+    for (std::size_t i = 0; i < names.size(); ++i) scores[names[i]] = table.scores[i];
+    json["tables"].push_back({{"name", table.name},
+                              {"size", table.size},
+                              {"scores", std::move(scores)},
+                              {"probabilities", table.probabilities},
+                              {"correct", table.correct}});
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Evaluation evaluate_datasets(TabularTransformer& model, const Tables& datasets) {
+  constexpr std::int64_t kMost = 32;
+  TabularPredictor predictor = without_ensemble(model);
+  Evaluation evaluation;
+  evaluation.regression = predictor.is_regression();
+  evaluation.about =
+      "Datasets of the prior that the model was not trained on: the rows after the context rows "
+      "are "
+      "predicted, without an ensemble.";
+  TableEvaluation all{"new datasets of the prior", "", std::vector<double>(3, 0), {}, {}};
+  std::vector<double> counts(3, 0);
+  const std::int64_t n_datasets = std::min(datasets.x.size(0), kMost);
+  for (std::int64_t k = 0; k < n_datasets; ++k) {
+    const auto [rows, halves] = rows_of_dataset(datasets, k, evaluation.regression);
+    const TableEvaluation one = evaluate_rows(predictor, rows, halves);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const bool has_unit = evaluation.regression && i < 2;  // RMSE and MAE of different targets
+      if (has_unit || !std::isfinite(one.scores[i])) continue;
+      all.scores[i] += one.scores[i];
+      counts[i] += 1;
+    }
+    all.probabilities.insert(all.probabilities.end(), one.probabilities.begin(),
+                             one.probabilities.end());
+    all.correct.insert(all.correct.end(), one.correct.begin(), one.correct.end());
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) all.scores[i] /= counts[i];  // NaN: not scored
+  all.size = fmt::format("{} datasets, {} rows", n_datasets, all.probabilities.size());
+  evaluation.tables.push_back(std::move(all));
+  return evaluation;
+}
+
+Evaluation evaluate_tables(TabularTransformer& model,
+                           const std::vector<std::pair<std::string, tables::LabelledTable>>& tables,
+                           std::uint64_t seed) {
+  TabularPredictor predictor = without_ensemble(model);
+  Generator generator(seed);
+  Evaluation evaluation;
+  evaluation.regression = predictor.is_regression();
+  evaluation.about =
+      "One random half of each table is the context, the other half is predicted, without an "
+      "ensemble.";
+  for (const auto& [name, table] : tables) {
+    const tables::Halves halves = tables::halve(table.strata(), generator);
+    TableEvaluation made = evaluate_halves(predictor, table, halves);
+    made.name = name;
+    made.size = fmt::format("{} rows, {} features", table.n_rows(), table.names.size());
+    if (table.n_classes() > 0) made.size += fmt::format(", {} classes", table.n_classes());
+    evaluation.tables.push_back(std::move(made));
+  }
+  return evaluation;
 }
 
 }  // namespace causeway::models

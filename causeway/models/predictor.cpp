@@ -203,16 +203,27 @@ Tensor TabularPredictor::predict_mean(const Tensor& x, const ProgressHook& progr
   if (!is_regression()) {
     fail(ErrorKind::invalid_argument, kName, "the model predicts classes, not numbers");
   }
-  const Tensor probabilities = predict_proba(x, progress);
+  return means(predict_proba(x, progress));
+}
+
+Tensor TabularPredictor::means(const Tensor& probabilities) const {
   const std::vector<double> centres = model_->centres();
-  Tensor out = Tensor::empty({x.size(0)}, DType::f64);
+  const std::int64_t n_rows = probabilities.size(0);
+  Tensor out = Tensor::empty({n_rows}, DType::f64);
   const double deviation = fitted_.target.inverse == 0 ? 0 : 1 / fitted_.target.inverse;
-  for (std::int64_t row = 0; row < x.size(0); ++row) {
+  for (std::int64_t row = 0; row < n_rows; ++row) {
     const double* of = probabilities.data_as<double>() + row * fitted_.n_outputs;
     const double z = std::inner_product(centres.begin(), centres.end(), of, 0.0);
     out.data_as<double>()[row] = fitted_.target.mean + z * deviation;
   }
   return out;
+}
+
+std::vector<double> TabularPredictor::cumulative(const Tensor& probabilities,
+                                                 const Tensor& y) const {
+  std::vector<double> z = y.to_vector<double>();
+  for (double& number : z) number = (number - fitted_.target.mean) * fitted_.target.inverse;
+  return model_->cumulative(probabilities.to_vector<double>(), z);
 }
 
 }  // namespace causeway::models

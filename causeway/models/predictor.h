@@ -52,6 +52,10 @@ class TabularPredictor {
   Tensor predict_proba(const Tensor& x, const ProgressHook& progress = {});
   // The mean of each row's predicted distribution, (rows,) f64; for regression.
   Tensor predict_mean(const Tensor& x, const ProgressHook& progress = {});
+  // For regression, of probabilities that predict_proba returned: the means, (rows,) f64, and the
+  // probability of numbers below y, (rows,) f64.
+  Tensor means(const Tensor& probabilities) const;
+  std::vector<double> cumulative(const Tensor& probabilities, const Tensor& y) const;
 
  private:
   struct Column {

@@ -340,6 +340,27 @@ std::vector<double> TabularTransformer::centres() const {
   return centres;
 }
 
+std::vector<double> TabularTransformer::cumulative(std::span<const double> probabilities,
+                                                   std::span<const double> z) const {
+  std::vector<double> ends;  // of the bins, as probabilities of the normal distribution
+  for (const float border : borders_->to(Device::cpu()).to_vector<float>()) {
+    ends.push_back(normal_cdf(border / kSpread));
+  }
+  ends.push_back(1);
+  std::vector<double> sums;
+  for (std::size_t row = 0; row < z.size(); ++row) {
+    const auto of_row = probabilities.subspan(row * ends.size(), ends.size());
+    const double at = normal_cdf(z[row] / kSpread);
+    double sum = 0;
+    for (std::size_t bin = 0; bin < ends.size(); ++bin) {
+      const double start = bin == 0 ? 0 : ends[bin - 1];
+      sum += of_row[bin] * std::clamp((at - start) / (ends[bin] - start), 0.0, 1.0);
+    }
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
 std::vector<Tensor> TabularTransformer::matrices() const {
   std::vector<Tensor> found;
   for (const auto& [name, parameter] : named_parameters()) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,6 +120,10 @@ class TabularTransformer : public nn::Module {
   // and the bins' means under the normal distribution from which the borders are computed.
   const Tensor* borders() const { return borders_; }
   std::vector<double> centres() const;
+  // The probability of numbers below each z, given the probabilities (rows, bins) of the bins;
+  // within a bin that normal distribution decides.
+  std::vector<double> cumulative(std::span<const double> probabilities,
+                                 std::span<const double> z) const;
 
   // The matrices of the layers, and all other parameters.
   std::vector<Tensor> matrices() const;

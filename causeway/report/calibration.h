@@ -1,6 +1,8 @@
-// Calibration of a classifier: of the rows predicted with 80% confidence, are 80% correct?
+// Calibration: of the rows predicted with 80% confidence, are 80% correct? Of the targets, are 80%
+// in the interval that should contain 80%?
 #pragma once
 
+#include <string>
 #include <vector>
 
 namespace causeway::report {
@@ -24,5 +26,21 @@ std::vector<ReliabilityBin> reliability(const std::vector<Answer>& answers);
 
 // The mean distance of confidence and accuracy over rows (expected calibration error).
 double calibration_error(const std::vector<ReliabilityBin>& bins);
+
+// The mean distance of level and coverage over levels 5%, 10% … 95%. The level of a row is that of
+// the smallest central interval of its predicted distribution that contains the target.
+double coverage_error(std::vector<double> levels);
+
+// The predictions of one method on query rows: answers of a classifier, or levels of a regressor.
+struct Calibration {
+  std::string method;
+  std::vector<Answer> answers;
+  std::vector<double> levels;
+};
+
+// A card with a figure for each method that has rows; empty if there is none.
+std::string calibration_html(const std::vector<Calibration>& methods);
+// The paragraph above it.
+const char* calibration_lead(bool regression);
 
 }  // namespace causeway::report

@@ -3,10 +3,26 @@
 #include "causeway/report/html.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace causeway::report {
+
+std::string values_attribute(std::vector<ShownValue> values) {
+  if (values.empty()) return "";
+  std::stable_sort(values.begin(), values.end(),
+                   [](const ShownValue& a, const ShownValue& b) { return a.left < b.left; });
+  std::string list;
+  for (const ShownValue& value : values) {
+    const auto text =
+        nlohmann::json(value.text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    list +=
+        fmt::format("{}[{:.2f},{:.2f},{}]", list.empty() ? "" : ",", value.left, value.top, text);
+  }
+  return fmt::format(" data-values=\"[{}]\"", escaped(list));
+}
 
 Chart::Chart(std::string label, Axis x, Axis y)
     : label_(std::move(label)), x_(std::move(x)), y_(std::move(y)) {
@@ -43,21 +59,26 @@ void Chart::area(const std::vector<ChartPoint>& low, const std::vector<ChartPoin
 }
 
 // A line of length 0 with round caps is a circle, even if the SVG is stretched.
-void Chart::dot(ChartPoint point, double size, std::string_view tooltip) {
+void Chart::dot(ChartPoint point, double size, std::string_view text) {
   const ChartPoint at = place(point.x, point.y);
   if (!std::isfinite(at.x) || !std::isfinite(at.y)) return;
-  marks_ += fmt::format(
-      "<path class=\"dot\" stroke-width=\"{:.1f}\" d=\"M{:.2f} {:.2f}h0\"><title>{}</title></path>",
-      size, at.x, at.y, escaped(tooltip));
+  marks_ += fmt::format("<path class=\"dot\" stroke-width=\"{:.1f}\" d=\"M{:.2f} {:.2f}h0\"/>",
+                        size, at.x, at.y);
+  value(point, text);
 }
 
-void Chart::bar(double low, double high, double height, std::string_view tooltip) {
+void Chart::bar(double low, double high, double height, std::string_view text) {
   const ChartPoint top = place(low, height);
   const ChartPoint bottom = place(high, y_.low);
-  marks_ += fmt::format(
-      "<path class=\"bar\" d=\"M{0:.2f} "
-      "{3:.2f}V{1:.2f}H{2:.2f}V{3:.2f}\"><title>{4}</title></path>",
-      top.x, top.y, bottom.x, bottom.y, escaped(tooltip));
+  marks_ += fmt::format("<path class=\"bar\" d=\"M{0:.2f} {3:.2f}V{1:.2f}H{2:.2f}V{3:.2f}\"/>",
+                        top.x, top.y, bottom.x, bottom.y);
+  value({(low + high) / 2, height}, text);
+}
+
+void Chart::value(ChartPoint point, std::string_view text) {
+  const ChartPoint at = place(point.x, point.y);
+  if (!std::isfinite(at.x) || !std::isfinite(at.y)) return;
+  values_.push_back({at.x, at.y, std::string(text)});
 }
 
 void Chart::bars(const std::vector<Bar>& bars) {
@@ -85,10 +106,43 @@ void Chart::tick_y(double at, std::string_view text) {
 
 std::string Chart::html(std::string_view style) const {
   return fmt::format(
-      "<div class=\"{}\" role=\"img\" aria-label=\"{}\"><svg viewBox=\"0 0 100 100\" "
+      "<div class=\"{}\" role=\"img\" aria-label=\"{}\"{}><svg viewBox=\"0 0 100 100\" "
       "preserveAspectRatio=\"none\">{}</svg>{}<span class=\"title-x\">{}</span>"
       "<span class=\"title-y\">{}</span></div>",
-      style, escaped(label_), marks_, ticks_, escaped(x_.title), escaped(y_.title));
+      style, escaped(label_), values_attribute(values_), marks_, ticks_, escaped(x_.title),
+      escaped(y_.title));
+}
+
+std::string legend_html(const std::vector<std::pair<std::string, std::string>>& styles_and_names) {
+  std::string items;
+  for (const auto& [style, name] : styles_and_names) {
+    items += fmt::format(
+        "<span><svg class=\"plot-key\" viewBox=\"0 0 14 14\" aria-hidden=\"true\"><path "
+        "class=\"{}\" "
+        "d=\"M0 7H14\"/></svg>{}</span>",
+        style, escaped(name));
+  }
+  return fmt::format("<div class=\"legend\">{}</div>", items);
+}
+
+std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points) {
+  constexpr std::size_t kPieces = 200;
+  if (points.size() <= 2 * kPieces) return points;
+  std::vector<ChartPoint> kept;
+  for (std::size_t piece = 0; piece < kPieces; ++piece) {
+    const auto begin =
+        points.begin() + static_cast<std::ptrdiff_t>(piece * points.size() / kPieces);
+    const auto end =
+        points.begin() + static_cast<std::ptrdiff_t>((piece + 1) * points.size() / kPieces);
+    auto [low, high] = std::minmax_element(
+        begin, end, [](const ChartPoint& a, const ChartPoint& b) { return a.y < b.y; });
+    if (piece == 0) low = begin;
+    if (piece + 1 == kPieces) high = end - 1;
+    if (high < low) std::swap(low, high);
+    kept.push_back(*low);
+    if (high != low) kept.push_back(*high);
+  }
+  return kept;
 }
 
 std::vector<double> round_numbers(double low, double high, int most) {

@@ -62,6 +62,12 @@ std::string histogram_html(const CoverageHistogram& histogram) {
   }
   Chart chart(histogram.title, {low, bars.back().high, histogram.axis}, {0, most, "records"});
   chart.bars(bars);
+  for (const Chart::Bar& bar : bars) {
+    const std::string values = width > 1 ? fmt::format("{:g} to {:g}", bar.low, bar.high - 1)
+                                         : fmt::format("{:g}", bar.low);
+    chart.value({(bar.low + bar.high) / 2, bar.height},
+                fmt::format("{} {}: {:g} records", histogram.axis, values, bar.height));
+  }
   for (const double tick : round_numbers(low, high)) chart.tick_x(tick, fmt::format("{:g}", tick));
   for (const double tick : round_numbers(0, most, 4)) chart.tick_y(tick, fmt::format("{:g}", tick));
   return fmt::format("<figure class=\"card\"><figcaption><b>{}</b></figcaption>{}</figure>\n",

@@ -1,6 +1,8 @@
 // Draws a graph in layers: a node is below all its parents, near their mean position.
 #include "causeway/report/drawing.h"
 
+#include "causeway/report/chart.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -169,20 +171,24 @@ std::string draw_graph(const std::vector<GalleryNode>& nodes) {
       fmt::format("<rect class=\"frame\" x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"6\"/>",
                   kWidth - 1, kHeight - 1);
   inside += edges_of(placed);
+  std::vector<ShownValue> values;
   for (const auto& [id, node] : placed) {
     const char* kind = node.node->is_target       ? "node target"
                        : node.node->n_columns > 0 ? "node feature"
                                                   : "node";
-    inside += fmt::format(
-        "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"><title>{}</title></circle>",
-        kind, node.x, node.y, radius, escaped(words_of(*node.node)));
+    inside += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>", kind,
+                          node.x, node.y, radius);
     if (node.node->is_target && node.node->n_columns > 0) {
       inside += fmt::format("<circle class=\"core\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>",
                             node.x, node.y, radius * 0.45);
     }
+    inside += fmt::format("<text class=\"number\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
+                          node.x + radius + 2, node.y + 3, id);
+    values.push_back({100 * node.x / kWidth, 100 * node.y / kHeight, words_of(*node.node)});
   }
-  return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"causal graph\">{}</svg>",
-                     kWidth, kHeight, inside);
+  return fmt::format(
+      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"causal graph\"{}>{}</svg>", kWidth,
+      kHeight, values_attribute(values), inside);
 }
 
 }  // namespace causeway::report

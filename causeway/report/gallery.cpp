@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace causeway::report {
 
@@ -21,14 +22,13 @@ std::string legend() {
         kind, words);
   };
   return fmt::format(
-      "<div class=\"legend\">{}{}{}<span>causes are above effects; hover over a "
-      "node for its mechanism</span></div>",
+      "<div class=\"legend\">{}{}{}<span>causes are above effects; the "
+      "mechanisms list their nodes by number</span></div>",
       item("node feature", "feature"), item("node target", "target"), item("node", "latent"));
 }
 
 std::string figure(const std::string& name, const std::string& picture) {
-  return fmt::format("<figure>{}<figcaption title=\"{}\">{}</figcaption></figure>", picture,
-                     escaped(name), escaped(name));
+  return fmt::format("<figure>{}<figcaption>{}</figcaption></figure>", picture, escaped(name));
 }
 
 std::string marginals(const GalleryDataset& dataset, const std::vector<int>& order) {
@@ -42,6 +42,38 @@ std::string marginals(const GalleryDataset& dataset, const std::vector<int>& ord
   return fmt::format("<div class=\"marginals\">{}</div>", text);
 }
 
+// Each mechanism with its nodes.
+std::string mechanisms(const GalleryDataset& dataset) {
+  Facts list;
+  for (const GalleryNode& node : dataset.nodes) {
+    const auto found = std::find_if(list.begin(), list.end(),
+                                    [&](const auto& entry) { return entry.first == node.what; });
+    if (found == list.end()) {
+      list.emplace_back(node.what, std::to_string(node.id));
+    } else {
+      found->second += fmt::format(", {}", node.id);
+    }
+  }
+  return list.empty() ? "" : "<h3>Mechanisms</h3>\n" + facts_html(list, "mechanisms");
+}
+
+// Buttons that show the datasets of one family; empty if there is only one.
+std::string family_filter(const std::vector<GalleryDataset>& datasets) {
+  std::map<std::string, int> counts;
+  for (const GalleryDataset& dataset : datasets) ++counts[dataset.family];
+  if (counts.size() < 2) return "";
+  std::string buttons =
+      fmt::format("<button type=\"button\" data-family=\"\" aria-pressed=\"true\">all {}</button>",
+                  datasets.size());
+  for (const auto& [family, count] : counts) {
+    buttons += fmt::format(
+        "<button type=\"button\" data-family=\"{0}\" aria-pressed=\"false\">{0} {1}</button>",
+        escaped(family), count);
+  }
+  return fmt::format("<div class=\"filter\" role=\"group\" aria-label=\"Family\">{}</div>",
+                     buttons);
+}
+
 std::string card(const GalleryDataset& dataset) {
   const std::vector<int> order = informative_columns(dataset);
   std::string scatter;
@@ -51,9 +83,12 @@ std::string card(const GalleryDataset& dataset) {
     scatter = draw_classes(dataset, order[0], order.size() > 1 ? order[1] : -1);
   }
   return fmt::format(
-      "<article>\n<h2>{}</h2>\n<div class=\"pictures\">{}{}</div>\n{}\n{}\n{}\n</article>\n",
-      escaped(dataset.title), scatter, draw_graph(dataset.nodes), marginals(dataset, order),
-      facts_html(dataset.facts), command_html(dataset.command));
+      "<article data-of=\"{}\">\n<h2>{}</h2>\n<button type=\"button\" "
+      "class=\"enlarge\">Enlarge</button>"
+      "\n<div class=\"pictures\">{}{}</div>\n{}\n{}\n{}\n{}\n</article>\n",
+      escaped(dataset.family), escaped(dataset.title), scatter, draw_graph(dataset.nodes),
+      mechanisms(dataset), marginals(dataset, order), facts_html(dataset.facts),
+      command_html(dataset.command));
 }
 
 }  // namespace
@@ -61,8 +96,9 @@ std::string card(const GalleryDataset& dataset) {
 std::string gallery_html(const GalleryPage& page) {
   std::string cards;
   for (const GalleryDataset& dataset : page.datasets) cards += card(dataset);
-  return page_html(
-      {page.title, page.about, command_html(page.command) + "\n" + legend(), cards, true});
+  return page_html({page.title, page.about,
+                    command_html(page.command) + "\n" + legend() + family_filter(page.datasets),
+                    cards, true});
 }
 
 }  // namespace causeway::report

@@ -1,6 +1,6 @@
 // A gallery of datasets as one HTML page: for each a scatter plot of its two most informative
-// columns (or of the target over the most informative one), its causal graph, marginals, facts, and
-// the command that reproduces it.
+// columns (or of the target over the most informative one), its causal graph with the mechanisms,
+// marginals, facts, and the command that reproduces it.
 #pragma once
 
 #include "causeway/report/html.h"
@@ -28,6 +28,7 @@ struct GalleryColumn {
 
 struct GalleryDataset {
   std::string title;
+  std::string family;  // the page can show one family only
   Facts facts;
   std::string command;
   int n_classes = 0;  // 0: numeric target

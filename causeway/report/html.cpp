@@ -1,5 +1,6 @@
 #include "causeway/report/html.h"
 
+#include "causeway/report/script.h"
 #include "causeway/report/style.h"
 
 #include <fmt/format.h>
@@ -57,10 +58,10 @@ std::string page_html(const Page& page) {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
       "<title>{0}</title>\n<style>{1}</style>\n</head>\n"
-      "<body{2}>\n<header>\n<h1>{0}</h1>\n<p>{3}</p>\n{4}\n</header>\n<main>\n{5}</main>\n</body>\n"
-      "</html>\n",
+      "<body{2}>\n<header>\n<h1>{0}</h1>\n<p>{3}</p>\n{4}\n</header>\n<main>\n{5}</main>\n{6}\n"
+      "</body>\n</html>\n",
       escaped(page.title), style_sheet() + page.style, page.wide ? " class=\"wide\"" : "",
-      escaped(page.lead), page.header, page.body);
+      escaped(page.lead), page.header, page.body, script_html());
 }
 
 }  // namespace causeway::report

@@ -64,6 +64,10 @@ std::string chart_html(const MemoryChart& memory, const std::vector<std::size_t>
     }
     chart.area(low, high, colour(name), memory.names[name]);
   }
+  for (std::size_t i = 0; i < moments.size(); ++i) {
+    chart.value({moments[i].ms, below[i]},
+                fmt::format("{:.1f} ms: {}", moments[i].ms, format_bytes(total(moments[i]))));
+  }
   for (const double ms : round_numbers(moments.front().ms, moments.back().ms)) {
     chart.tick_x(ms, fmt::format("{:g}", ms));
   }

@@ -1,5 +1,5 @@
 // The page of a training run from the files in its folder: log.jsonl, config.json, and, where they
-// are, model.safetensors and samples.jsonl.
+// are, model.safetensors, evaluation.json and samples.jsonl.
 #pragma once
 
 #include "causeway/report/run_page.h"

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "causeway/report/calibration.h"
+#include "causeway/report/curves.h"
 #include "causeway/report/html.h"
+#include "causeway/report/scores.h"
 
 #include <string>
 #include <utility>
@@ -12,45 +14,26 @@
 
 namespace causeway::report {
 
-struct ScoreTable {
-  std::string name;
-  std::string note;  // such as "150 rows, 4 features, 3 classes"
-  // By metric, one value for each method.
-  std::vector<std::vector<double>> values;
-};
-
-struct Metric {
-  std::string name;
-  bool lower_is_better = false;
-};
-
-struct Scores {
-  std::string lead;  // how they were measured
-  std::vector<std::string> methods;
-  std::vector<Metric> metrics;
-  std::vector<ScoreTable> tables;  // the page adds their mean
-};
-
 struct RunPage {
+  std::string name;  // of the run, on pages that compare several
   std::string title;
   std::string lead;
   Facts facts;
   std::string loss_lead;  // what the loss is
-  // By step; values that are not finite are left out.
-  std::vector<std::pair<double, double>> losses;
-  std::vector<std::pair<double, double>> validation;  // losses on held-out data
-  std::vector<std::pair<double, double>> rates;       // tokens per second
+  Series losses;
+  Series validation;       // losses on held-out data
+  std::string score_name;  // the metric of score_curve, such as "mean ROC AUC"
+  Series score_curve;      // on evaluation tables
+  Series rates;            // tokens per second
+  Series memory;           // peak bytes on the device
   Scores scores;
-  std::vector<std::pair<std::string, std::vector<Answer>>> calibration;  // by method
-  std::string gallery;                                                   // HTML page, or empty
-  std::vector<std::pair<double, std::string>> samples;                   // by step
+  std::vector<Calibration> calibration;
+  std::string gallery;                                  // HTML page, or empty
+  std::vector<std::pair<double, std::string>> samples;  // text by step
   Facts settings;
   std::vector<std::string> commands;
 };
 
 std::string run_html(const RunPage& page);
-
-// "1,234,567"
-std::string grouped(double value);
 
 }  // namespace causeway::report

@@ -16,7 +16,7 @@ constexpr const char* kStyle = R"(
   .f0 { fill: #7ea2ff !important; } .c7 { stroke: #c08a66 !important; }
   .f7 { fill: #c08a66 !important; } }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink);
+body { position: relative; margin: 0; background: var(--page); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
 header, section { max-width: 1080px; margin: 0 auto; padding: 0 20px; }
 header { padding-top: clamp(32px, 5vw, 56px); }
@@ -51,11 +51,20 @@ figcaption b { display: block; color: var(--ink); font-weight: 650; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 8px; text-align: right; font-weight: 400; }
 th:first-child { padding-left: 0; text-align: left; color: var(--soft); }
+td:last-child, th:last-child { padding-right: 0; }
 thead th { vertical-align: bottom; font-weight: 600; font-size: 14px; line-height: 1.25; }
 th.name { padding-top: 18px; color: var(--ink); font-weight: 650; border-bottom: 1px solid var(--line); }
 th.name small { font-weight: 400; color: var(--soft); font-size: 13px; }
 .best strong { padding: 1px 6px; margin-right: -6px; border-radius: 5px; background: var(--mark);
   font-weight: 650; }
+table.bars { table-layout: fixed; }
+table.bars th:first-child { width: 34%; overflow-wrap: anywhere; vertical-align: top; }
+table.bars th:last-child { width: max(20%, 112px); }
+table.bars .bar-cell { vertical-align: middle; }
+.bar-cell i { display: block; height: 11px; border-radius: 2px; background: var(--accent); }
+.bar-cell i.second { height: 6px; margin-top: 2px; background: var(--target); }
+.share { display: inline-block; min-width: 64px; padding: 0 6px; border-radius: 4px;
+  background: linear-gradient(90deg, var(--mark) var(--share), transparent var(--share)); }
 .panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 250px), 1fr));
   gap: 18px; }
 .panels figure { max-width: 400px; }
@@ -68,8 +77,20 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 .plot path { fill: none; vector-effect: non-scaling-stroke; }
 .plot .rule { stroke: var(--line); stroke-width: 1; }
 .plot .curve { stroke: var(--accent); stroke-width: 2.2; stroke-linejoin: round; }
+.series { stroke-width: 2.2; stroke-linejoin: round; fill: none; }
 .plot .second { stroke: var(--target); stroke-width: 1.6; }
 .plot .faint { stroke-width: 1.2; stroke-opacity: 0.35; }
+[data-values] { cursor: crosshair; touch-action: pan-y; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 4px; border-radius: 4px; }
+.tip { position: absolute; top: 0; left: 0; z-index: 3; max-width: min(320px, 90vw); padding: 5px 9px; border-radius: 6px;
+  background: var(--ink); color: var(--page); font-size: 13px; line-height: 1.35; pointer-events: none;
+  overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
+.tip:empty { opacity: 0; }
+.marker { position: absolute; z-index: 2; width: 10px; height: 10px; margin: -5px 0 0 -5px;
+  border-radius: 50%; border: 2px solid var(--ink); background: var(--card); pointer-events: none; }
+details { margin-top: 14px; }
+summary { cursor: pointer; color: var(--soft); font-size: 14px; }
+details dl { margin-top: 10px; }
 .plot .thin { stroke-width: 1.4; }
 .plot .reference { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 4 4; }
 .plot .dot { stroke: var(--accent); stroke-linecap: round; }
@@ -81,6 +102,7 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 .title-x { top: calc(100% + 26px); right: 0; }
 .title-y { bottom: calc(100% + 14px); left: -34px; }
 .plot.square { height: auto; aspect-ratio: 1; margin-bottom: 0; }
+.plot.titled { margin-bottom: 44px; }
 .plot.strip { height: 44px; margin-top: 48px; }
 .plot.low { height: 130px; }
 
@@ -88,13 +110,27 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 .wide main { max-width: 1500px; margin: 0 auto; padding: 20px 28px 48px; display: grid; gap: 22px;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 440px), 1fr)); }
 .wide article { display: flex; flex-direction: column; gap: 12px; min-width: 0; }
-.wide h2 { font-size: 16px; }
+.wide h2 { font-size: 16px; margin-right: 84px; }
+.wide h3 { margin: 0 0 -8px; font-size: 13px; font-weight: 650; }
+.wide article { position: relative; }
+.wide article[hidden] { display: none; }
+button { font: inherit; font-size: 13px; color: var(--ink); background: var(--plot); cursor: pointer;
+  border: 1px solid var(--line); border-radius: 7px; padding: 4px 10px; min-height: 30px; }
+button:hover { border-color: var(--accent); }
+button[aria-pressed="true"] { background: var(--mark); border-color: var(--accent); }
+.enlarge { position: absolute; top: 12px; right: 14px; }
+.filter { display: flex; flex-wrap: wrap; gap: 8px; margin-top: 14px; }
+dialog { width: min(1100px, 96vw); max-height: 94vh; padding: 0; border: 0; border-radius: 12px;
+  background: var(--card); color: var(--ink); }
+dialog::backdrop { background: rgb(0 0 0 / 55%); }
+dl.mechanisms dt { overflow-wrap: anywhere; }
 .wide article code { margin-top: auto; font-size: 11.5px; }
 .wide header code { display: inline-block; }
 .legend { display: flex; flex-wrap: wrap; gap: 6px 20px; margin-top: 12px; color: var(--soft);
   font-size: 13px; }
 .legend span { display: inline-flex; align-items: center; gap: 7px; }
-.legend svg { width: 14px; height: 14px; }
+.legend svg { width: 14px; height: 14px; flex: none; }
+.plot + .legend { margin-top: -4px; }
 .pictures { display: grid; grid-template-columns: 1fr 1fr; gap: 10px; }
 .frame { fill: var(--plot); stroke: var(--line); }
 .axis { fill: var(--ink); font-size: 14px; paint-order: stroke; stroke: var(--plot); stroke-width: 5;
@@ -107,17 +143,30 @@ iframe { display: block; width: 100%; height: 1600px; border: 1px solid var(--li
 .node.feature { fill: var(--accent); stroke: var(--card); }
 .node.target { fill: var(--target); stroke: var(--card); }
 .core { fill: var(--card); pointer-events: none; }
-.marginals { display: grid; grid-template-columns: repeat(5, 1fr); gap: 8px 12px; }
-.marginals .bar { fill: var(--accent); fill-opacity: 0.8; }
+.number { fill: var(--soft); font-size: 9px; paint-order: stroke; stroke: var(--plot); stroke-width: 2.5;
+  pointer-events: none; }
+.marginals { display: grid; grid-template-columns: repeat(auto-fill, minmax(72px, 1fr)); gap: 8px 12px; }
+:where(.marginals) .bar { fill: var(--accent); fill-opacity: 0.8; }
 .marginals .rule { stroke: var(--line); fill: none; }
-.marginals figcaption { font-size: 11px; white-space: nowrap; overflow: hidden;
-  text-overflow: ellipsis; }
+.marginals figcaption { font-size: 11.5px; line-height: 1.3; overflow-wrap: anywhere; }
+
+.key-bars { stroke: var(--accent); stroke-opacity: 0.75; stroke-width: 12; }
+.key-line { stroke: var(--target); stroke-width: 2.4; }
+.verdict { font-weight: 600; color: var(--ink); }
+.verdict::before { content: "●"; margin-right: 6px; color: #2f9e52; }
+.verdict.unknown::before { content: "○"; color: var(--soft); }
+.verdict.moderate::before { content: "▲"; color: #c98a00; }
+.verdict.large::before { content: "■"; color: var(--target); }
+a { color: inherit; }
 
 @media (max-width: 600px) {
+  .pictures { grid-template-columns: 1fr; }
+  .wide header, .wide main { padding-inline: 16px; }
   .card { padding: 14px; }
-  .scores { padding-inline: 12px; font-size: 13.5px; }
+  .scores { padding-inline: 12px; font-size: 13.5px; overflow-x: auto; }
   th, td { padding-inline: 3px; }
   tr th[scope="row"] { white-space: nowrap; }
+  table.bars tr th[scope="row"] { white-space: normal; }
   thead th { font-size: 11px; }
   .best strong { padding-inline: 4px; margin-right: -4px; }
 }

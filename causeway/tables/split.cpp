@@ -40,9 +40,9 @@ std::vector<std::int64_t> stratified_sample(std::span<const std::int64_t> classe
   return chosen;
 }
 
-Halves halve(std::span<const std::int64_t> classes, Generator& generator) {
+Halves split(std::span<const std::int64_t> classes, std::int64_t n_context, Generator& generator) {
   const auto n_rows = static_cast<std::int64_t>(classes.size());
-  const auto context = stratified_sample(classes, n_rows / 2, generator);
+  const auto context = stratified_sample(classes, n_context, generator);
   std::vector<std::int64_t> query;
   for (std::int64_t row = 0; row < n_rows; ++row) {
     if (!std::binary_search(context.begin(), context.end(), row)) query.push_back(row);
@@ -51,6 +51,10 @@ Halves halve(std::span<const std::int64_t> classes, Generator& generator) {
     return Tensor::from<std::int64_t>(rows, {static_cast<std::int64_t>(rows.size())});
   };
   return {tensor(context), tensor(query)};
+}
+
+Halves halve(std::span<const std::int64_t> classes, Generator& generator) {
+  return split(classes, static_cast<std::int64_t>(classes.size()) / 2, generator);
 }
 
 }  // namespace causeway::tables

@@ -20,7 +20,10 @@ struct Halves {
   Tensor query;
 };
 
-// Splits all rows in two, stratified by class; for regression all classes are 0.
+// Splits all rows into `n_context` context rows and query rows, stratified by class; for regression
+// all classes are 0.
+Halves split(std::span<const std::int64_t> classes, std::int64_t n_context, Generator& generator);
+// In two halves.
 Halves halve(std::span<const std::int64_t> classes, Generator& generator);
 
 }  // namespace causeway::tables

@@ -213,12 +213,16 @@ bool Pretrainer::try_step(const models::Tables& tables) {
   return false;
 }
 
+models::Tables Pretrainer::new_tables() {
+  const models::Tables made = source_->tables(step_);
+  return {made.x.to(device_), made.y.to(device_), made.sizes.to(device_)};
+}
+
 void Pretrainer::advance() {
   group_.check();
   const models::Tables tables = [&] {
     const Interruptible generation(can_abandon_step());
-    const models::Tables made = source_->tables(step_);
-    return models::Tables{made.x.to(device_), made.y.to(device_), made.sizes.to(device_)};
+    return new_tables();
   }();
   optimizer_.set_learning_rate(config_.schedule.at(step_));
   while (!try_step(tables)) {

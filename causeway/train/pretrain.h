@@ -43,6 +43,8 @@ class Pretrainer {
   models::TabularTransformer& model() { return *model_; }  // without a custom model
   nn::Module& module() const;                              // that model, or the custom one
   const TableSource& source() const { return *source_; }
+  // The datasets of the next step.
+  models::Tables new_tables();
 
   // Queues one step without waiting for it. Throws if another rank was lost. On a CPU and without
   // other ranks, an interrupt request (core/interrupt.h) ends the step before it changes a weight.

@@ -1,11 +1,17 @@
 #include "causeway/train/pretrain_run.h"
 
+#include "causeway/core/error.h"
+#include "causeway/core/file.h"
 #include "causeway/core/interrupt.h"
+#include "causeway/core/log.h"
 #include "causeway/data/safetensors.h"
 #include "causeway/models/evaluation.h"
 #include "causeway/models/tabular_file.h"
 
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
 #include <utility>
 
 namespace causeway::train {
@@ -14,9 +20,10 @@ namespace {
 
 class PretrainJob final : public TrainingJob {
  public:
-  PretrainJob(Pretrainer& trainer, const RunOptions& options,
+  PretrainJob(Pretrainer& trainer, int rank, const RunOptions& options,
               const std::function<void(const RunLine&)>& report)
       : trainer_(trainer),
+        rank_(rank),
         options_(options),
         report_(report),
         peak_flops_(describe(device()).peak_flops),
@@ -47,13 +54,33 @@ class PretrainJob final : public TrainingJob {
   }
 
   std::optional<double> score() override {
+    if (options_.score) {
+      double score = 0;
+      trainer_.with_averaged_weights([&] {
+        const Interruptible scoring;
+        score = options_.score();
+      });
+      return score;
+    }
     if (!options_.evaluate) return std::nullopt;
-    double score = 0;
+    models::Evaluation evaluation;
     trainer_.with_averaged_weights([&] {
-      const Interruptible evaluation;
-      score = options_.evaluate();
+      const Interruptible scoring;
+      evaluation = options_.evaluate(trainer_.model());
     });
-    return score;
+    write_evaluation(evaluation);
+    return evaluation.score();
+  }
+
+  // The next datasets of the prior are new to the model. A problem is a warning: the run is over.
+  void evaluate_on_prior() {
+    try {
+      trainer_.with_averaged_weights([&] {
+        write_evaluation(models::evaluate_datasets(trainer_.model(), trainer_.new_tables()));
+      });
+    } catch (const Error& error) {
+      logger::warn(error.what());
+    }
   }
 
   void report(const LoopLine& line) override { report_(line_of(line)); }
@@ -89,7 +116,20 @@ class PretrainJob final : public TrainingJob {
   }
 
  private:
+  // A problem is a warning: it does not end the run.
+  void write_evaluation(const models::Evaluation& evaluation) const {
+    if (options_.folder.empty() || rank_ != 0) return;
+    try {
+      const std::string text = evaluation.to_json() + "\n";
+      write_file_atomically("pretrain", options_.folder / "evaluation.json",
+                            std::array{std::as_bytes(std::span(text))});
+    } catch (const Error& error) {
+      logger::warn(error.what());
+    }
+  }
+
   Pretrainer& trainer_;
+  const int rank_;
   const RunOptions& options_;
   const std::function<void(const RunLine&)>& report_;
   const double peak_flops_;  // of the device
@@ -100,21 +140,24 @@ class PretrainJob final : public TrainingJob {
 
 }  // namespace
 
-std::function<double(models::TabularTransformer&)> table_scorer(const PretrainSettings& settings) {
+std::function<models::Evaluation(models::TabularTransformer&)> evaluation_on_tables(
+    const PretrainSettings& settings) {
   if (settings.run.evaluate.empty()) return {};
-  const bool regression = settings.config.model.is_regression();
-  const auto scored = std::make_shared<std::vector<tables::LabelledTable>>();
+  using Named = std::pair<std::string, tables::LabelledTable>;
+  const auto named = std::make_shared<std::vector<Named>>();
   for (const std::string& path : settings.run.evaluate) {
-    scored->emplace_back(path, settings.run.target, regression);
-    models::require_splittable(path, scored->back());
+    tables::LabelledTable table(path, settings.run.target, settings.config.model.is_regression());
+    models::require_splittable(path, table);
+    named->emplace_back(std::filesystem::path(path).filename().string(), std::move(table));
   }
-  return
-      [scored](models::TabularTransformer& model) { return models::mean_score(model, *scored, 0); };
+  return [named](models::TabularTransformer& model) {
+    return models::evaluate_tables(model, *named, 0);
+  };
 }
 
 RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOptions& options,
                           const std::function<void(const RunLine&)>& report) {
-  PretrainJob job(trainer, options, report);
+  PretrainJob job(trainer, group.rank(), options, report);
   LoopOptions loop;
   loop.operation = "pretrain";
   loop.folder = options.folder;
@@ -122,6 +165,13 @@ RunResult run_pretraining(Pretrainer& trainer, dist::Group& group, const RunOpti
   loop.config = options.config;
   loop.settings = options.settings;
   const LoopResult result = run_loop(job, group, loop);
+  const bool was_evaluated = options.evaluate != nullptr || options.score != nullptr;
+  const PretrainConfig& config = trainer.config();
+  const bool has_prior = config.batches.empty() && config.custom_model.empty();
+  if (!options.folder.empty() && !was_evaluated && has_prior && !result.interrupted) {
+    if (group.rank() == 0) job.evaluate_on_prior();
+    group.barrier();  // a launcher ends all ranks when one has ended
+  }
   return {job.line_of(result.last), result.interrupted};
 }
 

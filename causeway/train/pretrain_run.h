@@ -1,6 +1,7 @@
 // Runs pre-training in a folder (run_loop.h).
 #pragma once
 
+#include "causeway/models/evaluation.h"
 #include "causeway/train/pretrain.h"
 #include "causeway/train/run_loop.h"
 
@@ -13,9 +14,13 @@ struct RunOptions {
   bool resume = false;           // from the newest checkpoint, if there is one
   RunConfig config;
   std::string settings;  // JSON, written to the folder as config.json; empty: not written
-  // Called while the model has averaged weights; returns a score, higher is better. Empty: not
-  // scored.
-  std::function<double()> evaluate;
+  // Called while the model has averaged weights; returns a score, higher is better. Empty: the
+  // score is that of `evaluate`.
+  std::function<double()> score;
+  // Evaluates the model with averaged weights; the last result is written to the folder as
+  // evaluation.json. If this and `score` are empty, the model is evaluated at the end of the run on
+  // datasets of the prior that it was not trained on.
+  std::function<models::Evaluation(models::TabularTransformer&)> evaluate;
   // Called before the first step, when the folder was checked. Empty: not called.
   std::function<void()> on_start;
   // Called on rank 0 soon after a checkpoint was written, with its step and folder. Empty: not
@@ -23,8 +28,10 @@ struct RunOptions {
   std::function<void(std::int64_t step, const std::filesystem::path& folder)> on_checkpoint;
 };
 
-// Scores a model on the tables of `settings.run.evaluate`, by ROC AUC or R²; empty without tables.
-std::function<double(models::TabularTransformer&)> table_scorer(const PretrainSettings& settings);
+// The evaluation on the tables of a configuration; empty without tables. Throws if one cannot be
+// read or split.
+std::function<models::Evaluation(models::TabularTransformer&)> evaluation_on_tables(
+    const PretrainSettings& settings);
 
 struct RunLine {
   std::int64_t step = 0;

@@ -226,6 +226,8 @@ class Loop {
     if (log_.has_value()) {
       std::vector<NamedNumber> numbers = {
           {"loss", line_.loss}, {"gradient_norm", line_.norm}, {"seconds", line_.seconds}};
+      const auto peak = static_cast<double>(pool_of(job_.device()).stats().peak);
+      numbers.push_back({"peak_memory", peak});
       numbers.insert(numbers.end(), rates_.begin(), rates_.end());
       if (line_.score.has_value()) numbers.push_back({options_.score_name, *line_.score});
       warn_if_full("this line of the log", [&] { log_->add(line_.step, numbers); });

@@ -388,7 +388,7 @@ class Pages(Folder):
         text = path.read_text("utf-8")
         # Well-formed, and nothing comes from elsewhere.
         root = xml.etree.ElementTree.fromstring(text.replace("<!DOCTYPE html>", ""))
-        self.assertNotRegex(text, r"(?i)<script|<link|@import|url\(|https?://|<img|<iframe")
+        self.assertNotRegex(text, r"(?i)<script [^>]*src|<link|@import|url\(|https?://|<img|<iframe")
         return root, text
 
     def test_gallery(self):
@@ -402,6 +402,10 @@ class Pages(Folder):
             for card in cards:
                 self.assertGreaterEqual(len(card.findall(".//svg")), 4)
                 self.assertTrue(card.findall(".//circle[@class]"))
+                nodes = [node for detail in card.findall(".//dl[@class='mechanisms']//dd")
+                         for node in detail.text.split(", ")]
+                numbers = [text.text for text in card.findall(".//text[@class='number']")]
+                self.assertEqual(sorted(nodes), sorted(numbers))
             self.assertIn("prefers-color-scheme: dark", text)
             self.assertNotIn("nan", re.sub(r"<title>.*?</title>|<h2>.*?</h2>", "", text))
 

@@ -102,5 +102,12 @@ TEST(Shown, ControlCharactersAreEscaped) {
   EXPECT_EQ(printable("\x9b\xff\xe2\x82"), "\\x9b\\xff\\xe2\\x82");  // not UTF-8
 }
 
+TEST(Shown, WordsOfAShell) {
+  EXPECT_EQ(shell_word("runs/a-1.csv"), "runs/a-1.csv");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 }  // namespace
 }  // namespace causeway

@@ -80,6 +80,16 @@ def test_resumes_with_the_weights_of_a_mix(tmp_path):
     assert losses(whole) != losses(train("mix", rows=40))
 
 
+def test_scores_and_page(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("x,what\n" + "".join(f"{i % 7},{'ab'[i % 2]}\n" for i in range(40)))
+    done = train(out=tmp_path / "run", evaluate=[str(table)], target="what", evaluate_steps=3)
+    assert [line["step"] for line in done.log if "score" in line] == [3, 6]
+    assert 0 <= done.log[-1]["score"] <= 1
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "table.csv" in page and 'id="calibration"' in page
+
+
 def test_stages_and_regression():
     done = train("mix", regression=True, stages=[(0, 20), (4, 30)], steps=5, muon=False)
     assert done.model.config["classes"] == 0 and len(done.log) == 5

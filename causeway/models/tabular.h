@@ -110,6 +110,8 @@ class TabularTransformer : public nn::Module {
   // config().classes.
   Tensor predict_logits(const TableContext& context, const Tensor& x,
                         const ProgressHook& progress = {}, std::int64_t n_classes = 0);
+  // What the decoder reads of each query row: (tables, rows, width).
+  Tensor embed(const TableContext& context, const Tensor& x, const ProgressHook& progress = {});
 
   // Whether losses and logits keep the activations of one layer only and compute those of the
   // others again in the backward pass: slower, with less memory.

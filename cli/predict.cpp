@@ -147,10 +147,9 @@ Predictions predictions_of(const Options& given) {
   const auto model = given.load(train);
   if (model->config().is_regression()) {
     models::TabularRegressor regressor(model, given.estimator());
-    const models::TargetDistribution predicted =
-        fit_and_predict(regressor, given, train, [&](const tables::Table& test) {
-          return regressor.predict_distribution(test);
-        });
+    const models::TargetDistribution predicted = fit_and_predict(
+        regressor, given, train,
+        [&](const tables::Table& test) { return regressor.predict_distribution(test); });
     if (given.output == "quantiles") {
       const Tensor numbers = predicted.quantiles(given.quantiles);
       return {given.target, {}, numbers.to_vector<double>(), given.quantiles};

@@ -80,7 +80,8 @@ void PredictOptions::add_ensemble(CLI::App& command) {
           [this](const std::string& text) {
             double value = models::kCalibrated;
             if (text != "calibrated" && !(CLI::detail::lexical_cast(text, value) && value > 0)) {
-              throw CLI::ValidationError("--temperature", "expected a positive number or calibrated");
+              throw CLI::ValidationError("--temperature",
+                                         "expected a positive number or calibrated");
             }
             predictor.temperature = value;
           },

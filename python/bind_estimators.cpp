@@ -148,11 +148,11 @@ void bind_estimators(nb::module_& module) {
              std::uint64_t random_state, const std::vector<std::string>& transforms,
              const std::string& average, double temperature,
              std::map<std::string, double> class_weight, bool balanced) {
-            new (self) Estimator(
-                std::move(model),
-                options_of(n_estimators, max_features, max_rows, random_state, transforms, average,
-                           temperature, std::move(class_weight), balanced),
-                regression);
+            new (self)
+                Estimator(std::move(model),
+                          options_of(n_estimators, max_features, max_rows, random_state, transforms,
+                                     average, temperature, std::move(class_weight), balanced),
+                          regression);
           },
           "model"_a, "regression"_a, "n_estimators"_a, "max_features"_a, "max_rows"_a,
           "random_state"_a, "transforms"_a, "average"_a, "temperature"_a, "class_weight"_a,
@@ -194,16 +194,27 @@ void bind_estimators(nb::module_& module) {
       .def(
           "importance",
           [](Estimator& self, const Table& table, const Progress& progress) {
-            return self.predict(
-                table, progress,
-                [&](TabularPredictor& predictor, const Tensor& x, const models::ProgressHook& hook) {
-                  return predictor.importance(x, self.column_groups(), hook);
-                });
+            return self.predict(table, progress,
+                                [&](TabularPredictor& predictor, const Tensor& x,
+                                    const models::ProgressHook& hook) {
+                                  return predictor.importance(x, self.column_groups(), hook);
+                                });
           },
           "table"_a, "progress"_a.none() = nb::none(), "((columns,) f64, warnings).")
+      .def(
+          "members",
+          [](Estimator& self) {
+            nb::list made;
+            for (const models::EnsembleMember& member : self.predictor().members()) {
+              made.append(nb::make_tuple(member.rows, member.columns, member.codes,
+                                         to_string(member.transform)));
+            }
+            return made;
+          },
+          "(rows, columns, codes, transform) of each ensemble member; columns count those that are "
+          "not constant.")
       .def("encode", &Estimator::encode, "table"_a, "(rows, features) f64, NaN for missing values.")
-      .def("state",
-           [](const Estimator& self) { return tuple_of(self.state()); })
+      .def("state", [](const Estimator& self) { return tuple_of(self.state()); })
       .def(
           "save",
           [](Estimator& self, const std::string& path, std::vector<std::string> classes,

@@ -15,7 +15,7 @@ namespace causeway::models {
 namespace {
 
 constexpr double kMostDeviations = 100;
-constexpr std::size_t kMostPoints = 256;    // of a quantile transform
+constexpr std::size_t kMostPoints = 256;  // of a quantile transform
 constexpr std::size_t kMostFitted = 512;  // values to which an exponent is fitted
 
 double yeo_johnson(double z, double exponent) {

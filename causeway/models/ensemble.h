@@ -39,9 +39,9 @@ std::vector<std::int64_t> draw_codes(std::int64_t i, std::int64_t n_classes, std
 
 struct Combination {
   Average average = Average::probabilities;
-  double temperature = 1;                  // divides the logits
-  std::vector<double> frequencies = {};    // of classes in the context rows
-  std::vector<double> class_weight = {};   // multiplies probabilities; empty: 1
+  double temperature = 1;                 // divides the logits
+  std::vector<double> frequencies = {};   // of classes in the context rows
+  std::vector<double> class_weight = {};  // multiplies probabilities; empty: 1
 };
 
 // Probabilities (rows, n_outputs) f64 from the logits (rows, members, outputs) f32 of all members.

@@ -28,8 +28,7 @@ std::vector<double> weights_of(const std::vector<double>& sample_weight, const t
 
 }  // namespace
 
-std::vector<double> class_weights_of(const EstimatorOptions& options,
-                                     const tables::Target& read) {
+std::vector<double> class_weights_of(const EstimatorOptions& options, const tables::Target& read) {
   if (options.balanced) return balanced_class_weight(read.y, read.n_classes());
   if (options.class_weight.empty()) return {};
   std::vector<double> made(read.classes.size(), 1);

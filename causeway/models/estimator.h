@@ -22,12 +22,12 @@
 namespace causeway::models {
 
 struct EstimatorOptions {
-  std::filesystem::path model;    // a file of save_tabular; empty: the packaged weights
-  std::int64_t n_estimators = 4;  // ensemble members
+  std::filesystem::path model;      // a file of save_tabular; empty: the packaged weights
+  std::int64_t n_estimators = 4;    // ensemble members
   std::int64_t max_features = 100;  // of more, each member reads a subset
   std::int64_t max_rows = 10'000;   // context rows; of more, each member reads a sample
   std::uint64_t random_state = 0;
-  std::string device = "auto";  // "cpu", "cuda", "cuda:1"
+  std::string device = "auto";                                        // "cpu", "cuda", "cuda:1"
   std::vector<Transform> transforms = PredictorOptions().transforms;  // members take turns
   Average average = PredictorOptions().average;
   double temperature = PredictorOptions().temperature;  // or kCalibrated

@@ -21,9 +21,12 @@ constexpr const char* kRows = "context.rows";
 nlohmann::ordered_json json_of(const EstimatorOptions& options) {
   auto transforms = nlohmann::ordered_json::array();
   for (const Transform each : options.transforms) transforms.push_back(to_string(each));
-  return {{"n_estimators", options.n_estimators}, {"max_features", options.max_features},
-          {"max_rows", options.max_rows},         {"random_state", options.random_state},
-          {"transforms", transforms},             {"average", to_string(options.average)},
+  return {{"n_estimators", options.n_estimators},
+          {"max_features", options.max_features},
+          {"max_rows", options.max_rows},
+          {"random_state", options.random_state},
+          {"transforms", transforms},
+          {"average", to_string(options.average)},
           {"temperature", options.temperature}};
 }
 
@@ -112,10 +115,11 @@ EstimatorFile read_estimator_file(const std::filesystem::path& path,
                                   const nn::Placement& placement) {
   ModelFile read = read_model_file(path);
   if (read.kind != kEstimatorKind) {
-    fail(ErrorKind::format, "load_estimator",
-         fmt::format("\"{}\" is not a fitted estimator: its metadata lacks \"model\": \"{}\", which "
-                     "save writes",
-                     path.string(), kEstimatorKind));
+    fail(
+        ErrorKind::format, "load_estimator",
+        fmt::format("\"{}\" is not a fitted estimator: its metadata lacks \"model\": \"{}\", which "
+                    "save writes",
+                    path.string(), kEstimatorKind));
   }
   return with_context(fmt::format("loading \"{}\"", path.string()), [&] {
     TabularConfig config;
@@ -139,7 +143,8 @@ EstimatorFile read_estimator_file(const std::filesystem::path& path,
 }
 
 void TabularClassifier::save(const std::filesystem::path& path) {
-  write_estimator_file(path, {false, options(), state(), classes_, label_type_, true, shared_model()});
+  write_estimator_file(path,
+                       {false, options(), state(), classes_, label_type_, true, shared_model()});
 }
 
 TabularClassifier TabularClassifier::load(const std::filesystem::path& path,

@@ -15,9 +15,9 @@ struct EstimatorFile {
   bool regression = false;
   EstimatorOptions options;
   TabularEstimator::State state;
-  std::vector<std::string> classes;   // labels by code; empty for regression
-  std::string label_type = "text";    // or "number", "boolean": the labels in Python
-  bool named_columns = true;          // else columns are found by position, as in arrays
+  std::vector<std::string> classes;  // labels by code; empty for regression
+  std::string label_type = "text";   // or "number", "boolean": the labels in Python
+  bool named_columns = true;         // else columns are found by position, as in arrays
   std::shared_ptr<TabularTransformer> model;
 };
 

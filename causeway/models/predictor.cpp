@@ -63,8 +63,8 @@ std::vector<TabularPredictor::Batch> TabularPredictor::batches() const {
 Tensor TabularPredictor::arrange(const Batch& batch, const double* x, std::int64_t n_rows,
                                  bool of_context) const {
   const Tensor made =
-      Tensor::empty({static_cast<std::int64_t>(batch.count), n_rows, fitted_.n_columns},
-                    DType::f32, Device::cpu());
+      Tensor::empty({static_cast<std::int64_t>(batch.count), n_rows, fitted_.n_columns}, DType::f32,
+                    Device::cpu());
   auto* to = made.data_as<float>();
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
     const EnsembleMember& member = fitted_.members[i];
@@ -107,9 +107,9 @@ TableContext TabularPredictor::make_context(const Batch& batch,
 }
 
 TableContext TabularPredictor::context_of(std::size_t number, const Batch& batch, Work& work) {
-  const auto flops = static_cast<double>(batch.count) *
-                     TabularWork::of_context(model_->config(), fitted_.n_context, fitted_.n_columns)
-                         .total();
+  const auto flops =
+      static_cast<double>(batch.count) *
+      TabularWork::of_context(model_->config(), fitted_.n_context, fitted_.n_columns).total();
   if (!caches_contexts()) return make_context(batch, work.begin(flops));
   const std::scoped_lock lock(*lock_);
   std::optional<TableContext>& kept = fitted_.contexts[number];
@@ -178,16 +178,17 @@ Tensor TabularPredictor::run_members(const Tensor& x, std::int64_t width,
 Tensor TabularPredictor::member_logits(const Tensor& x, const ProgressHook& progress) {
   const bool is_native = model_->config().decoder == TabularDecoder::retrieval;
   const std::int64_t n = is_native ? fitted_.n_outputs : model_->config().outputs();
-  return run_members(x, n, progress,
-                     [&](const TableContext& context, const Tensor& rows, const ProgressHook& hook) {
-                       return model_->predict_logits(context, rows, hook, n);
-                     });
+  return run_members(
+      x, n, progress,
+      [&](const TableContext& context, const Tensor& rows, const ProgressHook& hook) {
+        return model_->predict_logits(context, rows, hook, n);
+      });
 }
 
 Tensor TabularPredictor::combine(const Tensor& logits, double temperature) const {
-  return combine_members(logits, fitted_.members, fitted_.n_outputs,
-                         {options_.average, temperature, fitted_.frequencies,
-                          fitted_.class_weight});
+  return combine_members(
+      logits, fitted_.members, fitted_.n_outputs,
+      {options_.average, temperature, fitted_.frequencies, fitted_.class_weight});
 }
 
 Tensor TabularPredictor::predict_proba(const Tensor& x, const ProgressHook& progress) {
@@ -234,11 +235,11 @@ Tensor TabularPredictor::predict_mean(const Tensor& x, const ProgressHook& progr
 
 Tensor TabularPredictor::embed(const Tensor& x, const ProgressHook& progress) {
   require_query(x);
-  const Tensor all = run_members(
-      x, model_->config().width, progress,
-      [&](const TableContext& context, const Tensor& rows, const ProgressHook& hook) {
-        return model_->embed(context, rows, hook);
-      });
+  const Tensor all =
+      run_members(x, model_->config().width, progress,
+                  [&](const TableContext& context, const Tensor& rows, const ProgressHook& hook) {
+                    return model_->embed(context, rows, hook);
+                  });
   return mean(all.to(DType::f64), {1});
 }
 
@@ -248,8 +249,7 @@ Tensor TabularPredictor::importance(const Tensor& x,
   require_query(x);
   constexpr std::int64_t kMostCells = std::int64_t{1} << 23;  // of a batch of copies
   const auto n_copies = static_cast<std::int64_t>(groups.size()) + 1;
-  const std::int64_t step =
-      std::max<std::int64_t>(kMostCells / (n_copies * fitted_.n_features), 1);
+  const std::int64_t step = std::max<std::int64_t>(kMostCells / (n_copies * fitted_.n_features), 1);
   Tensor out = zeros({n_copies - 1}, DType::f64);
   for (std::int64_t row = 0; row < x.size(0); row += step) {
     const Tensor rows = x.slice(0, row, std::min(row + step, x.size(0)));

@@ -106,9 +106,9 @@ class TabularPredictor {
   struct Fitted {
     std::int64_t n_features = 0;
     std::int64_t n_outputs = 0;
-    std::int64_t n_context = 0;            // rows that a member reads
-    std::int64_t n_columns = 0;            // columns that a member reads
-    std::vector<std::int64_t> positions;   // of the columns in the table, without constant ones
+    std::int64_t n_context = 0;           // rows that a member reads
+    std::int64_t n_columns = 0;           // columns that a member reads
+    std::vector<std::int64_t> positions;  // of the columns in the table, without constant ones
     std::map<Transform, std::vector<ColumnTransform>> transforms;  // of those columns
     ColumnTransform::Scale target;                                 // for regression
     std::vector<EnsembleMember> members;

@@ -156,8 +156,9 @@ std::int64_t TabularPredictor::count_members(std::int64_t n_columns, std::int64_
         n_columns, options_.max_features, n_members);
     const std::int64_t n_read = n_members * options_.max_features;
     if (n_read < n_columns) text += fmt::format("; {} are not read", n_columns - n_read);
-    warnings.push_back(text + "; select the most useful ones (scikit-learn's SelectKBest does), or "
-                              "raise max_features, which costs time and memory");
+    warnings.push_back(text +
+                       "; select the most useful ones (scikit-learn's SelectKBest does), or "
+                       "raise max_features, which costs time and memory");
   }
   return n_members;
 }
@@ -175,8 +176,8 @@ std::vector<std::vector<std::int64_t>> TabularPredictor::draw_rows(
     strata.push_back(all_strata[static_cast<std::size_t>(row)]);
     if (!weights.empty()) positive.push_back(weights[static_cast<std::size_t>(row)]);
   }
-  const bool is_even = std::adjacent_find(positive.begin(), positive.end(),
-                                          std::not_equal_to<>()) == positive.end();
+  const bool is_even =
+      std::adjacent_find(positive.begin(), positive.end(), std::not_equal_to<>()) == positive.end();
   const std::int64_t count = std::min(std::ssize(rows), options_.max_rows);
   std::vector<std::vector<std::int64_t>> drawn;
   for (std::int64_t i = 0; i < n_members; ++i) {
@@ -260,8 +261,7 @@ void TabularPredictor::keep(Fitted&& fitted) {
   fitted_.contexts.resize(batches().size());
 }
 
-double TabularPredictor::calibrate(const Tensor& x, const Tensor& y,
-                                   std::int64_t n_classes) const {
+double TabularPredictor::calibrate(const Tensor& x, const Tensor& y, std::int64_t n_classes) const {
   constexpr std::int64_t kFewest = 20;
   constexpr std::int64_t kMostHeld = 500;
   if (y.size(0) < kFewest || n_classes == 1) return 1;
@@ -294,7 +294,7 @@ double TabularPredictor::calibrate(const Tensor& x, const Tensor& y,
     double sum = 0;
     for (std::size_t row = 0; row < truth.size(); ++row) {
       const auto at = row * static_cast<std::size_t>(p.size(1)) + truth[row];
-      sum -= std::log(std::max(p.data_as<double>()[at], 1e-12));
+      sum -= std::log(std::max(p.data_as<double>()[at], 1e-300));
     }
     return sum;
   };

@@ -17,12 +17,10 @@ namespace causeway::tables {
 
 namespace {
 
-constexpr std::pair<ColumnKind, const char*> kKinds[] = {{ColumnKind::empty, "empty"},
-                                                         {ColumnKind::number, "number"},
-                                                         {ColumnKind::boolean, "boolean"},
-                                                         {ColumnKind::time, "time"},
-                                                         {ColumnKind::category, "category"},
-                                                         {ColumnKind::text, "text"}};
+constexpr std::pair<ColumnKind, const char*> kKinds[] = {
+    {ColumnKind::empty, "empty"},       {ColumnKind::number, "number"},
+    {ColumnKind::boolean, "boolean"},   {ColumnKind::time, "time"},
+    {ColumnKind::category, "category"}, {ColumnKind::text, "text"}};
 
 constexpr std::int64_t kTimeFeatures = 5;
 constexpr std::size_t kFewestTexts = 20;  // different values of a column of free text

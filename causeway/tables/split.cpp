@@ -42,8 +42,8 @@ std::vector<std::int64_t> stratified_sample(std::span<const std::int64_t> classe
 }
 
 std::vector<std::int64_t> weighted_sample(std::span<const double> weights,
-                                          std::span<const std::int64_t> classes,
-                                          std::int64_t count, Generator& generator) {
+                                          std::span<const std::int64_t> classes, std::int64_t count,
+                                          Generator& generator) {
   const auto n_rows = static_cast<std::int64_t>(weights.size());
   auto order = generator.permutation(n_rows).to_vector<std::int64_t>();
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {

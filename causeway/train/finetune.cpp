@@ -84,10 +84,9 @@ class Finetuning {
            fmt::format("the target has {} classes, but the model was trained with at most {}",
                        state_.n_classes, config.classes));
     }
-    const auto strata =
-        predictor.is_regression()
-            ? std::vector<std::int64_t>(static_cast<std::size_t>(n_rows), 0)
-            : state_.y.to(DType::i64).to_vector<std::int64_t>();
+    const auto strata = predictor.is_regression()
+                            ? std::vector<std::int64_t>(static_cast<std::size_t>(n_rows), 0)
+                            : state_.y.to(DType::i64).to_vector<std::int64_t>();
     const auto kept = tables::stratified_sample(strata, n_rows * 4 / 5, generator_);
     std::vector<std::int64_t> held;
     for (std::int64_t row = 0; row < n_rows; ++row) {
@@ -132,10 +131,10 @@ class Finetuning {
         *to++ = static_cast<float>(transforms_[static_cast<std::size_t>(column)](value));
       }
       const double target = y_.data_as<double>()[row];
-      y.data_as<float>()[i] = static_cast<float>(
-          state_.n_classes > 0 ? std::fmod(target + static_cast<double>(shift),
-                                           static_cast<double>(state_.n_classes))
-                               : target);
+      y.data_as<float>()[i] =
+          static_cast<float>(state_.n_classes > 0 ? std::fmod(target + static_cast<double>(shift),
+                                                              static_cast<double>(state_.n_classes))
+                                                  : target);
     }
     const std::vector<std::int64_t> sizes = {n_rows, n_columns, n_context};
     const Device device = model_->parameters().front().device();

@@ -42,8 +42,8 @@ TEST(Ensemble, GroupsTellAllClassesApart) {
 }
 
 Tensor logits_of(const std::vector<float>& values, std::int64_t n_members) {
-  return Tensor::from<float>(
-      values, {1, n_members, static_cast<std::int64_t>(values.size()) / n_members});
+  return Tensor::from<float>(values,
+                             {1, n_members, static_cast<std::int64_t>(values.size()) / n_members});
 }
 
 float log(double x) { return static_cast<float>(std::log(x)); }

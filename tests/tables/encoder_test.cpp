@@ -111,8 +111,8 @@ TEST(Encoder, FreeTextIsHashed) {
     codes.push_back(i);
   }
   const TableColumn column = text("x", notes);
-  const TableColumn query = text(
-      "x", {"Please refund my order!", "please REFUND order", "weather is nice today", {}});
+  const TableColumn query =
+      text("x", {"Please refund my order!", "please REFUND order", "weather is nice today", {}});
   const Encoded got = encode(column, query);
   ASSERT_EQ(got.values.size(), 4u * 16);
   EXPECT_TRUE(got.warnings.empty());

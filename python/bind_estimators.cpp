@@ -213,6 +213,9 @@ void bind_estimators(nb::module_& module) {
           },
           "(rows, columns, codes, transform) of each ensemble member; columns count those that are "
           "not constant.")
+      .def(
+          "centres", [](Estimator& self) { return self.model().centres(); },
+          "The means of the bins of the standardised target.")
       .def("encode", &Estimator::encode, "table"_a, "(rows, features) f64, NaN for missing values.")
       .def("state", [](const Estimator& self) { return tuple_of(self.state()); })
       .def(

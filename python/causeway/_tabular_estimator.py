@@ -259,6 +259,14 @@ class TabularEstimator(BaseEstimator):
         made._estimator.restore(*read["state"])
         return made
 
+    def export_onnx(self, path: str | os.PathLike) -> None:
+        """Writes the fitted estimator as an ONNX graph with fixed context rows: see causeway.onnx_export.
+        Needs the package onnx."""
+        from .onnx_export import export_onnx
+
+        check_is_fitted(self)
+        export_onnx(self, path)
+
     def finetune(self, seconds: float = 60, *, learning_rate: float = 3e-5) -> tuple[float, float]:
         """Trains a copy of the model on the context rows for some seconds, and uses the weights with the
         least log loss on a fifth of the rows, which are held out. Returns that loss before and after,

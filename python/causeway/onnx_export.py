@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .models import model_of
+
 __all__ = ["export_onnx"]
 
 _OPSET = 18
@@ -248,10 +250,16 @@ def _scales(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return positions, mean[positions], 1 / deviation[positions]
 
 
+def _on_host(model: Any) -> Any:
+    if model.device == "cpu":
+        return model
+    return model_of(model._config, {name: values.to("cpu") for name, values in model.state_dict().items()}, "cpu")
+
+
 def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Writes a fitted TabularClassifier or TabularRegressor with transforms ("none",) as an ONNX file."""
     graph = _Graph()
-    core, model = estimator._estimator, estimator._model()
+    core, model = estimator._estimator, _on_host(estimator._model())
     regression = estimator._regression
     _, x, y, _, n_classes, class_weight, temperature = core.state()
     x, y = x.numpy(), y.numpy()

@@ -12,8 +12,8 @@ namespace causeway {
 
 inline std::shared_ptr<models::TabularTransformer> make_model(const models::TabularConfig& config) {
   Generator generator(5);
-  return std::make_shared<models::TabularTransformer>(config,
-                                              nn::Placement{DType::f32, Device::cpu(), &generator});
+  return std::make_shared<models::TabularTransformer>(
+      config, nn::Placement{DType::f32, Device::cpu(), &generator});
 }
 
 struct Data {
@@ -34,7 +34,8 @@ inline void expect_words(const std::string& text, const std::string& words) {
   EXPECT_NE(text.find(words), std::string::npos) << text;
 }
 
-inline void expect_within(const Tensor& got, const Tensor& want, double limit, const std::string& what) {
+inline void expect_within(const Tensor& got, const Tensor& want, double limit,
+                          const std::string& what) {
   ASSERT_EQ(got.shape(), want.shape()) << what;
   const auto a = got.to_vector<double>();
   const auto b = want.to_vector<double>();

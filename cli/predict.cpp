@@ -24,6 +24,8 @@ struct Options : PredictOptions {
   std::string test;
   std::string out;
   std::string html;
+  std::string output = "mean";
+  std::vector<double> quantiles = {0.05, 0.5, 0.95};
 
   models::EstimatorOptions estimator() const {
     models::EstimatorOptions options;
@@ -31,6 +33,10 @@ struct Options : PredictOptions {
     options.max_features = predictor.max_features;
     options.max_rows = predictor.max_rows;
     options.random_state = predictor.seed;
+    options.transforms = predictor.transforms;
+    options.average = predictor.average;
+    options.temperature = predictor.temperature;
+    options.balanced = balanced;
     return options;
   }
 };
@@ -43,8 +49,22 @@ std::string field(const std::string& text) {
   return quoted + "\"";
 }
 
+std::string quantiles_csv(const Predictions& predictions) {
+  std::string text;
+  for (const double share : predictions.quantiles) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",",
+                        field(fmt::format("{}_q{}", predictions.target, share)));
+  }
+  for (std::size_t i = 0; i < predictions.values.size(); ++i) {
+    text += fmt::format("{}{}", i % predictions.quantiles.size() == 0 ? "\n" : ",",
+                        predictions.values[i]);
+  }
+  return text + "\n";
+}
+
 // Numbers in the shortest form that reads back as the same double.
 std::string csv_of(const Predictions& predictions) {
+  if (!predictions.quantiles.empty()) return quantiles_csv(predictions);
   std::string text = field(predictions.target);
   for (const std::string& name : predictions.classes) text += "," + field("p_" + name);
   text += "\n";
@@ -63,6 +83,16 @@ std::string csv_of(const Predictions& predictions) {
 std::string json_of(const Predictions& predictions) {
   nlohmann::ordered_json json;
   json["target"] = predictions.target;
+  if (!predictions.quantiles.empty()) {
+    json["quantiles"] = predictions.quantiles;
+    auto rows = nlohmann::ordered_json::array();
+    const auto n = static_cast<std::ptrdiff_t>(predictions.quantiles.size());
+    for (auto at = predictions.values.begin(); at != predictions.values.end(); at += n) {
+      rows.push_back(std::vector<double>(at, at + n));
+    }
+    json["predictions"] = std::move(rows);
+    return json.dump() + "\n";
+  }
   if (predictions.classes.empty()) {
     json["predictions"] = predictions.values;
     return json.dump() + "\n";
@@ -98,8 +128,15 @@ Predictions predictions_of(const Options& given, const tables::Table& train,
                            const std::shared_ptr<models::TabularTransformer>& model) {
   if (model->config().is_regression()) {
     models::TabularRegressor regressor(model, given.estimator());
-    const Tensor numbers =
-        fit_and_predict(regressor, given, train, [&] { return regressor.predict(test); });
+    const models::TargetDistribution predicted = fit_and_predict(
+        regressor, given, train, [&] { return regressor.predict_distribution(test); });
+    if (given.output == "quantiles") {
+      const Tensor numbers = predicted.quantiles(given.quantiles);
+      return {given.target, {}, numbers.to_vector<double>(), given.quantiles};
+    }
+    const Tensor numbers = given.output == "median" ? predicted.median()
+                           : given.output == "mode" ? predicted.mode()
+                                                    : predicted.mean();
     return {given.target, {}, numbers.to_vector<double>()};
   }
   models::TabularClassifier classifier(model, given.estimator());
@@ -126,6 +163,9 @@ std::string command_of(const Options& given) {
 }
 
 void run(const Options& given) {
+  if (!given.html.empty() && given.output == "quantiles") {
+    throw CLI::ValidationError("--html", "shows one number per row, not --output quantiles");
+  }
   const tables::Table train = given.read(given.train);
   const tables::Table test = tables::read_table(given.test);
   const auto model = given.load(train);
@@ -172,6 +212,19 @@ void add_predict(CLI::App& app) {
                    "Also write an HTML page: predictions, scores and calibration on labelled rows "
                    "that are held back, importance of columns")
       ->type_name("FILE");
+  command
+      ->add_option("--output", options->output,
+                   "For regression: what of each row's predicted distribution to write [mean]")
+      ->type_name("mean|median|mode|quantiles")
+      ->check(CLI::IsMember({"mean", "median", "mode", "quantiles"}).description(""));
+  command
+      ->add_option("--quantiles", options->quantiles,
+                   "The quantiles of --output quantiles [0.05,0.5,0.95]")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("NUMBER,...");
+  command->add_flag("--balanced", options->balanced,
+                    "Weight the probabilities of classes inversely to their frequencies");
   options->add_to(*command);
   add_json(*command, options->json);
   command->callback([options] { run(*options); });

@@ -13,6 +13,16 @@
 
 namespace causeway::cli {
 
+namespace {
+
+std::vector<std::string> names_of(const std::vector<models::Transform>& transforms) {
+  std::vector<std::string> names;
+  for (const models::Transform each : transforms) names.emplace_back(to_string(each));
+  return names;
+}
+
+}  // namespace
+
 void PredictOptions::add_to(CLI::App& command) {
   command.add_option("--target", target, "Column to predict")->required()->type_name("NAME");
   command
@@ -30,15 +40,54 @@ void PredictOptions::add_to(CLI::App& command) {
   add_count(command, "--estimators", predictor.n_estimators, "Ensemble size")
       ->check(at_least_one());
   add_count(command, "--max-rows", predictor.max_rows,
-            "Maximum number of context rows; larger tables are sampled")
+            "Maximum number of context rows; of more, each ensemble member reads a sample")
       ->check(at_least_one());
-  add_count(command, "--max-features", predictor.max_features, "Maximum number of features")
+  add_count(command, "--max-features", predictor.max_features,
+            "Maximum number of features; of more, each ensemble member reads a subset")
       ->check(at_least_one());
+  add_ensemble(command);
   add_seed(command, predictor.seed);
   add_device(command, device, "Device to run the model on")->each([this](const std::string&) {
     device_given = true;
   });
   add_quiet(command, quiet);
+}
+
+void PredictOptions::add_ensemble(CLI::App& command) {
+  using Names = std::vector<std::string>;
+  command
+      .add_option_function<Names>(
+          "--transforms",
+          [this](const Names& names) {
+            predictor.transforms.clear();
+            for (const std::string& name : names) {
+              predictor.transforms.push_back(models::parse_transform(name));
+            }
+          },
+          fmt::format("Transforms of the columns, for the ensemble members in turn [{}]",
+                      fmt::join(names_of(predictor.transforms), ",")))
+      ->delimiter(',')
+      ->type_name("none|power|quantile,...");
+  command
+      .add_option_function<std::string>(
+          "--average",
+          [this](const std::string& name) { predictor.average = models::parse_average(name); },
+          fmt::format("What is averaged over ensemble members [{}]", to_string(predictor.average)))
+      ->type_name("probabilities|logits");
+  command
+      .add_option_function<std::string>(
+          "--temperature",
+          [this](const std::string& text) {
+            double value = models::kCalibrated;
+            if (text != "calibrated" && !(CLI::detail::lexical_cast(text, value) && value > 0)) {
+              throw CLI::ValidationError("--temperature",
+                                         "expected a positive number or calibrated");
+            }
+            predictor.temperature = value;
+          },
+          fmt::format("Divides the logits; calibrated: chosen on held-back context rows [{}]",
+                      predictor.temperature))
+      ->type_name("NUMBER|calibrated");
 }
 
 tables::Table PredictOptions::read(const std::string& path) const {

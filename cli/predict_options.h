@@ -20,6 +20,7 @@ struct PredictOptions {
   models::PredictorOptions predictor;
   Device device = Device::cpu();
   bool device_given = false;
+  bool balanced = false;
   bool json = false;
   bool quiet = false;
 
@@ -30,6 +31,9 @@ struct PredictOptions {
   std::shared_ptr<models::TabularTransformer> load(const tables::Table& table) const;
   // Prints warnings to stderr.
   void warn(const std::vector<std::string>& warnings) const;
+
+ private:
+  void add_ensemble(CLI::App& command);
 };
 
 // A progress bar with the time left, for work longer than two seconds.

@@ -16,8 +16,9 @@ namespace causeway::cli {
 // The predicted classes with their probabilities, or the predicted numbers.
 struct Predictions {
   std::string target;
-  std::vector<std::string> classes;  // none for numbers
-  std::vector<double> values;        // probabilities row by row, or numbers
+  std::vector<std::string> classes;    // none for numbers
+  std::vector<double> values;          // probabilities row by row, or numbers
+  std::vector<double> quantiles = {};  // if there are several numbers per row
 
   std::span<const double> probabilities(std::size_t row) const {
     return std::span(values).subspan(row * classes.size(), classes.size());
@@ -26,7 +27,9 @@ struct Predictions {
     const auto of_row = probabilities(row);
     return classes[static_cast<std::size_t>(std::ranges::max_element(of_row) - of_row.begin())];
   }
-  std::size_t n_rows() const { return values.size() / std::max<std::size_t>(classes.size(), 1); }
+  std::size_t n_rows() const {
+    return values.size() / std::max<std::size_t>(classes.size() + quantiles.size(), 1);
+  }
 };
 
 // Predictions for `test`, and the quality of predictions on a quarter of the labelled rows.

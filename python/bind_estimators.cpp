@@ -1,12 +1,17 @@
 // Estimators for typed tables, which causeway.TabularClassifier and TabularRegressor wrap.
-#include "causeway/models/estimator.h"
+#include "causeway/models/estimator_file.h"
 #include "causeway/tables/target.h"
+#include "causeway/train/finetune.h"
 #include "python/bind.h"
 
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
+
+#include <functional>
+#include <map>
 
 namespace causeway::python {
 
@@ -28,18 +33,48 @@ class Estimator : public TabularEstimator {
   using TabularEstimator::encode;
   using TabularEstimator::predictor;
 
+  using TabularEstimator::column_groups;
+  using TabularEstimator::options;
+
   // Encodes the table with the GIL, so that several threads can predict. Runs the model without the
-  // GIL; Ctrl-C interrupts it.
-  template <class Method>
-  nb::tuple predict(const Table& table, const Progress& progress, Method method) {
+  // GIL; Ctrl-C interrupts it. Returns the result of run(predictor, x, progress) and warnings.
+  template <class Run>
+  nb::tuple predict(const Table& table, const Progress& progress, Run run) {
     const Tensor x = encode(table);
     const nb::object sentences = nb::cast(warnings());
     TabularPredictor& fitted = predictor();
     const models::ProgressHook hook = progress.value_or(models::ProgressHook());
-    const Tensor result = interruptible([&] { return (fitted.*method)(x, hook); });
-    return nb::make_tuple(result, sentences);
+    auto result = interruptible([&] { return run(fitted, x, hook); });
+    return nb::make_tuple(std::move(result), sentences);
   }
 };
+
+nb::tuple tuple_of(const TabularEstimator::State& given) {
+  const auto& [encoder, state] = given;
+  return nb::make_tuple(encoder, state.x, state.y, state.rows, state.n_classes, state.class_weight,
+                        state.temperature);
+}
+
+EstimatorOptions options_of(std::int64_t n_estimators, std::int64_t max_features,
+                            std::int64_t max_rows, std::uint64_t random_state,
+                            const std::vector<std::string>& transforms, const std::string& average,
+                            double temperature, std::map<std::string, double> class_weight,
+                            bool balanced) {
+  EstimatorOptions made;
+  made.n_estimators = n_estimators;
+  made.max_features = max_features;
+  made.max_rows = max_rows;
+  made.random_state = random_state;
+  made.transforms.clear();
+  for (const std::string& name : transforms) {
+    made.transforms.push_back(models::parse_transform(name));
+  }
+  made.average = models::parse_average(average);
+  made.temperature = temperature;
+  made.class_weight = std::move(class_weight);
+  made.balanced = balanced;
+  return made;
+}
 
 // Fits to the rows of a table that have a target; returns the labels and warnings.
 nb::tuple fit_target(Estimator& self, const Table& table, const std::string& target,
@@ -47,64 +82,180 @@ nb::tuple fit_target(Estimator& self, const Table& table, const std::string& tar
   const tables::Target read = without_gil([&] {
     return regression ? tables::read_numbers(table, target) : tables::read_classes(table, target);
   });
-  without_gil([&] { self.fit_encoded(table, read.rows, read.y, read.n_classes(), target); });
+  const models::FitWeights weights{
+      {}, regression ? std::vector<double>() : models::class_weights_of(self.options(), read)};
+  without_gil(
+      [&] { self.fit_encoded(table, read.rows, read.y, read.n_classes(), target, weights); });
   std::vector<std::string> sentences = read.warnings;
   sentences.insert(sentences.end(), self.warnings().begin(), self.warnings().end());
   return nb::make_tuple(read.classes, sentences);
 }
 
+// All that a file of a fitted estimator holds.
+nb::dict read_estimator(const std::string& path) {
+  const models::EstimatorFile file = without_gil([&] { return models::read_estimator_file(path); });
+  const EstimatorOptions& options = file.options;
+  nb::list transforms;
+  for (const models::Transform each : options.transforms) transforms.append(to_string(each));
+  nb::dict settings;
+  settings["n_estimators"] = options.n_estimators;
+  settings["max_features"] = options.max_features;
+  settings["max_rows"] = options.max_rows;
+  settings["random_state"] = options.random_state;
+  settings["transforms"] = transforms;
+  settings["average"] = to_string(options.average);
+  settings["temperature"] = options.temperature;
+  nb::dict read;
+  read["regression"] = file.regression;
+  read["options"] = settings;
+  read["classes"] = file.classes;
+  read["label_type"] = file.label_type;
+  read["named_columns"] = file.named_columns;
+  read["names"] = tables::TableEncoder::from_json(file.state.encoder).names();
+  read["state"] = tuple_of(file.state);
+  read["config"] = file.model->config().to_json();
+  read["weights"] = file.model->state();
+  return read;
+}
+
+void bind_distribution(nb::module_& module) {
+  using models::TargetDistribution;
+  nb::class_<TargetDistribution>(module, "_TargetDistribution", "Predicted histograms.")
+      .def_ro("edges", &TargetDistribution::edges)
+      .def_ro("probabilities", &TargetDistribution::probabilities)
+      .def("mean", &TargetDistribution::mean)
+      .def("median", &TargetDistribution::median)
+      .def("mode", &TargetDistribution::mode)
+      .def("interval", &TargetDistribution::interval, "coverage"_a)
+      .def(
+          "quantiles",
+          [](const TargetDistribution& self, const std::vector<double>& shares) {
+            return self.quantiles(shares);
+          },
+          "shares"_a);
+}
+
 }  // namespace
 
 void bind_estimators(nb::module_& module) {
+  bind_distribution(module);
+  module.def("_read_estimator", read_estimator, "path"_a);
   nb::class_<Estimator>(module, "_TabularEstimator", "Predictions for typed tables.")
       .def(
           "__init__",
           [](Estimator* self, std::shared_ptr<TabularTransformer> model, bool regression,
              std::int64_t n_estimators, std::int64_t max_features, std::int64_t max_rows,
-             std::uint64_t random_state) {
-            EstimatorOptions options;
-            options.n_estimators = n_estimators;
-            options.max_features = max_features;
-            options.max_rows = max_rows;
-            options.random_state = random_state;
-            new (self) Estimator(std::move(model), std::move(options), regression);
+             std::uint64_t random_state, const std::vector<std::string>& transforms,
+             const std::string& average, double temperature,
+             std::map<std::string, double> class_weight, bool balanced) {
+            new (self)
+                Estimator(std::move(model),
+                          options_of(n_estimators, max_features, max_rows, random_state, transforms,
+                                     average, temperature, std::move(class_weight), balanced),
+                          regression);
           },
           "model"_a, "regression"_a, "n_estimators"_a, "max_features"_a, "max_rows"_a,
-          "random_state"_a)
+          "random_state"_a, "transforms"_a, "average"_a, "temperature"_a, "class_weight"_a,
+          "balanced"_a)
       .def(
           "fit",
-          [](Estimator& self, const Table& table, const Tensor& y, std::int64_t n_classes) {
-            without_gil([&] { self.fit_encoded(table, tables::all_rows(table), y, n_classes); });
+          [](Estimator& self, const Table& table, const Tensor& y, std::int64_t n_classes,
+             std::vector<double> sample_weight, std::vector<double> class_weight) {
+            const models::FitWeights weights{std::move(sample_weight), std::move(class_weight)};
+            interruptible([&] {
+              self.fit_encoded(table, tables::all_rows(table), y, n_classes, {}, weights);
+              return 0;
+            });
             return self.warnings();
           },
-          "table"_a, "y"_a, "n_classes"_a, "Returns warnings. A fit that throws changes nothing.")
+          "table"_a, "y"_a, "n_classes"_a, "sample_weight"_a, "class_weight"_a,
+          "Returns warnings. A fit that throws changes nothing.")
       .def("fit_target", fit_target, "table"_a, "target"_a, "regression"_a,
            "Fits with a column of the table as the target; returns (labels, warnings).")
       .def(
           "predict_proba",
           [](Estimator& self, const Table& table, const Progress& progress) {
-            return self.predict(table, progress, &TabularPredictor::predict_proba);
+            return self.predict(table, progress, std::mem_fn(&TabularPredictor::predict_proba));
           },
           "table"_a, "progress"_a.none() = nb::none(), "((rows, classes) f64, warnings).")
       .def(
-          "predict_mean",
+          "predict_distribution",
           [](Estimator& self, const Table& table, const Progress& progress) {
-            return self.predict(table, progress, &TabularPredictor::predict_mean);
+            return self.predict(table, progress,
+                                std::mem_fn(&TabularPredictor::predict_distribution));
           },
-          "table"_a, "progress"_a.none() = nb::none(), "((rows,) f64, warnings).")
+          "table"_a, "progress"_a.none() = nb::none(), "(_TargetDistribution, warnings).")
+      .def(
+          "embed",
+          [](Estimator& self, const Table& table, const Progress& progress) {
+            return self.predict(table, progress, std::mem_fn(&TabularPredictor::embed));
+          },
+          "table"_a, "progress"_a.none() = nb::none(), "((rows, width) f64, warnings).")
+      .def(
+          "importance",
+          [](Estimator& self, const Table& table, const Progress& progress) {
+            return self.predict(table, progress,
+                                [&](TabularPredictor& predictor, const Tensor& x,
+                                    const models::ProgressHook& hook) {
+                                  return predictor.importance(x, self.column_groups(), hook);
+                                });
+          },
+          "table"_a, "progress"_a.none() = nb::none(), "((columns,) f64, warnings).")
+      .def(
+          "members",
+          [](Estimator& self) {
+            nb::list made;
+            for (const models::EnsembleMember& member : self.predictor().members()) {
+              made.append(nb::make_tuple(member.rows, member.columns, member.codes,
+                                         to_string(member.transform)));
+            }
+            return made;
+          },
+          "(rows, columns, codes, transform) of each ensemble member; columns count those that are "
+          "not constant.")
+      .def(
+          "centres", [](Estimator& self) { return self.model().centres(); },
+          "The means of the bins of the standardised target.")
       .def("encode", &Estimator::encode, "table"_a, "(rows, features) f64, NaN for missing values.")
-      .def("state",
-           [](const Estimator& self) {
-             const TabularEstimator::State state = self.state();
-             return nb::make_tuple(state.encoder, state.x, state.y, state.n_classes);
-           })
+      .def("state", [](const Estimator& self) { return tuple_of(self.state()); })
+      .def(
+          "save",
+          [](Estimator& self, const std::string& path, std::vector<std::string> classes,
+             std::string label_type, bool named_columns) {
+            const bool regression = self.model().config().is_regression();
+            without_gil([&] {
+              models::write_estimator_file(
+                  path, {regression, self.options(), self.state(), std::move(classes),
+                         std::move(label_type), named_columns, self.shared_model()});
+            });
+          },
+          "path"_a, "classes"_a, "label_type"_a, "named_columns"_a)
+      .def(
+          "finetune",
+          [](Estimator& self, double seconds, double learning_rate, const Progress& progress) {
+            train::FinetuneOptions options;
+            options.seconds = seconds;
+            options.learning_rate = learning_rate;
+            TabularPredictor& fitted = self.predictor();
+            const models::ProgressHook hook = progress.value_or(models::ProgressHook());
+            const train::Finetuned made =
+                interruptible([&] { return train::finetune(fitted, options, hook); });
+            return nb::make_tuple(made.weights, made.loss_before, made.loss_after);
+          },
+          "seconds"_a, "learning_rate"_a, "progress"_a.none() = nb::none(),
+          "(weights, held-out loss before, after).")
       .def(
           "restore",
           [](Estimator& self, const std::string& encoder, const Tensor& x, const Tensor& y,
-             std::int64_t n_classes) {
-            without_gil([&] { self.restore({encoder, x, y, n_classes}); });
+             const Tensor& rows, std::int64_t n_classes, std::vector<double> class_weight,
+             double temperature) {
+            without_gil([&] {
+              self.restore(
+                  {encoder, {x, y, rows, n_classes, std::move(class_weight), temperature}});
+            });
           },
-          "encoder"_a, "x"_a, "y"_a, "n_classes"_a, "Restores the result of state().");
+          "encoder"_a, "x"_a, "y"_a, "rows"_a, "n_classes"_a, "class_weight"_a, "temperature"_a,
+          "Restores the result of state().");
 }
 
 }  // namespace causeway::python

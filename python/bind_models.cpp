@@ -7,6 +7,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 namespace causeway::python {
@@ -46,6 +47,11 @@ void bind_context(nb::module_& module) {
   nb::class_<TableContext>(module, "TableContext",
                            "Keys and values of context rows, for predict_logits.")
       .def_ro("sizes", &TableContext::sizes, "(tables, 3): rows, features, context rows.")
+      .def_ro("_layers", &TableContext::layers)
+      .def_ro("_keys", &TableContext::keys)
+      .def_ro("_labels", &TableContext::y)
+      .def_prop_ro("_moments", [](const TableContext& self) { return self.statistics.moments; })
+      .def_prop_ro("_sorted", [](const TableContext& self) { return self.statistics.sorted; })
       .def_prop_ro(
           "nbytes",
           [](const TableContext& self) {

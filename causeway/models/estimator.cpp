@@ -1,45 +1,59 @@
 #include "causeway/models/estimator.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/shown.h"
 #include "causeway/models/tabular_file.h"
-#include "causeway/tables/target.h"
 #include "causeway/tables/weights.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include <fmt/format.h>
 
 namespace causeway::models {
 
 namespace {
 
-// Whether the first rows of a column of numbers differ, so that it is certainly not constant.
-bool varies_at_first(const tables::TableColumn& column, std::int64_t n_rows) {
-  constexpr std::int64_t kRows = 16;
-  if (column.type != tables::ValueType::number || column.missing.numel() > 0 ||
-      column.numbers.device() != Device::cpu()) {
-    return false;
+// The weights of some rows.
+std::vector<double> weights_of(const std::vector<double>& sample_weight, const tables::Table& table,
+                               const std::vector<std::int64_t>& rows) {
+  if (sample_weight.empty()) return {};
+  if (std::ssize(sample_weight) != table.n_rows()) {
+    fail(ErrorKind::shape_mismatch, "fit",
+         fmt::format("{} sample weights for {} rows", sample_weight.size(), table.n_rows()));
   }
-  const auto values = column.numbers.slice(0, 0, std::min(kRows, n_rows))
-                          .to(DType::f64)
-                          .contiguous()
-                          .to_vector<double>();
-  return std::adjacent_find(values.begin(), values.end(), [](double a, double b) {
-           return a != b && std::isfinite(a) && std::isfinite(b);
-         }) != values.end();
-}
-
-// Refuses a table with far too many columns before they are encoded, which takes long. Constant
-// columns do not count.
-void require_features(const tables::Table& x, const PredictorOptions& options) {
-  if (x.n_columns() <= options.max_features + 1) return;  // one may be the target
-  std::int64_t n_varying = 0;
-  for (const tables::TableColumn& column : x.columns()) {
-    n_varying += varies_at_first(column, x.n_rows()) ? 1 : 0;
-    if (n_varying > options.max_features + 1) options.require_features(x.n_columns());
-  }
+  std::vector<double> made;
+  for (const std::int64_t row : rows) made.push_back(sample_weight[static_cast<std::size_t>(row)]);
+  return made;
 }
 
 }  // namespace
+
+std::vector<double> class_weights_of(const EstimatorOptions& options, const tables::Target& read) {
+  if (options.balanced) return balanced_class_weight(read.y, read.n_classes());
+  if (options.class_weight.empty()) return {};
+  std::vector<double> made(read.classes.size(), 1);
+  for (const auto& [label, weight] : options.class_weight) {
+    const auto found = std::find(read.classes.begin(), read.classes.end(), label);
+    if (found == read.classes.end()) {
+      fail(ErrorKind::invalid_argument, "fit",
+           fmt::format("class_weight has a class {} that the target lacks", shown(label)));
+    }
+    made[static_cast<std::size_t>(found - read.classes.begin())] = weight;
+  }
+  return made;
+}
+
+PredictorOptions EstimatorOptions::predictor() const {
+  PredictorOptions made;
+  made.n_estimators = n_estimators;
+  made.max_features = max_features;
+  made.max_rows = max_rows;
+  made.seed = random_state;
+  made.transforms = transforms;
+  made.average = average;
+  made.temperature = temperature;
+  return made;
+}
 
 TabularEstimator::TabularEstimator(EstimatorOptions options, bool regression)
     : options_(std::move(options)), regression_(regression) {}
@@ -48,14 +62,26 @@ TabularEstimator::TabularEstimator(std::shared_ptr<TabularTransformer> model,
                                    EstimatorOptions options, bool regression)
     : options_(std::move(options)), regression_(regression), model_(std::move(model)) {}
 
-TabularTransformer& TabularEstimator::model() {
+const std::shared_ptr<TabularTransformer>& TabularEstimator::shared_model() {
   if (model_ == nullptr) {
     const auto path = !options_.model.empty()
                           ? options_.model
                           : tables::packaged_weights(regression_, "pass the file of a model");
     model_ = load_tabular(path, inference_placement(parse_device(options_.device)));
   }
-  return *model_;
+  return model_;
+}
+
+void TabularEstimator::set_model(std::shared_ptr<TabularTransformer> model) {
+  const auto before = model_;
+  model_ = std::move(model);
+  if (!fitted_.has_value()) return;
+  try {
+    restore(state());
+  } catch (...) {
+    model_ = before;
+    throw;
+  }
 }
 
 TabularPredictor TabularEstimator::new_predictor() {
@@ -64,19 +90,16 @@ TabularPredictor TabularEstimator::new_predictor() {
          regression_ ? "the model predicts classes; a regressor needs one that predicts numbers"
                      : "the model predicts numbers; a classifier needs one that predicts classes");
   }
-  return {model_,
-          {options_.n_estimators, options_.max_features, options_.max_rows, options_.random_state}};
+  return {model_, options_.predictor()};
 }
 
 void TabularEstimator::fit_encoded(const tables::Table& x, const std::vector<std::int64_t>& rows,
                                    const Tensor& y, std::int64_t n_classes,
-                                   const std::string& target) {
-  TabularPredictor predictor = new_predictor();
-  if (std::ssize(rows) == x.n_rows()) require_features(x, predictor.options());
-  Fitted fitted{tables::TableEncoder::fit(x, rows, target), std::move(predictor), n_classes};
+                                   const std::string& target, const FitWeights& weights) {
+  Fitted fitted{tables::TableEncoder::fit(x, rows, target), new_predictor()};
   std::vector<std::string> warnings;
   const Tensor encoded = fitted.encoder.transform(x, rows, warnings, "fit");
-  fitted.predictor.fit(encoded, y, n_classes, fitted.encoder.names());
+  fitted.predictor.fit(encoded, y, n_classes, fitted.encoder.feature_names(), weights);
   warnings.insert(warnings.end(), fitted.predictor.warnings().begin(),
                   fitted.predictor.warnings().end());
   fitted_ = std::move(fitted);
@@ -85,13 +108,12 @@ void TabularEstimator::fit_encoded(const tables::Table& x, const std::vector<std
 
 TabularEstimator::State TabularEstimator::state() const {
   if (!fitted_.has_value()) fail(ErrorKind::invalid_argument, "state", "call fit first");
-  return {fitted_->encoder.to_json(), fitted_->predictor.context_x(),
-          fitted_->predictor.context_y(), fitted_->n_classes};
+  return {fitted_->encoder.to_json(), fitted_->predictor.state()};
 }
 
 void TabularEstimator::restore(const State& state) {
-  Fitted fitted{tables::TableEncoder::from_json(state.encoder), new_predictor(), state.n_classes};
-  fitted.predictor.fit(state.x, state.y, state.n_classes, fitted.encoder.names());
+  Fitted fitted{tables::TableEncoder::from_json(state.encoder), new_predictor()};
+  fitted.predictor.restore(state.predictor, fitted.encoder.feature_names());
   fitted_ = std::move(fitted);
   warnings_.clear();
 }
@@ -113,9 +135,35 @@ Tensor TabularEstimator::encode(const tables::Table& table) {
   return x;
 }
 
-void TabularClassifier::fit(const tables::Table& table, const std::string& target) {
+Tensor TabularEstimator::embed(const tables::Table& table) {
+  const Tensor x = encode(table);
+  return predictor().embed(x, progress_);
+}
+
+Tensor TabularEstimator::importance(const tables::Table& table) {
+  const Tensor x = encode(table);
+  return predictor().importance(x, column_groups(), progress_);
+}
+
+std::vector<std::vector<std::int64_t>> TabularEstimator::column_groups() const {
+  std::vector<std::vector<std::int64_t>> groups;
+  std::int64_t next = 0;
+  for (const tables::ColumnEncoder& column : fitted_->encoder.columns()) {
+    std::vector<std::int64_t>& group = groups.emplace_back();
+    for (std::int64_t i = 0; i < column.n_features(); ++i) group.push_back(next++);
+  }
+  return groups;
+}
+
+void TabularClassifier::fit(const tables::Table& table, const std::string& target,
+                            const std::vector<double>& sample_weight) {
   tables::Target read = tables::read_classes(table, target);
-  fit_encoded(table, read.rows, read.y, read.n_classes(), target);
+  fit_encoded(table, read.rows, read.y, read.n_classes(), target,
+              {weights_of(sample_weight, table, read.rows), class_weights_of(options(), read)});
+  const tables::TableColumn& column = table.column(table.find(target));
+  const bool is_number = column.type == tables::ValueType::number;
+  const bool is_boolean = is_number && column.numbers.dtype() == DType::boolean;
+  label_type_ = is_boolean ? "boolean" : (is_number ? "number" : "text");
   classes_ = std::move(read.classes);
   warnings_.insert(warnings_.begin(), read.warnings.begin(), read.warnings.end());
 }
@@ -136,15 +184,21 @@ std::vector<std::string> TabularClassifier::predict(const tables::Table& table) 
   return labels;
 }
 
-void TabularRegressor::fit(const tables::Table& table, const std::string& target) {
+void TabularRegressor::fit(const tables::Table& table, const std::string& target,
+                           const std::vector<double>& sample_weight) {
   const tables::Target read = tables::read_numbers(table, target);
-  fit_encoded(table, read.rows, read.y, 0, target);
+  fit_encoded(table, read.rows, read.y, 0, target,
+              {weights_of(sample_weight, table, read.rows), {}});
   warnings_.insert(warnings_.begin(), read.warnings.begin(), read.warnings.end());
 }
 
 Tensor TabularRegressor::predict(const tables::Table& table) {
+  return predict_distribution(table).mean();
+}
+
+TargetDistribution TabularRegressor::predict_distribution(const tables::Table& table) {
   const Tensor x = encode(table);
-  return predictor().predict_mean(x, progress_);
+  return predictor().predict_distribution(x, progress_);
 }
 
 }  // namespace causeway::models

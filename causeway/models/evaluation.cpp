@@ -58,17 +58,18 @@ TableEvaluation evaluate_rows(TabularPredictor& predictor, const Rows& rows,
   predictor.fit(index_select(rows.x, 0, halves.context), index_select(rows.y, 0, halves.context),
                 rows.n_classes, rows.names);
   const Tensor truth = index_select(rows.y, 0, halves.query);
-  const Tensor probabilities = predictor.predict_proba(index_select(rows.x, 0, halves.query));
+  const Tensor x = index_select(rows.x, 0, halves.query);
   if (!predictor.is_regression()) {
-    return evaluate_classes(probabilities.to_vector<double>(),
+    return evaluate_classes(predictor.predict_proba(x).to_vector<double>(),
                             truth.to(DType::i64).to_vector<std::int64_t>(), rows.n_classes);
   }
-  const auto predicted = predictor.means(probabilities).to_vector<double>();
+  const TargetDistribution distribution = predictor.predict_distribution(x);
+  const auto predicted = distribution.mean().to_vector<double>();
   const auto numbers = truth.to_vector<double>();
   TableEvaluation made;
   made.scores = {tables::root_mean_squared_error(predicted, numbers),
                  tables::mean_absolute_error(predicted, numbers), tables::r2(predicted, numbers)};
-  made.probabilities = predictor.cumulative(probabilities, truth);
+  made.probabilities = distribution.below(numbers);
   return made;
 }
 

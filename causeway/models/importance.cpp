@@ -10,11 +10,11 @@ namespace {
 constexpr std::int64_t kShuffles = 3;
 
 double error_of(TabularPredictor& predictor, const Tensor& x, const Tensor& y) {
-  const Tensor probabilities = predictor.predict_proba(x);
   if (predictor.is_regression()) {
-    return tables::root_mean_squared_error(predictor.means(probabilities).to_vector<double>(),
+    return tables::root_mean_squared_error(predictor.predict_mean(x).to_vector<double>(),
                                            y.to_vector<double>());
   }
+  const Tensor probabilities = predictor.predict_proba(x);
   return tables::log_loss(probabilities.to_vector<double>(),
                           y.to(DType::i64).to_vector<std::int64_t>(), probabilities.size(1));
 }

@@ -148,7 +148,7 @@ ModelFile read_model_file(const std::filesystem::path& path) {
       fail(ErrorKind::format, "read_model",
            "the file is damaged: its SHA-256 differs from the one in its metadata");
     }
-    require_weights(model.state);
+    if (model.kind != kEstimatorKind) require_weights(model.state);
   });
   return model;
 }

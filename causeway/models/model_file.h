@@ -12,6 +12,7 @@ namespace causeway::models {
 
 inline constexpr const char* kGptKind = "causeway.gpt.1";
 inline constexpr const char* kTabularKind = "causeway.tabular.1";
+inline constexpr const char* kEstimatorKind = "causeway.estimator.1";
 
 struct ModelDescription {
   std::string kind;    // empty for a file of another program
@@ -25,8 +26,8 @@ struct ModelFile : ModelDescription {
 void write_model_file(const std::filesystem::path& path, const ModelFile& file);
 
 // Throws io errors for unreadable files. Throws format errors for damaged ones, tensors that are
-// neither floating nor i8, and weights that are not finite. Files of older versions have no
-// hash.
+// neither floating nor i8, and weights that are not finite; the tensors of an estimator may be
+// anything. Files of older versions have no hash.
 ModelFile read_model_file(const std::filesystem::path& path);
 
 // Reads neither the tensors nor their hash. Throws io and format errors.

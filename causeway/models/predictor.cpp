@@ -1,10 +1,11 @@
 #include "causeway/models/predictor.h"
 
 #include "causeway/core/error.h"
+#include "causeway/tensor/indexing.h"
+#include "causeway/tensor/reduce.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -40,8 +41,7 @@ class TabularPredictor::Work {
 
 std::size_t TabularPredictor::context_bytes() const {
   const TabularConfig& config = model_->config();
-  const std::int64_t tokens = (fitted_.n_context + config.thinking) *
-                              (static_cast<std::int64_t>(fitted_.columns.size()) + 1);
+  const std::int64_t tokens = (fitted_.n_context + config.thinking) * (fitted_.n_columns + 1);
   return static_cast<std::size_t>(tokens * config.layers * config.width * 2) *
          size_of(model_->parameters().front().dtype());
 }
@@ -60,18 +60,21 @@ std::vector<TabularPredictor::Batch> TabularPredictor::batches() const {
   return single;
 }
 
-Tensor TabularPredictor::arrange(const Batch& batch, const double* x, std::int64_t n_rows) const {
-  const auto n_columns = static_cast<std::int64_t>(fitted_.columns.size());
-  const Tensor made = Tensor::empty({static_cast<std::int64_t>(batch.count), n_rows, n_columns},
-                                    DType::f32, Device::cpu());
+Tensor TabularPredictor::arrange(const Batch& batch, const double* x, std::int64_t n_rows,
+                                 bool of_context) const {
+  const Tensor made =
+      Tensor::empty({static_cast<std::int64_t>(batch.count), n_rows, fitted_.n_columns}, DType::f32,
+                    Device::cpu());
   auto* to = made.data_as<float>();
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    const EnsembleMember& member = fitted_.members[i];
+    const std::vector<ColumnTransform>& transforms = fitted_.transforms.at(member.transform);
     for (std::int64_t row = 0; row < n_rows; ++row) {
-      for (const std::int64_t at : fitted_.members[i].columns) {
-        const Column& column = fitted_.columns[static_cast<std::size_t>(at)];
-        const double value = x[row * fitted_.n_features + column.position];
-        const double z = column.inverse == 0 ? 0 : (value - column.mean) * column.inverse;
-        *to++ = static_cast<float>(std::clamp(z, -100.0, 100.0));
+      const std::int64_t from = of_context ? member.rows[static_cast<std::size_t>(row)] : row;
+      for (const std::int64_t column : member.columns) {
+        const auto at = static_cast<std::size_t>(column);
+        const double value = x[from * fitted_.n_features + fitted_.positions[at]];
+        *to++ = static_cast<float>(transforms[at](value));
       }
     }
   }
@@ -82,30 +85,31 @@ TableContext TabularPredictor::make_context(const Batch& batch,
                                             const ProgressHook& progress) const {
   const Device device = device_of(*model_);
   const auto n_tables = static_cast<std::int64_t>(batch.count);
-  const auto n_columns = static_cast<std::int64_t>(fitted_.columns.size());
+  const auto* targets = fitted_.y.data_as<double>();
   std::vector<float> y;
   std::vector<std::int64_t> sizes;
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
-    const auto shift = static_cast<double>(fitted_.members[i].shift);
-    for (const double value : fitted_.y) {
-      const double target = is_regression()
-                                ? (value - fitted_.target.mean) * fitted_.target.inverse
-                                : std::fmod(value + shift, static_cast<double>(fitted_.n_outputs));
+    const EnsembleMember& member = fitted_.members[i];
+    for (const std::int64_t row : member.rows) {
+      const double target =
+          is_regression()
+              ? fitted_.target(targets[row])
+              : static_cast<double>(member.codes[static_cast<std::size_t>(targets[row])]);
       y.push_back(static_cast<float>(target));
     }
-    sizes.insert(sizes.end(), {fitted_.n_context, n_columns, fitted_.n_context});
+    sizes.insert(sizes.end(), {fitted_.n_context, fitted_.n_columns, fitted_.n_context});
   }
-  return model_->encode_context({arrange(batch, fitted_.x.data(), fitted_.n_context),
-                                 Tensor::from<float>(y, {n_tables, fitted_.n_context}, device),
-                                 Tensor::from<std::int64_t>(sizes, {n_tables, 3}, device)},
-                                progress);
+  return model_->encode_context(
+      {arrange(batch, fitted_.x.data_as<double>(), fitted_.n_context, true),
+       Tensor::from<float>(y, {n_tables, fitted_.n_context}, device),
+       Tensor::from<std::int64_t>(sizes, {n_tables, 3}, device)},
+      progress);
 }
 
 TableContext TabularPredictor::context_of(std::size_t number, const Batch& batch, Work& work) {
-  const auto flops = static_cast<double>(batch.count) *
-                     TabularWork::of_context(model_->config(), fitted_.n_context,
-                                             static_cast<std::int64_t>(fitted_.columns.size()))
-                         .total();
+  const auto flops =
+      static_cast<double>(batch.count) *
+      TabularWork::of_context(model_->config(), fitted_.n_context, fitted_.n_columns).total();
   if (!caches_contexts()) return make_context(batch, work.begin(flops));
   const std::scoped_lock lock(*lock_);
   std::optional<TableContext>& kept = fitted_.contexts[number];
@@ -115,7 +119,7 @@ TableContext TabularPredictor::context_of(std::size_t number, const Batch& batch
 
 std::int64_t TabularPredictor::rows_at_once(const Batch& batch) const {
   const std::int64_t tokens = device_of(*model_) == Device::cpu() ? 1 << 16 : 1 << 20;
-  const auto each = static_cast<std::int64_t>(batch.count * (fitted_.columns.size() + 1));
+  const auto each = static_cast<std::int64_t>(batch.count) * (fitted_.n_columns + 1);
   return std::clamp<std::int64_t>(tokens / each, 1, 4096);
 }
 
@@ -123,7 +127,7 @@ TabularPredictor::Work TabularPredictor::plan_work(const std::vector<Batch>& all
                                                    std::int64_t n_rows,
                                                    const ProgressHook& hook) const {
   const TabularConfig& config = model_->config();
-  const auto n_columns = static_cast<std::int64_t>(fitted_.columns.size());
+  const std::int64_t n_columns = fitted_.n_columns;
   double total = 0;
   for (std::size_t b = 0; b < all.size(); ++b) {
     double each = TabularWork::of_query(config, n_rows, n_columns, fitted_.n_context).total();
@@ -135,95 +139,147 @@ TabularPredictor::Work TabularPredictor::plan_work(const std::vector<Batch>& all
   return {total, hook};
 }
 
-void TabularPredictor::add_probabilities(const Batch& batch, const Tensor& logits,
-                                         double* out) const {
-  const std::int64_t n_rows = logits.size(1);
-  const std::int64_t n_logits = logits.size(2);
-  const std::int64_t n_outputs = fitted_.n_outputs;
-  const auto values = logits.to(Device::cpu()).to(DType::f64).contiguous().to_vector<double>();
-  const double weight = 1 / static_cast<double>(fitted_.members.size());
-  std::vector<double> odds(static_cast<std::size_t>(n_outputs));
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(batch.count); ++i) {
-    const Member& member = fitted_.members[batch.first + static_cast<std::size_t>(i)];
-    for (std::int64_t row = 0; row < n_rows; ++row) {
-      const double* of = values.data() + (i * n_rows + row) * n_logits;
-      if (!std::all_of(of, of + n_outputs, [](double logit) { return std::isfinite(logit); })) {
-        fail(ErrorKind::invalid_argument, kName,
-             "the model's output is not finite: its weights are too large or damaged; use another "
-             "model");
-      }
-      const double largest = *std::max_element(of, of + n_outputs);
-      double sum = 0;
-      for (std::int64_t c = 0; c < n_outputs; ++c) {
-        odds[static_cast<std::size_t>(c)] = std::exp(of[c] - largest);
-        sum += odds[static_cast<std::size_t>(c)];
-      }
-      for (std::int64_t c = 0; c < n_outputs; ++c) {
-        const auto rotated = static_cast<std::size_t>((c + member.shift) % n_outputs);
-        out[row * n_outputs + c] += weight * odds[rotated] / sum;
-      }
-    }
-  }
-}
-
-Tensor TabularPredictor::predict_proba(const Tensor& x, const ProgressHook& progress) {
+void TabularPredictor::require_query(const Tensor& x) const {
   require_table(x);
   if (fitted_.n_outputs == 0) fail(ErrorKind::invalid_argument, kName, "call fit first");
   if (x.size(1) != fitted_.n_features) {
     fail(ErrorKind::shape_mismatch, kName,
          fmt::format("x has {} features, but fit had {}", x.size(1), fitted_.n_features));
   }
+}
+
+Tensor TabularPredictor::run_members(const Tensor& x, std::int64_t width,
+                                     const ProgressHook& progress, const Run& run) {
   const std::int64_t n_rows = x.size(0);
-  if (fitted_.n_outputs == 1) return ones({n_rows, 1}, DType::f64);
-  if (n_rows == 0) return zeros({0, fitted_.n_outputs}, DType::f64);
+  const auto n_members = static_cast<std::int64_t>(fitted_.members.size());
   const Tensor table = x.contiguous();
-  Tensor out = zeros({n_rows, fitted_.n_outputs}, DType::f64);
+  Tensor out = Tensor::empty({n_rows, n_members, width}, DType::f32);
   const std::vector<Batch> all = batches();
   Work work = plan_work(all, n_rows, progress);
-  for (std::size_t b = 0; b < all.size(); ++b) {
+  for (std::size_t b = 0; b < all.size() && n_rows > 0; ++b) {
     const TableContext context = context_of(b, all[b], work);
+    const auto first = static_cast<std::int64_t>(all[b].first);
+    const auto count = static_cast<std::int64_t>(all[b].count);
     const std::int64_t step = rows_at_once(all[b]);
     for (std::int64_t row = 0; row < n_rows; row += step) {
-      const std::int64_t count = std::min(step, n_rows - row);
+      const std::int64_t n = std::min(step, n_rows - row);
+      const double flops =
+          TabularWork::of_query(model_->config(), n, fitted_.n_columns, fitted_.n_context).total();
       const double* from = table.data_as<double>() + row * fitted_.n_features;
-      const double flops = TabularWork::of_query(model_->config(), count,
-                                                 static_cast<std::int64_t>(fitted_.columns.size()),
-                                                 fitted_.n_context)
-                               .total();
-      const Tensor logits = model_->predict_logits(
-          context, arrange(all[b], from, count),
-          work.begin(static_cast<double>(all[b].count) * flops), fitted_.n_outputs);
-      add_probabilities(all[b], logits, out.data_as<double>() + row * fitted_.n_outputs);
+      const Tensor made = run(context, arrange(all[b], from, n, false),
+                              work.begin(static_cast<double>(count) * flops));
+      const Tensor here = made.to(Device::cpu()).to(DType::f32).transpose(0, 1);
+      out.slice(0, row, row + n).slice(1, first, first + count).copy_from(here);
     }
   }
   return out;
 }
 
-Tensor TabularPredictor::predict_mean(const Tensor& x, const ProgressHook& progress) {
+Tensor TabularPredictor::member_logits(const Tensor& x, const ProgressHook& progress) {
+  const bool is_native = model_->config().decoder == TabularDecoder::retrieval;
+  const std::int64_t n = is_native ? fitted_.n_outputs : model_->config().outputs();
+  return run_members(
+      x, n, progress,
+      [&](const TableContext& context, const Tensor& rows, const ProgressHook& hook) {
+        return model_->predict_logits(context, rows, hook, n);
+      });
+}
+
+Tensor TabularPredictor::combine(const Tensor& logits, double temperature) const {
+  return combine_members(
+      logits, fitted_.members, fitted_.n_outputs,
+      {options_.average, temperature, fitted_.frequencies, fitted_.class_weight});
+}
+
+Tensor TabularPredictor::predict_proba(const Tensor& x, const ProgressHook& progress) {
+  require_query(x);
+  if (fitted_.n_outputs == 1) return ones({x.size(0), 1}, DType::f64);
+  return combine(member_logits(x, progress), fitted_.temperature);
+}
+
+TargetDistribution TabularPredictor::bins() const {
+  const auto& scale = fitted_.target;
+  const auto of_target = [&](double z) { return scale.mean + z * scale.deviation(); };
+  TargetDistribution made;
+  made.centres = model_->centres();
+  for (const float border : model_->borders()->to(Device::cpu()).to_vector<float>()) {
+    made.edges.push_back(border);
+  }
+  // The outer bins have no end. They end as far from their mean as they begin, or at the extreme
+  // of the context rows if that is farther.
+  const auto y = fitted_.y.to_vector<double>();
+  const auto [least, greatest] = std::minmax_element(y.begin(), y.end());
+  const double low = 2 * made.centres.front() - made.edges.front();
+  const double high = 2 * made.centres.back() - made.edges.back();
+  made.edges.insert(made.edges.begin(), std::min(low, scale(*least)));
+  made.edges.push_back(std::max(high, scale(*greatest)));
+  std::transform(made.edges.begin(), made.edges.end(), made.edges.begin(), of_target);
+  std::transform(made.centres.begin(), made.centres.end(), made.centres.begin(), of_target);
+  return made;
+}
+
+TargetDistribution TabularPredictor::predict_distribution(const Tensor& x,
+                                                          const ProgressHook& progress) {
   if (!is_regression()) {
     fail(ErrorKind::invalid_argument, kName, "the model predicts classes, not numbers");
   }
-  return means(predict_proba(x, progress));
+  const Tensor probabilities = predict_proba(x, progress);
+  TargetDistribution made = bins();
+  made.probabilities = probabilities;
+  return made;
 }
 
-Tensor TabularPredictor::means(const Tensor& probabilities) const {
-  const std::vector<double> centres = model_->centres();
-  const std::int64_t n_rows = probabilities.size(0);
-  Tensor out = Tensor::empty({n_rows}, DType::f64);
-  const double deviation = fitted_.target.inverse == 0 ? 0 : 1 / fitted_.target.inverse;
-  for (std::int64_t row = 0; row < n_rows; ++row) {
-    const double* of = probabilities.data_as<double>() + row * fitted_.n_outputs;
-    const double z = std::inner_product(centres.begin(), centres.end(), of, 0.0);
-    out.data_as<double>()[row] = fitted_.target.mean + z * deviation;
+Tensor TabularPredictor::predict_mean(const Tensor& x, const ProgressHook& progress) {
+  return predict_distribution(x, progress).mean();
+}
+
+Tensor TabularPredictor::embed(const Tensor& x, const ProgressHook& progress) {
+  require_query(x);
+  const Tensor all =
+      run_members(x, model_->config().width, progress,
+                  [&](const TableContext& context, const Tensor& rows, const ProgressHook& hook) {
+                    return model_->embed(context, rows, hook);
+                  });
+  return mean(all.to(DType::f64), {1});
+}
+
+Tensor TabularPredictor::importance(const Tensor& x,
+                                    const std::vector<std::vector<std::int64_t>>& groups,
+                                    const ProgressHook& progress) {
+  require_query(x);
+  constexpr std::int64_t kMostCells = std::int64_t{1} << 23;  // of a batch of copies
+  const auto n_copies = static_cast<std::int64_t>(groups.size()) + 1;
+  const std::int64_t step = std::max<std::int64_t>(kMostCells / (n_copies * fitted_.n_features), 1);
+  Tensor out = zeros({n_copies - 1}, DType::f64);
+  for (std::int64_t row = 0; row < x.size(0); row += step) {
+    const Tensor rows = x.slice(0, row, std::min(row + step, x.size(0)));
+    // The first copy is whole; copy k + 1 lacks the columns of group k.
+    const Tensor copies = rows.expand({n_copies, rows.size(0), x.size(1)}).contiguous().clone();
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      for (const std::int64_t column : groups[k]) {
+        copies.select(0, static_cast<std::int64_t>(k) + 1)
+            .select(1, column)
+            .copy_from(full({}, std::nan(""), DType::f64));
+      }
+    }
+    const auto part = [&](double done) {
+      const auto n_done = static_cast<double>(row) + done * static_cast<double>(rows.size(0));
+      progress(n_done / static_cast<double>(x.size(0)));
+    };
+    const Tensor p = predict_proba(copies.reshape({-1, x.size(1)}),
+                                   progress ? ProgressHook(part) : ProgressHook());
+    const std::int64_t n = rows.size(0) * p.size(1);
+    const auto* of = p.data_as<double>();
+    for (std::int64_t k = 0; k + 1 < n_copies; ++k) {
+      const auto* without = of + (k + 1) * n;
+      double sum = 0;
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (of[i] > 0) sum += of[i] * std::log(of[i] / std::max(without[i], 1e-12));
+      }
+      out.data_as<double>()[k] += sum / static_cast<double>(x.size(0));
+    }
   }
   return out;
-}
-
-std::vector<double> TabularPredictor::cumulative(const Tensor& probabilities,
-                                                 const Tensor& y) const {
-  std::vector<double> z = y.to_vector<double>();
-  for (double& number : z) number = (number - fitted_.target.mean) * fitted_.target.inverse;
-  return model_->cumulative(probabilities.to_vector<double>(), z);
 }
 
 }  // namespace causeway::models

@@ -3,9 +3,12 @@
 // models/estimator.h combines the two.
 #pragma once
 
+#include "causeway/models/ensemble.h"
 #include "causeway/models/tabular.h"
+#include "causeway/models/target_distribution.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,19 +17,38 @@
 
 namespace causeway::models {
 
+inline constexpr double kCalibrated = 0;
+
 struct PredictorOptions {
-  std::int64_t n_estimators = 4;  // ensemble members: permutations of columns and classes
-  std::int64_t max_features = 100;
-  std::int64_t max_rows = 10'000;  // context rows; of more, a sample is kept
+  // Ensemble members. There are more where that is needed to read all columns, or to tell apart
+  // more classes than the model has.
+  std::int64_t n_estimators = 4;
+  std::int64_t max_features = 100;  // of more columns, each member reads a subset
+  std::int64_t max_rows = 10'000;   // context rows; of more, each member reads a sample
   std::uint64_t seed = 0;
+  std::vector<Transform> transforms = {Transform::none};  // members take turns
+  Average average = Average::probabilities;
+  // Divides the logits. kCalibrated: fit chooses it by the log loss of held-back context rows,
+  // which costs a prediction.
+  double temperature = 1;
   // Memory for contexts cached between calls; if they need more, each call computes them again.
   std::size_t cache_bytes = std::size_t{4} << 30;
 
   // Throws invalid_argument if an option is out of range.
   void check() const;
-  // Throws invalid_argument if this number of features is more than max_features.
-  void require_features(std::int64_t n_features) const;
 };
+
+// Weights of a fit; empty ones count as 1.
+struct FitWeights {
+  // Each ensemble member reads rows drawn in proportion to these, as many as have a positive
+  // weight, so that heavy rows occur several times.
+  std::vector<double> rows;
+  // The probability of each class is multiplied by its weight, and the result normalised.
+  std::vector<double> classes;
+};
+
+// n / (n_classes * n_c) of every class c of y, which holds classes from 0 to n_classes - 1.
+std::vector<double> balanced_class_weight(const Tensor& y, std::int64_t n_classes);
 
 class TabularPredictor {
  public:
@@ -36,38 +58,45 @@ class TabularPredictor {
   // n_classes - 1, or numbers. `names` are used in messages. The first prediction computes the
   // contexts. A fit that throws changes nothing.
   void fit(const Tensor& x, const Tensor& y, std::int64_t n_classes,
-           const std::vector<std::string>& names = {});
+           const std::vector<std::string>& names = {}, const FitWeights& weights = {});
+
+  // What a fit keeps. A predictor with the same model and options that restores it predicts the
+  // same.
+  struct State {
+    Tensor x;     // (context rows, features) f64
+    Tensor y;     // (context rows,) f64
+    Tensor rows;  // (members, rows) i64: the context rows that each member reads
+    std::int64_t n_classes = 0;
+    std::vector<double> class_weight;
+    double temperature = 1;
+  };
+  State state() const;
+  void restore(const State& state, const std::vector<std::string>& names = {});
 
   const PredictorOptions& options() const { return options_; }
-  // Warnings about rows and columns that fit left out.
+  const std::shared_ptr<TabularTransformer>& model() const { return model_; }
+  // Warnings about rows, columns and classes of the last fit.
   const std::vector<std::string>& warnings() const { return fitted_.warnings; }
   bool is_regression() const { return model_->config().is_regression(); }
   std::int64_t n_features() const { return fitted_.n_features; }
-  // The context rows kept by fit: (rows, features) and (rows,) f64.
-  Tensor context_x() const;
-  Tensor context_y() const;
+  const std::vector<EnsembleMember>& members() const { return fitted_.members; }
+  double temperature() const { return fitted_.temperature; }
 
   // For x (rows, features) f64 on the CPU: (rows, n_classes) f64, or (rows, bins) for regression.
   // `progress` is called with the fraction of the operations that are done.
   Tensor predict_proba(const Tensor& x, const ProgressHook& progress = {});
+  // For regression.
+  TargetDistribution predict_distribution(const Tensor& x, const ProgressHook& progress = {});
   // The mean of each row's predicted distribution, (rows,) f64; for regression.
   Tensor predict_mean(const Tensor& x, const ProgressHook& progress = {});
-  // For regression, of probabilities that predict_proba returned: the means, (rows,) f64, and the
-  // probability of numbers below y, (rows,) f64.
-  Tensor means(const Tensor& probabilities) const;
-  std::vector<double> cumulative(const Tensor& probabilities, const Tensor& y) const;
+  // The model's last hidden vector of each row, (rows, width) f64, mean over members.
+  Tensor embed(const Tensor& x, const ProgressHook& progress = {});
+  // How much predictions change if the columns of a group are missing in the query rows: the mean
+  // Kullback-Leibler divergence for each group, (groups,) f64. All groups run as one prediction.
+  Tensor importance(const Tensor& x, const std::vector<std::vector<std::int64_t>>& groups,
+                    const ProgressHook& progress = {});
 
  private:
-  struct Column {
-    std::int64_t position = 0;  // in the table
-    double mean = 0;
-    double inverse = 0;  // one over the standard deviation
-  };
-  // One permutation of the columns, and the offset by which class codes are rotated.
-  struct Member {
-    std::vector<std::int64_t> columns;
-    std::int64_t shift = 0;
-  };
   // Ensemble members that run as one batch of tables.
   struct Batch {
     std::size_t first = 0;
@@ -77,12 +106,17 @@ class TabularPredictor {
   struct Fitted {
     std::int64_t n_features = 0;
     std::int64_t n_outputs = 0;
-    std::int64_t n_context = 0;
-    std::vector<Column> columns;  // without constant ones
-    Column target;                // for regression
-    std::vector<Member> members;
-    std::vector<double> x;  // (n_context, n_features)
-    std::vector<double> y;
+    std::int64_t n_context = 0;           // rows that a member reads
+    std::int64_t n_columns = 0;           // columns that a member reads
+    std::vector<std::int64_t> positions;  // of the columns in the table, without constant ones
+    std::map<Transform, std::vector<ColumnTransform>> transforms;  // of those columns
+    ColumnTransform::Scale target;                                 // for regression
+    std::vector<EnsembleMember> members;
+    Tensor x;  // (rows, n_features) f64
+    Tensor y;
+    std::vector<double> frequencies;  // of classes
+    std::vector<double> class_weight;
+    double temperature = 1;
     std::vector<std::optional<TableContext>> contexts;  // per batch, if cached
     std::vector<std::string> warnings;
   };
@@ -91,22 +125,44 @@ class TabularPredictor {
 
   static void require_table(const Tensor& x);
   void require_target(const Tensor& y, std::int64_t n_classes) const;
-  std::vector<std::int64_t> choose_rows(const Tensor& y, std::vector<std::string>& warnings) const;
+  void require_weights(const FitWeights& weights, std::int64_t n_rows,
+                       std::int64_t n_classes) const;
+  void require_query(const Tensor& x) const;
+  // The most classes that one forward pass tells apart.
+  std::int64_t most_classes(std::int64_t n_classes) const;
+  // The number of members, with sentences for warnings where columns or classes are too many.
+  std::int64_t count_members(std::int64_t n_columns, std::int64_t n_classes,
+                             std::vector<std::string>& warnings) const;
+  // Rows of each member.
+  std::vector<std::vector<std::int64_t>> draw_rows(const Tensor& y, std::int64_t n_members,
+                                                   const std::vector<double>& weights) const;
+  Fitted prepare(const State& state, const std::vector<std::string>& names) const;
   void choose_columns(Fitted& fitted, const std::vector<std::string>& names) const;
-  void make_members(Fitted& fitted) const;
+  void keep(Fitted&& fitted);
+  // The temperature with the least log loss on held-back rows of a table without weights.
+  double calibrate(const Tensor& x, const Tensor& y, std::int64_t n_classes) const;
+
   std::size_t context_bytes() const;  // of one member
   std::vector<Batch> batches() const;
   bool caches_contexts() const;
-  // x standardised, with each member's column order: (count, rows, features) on the model's device.
-  Tensor arrange(const Batch& batch, const double* x, std::int64_t n_rows) const;
+  // The members' rows of x (all rows where `of_context` is false), columns and transforms: (count,
+  // rows, columns) on the model's device.
+  Tensor arrange(const Batch& batch, const double* x, std::int64_t n_rows, bool of_context) const;
   TableContext make_context(const Batch& batch, const ProgressHook& progress) const;
   // The context of a batch, cached or computed.
   TableContext context_of(std::size_t number, const Batch& batch, Work& work);
   std::int64_t rows_at_once(const Batch& batch) const;
   Work plan_work(const std::vector<Batch>& all, std::int64_t n_rows,
                  const ProgressHook& hook) const;
-  // Adds the members' share of the averaged probabilities.
-  void add_probabilities(const Batch& batch, const Tensor& logits, double* out) const;
+  // Runs all members on all rows. run(context, query rows, progress) is (members of a batch, rows,
+  // width) in any floating dtype; the result (rows, members, width) f32.
+  using Run = std::function<Tensor(const TableContext&, const Tensor&, const ProgressHook&)>;
+  Tensor run_members(const Tensor& x, std::int64_t width, const ProgressHook& progress,
+                     const Run& run);
+  Tensor member_logits(const Tensor& x, const ProgressHook& progress);
+  Tensor combine(const Tensor& logits, double temperature) const;
+  // A distribution without rows: edges and centres of the bins.
+  TargetDistribution bins() const;
 
   std::shared_ptr<TabularTransformer> model_;
   PredictorOptions options_;

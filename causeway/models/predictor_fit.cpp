@@ -3,11 +3,15 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
+#include "causeway/models/golden_section.h"
 #include "causeway/tables/split.h"
+#include "causeway/tensor/indexing.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -17,32 +21,28 @@ namespace {
 
 constexpr const char* kName = "tabular predictor";
 
-// The mean and the inverse standard deviation (0 for a constant) of the finite values. Values are
-// scaled by a power of two, so that squares neither overflow nor underflow.
-std::pair<double, double> moments_of(const std::vector<double>& values) {
-  double greatest = 0;
-  double n = 0;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    greatest = std::max(greatest, std::fabs(value));
-    n += 1;
-  }
-  if (greatest == 0) return {0, 0};
-  const int exponent = std::clamp(std::ilogb(greatest), -1000, 1000);
-  const double scale = std::ldexp(1.0, -exponent);
-  double sum = 0;
-  for (const double value : values) {
-    if (std::isfinite(value)) sum += value * scale;
-  }
-  const double mean = sum / n;
-  double squares = 0;
-  for (const double value : values) {
-    if (std::isfinite(value)) squares += (value * scale - mean) * (value * scale - mean);
-  }
-  const double deviation = std::sqrt(squares / n);
-  const double inverse = scale / deviation;
-  const bool varies = deviation > 1e-12 * std::fabs(mean) && std::isfinite(inverse);
-  return {mean / scale, varies ? inverse : 0};
+// Calls of the generator that draw the members' rows. Call 0 draws those of the first.
+constexpr std::uint64_t kRowCalls = std::uint64_t{1} << 20;
+// The most members that there are for the sake of columns.
+constexpr std::int64_t kMostForColumns = 16;
+
+std::vector<double> column_of(const Tensor& x, std::int64_t position) {
+  return x.select(1, position).contiguous().to_vector<double>();
+}
+
+std::vector<std::int64_t> strata_of(const Tensor& y, bool regression) {
+  if (regression) return std::vector<std::int64_t>(static_cast<std::size_t>(y.size(0)), 0);
+  return y.to(DType::i64).to_vector<std::int64_t>();
+}
+
+Tensor rows_tensor(const std::vector<std::int64_t>& rows) {
+  return Tensor::from<std::int64_t>(rows, {static_cast<std::int64_t>(rows.size())});
+}
+
+std::vector<std::int64_t> range(std::int64_t n) {
+  std::vector<std::int64_t> made(static_cast<std::size_t>(n));
+  std::iota(made.begin(), made.end(), 0);
+  return made;
 }
 
 }  // namespace
@@ -60,15 +60,21 @@ void PredictorOptions::check() const {
   }
   if (max_features < 1) refuse("max_features", max_features);
   if (max_rows < 1) refuse("max_rows", max_rows);
+  if (transforms.empty()) refuse("the number of transforms", 0);
+  if (!(temperature >= 0 && std::isfinite(temperature))) {
+    fail(ErrorKind::invalid_argument, kName,
+         fmt::format("temperature is {}; expected a positive number", temperature));
+  }
 }
 
-void PredictorOptions::require_features(std::int64_t n_features) const {
-  if (n_features <= max_features) return;
-  fail(ErrorKind::invalid_argument, kName,
-       fmt::format("{} features are more than max_features = {}: select the most useful ones "
-                   "(scikit-learn's SelectKBest does), or raise max_features, which costs time "
-                   "and memory",
-                   n_features, max_features));
+std::vector<double> balanced_class_weight(const Tensor& y, std::int64_t n_classes) {
+  std::vector<double> counts(static_cast<std::size_t>(n_classes), 0);
+  for (const double c : y.to_vector<double>()) ++counts[static_cast<std::size_t>(c)];
+  for (double& count : counts) {
+    const auto n_rows = static_cast<double>(y.size(0));
+    if (count > 0) count = n_rows / (static_cast<double>(n_classes) * count);
+  }
+  return counts;
 }
 
 void TabularPredictor::require_table(const Tensor& x) {
@@ -95,13 +101,6 @@ void TabularPredictor::require_target(const Tensor& y, std::int64_t n_classes) c
     }
     return;
   }
-  const std::int64_t most = model_->config().classes;
-  if (n_classes > most && model_->config().decoder == TabularDecoder::linear) {
-    fail(ErrorKind::invalid_argument, kName,
-         fmt::format("model outputs {} classes but the target has {}; merge rare classes, or use a "
-                     "model with a retrieval decoder or trained with more classes",
-                     most, n_classes));
-  }
   for (const double value : values) {
     if (!(value >= 0 && value < static_cast<double>(n_classes) && value == std::floor(value))) {
       fail(ErrorKind::invalid_argument, kName,
@@ -110,33 +109,96 @@ void TabularPredictor::require_target(const Tensor& y, std::int64_t n_classes) c
   }
 }
 
-std::vector<std::int64_t> TabularPredictor::choose_rows(const Tensor& y,
-                                                        std::vector<std::string>& warnings) const {
-  const std::int64_t n_rows = y.size(0);
-  if (n_rows == 0) fail(ErrorKind::invalid_argument, kName, "the table has no rows");
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(n_rows));
-  std::iota(rows.begin(), rows.end(), 0);
-  if (n_rows <= options_.max_rows) return rows;
-  warnings.push_back(fmt::format(
-      "{} rows are more than max_rows = {}: a {} of that size is used as context; a "
-      "larger max_rows costs time and memory",
-      n_rows, options_.max_rows, is_regression() ? "random sample" : "stratified sample"));
-  Generator generator(options_.seed);
-  const std::vector<std::int64_t> classes = is_regression()
-                                                ? std::vector<std::int64_t>(rows.size(), 0)
-                                                : y.to(DType::i64).to_vector<std::int64_t>();
-  return tables::stratified_sample(classes, options_.max_rows, generator);
+void TabularPredictor::require_weights(const FitWeights& weights, std::int64_t n_rows,
+                                       std::int64_t n_classes) const {
+  const auto require = [](const char* what, const std::vector<double>& values, std::int64_t n) {
+    if (values.empty()) return;
+    if (std::ssize(values) != n) {
+      fail(ErrorKind::shape_mismatch, kName, fmt::format("{} {} for {}", values.size(), what, n));
+    }
+    double greatest = 0;
+    for (const double value : values) {
+      if (!(value >= 0 && std::isfinite(value))) {
+        fail(ErrorKind::invalid_argument, kName,
+             fmt::format("{}: {}; expected finite numbers, 0 or more", what, value));
+      }
+      greatest = std::max(greatest, value);
+    }
+    if (greatest == 0) {
+      fail(ErrorKind::invalid_argument, kName, fmt::format("all {} are 0", what));
+    }
+  };
+  require("sample weights", weights.rows, n_rows);
+  require("class weights", weights.classes, n_classes);
+}
+
+std::int64_t TabularPredictor::most_classes(std::int64_t n_classes) const {
+  const bool is_native = model_->config().decoder == TabularDecoder::retrieval;
+  return is_native ? n_classes : model_->config().classes;
+}
+
+std::int64_t TabularPredictor::count_members(std::int64_t n_columns, std::int64_t n_classes,
+                                             std::vector<std::string>& warnings) const {
+  std::int64_t n_members = options_.n_estimators;
+  if (!is_regression() && n_classes > most_classes(n_classes)) {
+    n_members = std::max(n_members, members_for_classes(n_classes, most_classes(n_classes)));
+    warnings.push_back(
+        fmt::format("{} classes are more than the model's {}: each of {} ensemble members predicts "
+                    "groups of classes",
+                    n_classes, most_classes(n_classes), n_members));
+  }
+  if (n_columns > options_.max_features) {
+    const std::int64_t all = (n_columns + options_.max_features - 1) / options_.max_features;
+    n_members = std::max(n_members, std::min(all, kMostForColumns));
+    std::string text = fmt::format(
+        "{} features are more than max_features = {}: each of {} ensemble members reads that many, "
+        "drawn at random",
+        n_columns, options_.max_features, n_members);
+    const std::int64_t n_read = n_members * options_.max_features;
+    if (n_read < n_columns) text += fmt::format("; {} are not read", n_columns - n_read);
+    warnings.push_back(text +
+                       "; select the most useful ones (scikit-learn's SelectKBest does), or "
+                       "raise max_features, which costs time and memory");
+  }
+  return n_members;
+}
+
+std::vector<std::vector<std::int64_t>> TabularPredictor::draw_rows(
+    const Tensor& y, std::int64_t n_members, const std::vector<double>& weights) const {
+  std::vector<std::int64_t> rows = range(y.size(0));
+  std::erase_if(rows, [&](std::int64_t row) {
+    return !weights.empty() && weights[static_cast<std::size_t>(row)] == 0;
+  });
+  const auto all_strata = strata_of(y, is_regression());
+  std::vector<std::int64_t> strata;
+  std::vector<double> positive;
+  for (const std::int64_t row : rows) {
+    strata.push_back(all_strata[static_cast<std::size_t>(row)]);
+    if (!weights.empty()) positive.push_back(weights[static_cast<std::size_t>(row)]);
+  }
+  const bool is_even =
+      std::adjacent_find(positive.begin(), positive.end(), std::not_equal_to<>()) == positive.end();
+  const std::int64_t count = std::min(std::ssize(rows), options_.max_rows);
+  std::vector<std::vector<std::int64_t>> drawn;
+  for (std::int64_t i = 0; i < n_members; ++i) {
+    Generator generator(options_.seed);
+    if (i > 0) generator.seek(kRowCalls + 2 * static_cast<std::uint64_t>(i));
+    std::vector<std::int64_t> chosen =
+        is_even ? tables::stratified_sample(strata, count, generator)
+                : tables::weighted_sample(positive, strata, count, generator);
+    for (std::int64_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
+    drawn.push_back(std::move(chosen));
+  }
+  return drawn;
 }
 
 void TabularPredictor::choose_columns(Fitted& fitted, const std::vector<std::string>& names) const {
   std::string empty;
   for (std::int64_t position = 0; position < fitted.n_features; ++position) {
-    std::vector<double> column;
-    for (std::int64_t row = 0; row < fitted.n_context; ++row) {
-      column.push_back(fitted.x[static_cast<std::size_t>(row * fitted.n_features + position)]);
+    const std::vector<double> column = column_of(fitted.x, position);
+    if (!ColumnTransform(Transform::none, column).is_constant()) {
+      fitted.positions.push_back(position);
     }
-    const auto [mean, inverse] = moments_of(column);
-    if (inverse != 0) fitted.columns.push_back({position, mean, inverse});
     if (std::all_of(column.begin(), column.end(), [](double v) { return std::isnan(v); })) {
       const auto at = static_cast<std::size_t>(position);
       empty += (empty.empty() ? "" : ", ") +
@@ -147,25 +209,100 @@ void TabularPredictor::choose_columns(Fitted& fitted, const std::vector<std::str
     fitted.warnings.push_back(
         fmt::format("columns without a value in any context row are left out: {}", empty));
   }
-  if (fitted.columns.empty()) fitted.columns.push_back({0, 0, 0});  // constant 0
-  options_.require_features(static_cast<std::int64_t>(fitted.columns.size()));
-}
-
-void TabularPredictor::make_members(Fitted& fitted) const {
-  Generator generator(options_.seed);
-  generator.seek(1);  // call 0 draws the sample of rows
-  const auto n_columns = static_cast<std::int64_t>(fitted.columns.size());
-  for (std::int64_t i = 0; i < options_.n_estimators; ++i) {
-    Member member;
-    member.columns = generator.permutation(n_columns).to_vector<std::int64_t>();
-    if (i == 0) std::iota(member.columns.begin(), member.columns.end(), 0);
-    if (!is_regression()) member.shift = i % fitted.n_outputs;
-    fitted.members.push_back(member);
+  if (fitted.positions.empty()) fitted.positions.push_back(0);  // constant, which reads as 0
+  for (const Transform transform : options_.transforms) {
+    std::vector<ColumnTransform>& of_columns = fitted.transforms[transform];
+    if (!of_columns.empty()) continue;
+    for (const std::int64_t position : fitted.positions) {
+      of_columns.emplace_back(transform, column_of(fitted.x, position));
+    }
   }
 }
 
+TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
+                                                   const std::vector<std::string>& names) const {
+  Fitted fitted;
+  fitted.n_features = state.x.size(1);
+  fitted.n_outputs = is_regression() ? model_->config().bins : state.n_classes;
+  fitted.x = state.x.contiguous();
+  fitted.y = state.y.contiguous();
+  fitted.class_weight = state.class_weight;
+  fitted.temperature = state.temperature;
+  choose_columns(fitted, names);
+  fitted.target = ColumnTransform::scale_of(fitted.y.to_vector<double>());
+  if (!is_regression()) {
+    fitted.frequencies.assign(static_cast<std::size_t>(state.n_classes), 1e-6);
+    for (const double c : fitted.y.to_vector<double>()) {
+      fitted.frequencies[static_cast<std::size_t>(c)] += 1 / static_cast<double>(state.y.size(0));
+    }
+  }
+  const auto n_columns = static_cast<std::int64_t>(fitted.positions.size());
+  fitted.n_columns = std::min(n_columns, options_.max_features);
+  fitted.n_context = state.rows.size(1);
+  const auto columns =
+      draw_columns(state.rows.size(0), n_columns, options_.max_features, options_.seed);
+  for (std::int64_t i = 0; i < state.rows.size(0); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    EnsembleMember member;
+    member.rows = state.rows.select(0, i).contiguous().to_vector<std::int64_t>();
+    member.columns = columns[at];
+    member.transform = options_.transforms[at % options_.transforms.size()];
+    if (!is_regression()) {
+      member.codes = draw_codes(i, state.n_classes, most_classes(state.n_classes), options_.seed);
+    }
+    fitted.members.push_back(std::move(member));
+  }
+  return fitted;
+}
+
+void TabularPredictor::keep(Fitted&& fitted) {
+  const std::scoped_lock lock(*lock_);
+  fitted_ = std::move(fitted);
+  fitted_.contexts.resize(batches().size());
+}
+
+double TabularPredictor::calibrate(const Tensor& x, const Tensor& y, std::int64_t n_classes) const {
+  constexpr std::int64_t kFewest = 20;
+  constexpr std::int64_t kMostHeld = 500;
+  if (y.size(0) < kFewest || n_classes == 1) return 1;
+  Generator generator(options_.seed);
+  const auto context =
+      tables::stratified_sample(strata_of(y, is_regression()), y.size(0) * 4 / 5, generator);
+  std::vector<std::int64_t> held;
+  for (const std::int64_t row : range(y.size(0))) {
+    if (!std::binary_search(context.begin(), context.end(), row)) held.push_back(row);
+  }
+  held.resize(static_cast<std::size_t>(std::min(std::ssize(held), kMostHeld)));
+  PredictorOptions options = options_;
+  options.temperature = 1;
+  TabularPredictor inner(model_, options);
+  inner.fit(index_select(x, 0, rows_tensor(context)), index_select(y, 0, rows_tensor(context)),
+            n_classes);
+  const Tensor logits = inner.member_logits(index_select(x, 0, rows_tensor(held)), {});
+  std::vector<std::size_t> truth;  // the output of each held-back row
+  const std::vector<double> edges = is_regression() ? inner.bins().edges : std::vector<double>();
+  for (const double target : index_select(y, 0, rows_tensor(held)).to_vector<double>()) {
+    if (!is_regression()) {
+      truth.push_back(static_cast<std::size_t>(target));
+      continue;
+    }
+    const auto above = std::upper_bound(edges.begin() + 1, edges.end() - 1, target);
+    truth.push_back(static_cast<std::size_t>(above - edges.begin()) - 1);
+  }
+  const auto loss = [&](double log_temperature) {
+    const Tensor p = inner.combine(logits, std::exp(log_temperature));
+    double sum = 0;
+    for (std::size_t row = 0; row < truth.size(); ++row) {
+      const auto at = row * static_cast<std::size_t>(p.size(1)) + truth[row];
+      sum -= std::log(std::max(p.data_as<double>()[at], 1e-300));
+    }
+    return sum;
+  };
+  return std::exp(least_argument(std::log(0.25), std::log(4), 16, loss));
+}
+
 void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_classes,
-                           const std::vector<std::string>& names) {
+                           const std::vector<std::string>& names, const FitWeights& weights) {
   require_table(x);
   if (y.shape() != Shape{x.size(0)} || y.dtype() != DType::f64 || x.size(1) == 0) {
     fail(ErrorKind::shape_mismatch, kName,
@@ -173,32 +310,62 @@ void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_clas
                      to_string(x.shape()), to_string(y.shape()), to_string(y.dtype())));
   }
   require_target(y, n_classes);
-  const Tensor table = x.contiguous();
-  const auto targets = y.to_vector<double>();
-  Fitted fitted;
-  fitted.n_features = x.size(1);
-  fitted.n_outputs = is_regression() ? model_->config().bins : n_classes;
-  for (const std::int64_t row : choose_rows(y, fitted.warnings)) {
-    const double* from = table.data_as<double>() + row * fitted.n_features;
-    fitted.x.insert(fitted.x.end(), from, from + fitted.n_features);
-    fitted.y.push_back(targets[static_cast<std::size_t>(row)]);
-    ++fitted.n_context;
+  require_weights(weights, x.size(0), n_classes);
+  if (x.size(0) == 0) fail(ErrorKind::invalid_argument, kName, "the table has no rows");
+  std::int64_t n_columns = 0;
+  for (std::int64_t i = 0; i < x.size(1); ++i) {
+    n_columns += ColumnTransform(Transform::none, column_of(x, i)).is_constant() ? 0 : 1;
   }
-  choose_columns(fitted, names);
-  const auto [mean, inverse] = moments_of(fitted.y);
-  fitted.target = {0, mean, inverse};
-  make_members(fitted);
-  const std::scoped_lock lock(*lock_);
-  fitted_ = std::move(fitted);
-  fitted_.contexts.resize(batches().size());
+  std::vector<std::string> warnings;
+  if (x.size(0) > options_.max_rows) {
+    warnings.push_back(fmt::format(
+        "{} rows are more than max_rows = {}: each ensemble member reads another {} sample of that "
+        "size as context; a larger max_rows costs time and memory",
+        x.size(0), options_.max_rows, is_regression() ? "random" : "stratified"));
+  }
+  const std::int64_t n_members = count_members(n_columns, n_classes, warnings);
+  const auto drawn = draw_rows(y, n_members, weights.rows);
+  std::set<std::int64_t> used;
+  for (const auto& rows : drawn) used.insert(rows.begin(), rows.end());
+  const std::vector<std::int64_t> kept(used.begin(), used.end());
+  State state{index_select(x, 0, rows_tensor(kept)),
+              index_select(y, 0, rows_tensor(kept)),
+              Tensor::empty({n_members, std::ssize(drawn.front())}, DType::i64),
+              n_classes,
+              weights.classes,
+              options_.temperature};
+  auto* to = state.rows.data_as<std::int64_t>();
+  for (const auto& rows : drawn) {
+    for (const std::int64_t row : rows) {
+      *to++ = std::lower_bound(kept.begin(), kept.end(), row) - kept.begin();
+    }
+  }
+  Fitted fitted = prepare(state, names);
+  fitted.warnings.insert(fitted.warnings.begin(), warnings.begin(), warnings.end());
+  if (options_.temperature == kCalibrated) {
+    fitted.temperature = calibrate(state.x, state.y, n_classes);
+  }
+  keep(std::move(fitted));
 }
 
-Tensor TabularPredictor::context_x() const {
-  return Tensor::from<double>(fitted_.x, {fitted_.n_context, fitted_.n_features});
+TabularPredictor::State TabularPredictor::state() const {
+  if (fitted_.n_outputs == 0) fail(ErrorKind::invalid_argument, kName, "call fit first");
+  std::vector<std::int64_t> rows;
+  for (const EnsembleMember& member : fitted_.members) {
+    rows.insert(rows.end(), member.rows.begin(), member.rows.end());
+  }
+  return {fitted_.x,
+          fitted_.y,
+          Tensor::from<std::int64_t>(rows, {std::ssize(fitted_.members), fitted_.n_context}),
+          is_regression() ? 0 : fitted_.n_outputs,
+          fitted_.class_weight,
+          fitted_.temperature};
 }
 
-Tensor TabularPredictor::context_y() const {
-  return Tensor::from<double>(fitted_.y, {fitted_.n_context});
+void TabularPredictor::restore(const State& state, const std::vector<std::string>& names) {
+  require_table(state.x);
+  require_target(state.y, state.n_classes);
+  keep(prepare(state, names));
 }
 
 }  // namespace causeway::models

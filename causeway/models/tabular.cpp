@@ -6,13 +6,13 @@
 #include "causeway/autograd/reduce.h"
 #include "causeway/autograd/views.h"
 #include "causeway/core/error.h"
+#include "causeway/models/normal.h"
 #include "causeway/nn/init.h"
 #include "causeway/tensor/indexing.h"
 #include "causeway/tensor/operand.h"
 
 #include <array>
 #include <cmath>
-#include <numbers>
 
 #include <fmt/format.h>
 
@@ -26,22 +26,6 @@ using nn::Placement;
 // Bins have equal probability under a normal distribution of this standard deviation, which is
 // wider than the target's, so that there are bins in the tails.
 constexpr double kSpread = 1.5;
-
-double normal_cdf(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
-double normal_density(double z) {
-  return std::exp(-z * z / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
-}
-
-// The quantile of the standard normal distribution, by bisection.
-double normal_quantile(double share) {
-  double low = -10;
-  double high = 10;
-  for (int i = 0; i < 80; ++i) {
-    const double middle = (low + high) / 2;
-    (normal_cdf(middle) < share ? low : high) = middle;
-  }
-  return (low + high) / 2;
-}
 
 Tensor initial_borders(std::int64_t bins, Device device) {
   std::vector<float> borders;
@@ -297,9 +281,8 @@ TableContext TabularTransformer::encode_context(const Tables& tables,
   return context;
 }
 
-Tensor TabularTransformer::predict_logits(const TableContext& context, const Tensor& x,
-                                          const ProgressHook& progress, std::int64_t n_classes) {
-  if (retrieval_ == nullptr || n_classes == 0) n_classes = config_.outputs();
+Tensor TabularTransformer::embed(const TableContext& context, const Tensor& x,
+                                 const ProgressHook& progress) {
   const std::int64_t n_tables = context.sizes.size(0);
   const std::int64_t n_features = context.statistics.moments.size(1) - 1;
   if (x.n_dims() != 3 || x.size(0) != n_tables || x.size(2) != n_features) {
@@ -319,7 +302,14 @@ Tensor TabularTransformer::predict_logits(const TableContext& context, const Ten
                   progress);
   const Tensor numbers =
       encoder_inputs(config_.inputs(), query, context.statistics, false, encoder_.dtype());
-  const Tensor read = read_out(run(numbers, query.sizes, &context, nullptr, &meter), query.sizes);
+  return read_out(run(numbers, query.sizes, &context, nullptr, &meter), query.sizes);
+}
+
+Tensor TabularTransformer::predict_logits(const TableContext& context, const Tensor& x,
+                                          const ProgressHook& progress, std::int64_t n_classes) {
+  if (retrieval_ == nullptr || n_classes == 0) n_classes = config_.outputs();
+  const Tensor read = embed(context, x, progress);
+  const autograd::NoGrad no_grad;
   return decode(read, context, n_classes);
 }
 
@@ -338,27 +328,6 @@ std::vector<double> TabularTransformer::centres() const {
   }
   add(1, 0);
   return centres;
-}
-
-std::vector<double> TabularTransformer::cumulative(std::span<const double> probabilities,
-                                                   std::span<const double> z) const {
-  std::vector<double> ends;  // of the bins, as probabilities of the normal distribution
-  for (const float border : borders_->to(Device::cpu()).to_vector<float>()) {
-    ends.push_back(normal_cdf(border / kSpread));
-  }
-  ends.push_back(1);
-  std::vector<double> sums;
-  for (std::size_t row = 0; row < z.size(); ++row) {
-    const auto of_row = probabilities.subspan(row * ends.size(), ends.size());
-    const double at = normal_cdf(z[row] / kSpread);
-    double sum = 0;
-    for (std::size_t bin = 0; bin < ends.size(); ++bin) {
-      const double start = bin == 0 ? 0 : ends[bin - 1];
-      sum += of_row[bin] * std::clamp((at - start) / (ends[bin] - start), 0.0, 1.0);
-    }
-    sums.push_back(sum);
-  }
-  return sums;
 }
 
 std::vector<Tensor> TabularTransformer::matrices() const {

@@ -111,6 +111,8 @@ class TabularTransformer : public nn::Module {
   // config().classes.
   Tensor predict_logits(const TableContext& context, const Tensor& x,
                         const ProgressHook& progress = {}, std::int64_t n_classes = 0);
+  // What the decoder reads of each query row: (tables, rows, width).
+  Tensor embed(const TableContext& context, const Tensor& x, const ProgressHook& progress = {});
 
   // Whether losses and logits keep the activations of one layer only and compute those of the
   // others again in the backward pass: slower, with less memory.
@@ -120,10 +122,6 @@ class TabularTransformer : public nn::Module {
   // and the bins' means under the normal distribution from which the borders are computed.
   const Tensor* borders() const { return borders_; }
   std::vector<double> centres() const;
-  // The probability of numbers below each z, given the probabilities (rows, bins) of the bins;
-  // within a bin that normal distribution decides.
-  std::vector<double> cumulative(std::span<const double> probabilities,
-                                 std::span<const double> z) const;
 
   // The matrices of the layers, and all other parameters.
   std::vector<Tensor> matrices() const;

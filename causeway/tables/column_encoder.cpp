@@ -2,10 +2,12 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
+#include "causeway/tables/text_features.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -15,11 +17,28 @@ namespace causeway::tables {
 
 namespace {
 
-constexpr std::pair<ColumnKind, const char*> kKinds[] = {{ColumnKind::empty, "empty"},
-                                                         {ColumnKind::number, "number"},
-                                                         {ColumnKind::boolean, "boolean"},
-                                                         {ColumnKind::time, "time"},
-                                                         {ColumnKind::category, "category"}};
+constexpr std::pair<ColumnKind, const char*> kKinds[] = {
+    {ColumnKind::empty, "empty"},       {ColumnKind::number, "number"},
+    {ColumnKind::boolean, "boolean"},   {ColumnKind::time, "time"},
+    {ColumnKind::category, "category"}, {ColumnKind::text, "text"}};
+
+constexpr std::int64_t kTimeFeatures = 5;
+constexpr std::size_t kFewestTexts = 20;  // different values of a column of free text
+
+// The time in microseconds, the month from 1, the day of the month, the day of the week from Monday
+// = 0, the hour of the day with its fraction.
+void time_features(double microseconds, double* out) {
+  using namespace std::chrono;
+  const sys_time<std::chrono::microseconds> time{
+      std::chrono::microseconds{static_cast<std::int64_t>(microseconds)}};
+  const sys_days day = floor<days>(time);
+  const year_month_day date(day);
+  out[0] = microseconds;
+  out[1] = static_cast<unsigned>(date.month());
+  out[2] = static_cast<unsigned>(date.day());
+  out[3] = weekday(day).iso_encoding() - 1;
+  out[4] = duration<double, std::ratio<3600>>(time - day).count();
+}
 
 const char* expectation(ColumnKind kind) {
   switch (kind) {
@@ -116,12 +135,22 @@ ColumnEncoder::ColumnEncoder(const TableColumn& column, std::int64_t n_rows,
   }
   kind_ = kind_of(cells, present);
   if (kind_ == ColumnKind::category) categories_ = categories_of(column, cells, present);
+  if (column.type == ValueType::text && categories_.size() >= kFewestTexts &&
+      2 * categories_.size() > present.size()) {
+    kind_ = ColumnKind::text;
+    categories_.clear();
+  }
   index_categories();
 }
 
 ColumnEncoder::ColumnEncoder(std::string name, ColumnKind kind, std::vector<std::string> categories)
     : name_(std::move(name)), kind_(kind), categories_(std::move(categories)) {
   index_categories();
+}
+
+std::int64_t ColumnEncoder::n_features() const {
+  if (kind_ == ColumnKind::text) return kTextFeatures;
+  return kind_ == ColumnKind::time ? kTimeFeatures : 1;
 }
 
 void ColumnEncoder::index_categories() {
@@ -179,28 +208,46 @@ std::optional<double> ColumnEncoder::value(const Cells& cells, std::int64_t row,
   return *parsed;
 }
 
+bool ColumnEncoder::encode_cell(const Cells& cells, std::int64_t row, const char* operation,
+                                double* out) const {
+  if (kind_ == ColumnKind::text) {
+    const std::string text =
+        cells.is_text() ? std::string(cells.text(row)) : cells.shown_value(row);
+    text_features(text, std::span<double, kTextFeatures>(out, kTextFeatures));
+    return true;
+  }
+  const auto found = value(cells, row, operation);
+  if (!found.has_value()) return false;
+  if (std::isinf(*found)) {
+    fail(ErrorKind::invalid_argument, operation,
+         fmt::format("column {}, row {} (from 0): infinity; replace it by a finite number, or "
+                     "mark it as missing",
+                     shown(name_), row));
+  }
+  if (kind_ == ColumnKind::time) {
+    time_features(*found, out);
+  } else {
+    *out = *found;
+  }
+  return true;
+}
+
 void ColumnEncoder::encode(const TableColumn& column, std::int64_t n_rows,
                            std::span<const std::int64_t> rows, double* out, std::int64_t stride,
                            const char* operation, std::vector<std::string>& warnings) const {
-  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+  const auto fill_missing = [&](double* cell) {
+    std::fill(cell, cell + n_features(), std::numeric_limits<double>::quiet_NaN());
+  };
   if (kind_ == ColumnKind::empty) {
-    for (std::size_t i = 0; i < rows.size(); ++i, out += stride) *out = kMissing;
+    for (std::size_t i = 0; i < rows.size(); ++i, out += stride) fill_missing(out);
     return;
   }
   const Cells cells(column, n_rows);
   UnseenValues unseen;
   for (const std::int64_t row : rows) {
-    *out = kMissing;
-    if (!cells.is_missing(row)) {
-      const auto found = value(cells, row, operation);
-      if (!found.has_value()) unseen.add(cells.shown_value(row));
-      *out = found.value_or(kMissing);
-      if (std::isinf(*out)) {
-        fail(ErrorKind::invalid_argument, operation,
-             fmt::format("column {}, row {} (from 0): infinity; replace it by a finite number, or "
-                         "mark it as missing",
-                         shown(name_), row));
-      }
+    fill_missing(out);
+    if (!cells.is_missing(row) && !encode_cell(cells, row, operation, out)) {
+      unseen.add(cells.shown_value(row));
     }
     out += stride;
   }

@@ -72,11 +72,14 @@ Tensor TableEncoder::transform(const Table& table, std::span<const std::int64_t>
          fmt::format("the table has no column {}; all {} columns of fit are required",
                      fmt::join(absent, ", "), columns_.size()));
   }
-  const auto n_features = static_cast<std::int64_t>(columns_.size());
+  std::int64_t n_features = 0;
+  for (const ColumnEncoder& column : columns_) n_features += column.n_features();
   Tensor out = Tensor::empty({static_cast<std::int64_t>(rows.size()), n_features}, DType::f64);
+  auto* to = out.data_as<double>();
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    columns_[i].encode(table.column(positions[i]), table.n_rows(), rows, out.data_as<double>() + i,
-                       n_features, operation, warnings);
+    columns_[i].encode(table.column(positions[i]), table.n_rows(), rows, to, n_features, operation,
+                       warnings);
+    to += columns_[i].n_features();
   }
   return out;
 }
@@ -84,6 +87,14 @@ Tensor TableEncoder::transform(const Table& table, std::span<const std::int64_t>
 std::vector<std::string> TableEncoder::names() const {
   std::vector<std::string> names;
   for (const ColumnEncoder& column : columns_) names.push_back(column.name());
+  return names;
+}
+
+std::vector<std::string> TableEncoder::feature_names() const {
+  std::vector<std::string> names;
+  for (const ColumnEncoder& column : columns_) {
+    names.insert(names.end(), static_cast<std::size_t>(column.n_features()), column.name());
+  }
   return names;
 }
 

@@ -23,7 +23,8 @@ class TableEncoder {
   // From all rows.
   static TableEncoder fit(const Table& table, std::string_view target = {});
 
-  // (n_rows, n_features) f64 on the CPU, NaN where a cell is missing. Columns are found by name.
+  // (n_rows, n_features) f64 on the CPU, NaN where a cell is missing; times and free text become
+  // several features, see column_encoder.h. Columns are found by name.
   // Adds sentences to `warnings`. Throws invalid_argument naming the column, and the row and the
   // value where a cell is not what the column held in fit.
   Tensor transform(const Table& table, std::vector<std::string>& warnings) const;
@@ -31,7 +32,9 @@ class TableEncoder {
   Tensor transform(const Table& table, std::span<const std::int64_t> rows,
                    std::vector<std::string>& warnings, const char* operation = "predict") const;
 
-  std::vector<std::string> names() const;
+  std::vector<std::string> names() const;  // of the columns
+  // The column of each feature.
+  std::vector<std::string> feature_names() const;
   const std::vector<ColumnEncoder>& columns() const { return columns_; }
 
   // The whole encoder as text.

@@ -1,6 +1,7 @@
 #include "causeway/tables/split.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace causeway::tables {
@@ -35,6 +36,30 @@ std::vector<std::int64_t> stratified_sample(std::span<const std::int64_t> classe
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < count; ++i) {
     chosen.push_back(positions[static_cast<std::size_t>(i)].row);
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+std::vector<std::int64_t> weighted_sample(std::span<const double> weights,
+                                          std::span<const std::int64_t> classes, std::int64_t count,
+                                          Generator& generator) {
+  const auto n_rows = static_cast<std::int64_t>(weights.size());
+  auto order = generator.permutation(n_rows).to_vector<std::int64_t>();
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return classes[static_cast<std::size_t>(a)] < classes[static_cast<std::size_t>(b)];
+  });
+  // Systematic sampling: marks at equal distances along the cumulative weights.
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const double offset = generator.uniform({1}, 0.01, 0.99, DType::f64).item();
+  std::vector<std::int64_t> chosen;
+  double cumulative = 0;
+  for (const std::int64_t row : order) {
+    cumulative += weights[static_cast<std::size_t>(row)];
+    const double marks = cumulative / total * static_cast<double>(count);
+    while (std::ssize(chosen) < count && static_cast<double>(chosen.size()) + offset < marks) {
+      chosen.push_back(row);
+    }
   }
   std::sort(chosen.begin(), chosen.end());
   return chosen;

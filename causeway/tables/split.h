@@ -14,6 +14,13 @@ namespace causeway::tables {
 std::vector<std::int64_t> stratified_sample(std::span<const std::int64_t> classes,
                                             std::int64_t count, Generator& generator);
 
+// `count` row numbers, ascending, drawn in proportion to the weights (0 or more, not all 0): each
+// row occurs as often as its share of the weights demands, rounded up or down at random. Equal
+// weights and a count of all rows give every row once. Every class has its share of the weights.
+std::vector<std::int64_t> weighted_sample(std::span<const double> weights,
+                                          std::span<const std::int64_t> classes, std::int64_t count,
+                                          Generator& generator);
+
 // Context rows and query rows, i64, ascending.
 struct Halves {
   Tensor context;

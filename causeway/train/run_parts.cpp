@@ -64,7 +64,8 @@ void generate(const CustomFamily& family, const CustomRequest& request,
 
 Tensor fill_tables(const prior::Prior& prior, std::span<const CustomFamily> families,
                    std::span<const std::uint64_t> indices,
-                   std::span<const prior::Batch::Offsets> offsets, const Tensor& x, const Tensor& y) {
+                   std::span<const prior::Batch::Offsets> offsets, const Tensor& x,
+                   const Tensor& y) {
   if (families.empty()) return prior.fill(indices, offsets, x, y);
   const std::uint64_t seed = prior.config().seed;
   std::vector<std::uint64_t> own;

@@ -50,7 +50,8 @@ struct CustomFamily {
 // Like Prior::fill, where each dataset is of a custom family with the probability of its share.
 Tensor fill_tables(const prior::Prior& prior, std::span<const CustomFamily> families,
                    std::span<const std::uint64_t> indices,
-                   std::span<const prior::Batch::Offsets> offsets, const Tensor& x, const Tensor& y);
+                   std::span<const prior::Batch::Offsets> offsets, const Tensor& x,
+                   const Tensor& y);
 
 // A model that is trained instead of the tabular transformer.
 class CustomModel {

@@ -38,7 +38,7 @@ from .prior import Prior
 from .profiler import profile
 
 if TYPE_CHECKING:
-    from .estimators import TabularClassifier, TabularRegressor
+    from .estimators import TabularClassifier, TabularEmbedding, TabularRegressor
     from .tokenizer import PartialFit, Tokenizer
 
 # Shown in tracebacks and messages.
@@ -59,6 +59,7 @@ del _entry
 _LAZY = {
     "PartialFit": "tokenizer",
     "TabularClassifier": "estimators",
+    "TabularEmbedding": "estimators",
     "TabularRegressor": "estimators",
     "Tokenizer": "tokenizer",
     "dask": None,

@@ -192,7 +192,11 @@ def load_tabular(
     path: str | os.PathLike[str], *, dtype: Any = None, device: str = "cpu"
 ) -> TabularTransformer:
     """Reads a file written by save_tabular. Default dtype: f32 on the CPU, bf16 on a GPU."""
-    config, state = _read_tabular(os.fspath(path))
+    return model_of(*_read_tabular(os.fspath(path)), device, dtype)
+
+
+def model_of(config: str, state: Any, device: str, dtype: Any = None) -> TabularTransformer:
+    """A model with these settings, as JSON, and weights. Defaults as for load_tabular."""
     if device == "auto":
         device = "cuda" if cuda.is_available() else "cpu"
     if dtype is None:

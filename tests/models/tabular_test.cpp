@@ -317,22 +317,6 @@ TEST(Tabular, BinsOfNumbers) {
   EXPECT_NEAR(halves[0], -halves[1], 1e-9);
 }
 
-// Equal probabilities of all bins are the normal distribution with a deviation of 1.5.
-TEST(Tabular, CumulativeProbabilities) {
-  TabularConfig config;
-  config.classes = 0;
-  const TabularTransformer model(config);
-  const std::vector<double> z{-4, -1.5, 0, 0.3, 6};
-  const std::vector<double> equal(z.size() * 64, 1.0 / 64);
-  const std::vector<double> sums = model.cumulative(equal, z);
-  for (std::size_t i = 0; i < z.size(); ++i) {
-    EXPECT_NEAR(sums[i], std::erfc(-z[i] / 1.5 / std::sqrt(2.0)) / 2, 1e-6);
-  }
-  std::vector<double> last(64, 0);
-  last[63] = 1;
-  EXPECT_EQ(model.cumulative(last, std::vector<double>{0}), std::vector<double>{0});
-}
-
 TEST(Tabular, Configurations) {
   for (const TabularConfig& config : small_ones()) {
     EXPECT_EQ(TabularConfig::from_json(config.to_json()).to_json(), config.to_json());

@@ -9,7 +9,7 @@ import pickle
 import platform
 import shutil
 import tempfile
-import time
+import warnings
 
 import causeway as cw
 import numpy as np
@@ -97,9 +97,13 @@ ON_X86 = {
 }
 
 
+# A weight of 2 makes a row likelier in the context; it does not add rows.
+WEIGHTS = {"check_sample_weight_equivalence_on_dense_data": "rows are drawn in proportion to the weights"}
+
+
 @parametrize_with_checks(
     [classifier(), classifier(n_estimators=1), UntrainedRegressor(NUMBERS, device="cpu")],
-    expected_failed_checks=lambda _: ON_X86 if platform.machine() == "x86_64" else {},
+    expected_failed_checks=lambda _: WEIGHTS | (ON_X86 if platform.machine() == "x86_64" else {}),
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
@@ -174,11 +178,11 @@ def test_text():
 
 def test_limits(blobs):
     x, y, _, _ = blobs
-    with pytest.raises(cw.Error, match="model outputs 10 classes but the target has 11"):
+    with pytest.warns(UserWarning, match="11 classes are more than the model's 10: each of 8 ensemble members"):
         classifier().fit(np.arange(22.0)[:, None], np.arange(22) % 11)
-    with pytest.raises(cw.Error, match="3 features are more than max_features = 2"):
+    with pytest.warns(UserWarning, match="3 features are more than max_features = 2: each of 4 ensemble members"):
         classifier(max_features=2).fit(x, y)
-    with pytest.warns(UserWarning, match="80 rows are more than max_rows = 50: a stratified sample"):
+    with pytest.warns(UserWarning, match="80 rows are more than max_rows = 50: each ensemble member reads another"):
         classifier(max_rows=50).fit(x, y)
     with pytest.warns(UserWarning, match="left out: \"1\""):
         classifier().fit(np.where([False, True, False], np.nan, x), y)
@@ -243,11 +247,14 @@ def test_pandas_types():
     clf = classifier().fit(frame, y)
     assert np.isfinite(clf.predict_proba(frame)).all()
     codes = clf._estimator.encode(estimator_table(frame)).numpy()
-    assert np.isnan(codes[3, [0, 1, 4, 5]]).all() and np.isnan(codes[0, 6])
+    assert np.isnan(codes[3, [0, 1, 4, *range(5, 10)]]).all() and np.isnan(codes[0, 10])
     sizes = frame["size"].map({"s": 0.0, "m": 1.0, "l": 2.0}).astype(float)
     np.testing.assert_array_equal(codes[:, 4], sizes)
     days = frame["seen"].sub(pd.Timestamp("1970-01-01")) / pd.Timedelta("1us")
     np.testing.assert_array_equal(codes[:, 5], days)
+    seen = frame["seen"].dt
+    for i, part in enumerate((seen.month, seen.day, seen.weekday, seen.hour)):
+        np.testing.assert_array_equal(codes[:, 6 + i], part)
 
 
 def test_numbers(blobs):
@@ -303,23 +310,20 @@ def test_a_failed_fit_changes_nothing(blobs):
     x, y, *_ = blobs
     model = cw.TabularClassifier(n_estimators=1, device="cpu").fit(x, y)
     before = model.predict_proba(x)
-    for bad_x, bad_y in [(x, np.full(len(x), np.nan)), (x[:0], y[:0]), (np.full_like(x, np.inf), y), (x, np.arange(80))]:
+    for bad_x, bad_y in [(x, np.full(len(x), np.nan)), (x[:0], y[:0]), (np.full_like(x, np.inf), y)]:
         with pytest.raises(ValueError):
             model.fit(bad_x, bad_y)
         assert list(model.classes_) == sorted(set(y))
         np.testing.assert_array_equal(model.predict_proba(x), before)
 
 
-def test_far_too_many_columns_are_refused_at_once():
-    x = np.random.default_rng(0).normal(size=(2000, 10_000))
-    model = cw.TabularClassifier(n_estimators=1, device="cpu").fit(x[:50, :5], x[:50, 0] > 0)
-    began = time.monotonic()
-    with pytest.raises(ValueError, match="10000 features are more than max_features = 100"):
-        model.fit(x, x[:, 0] > 0)
-    assert time.monotonic() - began < 2
+def test_constant_columns_do_not_count():
+    x = np.random.default_rng(0).normal(size=(50, 5))
     constant = np.zeros((50, 300))
-    constant[:, :5] = x[:50, :5]
-    model.fit(constant, x[:50, 0] > 0)  # constant columns do not count
+    constant[:, :5] = x
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier(n_estimators=1).fit(constant, x[:, 0] > 0)
 
 
 def test_a_model_replaced_within_its_timestamp_is_noticed(blobs, tmp_path):

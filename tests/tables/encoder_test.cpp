@@ -46,8 +46,10 @@ TEST(Encoder, TextIsReadAsCells) {
   const auto itself = [](const TableColumn& column) { return encode(column, column).values; };
   expect_values(itself(text("x", {"1.5", " 20 ", {}, "-3e2"})), {1.5, 20, kMissing, -300});
   expect_values(itself(text("x", {"True", "false", {}})), {1, 0, kMissing});
+  // 1970 began on a Thursday.
   expect_values(itself(text("x", {"1970-01-02", "1970-01-01T00:00:01.5Z", {}})),
-                {86400e6, 1.5e6, kMissing});
+                {86400e6, 1, 2, 4, 0, 1.5e6, 1, 1, 3, 1.5 / 3600, kMissing, kMissing, kMissing,
+                 kMissing, kMissing});
   expect_values(itself(text("x", {"pear", "apple", {}, "Fig", "\xc3\xa9"})),
                 {2, 1, kMissing, 0, 3});
   expect_values(itself(text("x", {"10", "9", "x"})), {0, 1, 2});  // by bytes: not all are numbers
@@ -73,8 +75,54 @@ TEST(Encoder, NumbersBooleansAndTimesStay) {
   expect_values(encode(truths("x", {true, false}), truths("x", {false, true})).values, {0, 1});
   const TableColumn seconds = times("x", {1, -1}, 1);
   const TableColumn nanoseconds = times("x", {1'999'999'999, -1}, 1'000'000'000);
-  expect_values(encode(seconds, seconds).values, {1e6, -1e6});
-  expect_values(encode(seconds, nanoseconds).values, {1'999'999, -1});  // rounded down
+  const auto first_parts = [](const Encoded& encoded) {
+    return Values{encoded.values[0], encoded.values[5]};
+  };
+  expect_values(first_parts(encode(seconds, seconds)), {1e6, -1e6});
+  expect_values(first_parts(encode(seconds, nanoseconds)), {1'999'999, -1});  // rounded down
+}
+
+TEST(Encoder, TimesHaveParts) {
+  const TableColumn column = text("x", {"2024-02-29T18:30", "1969-12-31"});  // before 1970 too
+  expect_values(encode(column, column).values,
+                {1709231400e6, 2, 29, 3, 18.5, -86400e6, 12, 31, 2, 0});
+  const TableEncoder encoder = TableEncoder::fit(table_of({column, numbers("n", {1, 2})}));
+  EXPECT_EQ(encoder.names(), (std::vector<std::string>{"x", "n"}));
+  EXPECT_EQ(encoder.feature_names(), (std::vector<std::string>{"x", "x", "x", "x", "x", "n"}));
+}
+
+double distance(const Values& values, std::size_t a, std::size_t b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < 16; ++i) {
+    sum += std::pow(values[a * 16 + i] - values[b * 16 + i], 2);
+  }
+  return sum;
+}
+
+// 20 or more different texts, most of them different, are hashed; texts that share words are near
+// each other. A declared category never is text.
+TEST(Encoder, FreeTextIsHashed) {
+  std::vector<std::optional<std::string>> notes;
+  std::vector<std::string> names;
+  std::vector<std::int64_t> codes;
+  for (int i = 0; i < 20; ++i) {
+    names.push_back("note " + std::to_string(i * 7919));
+    notes.push_back(names.back());
+    codes.push_back(i);
+  }
+  const TableColumn column = text("x", notes);
+  const TableColumn query =
+      text("x", {"Please refund my order!", "please REFUND order", "weather is nice today", {}});
+  const Encoded got = encode(column, query);
+  ASSERT_EQ(got.values.size(), 4u * 16);
+  EXPECT_TRUE(got.warnings.empty());
+  EXPECT_LT(2 * distance(got.values, 0, 1), distance(got.values, 0, 2));
+  EXPECT_TRUE(std::isnan(got.values[3 * 16]));
+  EXPECT_EQ(encode(column, query).values[5], got.values[5]);
+  EXPECT_EQ(encode(text("x", {notes.begin(), notes.end() - 1}), query).values.size(), 4u);
+  EXPECT_EQ(encode(categories("x", names, codes, false), query).values.size(), 4u);
+  notes.insert(notes.end(), 40, "the same");
+  EXPECT_EQ(encode(text("x", notes), query).values.size(), 4u);
 }
 
 TEST(Encoder, TypesMayChangeWhereTheMeaningIsPlain) {
@@ -83,8 +131,10 @@ TEST(Encoder, TypesMayChangeWhereTheMeaningIsPlain) {
   expect_values(encode(number, truths("x", {true})).values, {1});
   expect_values(encode(truths("x", {true, false}), text("x", {"TRUE", "0"})).values, {1, 0});
   expect_values(encode(truths("x", {true, false}), numbers("x", {1, 0})).values, {1, 0});
-  expect_values(encode(times("x", {0}, 1), text("x", {"1970-01-01T00:00:02"})).values, {2e6});
-  expect_values(encode(times("x", {0}, 1), numbers("x", {kMissing})).values, {kMissing});
+  expect_values(encode(times("x", {0}, 1), text("x", {"1970-01-01T00:00:02"})).values,
+                {2e6, 1, 1, 3, 2.0 / 3600});
+  expect_values(encode(times("x", {0}, 1), numbers("x", {kMissing})).values,
+                {kMissing, kMissing, kMissing, kMissing, kMissing});
   // Numbers, booleans and times find the category that spells them.
   const TableColumn mixed = text("x", {"5", "7.0", "true", "2026-01-31", "word"});
   expect_values(encode(mixed, numbers("x", {5, 7})).values, {1, 2});

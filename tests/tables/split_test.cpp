@@ -40,5 +40,24 @@ TEST(Split, HalvesAreAllRowsOnce) {
   for (std::int64_t i = 0; i < 41; ++i) EXPECT_EQ(rows[static_cast<std::size_t>(i)], i);
 }
 
+TEST(Split, WeightedSamplesFollowTheWeights) {
+  const std::vector<std::int64_t> classes = {0, 1, 0, 1, 0, 1};
+  Generator generator(4);
+  const std::vector<double> equal(6, 0.1);
+  EXPECT_EQ(weighted_sample(equal, classes, 6, generator),
+            (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}));
+  const std::vector<double> weights = {4, 1, 1, 0, 1, 1};
+  std::vector<int> counts(6, 0);
+  for (int i = 0; i < 200; ++i) {
+    const auto drawn = weighted_sample(weights, classes, 4, generator);
+    ASSERT_EQ(drawn.size(), 4u);
+    EXPECT_TRUE(std::is_sorted(drawn.begin(), drawn.end()));
+    EXPECT_EQ(std::count(drawn.begin(), drawn.end(), 0), 2);  // half of the weight
+    for (const std::int64_t row : drawn) ++counts[static_cast<std::size_t>(row)];
+  }
+  EXPECT_EQ(counts[3], 0);
+  for (const std::size_t row : {1u, 2u, 4u, 5u}) EXPECT_NEAR(counts[row], 100, 40);
+}
+
 }  // namespace
 }  // namespace causeway::tables

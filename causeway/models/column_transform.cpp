@@ -1,0 +1,142 @@
+#include "causeway/models/column_transform.h"
+
+#include "causeway/core/error.h"
+#include "causeway/core/shown.h"
+#include "causeway/models/golden_section.h"
+#include "causeway/models/normal.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace causeway::models {
+
+namespace {
+
+constexpr double kMostDeviations = 100;
+constexpr std::size_t kMostPoints = 256;  // of a quantile transform
+constexpr std::size_t kMostFitted = 512;  // values to which an exponent is fitted
+
+double yeo_johnson(double z, double exponent) {
+  if (z >= 0) {
+    if (std::fabs(exponent) < 1e-9) return std::log1p(z);
+    return std::expm1(exponent * std::log1p(z)) / exponent;
+  }
+  const double other = 2 - exponent;
+  if (std::fabs(other) < 1e-9) return -std::log1p(-z);
+  return -std::expm1(other * std::log1p(-z)) / other;
+}
+
+// Every k-th of the values, at most kMostFitted of them.
+std::vector<double> thinned(const std::vector<double>& values) {
+  const std::size_t step = (values.size() + kMostFitted - 1) / kMostFitted;
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < values.size(); i += step) kept.push_back(values[i]);
+  return kept;
+}
+
+// The exponent at which the transformed values are most likely normal, by golden section.
+double likeliest_exponent(const std::vector<double>& values) {
+  const std::vector<double> z = thinned(values);
+  double jacobian = 0;
+  for (const double value : z) jacobian += std::copysign(std::log1p(std::fabs(value)), value);
+  std::vector<double> made(z.size());
+  return least_argument(-3, 5, 24, [&](double exponent) {
+    std::transform(z.begin(), z.end(), made.begin(),
+                   [&](double value) { return yeo_johnson(value, exponent); });
+    const double deviation = ColumnTransform::scale_of(made).deviation();
+    const auto n = static_cast<double>(z.size());
+    return n * std::log(std::max(deviation, 1e-300)) - (exponent - 1) * jacobian;
+  });
+}
+
+}  // namespace
+
+const char* to_string(Transform transform) {
+  switch (transform) {
+    case Transform::none: return "none";
+    case Transform::power: return "power";
+    case Transform::quantile: return "quantile";
+  }
+  return "";
+}
+
+Transform parse_transform(const std::string& name) {
+  for (const Transform each : {Transform::none, Transform::power, Transform::quantile}) {
+    if (name == to_string(each)) return each;
+  }
+  fail(ErrorKind::invalid_argument, "tabular predictor",
+       fmt::format("transform {}: expected none, power or quantile", shown(name)));
+}
+
+// Values are scaled by a power of two, so that squares neither overflow nor underflow.
+ColumnTransform::Scale ColumnTransform::scale_of(std::span<const double> values) {
+  double greatest = 0;
+  double n = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    greatest = std::max(greatest, std::fabs(value));
+    n += 1;
+  }
+  if (greatest == 0) return {};
+  const int exponent = std::clamp(std::ilogb(greatest), -1000, 1000);
+  const double scale = std::ldexp(1.0, -exponent);
+  double sum = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) sum += value * scale;
+  }
+  const double mean = sum / n;
+  double squares = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) squares += (value * scale - mean) * (value * scale - mean);
+  }
+  const double deviation = std::sqrt(squares / n);
+  const double inverse = scale / deviation;
+  const bool varies = deviation > 1e-12 * std::fabs(mean) && std::isfinite(inverse);
+  return {mean / scale, varies ? inverse : 0};
+}
+
+ColumnTransform::ColumnTransform(Transform kind, std::span<const double> values)
+    : kind_(kind), raw_(scale_of(values)) {
+  if (kind == Transform::none || is_constant()) return;
+  std::vector<double> z;
+  for (const double value : values) {
+    if (std::isfinite(value)) z.push_back(raw_(value));
+  }
+  if (kind == Transform::power) {
+    exponent_ = likeliest_exponent(z);
+  } else {
+    std::sort(z.begin(), z.end());
+    const std::size_t step = (z.size() + kMostPoints - 1) / kMostPoints;
+    for (std::size_t i = 0; i < z.size(); i += step) {
+      if (!points_.empty() && points_.back() == z[i]) continue;
+      const auto [first, last] = std::equal_range(z.begin(), z.end(), z[i]);
+      const auto middle = static_cast<double>((first - z.begin()) + (last - z.begin())) / 2;
+      points_.push_back(z[i]);
+      scores_.push_back(normal_quantile(middle / static_cast<double>(z.size())));
+    }
+  }
+  std::transform(z.begin(), z.end(), z.begin(), [&](double value) { return transformed(value); });
+  scale_ = scale_of(z);
+}
+
+double ColumnTransform::transformed(double z) const {
+  if (kind_ == Transform::power) return yeo_johnson(z, exponent_);
+  const auto above = std::upper_bound(points_.begin(), points_.end(), z);
+  if (above == points_.begin()) return scores_.front();
+  if (above == points_.end()) return scores_.back();
+  const auto i = static_cast<std::size_t>(above - points_.begin());
+  const double share = (z - points_[i - 1]) / (points_[i] - points_[i - 1]);
+  return scores_[i - 1] + share * (scores_[i] - scores_[i - 1]);
+}
+
+double ColumnTransform::operator()(double value) const {
+  if (is_constant()) return 0;
+  if (std::isnan(value)) return value;
+  const double z = raw_(value);
+  const double made = kind_ == Transform::none ? z : scale_(transformed(z));
+  return std::clamp(made, -kMostDeviations, kMostDeviations);
+}
+
+}  // namespace causeway::models

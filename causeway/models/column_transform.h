@@ -1,0 +1,51 @@
+// Monotone transforms of a column, fitted to the context rows. Ensemble members with different
+// transforms see skewed and heavy-tailed columns in different ways.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace causeway::models {
+
+enum class Transform {
+  none,      // the value
+  power,     // Yeo and Johnson's power with the exponent of the greatest likelihood
+  quantile,  // the normal score of the value's rank
+};
+
+const char* to_string(Transform transform);
+// Throws invalid_argument and lists the names.
+Transform parse_transform(const std::string& name);
+
+// Transforms and standardises the values of one column.
+class ColumnTransform {
+ public:
+  // Values that are not finite are ignored.
+  ColumnTransform(Transform kind, std::span<const double> values);
+
+  bool is_constant() const { return raw_.inverse == 0; }
+  // Clipped to 100 standard deviations; NaN stays NaN.
+  double operator()(double value) const;
+
+  struct Scale {
+    double mean = 0;
+    double inverse = 0;  // one over the standard deviation; 0 for a constant
+    double operator()(double value) const { return (value - mean) * inverse; }
+    double deviation() const { return inverse == 0 ? 0 : 1 / inverse; }
+  };
+  // The mean and deviation of the finite values.
+  static Scale scale_of(std::span<const double> values);
+
+ private:
+  double transformed(double z) const;
+
+  Transform kind_;
+  Scale raw_;
+  Scale scale_;                 // after a transform
+  double exponent_ = 1;         // of a power transform
+  std::vector<double> points_;  // of a quantile transform: ascending values and their scores
+  std::vector<double> scores_;
+};
+
+}  // namespace causeway::models

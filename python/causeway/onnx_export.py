@@ -1,0 +1,317 @@
+"""A fitted estimator as an ONNX graph, with its context rows fixed.
+
+    classifier.export_onnx("model.onnx")   # needs the package onnx
+
+The input "x" (rows, features) of doubles has the columns as the estimator encodes them, NaN where a value is
+missing. The output is "probabilities" (rows, classes), in the order of classes_, or "mean" (rows,) for
+regression. The graph computes the forward pass of the query rows only; keys and values of the context rows
+are constants.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from .models import model_of
+
+__all__ = ["export_onnx"]
+
+_OPSET = 18
+_CLIP = 100.0
+_BUMPS = 16
+
+
+class _Graph:
+    """Nodes and constants of a graph in the order in which they are computed."""
+
+    def __init__(self) -> None:
+        import onnx
+
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, values: Any, dtype: Any = np.float32) -> str:
+        name = f"c{len(self.constants)}"
+        array = np.ascontiguousarray(np.asarray(values, dtype=dtype))
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def ints(self, *values: int) -> str:
+        return self.constant(values, np.int64)
+
+    def gather(self, x: str, indices: Any, axis: int) -> str:
+        return self.op("Gather", x, self.constant(indices, np.int64), axis=axis)
+
+    def reshape(self, x: str, *shape: int) -> str:
+        return self.op("Reshape", x, self.ints(*shape))
+
+    def linear(self, x: str, weight: np.ndarray, bias: np.ndarray | None = None) -> str:
+        product = self.op("MatMul", x, self.constant(weight.T))
+        return product if bias is None else self.op("Add", product, self.constant(bias))
+
+    def clip(self, x: str) -> str:
+        return self.op("Clip", x, self.constant(-_CLIP), self.constant(_CLIP))
+
+    def where_missing(self, missing: str, x: str) -> str:
+        return self.op("Where", missing, self.constant(0.0), x)
+
+
+class _Member:
+    """The forward pass of one ensemble member."""
+
+    def __init__(self, graph: _Graph, model: Any, context: Any, n_classes: int) -> None:
+        self.graph, self.config, self.n_classes = graph, model.config, n_classes
+        self.weights = {name: np.asarray(values.to("cpu").numpy(), np.float32)
+                        for name, values in model.state_dict().items()}
+        self.moments = context._moments.to("cpu").numpy()[0]
+        self.layers = [layer.to("cpu").numpy()[0] for layer in context._layers]
+        self.sorted = None if context._sorted is None else context._sorted.to("cpu").numpy()[0]
+        self.keys = None if context._keys is None else context._keys.to("cpu").numpy()[0]
+        self.labels = context._labels.to("cpu").numpy()[0]
+        self.n_columns = len(self.moments) - 1
+        self.size = self.config["width"] // self.config["heads"]
+
+    def _cell_parts(self, x: str, missing: str) -> list[str]:
+        """The parts of each cell, (rows, columns): its value, a mark, and for radial inputs rank and bumps."""
+        g = self.graph
+        scaled = g.op("Mul", g.op("Sub", x, g.constant(self.moments[:-1, 0])), g.constant(self.moments[:-1, 1]))
+        z = g.clip(scaled)
+        parts = [g.where_missing(missing, z), g.op("Cast", missing, to=g.onnx.TensorProto.FLOAT)]
+        if self.sorted is None:
+            return parts
+        parts.append(g.where_missing(missing, self._rank(x)))
+        for i in range(_BUMPS):
+            t = g.op("Sub", g.op("Div", g.op("Sub", z, g.constant(-3.0)), g.constant(0.4)), g.constant(float(i)))
+            bump = g.op("Exp", g.op("Mul", g.op("Mul", t, t), g.constant(-0.5)))
+            parts.append(g.where_missing(missing, bump))
+        return parts
+
+    def _rank(self, x: str) -> str:
+        g = self.graph
+        n = np.isfinite(self.sorted).sum(axis=1)
+        cell, known = g.op("Unsqueeze", x, g.ints(2)), g.constant(self.sorted[None])
+        counts = [g.op("ReduceSum", g.op("Cast", g.op(kind, known, cell), to=g.onnx.TensorProto.FLOAT), g.ints(2),
+                       keepdims=0) for kind in ("Less", "LessOrEqual")]
+        share = g.op("Div", g.op("Add", *counts), g.constant(np.maximum(2 * n, 1)))
+        is_constant = (n == 0) | (self.moments[:-1, 1] == 0)
+        return g.op("Where", g.constant(is_constant, bool), g.constant(0.5), share)
+
+    def _tokens(self, x: str, missing: str) -> str:
+        """Tokens (rows, 1 + columns, width) of query rows."""
+        g, config, encoder = self.graph, self.config, self.weights["encoder"]
+        n, group = self.n_columns, config["group"]
+        parts = self._cell_parts(x, missing)
+        pieces = [g.op("Unsqueeze", g.gather(part, [(c + 2**member - 1) % n for c in range(n)], 1), g.ints(2))
+                  for part in parts for member in range(group)]
+        cells = g.op("Concat", *pieces, axis=2) if len(pieces) > 1 else pieces[0]
+        feature = len(parts) * group
+        features = g.linear(cells, encoder[:, :feature], encoder[:, feature])
+        n_classes = 32 if config["decoder"] == "retrieval" else 0 if config["class_as_number"] else config["classes"]
+        target, known = feature + 1, feature + 1 + max(n_classes, 1)
+        token = encoder[:, known + 1]
+        if config["class_as_number"]:  # query rows look like context rows with the mean target
+            mean = self.moments[-1, 0] if config["classes"] else 0.0
+            token = encoder[:, known] + mean * encoder[:, target]
+        rows = g.op("Gather", g.op("Shape", x), g.ints(0), axis=0)
+        shape = g.op("Concat", rows, g.ints(1, len(token)), axis=0)
+        targets = g.op("Expand", g.constant(token[None, None]), shape)
+        return g.op("Concat", targets, features, axis=1)
+
+    def _norm(self, name: str, x: str) -> str:
+        g, weight = self.graph, self.weights[f"{name}.weight"]
+        bias = self.weights.get(f"{name}.bias")
+        if bias is not None:
+            return g.op("LayerNormalization", x, g.constant(weight), g.constant(bias), axis=-1, epsilon=1e-5)
+        square = g.op("ReduceMean", g.op("Mul", x, x), g.ints(-1), keepdims=1)
+        root = g.op("Sqrt", g.op("Add", square, g.constant(1e-5)))
+        return g.op("Mul", g.op("Div", x, root), g.constant(weight))
+
+    def _parts(self, name: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Weights and biases of q, k and v, which are interleaved by head."""
+        heads, size = self.config["heads"], self.size
+        weight = self.weights[f"{name}.qkv.weight"].reshape(heads, 3, size, -1)
+        bias = self.weights[f"{name}.qkv.bias"].reshape(heads, 3, size)
+        return ([weight[:, i].reshape(heads * size, -1) for i in range(3)],
+                [bias[:, i].reshape(-1) for i in range(3)])
+
+    def _attention(self, q: str, k: str, v: str) -> str:
+        """Of q (…, queries, size), k (…, size, keys), v (…, keys, size)."""
+        g = self.graph
+        scores = g.op("Mul", g.op("MatMul", q, k), g.constant(self.size**-0.5))
+        return g.op("MatMul", g.op("Softmax", scores, axis=-1), v)
+
+    def _project(self, name: str, x: str) -> str:
+        weight = self.weights.get(f"{name}.projection.weight")
+        return x if weight is None else self.graph.linear(x, weight, self.weights[f"{name}.projection.bias"])
+
+    def _columns(self, i: int, read: str, only_target: bool) -> str:
+        g, heads, size, name = self.graph, self.config["heads"], self.size, f"layers.{i}.columns"
+        weights, biases = self._parts(name)
+        asking = g.gather(read, [0], 1) if only_target else read
+
+        def by_head(x: str, part: int, order: list[int]) -> str:
+            split = g.reshape(g.linear(x, weights[part], biases[part]), 0, -1, heads, size)
+            return g.op("Transpose", split, perm=order)
+
+        mixed = self._attention(by_head(asking, 0, [0, 2, 1, 3]), by_head(read, 1, [0, 2, 3, 1]),
+                                by_head(read, 2, [0, 2, 1, 3]))
+        joined = g.reshape(g.op("Transpose", mixed, perm=[0, 2, 1, 3]), 0, -1, heads * size)
+        return self._project(name, joined)
+
+    def _rows(self, i: int, read: str) -> str:
+        """Attention to the context rows, for each column."""
+        g, heads, size, name = self.graph, self.config["heads"], self.size, f"layers.{i}.rows"
+        weights, biases = self._parts(name)
+        kept = self.layers[i]  # (context rows, columns * heads, 2, size)
+        n_columns = kept.shape[1] // heads
+        q = g.reshape(g.linear(read, weights[0], biases[0]), 0, n_columns * heads, size)
+        if f"{name}.scale.slope" in self.weights:
+            scale = self.weights[f"{name}.scale.slope"] * np.log(len(kept)) + self.weights[f"{name}.scale.offset"]
+            q = g.op("Mul", q, g.constant(np.tile(scale, n_columns)[None, :, None]))
+        mixed = self._attention(g.op("Transpose", q, perm=[1, 0, 2]), g.constant(kept[:, :, 0].transpose(1, 2, 0)),
+                                g.constant(kept[:, :, 1].transpose(1, 0, 2)))
+        joined = g.reshape(g.op("Transpose", mixed, perm=[1, 0, 2]), 0, n_columns, heads * size)
+        return self._project(name, joined)
+
+    def _mlp(self, name: str, x: str) -> str:
+        g = self.graph
+        hidden = g.linear(x, self.weights[f"{name}.in.weight"], self.weights[f"{name}.in.bias"])
+        cube = g.op("Mul", g.op("Mul", hidden, hidden), hidden)
+        inner = g.op("Add", hidden, g.op("Mul", cube, g.constant(0.044715)))
+        bent = g.op("Tanh", g.op("Mul", inner, g.constant(np.sqrt(2 / np.pi))))
+        gelu = g.op("Mul", g.op("Mul", hidden, g.constant(0.5)), g.op("Add", bent, g.constant(1.0)))
+        return g.linear(gelu, self.weights[f"{name}.out.weight"], self.weights[f"{name}.out.bias"])
+
+    def _layer(self, i: int, x: str, read: str) -> tuple[str, str]:
+        g, config = self.graph, self.config
+        is_last = i + 1 == config["layers"]
+        ends_with_target = is_last and not config["mean_readout"]
+        for position, branch in enumerate(config["layer_order"].split(",")):
+            if branch == "columns":
+                made = self._columns(i, read, ends_with_target)
+                x = g.gather(x, [0], 1) if ends_with_target else x
+            else:
+                made = self._rows(i, read) if branch == "rows" else self._mlp(f"layers.{i}.mlp", read)
+            if position == 0 and i > 0 and config["residual_decay"] != 1:
+                x = g.op("Mul", x, g.constant(config["residual_decay"] ** i))
+            x = g.op("Add", made, x)
+            if not config["pre_norm"]:
+                x = read = self._norm(f"layers.{i}.norm{position + 1}", x)
+            elif position < 2:
+                read = self._norm(f"layers.{i}.norm{position + 2}", x)
+            else:
+                read = self._norm("norm" if is_last else f"layers.{i + 1}.norm1", x)
+        return x, read
+
+    def _decode(self, read: str) -> str:
+        g, heads, size = self.graph, self.config["heads"], self.size
+        if self.config["decoder"] != "retrieval":
+            return self._mlp("decoder", read)
+        q = g.reshape(g.linear(read, self.weights["decoder.query.weight"], self.weights["decoder.query.bias"]),
+                      0, heads, size)
+        k = self.keys.reshape(len(self.keys), heads, size).transpose(1, 2, 0)
+        one_hot = (self.labels[:, None] == np.arange(self.n_classes)).astype(np.float32)
+        mixed = self._attention(g.op("Transpose", q, perm=[1, 0, 2]), g.constant(k), g.constant(one_hot[None]))
+        share = g.op("ReduceMean", mixed, g.ints(0), keepdims=0)
+        return g.op("Log", g.op("Add", share, g.constant(1e-5)))
+
+    def logits(self, x: str, missing: str) -> str:
+        g = self.graph
+        tokens = self._tokens(x, missing)
+        read = self._norm("layers.0.norm1", tokens) if self.config["pre_norm"] else tokens
+        x = tokens
+        for i in range(self.config["layers"]):
+            x, read = self._layer(i, x, read)
+        if self.config["mean_readout"]:
+            readout = g.op("ReduceMean", g.gather(read, range(1, self.n_columns + 1), 1), g.ints(1), keepdims=0)
+        else:
+            readout = g.op("Squeeze", read, g.ints(1))
+        return self._decode(readout)
+
+
+def _scales(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The columns that are not constant, their means and inverse deviations."""
+    finite = np.where(np.isfinite(x), x, np.nan)
+    present = np.isfinite(x).any(axis=0)
+    mean, deviation = np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    mean[present], deviation[present] = np.nanmean(finite[:, present], 0), np.nanstd(finite[:, present], 0)
+    positions = np.flatnonzero(deviation > 1e-12 * np.abs(mean))
+    if not len(positions):
+        raise ValueError("all columns of the context rows are constant; there is nothing to export")
+    return positions, mean[positions], 1 / deviation[positions]
+
+
+def _on_host(model: Any) -> Any:
+    if model.device == "cpu":
+        return model
+    return model_of(model._config, {name: values.to("cpu") for name, values in model.state_dict().items()}, "cpu")
+
+
+def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Writes a fitted TabularClassifier or TabularRegressor with transforms ("none",) as an ONNX file."""
+    graph = _Graph()
+    core, model = estimator._estimator, _on_host(estimator._model())
+    regression = estimator._regression
+    _, x, y, _, n_classes, class_weight, temperature = core.state()
+    x, y = x.numpy(), y.numpy()
+    members = core.members()
+    n_outputs = model.config["bins"] if regression else n_classes
+    if any(transform != "none" for *_, transform in members):
+        raise ValueError('ONNX export needs transforms=("none",)')
+    if not regression and (n_classes < 2 or max(max(codes) for _, _, codes, _ in members) < n_classes - 1):
+        raise ValueError(f"ONNX export needs 2 to {model.config['classes']} classes, or a model with a retrieval decoder")
+    positions, mean, inverse = _scales(x)
+    sums = []
+    for rows, columns, codes, _ in members:
+        at = positions[columns]
+        context_x = np.clip((x[rows][:, at] - mean[columns]) * inverse[columns], -_CLIP, _CLIP).astype(np.float32)
+        spread = y.std() or np.inf
+        context_y = ((y[rows] - y.mean()) / spread if regression else np.take(codes, y[rows].astype(int)))
+        context = model.encode_context(context_x[None], context_y.astype(np.float32)[None])
+        given = graph.gather("x", at, 1)
+        missing = graph.op("IsNaN", given)
+        known = graph.op("Where", missing, graph.constant(0.0, np.float64), given)
+        scaled = graph.op("Mul", graph.op("Sub", known, graph.constant(mean[columns], np.float64)),
+                          graph.constant(inverse[columns], np.float64))
+        cells = graph.clip(graph.op("Cast", scaled, to=graph.onnx.TensorProto.FLOAT))
+        logits = _Member(graph, model, context, n_outputs).logits(cells, missing)
+        logits = graph.gather(logits, range(n_outputs) if regression else codes, 1)
+        logits = graph.op("Div", logits, graph.constant(temperature))
+        sums.append(logits if estimator.average == "logits" else graph.op("Softmax", logits, axis=-1))
+    combined = graph.op("Mean", *sums)
+    if estimator.average == "logits":
+        combined = graph.op("Softmax", combined, axis=-1)
+    if class_weight:
+        weighted = graph.op("Mul", combined, graph.constant(class_weight))
+        combined = graph.op("Div", weighted, graph.op("ReduceSum", weighted, graph.ints(1), keepdims=1))
+    if regression:
+        name, shape = "mean", ["rows"]
+        centres = y.mean() + np.array(core.centres()) * y.std()
+        middle = centres[len(centres) // 2]
+        offset = graph.op("MatMul", combined, graph.constant(centres - middle))
+        result = graph.op("Add", offset, graph.constant(middle))
+    else:
+        name, shape = "probabilities", ["rows", n_classes]
+        result = graph.gather(combined, estimator._ranks, 1)
+    graph.nodes.append(graph.onnx.helper.make_node("Identity", [result], [name]))
+    _write(graph, path, name, shape, x.shape[1])
+
+
+def _write(graph: _Graph, path: str | os.PathLike[str], name: str, shape: list[Any], n_features: int) -> None:
+    helper, types = graph.onnx.helper, graph.onnx.TensorProto
+    made = helper.make_graph(
+        graph.nodes, "causeway", [helper.make_tensor_value_info("x", types.DOUBLE, ["rows", n_features])],
+        [helper.make_tensor_value_info(name, types.FLOAT, shape)], graph.constants)
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", _OPSET)], producer_name="causeway")
+    model.ir_version = 9
+    graph.onnx.checker.check_model(model)
+    graph.onnx.save(model, os.fspath(path))

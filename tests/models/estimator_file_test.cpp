@@ -1,0 +1,118 @@
+// Fitted estimators in files: the same predictions, and errors for other files.
+#include "causeway/models/estimator_file.h"
+
+#include "causeway/data/safetensors.h"
+#include "causeway/models/tabular_file.h"
+#include "tests/data/scratch.h"
+#include "tests/models/tables.h"
+#include "tests/tables/columns.h"
+
+#include <gtest/gtest.h>
+
+namespace causeway::models {
+namespace {
+
+using data_test::failure;
+using data_test::says;
+using data_test::Scratch;
+using tables::Table;
+
+std::shared_ptr<TabularTransformer> make_model(bool regression) {
+  Generator generator(5);
+  return std::make_shared<TabularTransformer>(small("default", regression),
+                                              nn::Placement{DType::f32, Device::cpu(), &generator});
+}
+
+Table draw_table() {
+  std::vector<double> sizes;
+  std::vector<std::optional<std::string>> cities;
+  std::vector<double> y;
+  for (int i = 0; i < 40; ++i) {
+    sizes.push_back(i % 7 == 0 ? std::nan("") : i * 0.5);
+    cities.push_back(i % 3 == 0 ? "Kiel" : (i % 3 == 1 ? "Ulm" : "Bonn"));
+    y.push_back(i % 2);
+  }
+  return tables::table_of(
+      {tables::numbers("size", sizes), tables::text("city", cities), tables::numbers("y", y)});
+}
+
+TEST(EstimatorFile, AClassifierPredictsTheSame) {
+  const Scratch scratch;
+  EstimatorOptions options;
+  options.max_rows = 25;
+  options.random_state = 7;
+  options.transforms = {Transform::quantile, Transform::none};
+  options.average = Average::logits;
+  options.temperature = 0.7;
+  options.class_weight = {{"0", 3.0}};
+  TabularClassifier classifier(make_model(false), options);
+  std::vector<double> weights(40, 1);
+  weights[5] = 9;
+  const Table table = draw_table();
+  classifier.fit(table, "y", weights);
+  classifier.save(scratch / "fitted.safetensors");
+  TabularClassifier loaded = TabularClassifier::load(scratch / "fitted.safetensors", "cpu");
+  EXPECT_EQ(loaded.classes(), classifier.classes());
+  EXPECT_EQ(loaded.feature_names(), classifier.feature_names());
+  expect_same_bytes(loaded.predict_proba(table), classifier.predict_proba(table), "loaded");
+  const EstimatorFile file = read_estimator_file(scratch / "fitted.safetensors");
+  EXPECT_EQ(file.label_type, "number");
+  EXPECT_TRUE(says(failure([&] { TabularRegressor::load(scratch / "fitted.safetensors", "cpu"); }),
+                   "invalid_argument: [fit]", "a regressor needs one that predicts numbers"));
+}
+
+TEST(EstimatorFile, ARegressorPredictsTheSame) {
+  const Scratch scratch;
+  TabularRegressor regressor(make_model(true), {});
+  const Table table = draw_table();
+  regressor.fit(table, "size");
+  regressor.save(scratch / "fitted.safetensors");
+  TabularRegressor loaded = TabularRegressor::load(scratch / "fitted.safetensors", "cpu");
+  expect_same_bytes(loaded.predict(table), regressor.predict(table), "loaded");
+  EXPECT_EQ(loaded.predict_distribution(table).edges, regressor.predict_distribution(table).edges);
+}
+
+TEST(EstimatorFile, OtherFilesAreRefused) {
+  const Scratch scratch;
+  save_tabular(scratch / "model.safetensors", *make_model(false));
+  EXPECT_TRUE(says(failure([&] { TabularClassifier::load(scratch / "model.safetensors", "cpu"); }),
+                   "format: [load_estimator]", "is not a fitted estimator"));
+  TabularClassifier classifier(make_model(false), {});
+  classifier.fit(draw_table(), "y");
+  const auto path = scratch / "fitted.safetensors";
+  classifier.save(path);
+  SafetensorsFile file = load_safetensors(path);
+  file.metadata.erase("sha256");
+  file.tensors.at("context.rows").data_as<std::int64_t>()[0] = 1'000'000;
+  save_safetensors(path, file.tensors, file.metadata);
+  EXPECT_TRUE(says(failure([&] { TabularClassifier::load(path, "cpu"); }),
+                   "format: [load_estimator]", "context rows are damaged"));
+  file.tensors.erase("context.y");
+  save_safetensors(path, file.tensors, file.metadata);
+  EXPECT_TRUE(says(failure([&] { TabularClassifier::load(path, "cpu"); }),
+                   "format: [load_estimator]", "\"context.y\""));
+  file.metadata.at("config") = "{}";
+  save_safetensors(path, file.tensors, file.metadata);
+  EXPECT_TRUE(says(failure([&] { TabularClassifier::load(path, "cpu"); }),
+                   "format: [load_estimator]", "settings are damaged"));
+  EXPECT_THROW(load_tabular(path), Error);
+}
+
+TEST(EstimatorFile, AnotherModelKeepsTheContext) {
+  TabularClassifier classifier(make_model(false), {});
+  const Table table = draw_table();
+  classifier.fit(table, "y");
+  const Tensor first = classifier.predict_proba(table);
+  Generator generator(99);
+  const auto other = std::make_shared<TabularTransformer>(
+      small("default"), nn::Placement{DType::f32, Device::cpu(), &generator});
+  classifier.set_model(other);
+  TabularClassifier fresh(other, {});
+  fresh.fit(table, "y");
+  expect_same_bytes(classifier.predict_proba(table), fresh.predict_proba(table), "other model");
+  EXPECT_THROW(classifier.set_model(make_model(true)), Error);
+  expect_same_bytes(classifier.predict_proba(table), fresh.predict_proba(table), "unchanged");
+}
+
+}  // namespace
+}  // namespace causeway::models

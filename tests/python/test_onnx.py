@@ -1,0 +1,67 @@
+"""ONNX graphs of fitted estimators give the same predictions under onnxruntime."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+import causeway as cw  # noqa: E402
+
+SMALL = {"width": 16, "heads": 2, "hidden": 24, "layers": 2, "thinking": 3}
+CHANGES = [
+    {}, {"labels": "cells"}, {"cell_encoding": "radial"}, {"layer_order": "rows,mlp,columns"}, {"scaled_softmax": True},
+    {"decoder": "retrieval"}, {"mean_readout": True}, {"pre_norm": False, "residual_decay": 0.9},
+    {"class_as_number": True, "projection": False}, {"group": 1},
+    {"labels": "cells", "cell_encoding": "radial", "decoder": "retrieval", "scaled_softmax": True},
+]  # fmt: skip
+
+
+def run(path, x):
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return session.run(None, {"x": x})[0]
+
+
+def rows(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 5)) * [1, 100, 1e-3, 1, 5]
+    x[rng.random(x.shape) < 0.1] = np.nan
+    x[:, 3] = 2.0  # constant, left out
+    return x, np.arange(n) % 3
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+def test_every_option_of_the_model(changes, tmp_path):
+    model = cw.models.TabularTransformer(**{**SMALL, **changes}, generator=cw.Generator(3)).eval()
+    x, y = rows(60)
+    classifier = cw.TabularClassifier(model, n_estimators=2, device="cpu").fit(x, np.array(["b", "a", "c"])[y])
+    classifier.export_onnx(tmp_path / "model.onnx")
+    query = rows(31, 1)[0]
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", query), classifier.predict_proba(query), atol=1e-4)
+
+
+@pytest.mark.parametrize("settings", [{}, {"average": "logits", "temperature": 0.8, "class_weight": {0: 3.0}}], ids=str)
+def test_packaged_classifier(settings, tmp_path):
+    x, y = rows(60)
+    classifier = cw.TabularClassifier(n_estimators=2, device="cpu", **settings).fit(x, y)
+    classifier.export_onnx(tmp_path / "model.onnx")
+    query = rows(31, 1)[0]
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", query), classifier.predict_proba(query), atol=1e-4)
+
+
+def test_packaged_regressor(tmp_path):
+    x, _ = rows(60)
+    y = np.nan_to_num(x[:, 0]) * 50 + 7
+    regressor = cw.TabularRegressor(n_estimators=2, device="cpu").fit(x, y)
+    regressor.export_onnx(tmp_path / "model.onnx")
+    query = rows(31, 1)[0]
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", query), regressor.predict(query), atol=1e-4 * y.std())
+
+
+def test_what_cannot_be_exported(tmp_path):
+    x, y = rows(60)
+    for classifier in (cw.TabularClassifier(transforms=("power",), device="cpu").fit(x, y),
+                       cw.TabularClassifier(device="cpu").fit(x, np.arange(60) % 11)):
+        with pytest.raises(ValueError, match="ONNX export needs"):
+            classifier.export_onnx(tmp_path / "model.onnx")

@@ -1,0 +1,190 @@
+"""What the estimators offer beyond predictions of classes and means: distributions, weights, ensembles, many
+classes, wide tables. With the packaged weights where quality counts, else with random weights."""
+
+import numpy as np
+import pytest
+
+sklearn = pytest.importorskip("sklearn")
+
+import causeway as cw  # noqa: E402
+
+
+def classifier(**settings):
+    return cw.TabularClassifier(device="cpu", **settings)
+
+
+def regressor(**settings):
+    return cw.TabularRegressor(device="cpu", **settings)
+
+
+def numbers(n, seed=0):
+    """A target whose noise grows with the first column."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4))
+    return x, 10 * (x[:, 0] + x[:, 1] ** 2) + rng.normal(size=n) * (1 + 4 * (x[:, 0] > 0)) + 100
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    x, y = numbers(700)
+    return regressor(n_estimators=2).fit(x[:300], y[:300]), x[300:], y[300:]
+
+
+def test_regression_outputs(fitted):
+    model, x, y = fitted
+    mean, median, mode = (model.predict(x, output=name) for name in ("mean", "median", "mode"))
+    np.testing.assert_array_equal(mean, model.predict(x))
+    assert mean.shape == median.shape == mode.shape == y.shape
+    for predicted in (mean, median, mode):
+        assert np.corrcoef(predicted, y)[0, 1] > 0.9
+    assert np.mean(np.abs(median - y)) < np.mean(np.abs(mode - y)) * 1.1
+    low, middle, high = model.predict(x, output="quantiles", quantiles=[0.1, 0.5, 0.9]).T
+    assert (low < middle).all() and (middle < high).all()
+    np.testing.assert_array_equal(middle, median)
+    assert model.predict(x, output="quantiles").shape == (400, 3)
+    with pytest.raises(ValueError, match="expected \"mean\""):
+        model.predict(x, output="variance")
+    with pytest.raises(ValueError, match="are for output"):
+        model.predict(x, quantiles=[0.5])
+    with pytest.raises(cw.Error, match="from 0 to 1"):
+        model.predict(x, output="quantiles", quantiles=[5])
+
+
+def test_the_distribution_is_whole(fitted):
+    model, x, _ = fitted
+    edges, probabilities = model.predict_distribution(x)
+    assert (np.diff(edges) > 0).all() and probabilities.shape == (400, len(edges) - 1)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-9)
+    median = model.predict(x, output="median")
+    for row in range(0, 400, 50):
+        cumulative = np.concatenate([[0], np.cumsum(probabilities[row])])
+        assert np.interp(median[row], edges, cumulative) == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9])
+def test_intervals_cover(fitted, coverage):
+    model, x, y = fitted
+    low, high = model.predict_interval(x, coverage=coverage).T
+    assert np.mean((low <= y) & (y <= high)) == pytest.approx(coverage, abs=0.07)
+    noisy = x[:, 0] > 0
+    assert np.mean((high - low)[noisy]) > 1.5 * np.mean((high - low)[~noisy])
+
+
+def rare(n, seed=0):
+    """Overlapping classes, a tenth of the rows positive."""
+    rng = np.random.default_rng(seed)
+    y = (np.arange(n) % 10 == 0).astype(int)
+    return rng.normal(size=(n, 3)) + 1.2 * y[:, None], y
+
+
+def test_balanced_probabilities():
+    from sklearn.metrics import balanced_accuracy_score
+
+    x, y = rare(800)
+    scores, shares = {}, {}
+    for weight in (None, "balanced", {0: 1.0, 1: 9.0}):
+        model = classifier(n_estimators=1, class_weight=weight).fit(x[:400], y[:400])
+        scores[str(weight)] = balanced_accuracy_score(y[400:], model.predict(x[400:]))
+        shares[str(weight)] = model.predict_proba(x[400:])
+    assert scores["balanced"] > scores["None"] + 0.05
+    plain = shares["None"] * [1, 9]
+    np.testing.assert_allclose(shares["balanced"], plain / plain.sum(axis=1, keepdims=True), atol=1e-9)
+    np.testing.assert_allclose(shares["{0: 1.0, 1: 9.0}"], shares["balanced"], atol=1e-9)
+    with pytest.raises(ValueError, match="classes that y lacks: \\['7'\\]"):
+        classifier(class_weight={7: 2}).fit(x, y)
+    with pytest.raises(ValueError, match="expected a dict"):
+        classifier(class_weight="even").fit(x, y)
+
+
+def test_sample_weight_shifts_predictions():
+    """Two halves of the rows disagree; the weights decide which one counts."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(300, 2))
+    y = (x[:, 0] > 0) ^ (np.arange(300) % 2 == 1)
+    query = rng.normal(size=(200, 2))
+    for heavy in (0, 1):
+        weight = np.where(np.arange(300) % 2 == heavy, 20.0, 1.0)
+        model = classifier(n_estimators=2).fit(x, y, sample_weight=weight)
+        agreement = np.mean(model.predict(query) == ((query[:, 0] > 0) ^ (heavy == 1)))
+        assert agreement > 0.9
+        again = classifier(n_estimators=2).fit(x, y, sample_weight=weight)
+        np.testing.assert_array_equal(again.predict_proba(query), model.predict_proba(query))
+
+
+def test_transforms_and_averages():
+    from sklearn.metrics import roc_auc_score
+
+    x, y = rare(400)
+    x = np.exp(2 * x)
+    results = {}
+    for transforms in (("none",), ("power",), ("quantile",), ("none", "power", "quantile")):
+        for average in ("probabilities", "logits"):
+            model = classifier(n_estimators=3, transforms=transforms, average=average)
+            shares = model.fit(x[:200], y[:200]).predict_proba(x[200:])
+            np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-9)
+            assert roc_auc_score(y[200:], shares[:, 1]) > 0.8, (transforms, average)
+            results[transforms, average] = shares[0, 0]
+    assert len(set(results.values())) == len(results)
+    with pytest.raises(cw.Error, match="expected none, power or quantile"):
+        classifier(transforms=["log"]).fit(x, y)
+    with pytest.raises(cw.Error, match="expected probabilities or logits"):
+        classifier(average="votes").fit(x, y)
+    with pytest.raises(ValueError, match="calibrated"):
+        classifier(temperature=-1).fit(x, y)
+
+
+def test_calibration_lowers_the_log_loss():
+    from sklearn.metrics import log_loss
+
+    x, y = rare(600)
+    y = np.where(np.random.default_rng(2).random(600) < 0.3, 1 - y, y)
+    sharp = classifier(n_estimators=1, temperature=0.2).fit(x[:400], y[:400])
+    calibrated = classifier(n_estimators=1, temperature="calibrated").fit(x[:400], y[:400])
+    losses = [log_loss(y[400:], model.predict_proba(x[400:])) for model in (sharp, calibrated)]
+    assert losses[1] < losses[0]
+
+
+def many_classes(n_classes, n_each, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = rng.uniform(-10, 10, size=(n_classes, 3))
+    y = np.repeat(np.arange(n_classes), n_each)
+    return centres[y] + 0.4 * rng.normal(size=(len(y), 3)), y
+
+
+def test_a_hundred_classes():
+    x, y = many_classes(100, 16)
+    context = np.arange(len(y)) % 2 == 0
+    with pytest.warns(UserWarning, match="100 classes are more than the model's 10"):
+        model = classifier(n_estimators=1).fit(x[context], y[context])
+    shares = model.predict_proba(x[~context])
+    assert shares.shape == (800, 100)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-9)
+    assert np.mean(model.predict(x[~context]) == y[~context]) > 0.6
+
+
+def test_five_hundred_columns():
+    """Every column says a little about the class, so that any hundred of them do."""
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    x = rng.normal(size=(80, 500)) + 0.3 * y[:, None]
+    with pytest.warns(UserWarning, match="500 features are more than max_features = 100: each of 5"):
+        model = classifier().fit(x[:50], y[:50])
+    assert np.mean(model.predict(x[50:]) == y[50:]) > 0.8
+
+
+def test_many_context_rows_are_sampled():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(100_000, 3))
+    y = x[:, 0] + x[:, 1] > 0
+    with pytest.warns(UserWarning, match="100000 rows are more than max_rows = 200: each ensemble member"):
+        model = classifier(max_rows=200).fit(x, y)
+    query = rng.normal(size=(300, 3))
+    assert np.mean(model.predict(query) == (query[:, 0] + query[:, 1] > 0)) > 0.9
+
+
+def test_order_and_chunks_of_query_rows_do_not_matter(fitted):
+    model, x, _ = fitted
+    want = model.predict_distribution(x).probabilities
+    order = np.random.default_rng(3).permutation(len(x))
+    np.testing.assert_allclose(model.predict_distribution(x[order]).probabilities, want[order], atol=1e-6)
+    np.testing.assert_allclose(model.predict_distribution(x[7:8]).probabilities, want[7:8], atol=1e-6)

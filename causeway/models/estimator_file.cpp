@@ -78,11 +78,14 @@ Tensor take(State& state, const char* name) {
 
 // Throws a format error unless the context fits together.
 void require_context(const TabularPredictor::State& state) {
-  const auto& [x, y, rows, n_classes, class_weight, temperature] = state;
-  const bool shaped = x.n_dims() == 2 && y.shape() == Shape{x.size(0)} && rows.n_dims() == 2 &&
-                      rows.numel() > 0 && x.dtype() == DType::f64 && y.dtype() == DType::f64 &&
-                      rows.dtype() == DType::i64 && temperature > 0 &&
-                      (class_weight.empty() || std::ssize(class_weight) == n_classes);
+  const Tensor& x = state.x;
+  const Tensor& y = state.y;
+  const Tensor& rows = state.rows;
+  const bool shaped =
+      x.n_dims() == 2 && y.shape() == Shape{x.size(0)} && rows.n_dims() == 2 && rows.numel() > 0 &&
+      x.dtype() == DType::f64 && y.dtype() == DType::f64 && rows.dtype() == DType::i64 &&
+      state.temperature > 0 &&
+      (state.class_weight.empty() || std::ssize(state.class_weight) == state.n_classes);
   if (shaped) {
     const auto numbers = rows.contiguous().to_vector<std::int64_t>();
     const auto is_row = [&](std::int64_t row) { return row >= 0 && row < x.size(0); };

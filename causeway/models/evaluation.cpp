@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 namespace causeway::models {
 
@@ -84,7 +83,9 @@ TabularPredictor without_ensemble(TabularTransformer& model) {
 std::pair<Rows, tables::Halves> rows_of_dataset(const Tables& datasets, std::int64_t k,
                                                 bool regression) {
   const auto sizes = datasets.sizes.select(0, k).to(Device::cpu()).to_vector<std::int64_t>();
-  const auto [n_rows, n_features, n_context] = std::tuple(sizes[0], sizes[1], sizes[2]);
+  const std::int64_t n_rows = sizes[0];
+  const std::int64_t n_features = sizes[1];
+  const std::int64_t n_context = sizes[2];
   const auto on_host = [&](const Tensor& of) {
     return of.select(0, k).slice(0, 0, n_rows).contiguous().to(Device::cpu()).to(DType::f64);
   };

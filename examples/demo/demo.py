@@ -20,7 +20,7 @@ from scores import PACKAGED, classifiers, compare
 # small steps.
 PRIOR = {"prior": "mix", "mix": "1,0,1,0", "rows": 64, "features": "2:8", "classes": "log 2:10"}
 MODEL = {"preset": "nanotabpfn", "width": 48, "heads": 3, "hidden": 96, "layers": 2}
-TRAINING = {"batch": 8, "learning-rate": 0.01, "warmup": 30, "average-steps": 10, "log-steps": 20}
+TRAINING = {"batch": 8, "learning-rate": 0.01, "warmup": 30, "average-steps": 10, "log-steps": 10}
 N_GALLERY = 6
 
 

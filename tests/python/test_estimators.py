@@ -98,12 +98,12 @@ ON_X86 = {
 
 
 # A weight of 2 makes a row likelier in the context; it does not add rows.
-WEIGHTS = {"check_sample_weight_equivalence_on_dense_data": "rows are drawn in proportion to the weights"}
+FAILS = {"check_sample_weight_equivalence_on_dense_data": "rows are drawn in proportion to the weights"}
 
 
 @parametrize_with_checks(
     [classifier(), classifier(n_estimators=1), UntrainedRegressor(NUMBERS, device="cpu")],
-    expected_failed_checks=lambda _: WEIGHTS | (ON_X86 if platform.machine() == "x86_64" else {}),
+    expected_failed_checks=lambda _: FAILS | (ON_X86 if platform.machine() == "x86_64" else {}),
 )
 def test_scikit_learn(estimator, check):
     check(estimator)

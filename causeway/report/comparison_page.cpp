@@ -25,14 +25,14 @@ using Rows = std::vector<std::pair<std::string, std::vector<std::string>>>;
 Rows rows_of(const Runs& runs, Facts RunPage::*facts) {
   Rows rows;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    for (const auto& [name, value] : runs[i].*facts) {
+    for (const auto& fact : runs[i].*facts) {
       auto found = std::find_if(rows.begin(), rows.end(),
-                                [&](const auto& row) { return row.first == name; });
+                                [&](const auto& row) { return row.first == fact.first; });
       if (found == rows.end()) {
-        rows.emplace_back(name, std::vector<std::string>(runs.size()));
+        rows.emplace_back(fact.first, std::vector<std::string>(runs.size()));
         found = rows.end() - 1;
       }
-      found->second[i] = value;
+      found->second[i] = fact.second;
     }
   }
   return rows;

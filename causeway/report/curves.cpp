@@ -111,7 +111,7 @@ std::string curves_html(const CurveChart& data) {
   Chart chart(fmt::format("{} by step{}", data.quantity, summary), {0, last, "step"},
               {range.low, range.high, data.quantity});
   for (const double step : round_numbers(0, last, 5)) chart.tick_x(step, abbreviated(step));
-  for (const double value : round_numbers(range.low, range.high, 5)) {
+  for (const double value : round_numbers(range.low, range.high, 8)) {
     chart.tick_y(value, number(value));
   }
   for (std::size_t i = 0; i < lines.size(); ++i) draw(chart, data, i, lines[i]);

@@ -159,6 +159,20 @@ std::string command_of(const Options& given) {
   add("max-rows", given.predictor.max_rows, defaults.max_rows);
   add("max-features", given.predictor.max_features, defaults.max_features);
   add("seed", given.predictor.seed, defaults.seed);
+  if (given.predictor.transforms != defaults.transforms) {
+    std::vector<std::string_view> names;
+    for (const auto transform : given.predictor.transforms) names.push_back(to_string(transform));
+    text += fmt::format(" --transforms {}", fmt::join(names, ","));
+  }
+  add("average", std::string(to_string(given.predictor.average)),
+      std::string(to_string(defaults.average)));
+  if (given.predictor.temperature == models::kCalibrated) {
+    text += " --temperature calibrated";
+  } else {
+    add("temperature", given.predictor.temperature, defaults.temperature);
+  }
+  add("output", given.output, Options().output);
+  if (given.balanced) text += " --balanced";
   return text + " --html " + shell_word(given.html);
 }
 

@@ -1,4 +1,4 @@
-"""Batches, a prior family, a model and callbacks of one's own in cw.pretrain, in seconds on a CPU.
+"""Custom batches, prior family, model and callbacks in cw.pretrain, in seconds on a CPU.
 
     python examples/bring_your_own.py [device]
 

@@ -137,8 +137,8 @@ Bytes compile_uncached(const CudaSource& source, CodeKind kind,
   return text;
 }
 
-// A thread that compiles holds locks of NVRTC, which nobody would release in a process forked
-// meanwhile.
+// A thread that compiles holds locks of NVRTC, which nobody would release in a process that is
+// forked during the compilation.
 std::shared_mutex compiling_or_forking;
 
 using Message = WorkerProcesses::Message;

@@ -20,8 +20,8 @@ namespace causeway::models {
 inline constexpr double kCalibrated = 0;
 
 struct PredictorOptions {
-  // Ensemble members. There are more where that is needed to read all columns, or to tell apart
-  // more classes than the model has.
+  // Ensemble members. There are more where that is needed to read all columns, or to predict more
+  // classes than the model has.
   std::int64_t n_estimators = 4;
   std::int64_t max_features = 100;  // of more columns, each member reads a subset
   std::int64_t max_rows = 10'000;   // context rows; of more, each member reads a sample
@@ -128,7 +128,7 @@ class TabularPredictor {
   void require_weights(const FitWeights& weights, std::int64_t n_rows,
                        std::int64_t n_classes) const;
   void require_query(const Tensor& x) const;
-  // The most classes that one forward pass tells apart.
+  // The most classes that one forward pass predicts.
   std::int64_t most_classes(std::int64_t n_classes) const;
   // The number of members, with sentences for warnings where columns or classes are too many.
   std::int64_t count_members(std::int64_t n_columns, std::int64_t n_classes,

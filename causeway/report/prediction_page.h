@@ -1,4 +1,4 @@
-// The page of predictions for one's own table: what was predicted, how good the predictions are on
+// The page of predictions for a user's table: what was predicted, how good the predictions are on
 // labelled rows that were held back, and which columns matter.
 #pragma once
 

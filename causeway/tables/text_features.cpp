@@ -39,7 +39,7 @@ void text_features(std::string_view text, std::span<double, kTextFeatures> out) 
     begin = std::find_if(begin, lower.end(), is_part_of_word);
     const auto end = std::find_if_not(begin, lower.end(), is_part_of_word);
     if (begin == end) break;
-    // The space before the word marks its beginning, the second one tells words from trigrams.
+    // The space before the word marks its beginning, the second one separates words from trigrams.
     const std::string word = " " + std::string(begin, end) + " ";
     add(word + " ");
     for (std::size_t i = 0; i + 3 <= word.size(); ++i) add(std::string_view(word).substr(i, 3));

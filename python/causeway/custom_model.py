@@ -1,4 +1,4 @@
-"""The loss of a model of one's own on a batch of tables.
+"""The loss of a custom model on a batch of tables.
 
 The model is an nn.Module with forward(x, y, n_context) -> logits: x (tables, rows, features) f32, NaN
 for missing values; y (tables, n_context) f32, the targets of the first n_context rows; logits (tables,

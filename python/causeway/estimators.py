@@ -48,7 +48,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
     model: a file written by cw.models.save_tabular, or a TabularTransformer. Default: the packaged
         weights, or those in the folder CAUSEWAY_WEIGHTS.
     n_estimators: ensemble size; members differ in the order of columns and classes. There are more
-        where that is needed to read all columns, or to tell apart more classes than the model has.
+        where that is needed to read all columns, or to predict more classes than the model has.
     max_features: maximum number of columns that a member reads, without constant ones. Of more, each
         member reads a random subset, with a warning.
     max_rows: maximum number of context rows that a member reads. Of more, each member reads another

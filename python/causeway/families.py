@@ -1,4 +1,4 @@
-"""Prior families of one's own: a Python function, or a kernel, that makes datasets.
+"""Custom prior families: a Python function, or a kernel, that makes datasets.
 
     @cw.prior.family
     def circles(rng, rows, features, classes):

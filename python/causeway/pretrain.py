@@ -1,4 +1,4 @@
-"""Pre-trains a tabular transformer, or a model of one's own, on tables from a prior or any other source.
+"""Pre-trains a tabular transformer, or a custom model, on tables from a prior or any other source.
 
     done = cw.pretrain("mlp", rows=64, features=(2, 8), classes=2, steps=200, layers=2)
     done.model.logits(x, y, sizes)      # a cw.models.TabularTransformer

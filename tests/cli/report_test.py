@@ -169,6 +169,15 @@ class PredictPage(Folder):
         self.assertGreater(float(rows(root, "scores")["R²"][0]), 0.9)
         self.assertEqual(len(shown(root, "calibration")[0]), 21)
 
+    def test_the_command_has_all_options(self):
+        options = ["--transforms", "none,power", "--average", "logits", "--temperature", "calibrated"]
+        root, _ = self.predict(lambda x: "ab"[x % 2], 20, *options, "--balanced")
+        command = shlex.split("".join(root.find(".//section[@id='reproduce']//code").itertext()))
+        self.assertEqual(command[6:-2], [*options, "--balanced"])
+        root, _ = self.predict(lambda x: x + 0.5, 20, "--output", "median", "--temperature", "0.9")
+        command = shlex.split("".join(root.find(".//section[@id='reproduce']//code").itertext()))
+        self.assertEqual(command[6:-2], ["--temperature", "0.9", "--output", "median"])
+
     def test_too_few_rows_to_hold_back(self):
         root, _ = self.predict(lambda x: "ab"[x % 2], 7)
         self.assertEqual(sections(root), ["predictions", "scores", "rows", "reproduce"])

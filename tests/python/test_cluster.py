@@ -58,7 +58,7 @@ class RayCluster:
                     if self._session in Path("/proc", parent, "cmdline").read_text():
                         pids.append(int(folder.name))
             except OSError:
-                pass  # ended meanwhile
+                pass  # it has ended
         return pids
 
     def promise(self, value):

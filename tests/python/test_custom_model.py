@@ -1,4 +1,4 @@
-"""A model of one's own in cw.pretrain."""
+"""Custom models in cw.pretrain."""
 
 import causeway as cw
 import numpy as np

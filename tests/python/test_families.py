@@ -1,4 +1,4 @@
-"""Prior families of one's own in cw.pretrain: functions, kernels, mixtures."""
+"""Custom prior families in cw.pretrain: functions, kernels, mixtures."""
 
 import doctest
 import importlib

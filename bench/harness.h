@@ -46,6 +46,7 @@ void run_prior(Device device, const Report& report);
 void run_pretrain(Device device, const Report& report);
 void run_jit(Device device, const Report& report);
 void run_gpt(Device device, const Report& report);
+void run_gpt_decode(Device device, const Report& report);
 void run_checkpoint(Device device, const Report& report);
 // Parts of `learning`.
 void run_norms(Device device, const Report& report);

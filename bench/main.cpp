@@ -115,6 +115,8 @@ constexpr Suite kSuites[] = {
     {"prior", "Generation of synthetic datasets, by prior family", bench::run_prior},
     {"kernels", "Compiling and launching kernels of the language", bench::run_jit},
     {"gpt", "Training and text generation of GPT-2", bench::run_gpt},
+    {"gpt-decode", "Parts of a step of text generation on a GPU, and its settings",
+     bench::run_gpt_decode},
     {"checkpoint", "Loading and saving a GPT-2", bench::run_checkpoint},
     {"pretrain", "Pre-training steps, including the generation of datasets, and prediction",
      bench::run_pretrain},

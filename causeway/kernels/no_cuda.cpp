@@ -103,6 +103,7 @@ CAUSEWAY_ABSENT(swiglu_gradient, const Operand&, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(dropout, RandomKey, const Operand&, double, const Operand&, const Operand&)
 CAUSEWAY_ABSENT(embedding_gradient, const Operand&, const Operand&, const Operand&, std::int64_t,
                 std::int64_t, std::int64_t)
+int decode_blocks(Device) { return 0; }
 bool can_decode_model(Device, const DecodeModel&) { return false; }
 std::int64_t decode_exchange_size(const DecodeModel&) { return 0; }
 CAUSEWAY_ABSENT(decode_model, const DecodeModel&)

@@ -16,11 +16,9 @@ namespace causeway::models {
 
 namespace {
 
-constexpr const char* kOperation = "generate";
-
 void require_finite_logits(const Tensor& logits) {
   if (all(predicate(PredicateOp::is_finite, logits)).item_integer() != 0) return;
-  fail(ErrorKind::invalid_argument, kOperation,
+  fail(ErrorKind::invalid_argument, kGenerate,
        "the model's output is not finite: its weights are too large or damaged; use another model");
 }
 
@@ -32,7 +30,7 @@ kernels::Operand operand_or_none(const std::optional<Tensor>& tensor, StreamView
 
 void GenerateOptions::check() const {
   const auto require = [](bool good, const char* what) {
-    if (!good) fail(ErrorKind::invalid_argument, kOperation, what);
+    if (!good) fail(ErrorKind::invalid_argument, kGenerate, what);
   };
   require(tokens >= 1, "tokens: expected 1 or more");
   require(temperature >= 0, "temperature: expected 0 or more");
@@ -50,7 +48,7 @@ GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity,
       capacity_(capacity > 0 ? capacity : config_.length),
       int8_(batch == 1 ? std::move(int8) : nullptr) {
   if (batch < 1 || capacity_ > config_.length) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kGenerate,
          fmt::format("{} sequences of {} tokens; expected 1 or more, of up to {} tokens", batch,
                      capacity_, config_.length));
   }
@@ -59,7 +57,9 @@ GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity,
   tokens_ = zeros({batch, capacity_}, DType::i64, device_);
   lengths_ = zeros({batch}, DType::i64, device_);
   const auto rows = [&](std::int64_t n) { return Tensor::empty({batch, n}, DType::f32, device_); };
-  x_ = rows(config_.width);
+  const bool uses_vectors = batch == 1 && device_.is_cpu();
+  x_ = Tensor::empty({batch, config_.width}, uses_vectors ? DType::f32 : model.embedding().dtype(),
+                     device_);
   if (batch > 1) return;
   heads_ = rows(layers_[0].qkv.weight.size(0));
   mixed_ = rows(config_.width);
@@ -172,7 +172,7 @@ GptDecoder::Matrix GptDecoder::matrix_of(const GptInt8::Matrix& matrix) {
 
 void GptDecoder::start(const std::vector<Tokens>& prompts) {
   if (static_cast<std::int64_t>(prompts.size()) != batch_) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kGenerate,
          fmt::format("{} prompts for {} sequences", prompts.size(), batch_));
   }
   std::vector<std::int64_t> ids(static_cast<std::size_t>(batch_ * capacity_), 0);
@@ -181,12 +181,12 @@ void GptDecoder::start(const std::vector<Tokens>& prompts) {
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     const auto size = static_cast<std::int64_t>(prompts[i].size());
     if (size < 1 || size > capacity_) {
-      fail(ErrorKind::invalid_argument, kOperation,
+      fail(ErrorKind::invalid_argument, kGenerate,
            fmt::format("prompt {} has {} tokens; expected 1 to {}", i, size, capacity_));
     }
     for (const std::int64_t id : prompts[i]) {
       if (id >= 0 && id < config_.vocabulary) continue;
-      fail(ErrorKind::invalid_argument, kOperation,
+      fail(ErrorKind::invalid_argument, kGenerate,
            fmt::format("prompt {}: token id {} is not below the vocabulary of {}", i, id,
                        config_.vocabulary));
     }
@@ -292,7 +292,7 @@ Tensor GptDecoder::decode_vectors() {
 Tensor GptDecoder::decode_matrices() {
   const DType dtype = model_.embedding().dtype();
   autograd::AddNorm state;
-  state.sum = embedded().to(dtype);
+  state.sum = embedded();
   state.normed = model_.layers()[0]->norm_1->forward(state.sum);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     GptLayer& part = *model_.layers()[i];

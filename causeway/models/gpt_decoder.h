@@ -15,6 +15,8 @@
 
 namespace causeway::models {
 
+inline constexpr const char* kGenerate = "generate";  // in messages
+
 struct GenerateOptions {
   std::int64_t tokens = 100;  // new tokens per sequence, at most
   double temperature = 1;     // 0: always the most probable token
@@ -45,6 +47,10 @@ class GptDecoder {
   // seed is the same for any batch, except for rounding.
   std::vector<Tokens> generate(const std::vector<Tokens>& prompts, const GenerateOptions& options,
                                const OnTokens& on_tokens = {});
+
+  // The step of one sequence on a GPU, whose tuning and trace may be set; null if matrix products
+  // are used.
+  kernels::DecodeModel* fused() { return fused_.has_value() ? &*fused_ : nullptr; }
 
  private:
   // A matrix as it is multiplied: in the model's dtype, or i8 with scales of its rows.
@@ -97,7 +103,7 @@ class GptDecoder {
   Norm last_norm_;
   Tensor tokens_;   // (batch, capacity) i64
   Tensor lengths_;  // (batch) i64: the position of each sequence's last token
-  Tensor x_;        // f32, one row per sequence: the residual stream
+  Tensor x_;        // one row per sequence: the residual stream, or its beginning
   // f32, for one sequence.
   Tensor heads_;
   Tensor mixed_;

@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOperation = "generate";
-
 // The number of bytes at the end of a text that are the start of a UTF-8 character.
 std::size_t cut_character(std::string_view text) {
   for (std::size_t n = 1; n <= std::min<std::size_t>(text.size(), 3); ++n) {
@@ -91,7 +89,7 @@ std::string find_tokenizer(const fs::path& path, const GptConfig& config) {
   std::error_code none;
   if (fs::exists(file, none)) return file.string();
   if (config.vocabulary == data::ByteTokenizer().vocabulary()) return "bytes";
-  fail(ErrorKind::invalid_argument, kOperation,
+  fail(ErrorKind::invalid_argument, kGenerate,
        fmt::format("there is no \"{}\"; give the tokenizer of the model", file.string()));
 }
 
@@ -112,7 +110,7 @@ TextGenerator::TextGenerator(const std::string& path, const std::string& tokeniz
 
 void TextGenerator::check_tokenizer() const {
   if (tokenizer_->vocabulary() <= model_->config().vocabulary) return;
-  fail(ErrorKind::invalid_argument, kOperation,
+  fail(ErrorKind::invalid_argument, kGenerate,
        fmt::format("the tokenizer has {} ids, the model {}; it is the tokenizer of another model",
                    tokenizer_->vocabulary(), model_->config().vocabulary));
 }

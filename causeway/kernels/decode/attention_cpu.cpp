@@ -102,6 +102,25 @@ void attend_all(const DecodeAttention& how, const Operand& heads, const Operand&
   });
 }
 
+template <class T, class X>
+void embed_all(const Operand& tokens, const Operand& lengths, const Operand& embedding,
+               const Operand& positions, const Operand& x) {
+  const std::int64_t width = x.shape[1];
+  for (std::int64_t b = 0; b < x.shape[0]; ++b) {
+    const std::int64_t position = static_cast<const std::int64_t*>(lengths.data)[b];
+    const std::int64_t token =
+        static_cast<const std::int64_t*>(tokens.data)[b * tokens.shape[1] + position];
+    const T* from = static_cast<const T*>(embedding.data) + token * width;
+    const T* place = static_cast<const T*>(positions.data) + position * width;
+    X* to = static_cast<X*>(x.data) + b * width;
+    for (std::int64_t i = 0; i < width; ++i) {
+      float value = static_cast<float>(from[i]);
+      if (positions.data != nullptr) value += static_cast<float>(place[i]);
+      to[i] = static_cast<X>(value);
+    }
+  }
+}
+
 }  // namespace
 
 void decode_attention(StreamView, const DecodeAttention& how, const Operand& heads,
@@ -119,20 +138,12 @@ void decode_attention(StreamView, const DecodeAttention& how, const Operand& hea
 
 void decode_embed(StreamView, const Operand& tokens, const Operand& lengths,
                   const Operand& embedding, const Operand& positions, const Operand& x) {
-  const std::int64_t width = x.shape[1];
   dispatch_floating(embedding.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for (std::int64_t b = 0; b < x.shape[0]; ++b) {
-      const std::int64_t position = static_cast<const std::int64_t*>(lengths.data)[b];
-      const std::int64_t token =
-          static_cast<const std::int64_t*>(tokens.data)[b * tokens.shape[1] + position];
-      const T* from = static_cast<const T*>(embedding.data) + token * width;
-      const T* place = static_cast<const T*>(positions.data) + position * width;
-      float* to = static_cast<float*>(x.data) + b * width;
-      for (std::int64_t i = 0; i < width; ++i) {
-        to[i] = static_cast<float>(from[i]);
-        if (positions.data != nullptr) to[i] += static_cast<float>(place[i]);
-      }
+    if (x.dtype == embedding.dtype) {
+      embed_all<T, T>(tokens, lengths, embedding, positions, x);
+    } else {
+      embed_all<T, float>(tokens, lengths, embedding, positions, x);
     }
   });
 }

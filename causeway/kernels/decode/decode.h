@@ -50,8 +50,9 @@ CAUSEWAY_KERNEL(decode_attention, const DecodeAttention& how, const Operand& hea
                 const Operand& rotary, const Operand& keys, const Operand& values,
                 const Operand& lengths, const Operand& out);
 
-// x (batch, width) f32 = embedding[token] + positions[lengths[b]], where the token is
-// tokens[b, lengths[b]], i64 (batch, capacity). `positions` may be empty.
+// x (batch, width) = embedding[token] + positions[lengths[b]], where the token is
+// tokens[b, lengths[b]], i64 (batch, capacity). `positions` may be empty. x is f32 or has the dtype
+// of the embedding.
 CAUSEWAY_KERNEL(decode_embed, const Operand& tokens, const Operand& lengths,
                 const Operand& embedding, const Operand& positions, const Operand& x);
 

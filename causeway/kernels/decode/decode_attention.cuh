@@ -11,17 +11,17 @@
 namespace causeway::kernels::cuda {
 
 // The positions of a head are divided into splits, one per block, and in a block over groups of
-// lanes that hold one position at a time. The result of a split is `size` weighted values, the
-// largest score and the sum of weights.
+// lanes that hold up to kDecodeRounds positions at a time. The result of a split is `size` weighted
+// values, the largest score and the sum of weights; a single split divides by that sum itself.
 template <class T>
 class TokenAttention {
  public:
   static constexpr int kVec = vector_width<T>();
 
-  // Keys and values of this thread's first position, loaded before the query is known.
+  // Keys and values of this thread's first positions, loaded before the query is known.
   struct Cached {
-    Vector<T, kVec> key = {};
-    Vector<T, kVec> value = {};
+    Vector<T, kVec> keys[kDecodeRounds] = {};
+    Vector<T, kVec> values[kDecodeRounds] = {};
   };
 
   // `memory` is shared memory of floats(model) floats.
@@ -32,7 +32,7 @@ class TokenAttention {
         token_(weights_ + padded_splits(model)),
         lines_(token_ + 3 * model.size) {
     const int most = min(static_cast<int>(gridDim.x) / model.heads, kDecodeSplits);
-    n_splits_ = min(most, position / n_groups() + 1);
+    n_splits_ = min(most, position / (n_groups() * model.tuning.rounds) + 1);
     split_ = static_cast<int>(blockIdx.x) / model.heads;
     head_ = static_cast<int>(blockIdx.x) % model.heads;
     kv_head_ = head_ / (model.heads / model.kv_heads);
@@ -45,35 +45,37 @@ class TokenAttention {
 
   __device__ __forceinline__ Cached load_cached(const DecodeLayer& layer) const {
     Cached cached;
-    const int position = split_ * n_groups() + static_cast<int>(threadIdx.x) / lanes();
-    if (split_ < n_splits_ && position < position_) load(layer, position, cached);
+    if (split_ < n_splits_) load(layer, split_ * n_groups(), cached);
     return cached;
   }
 
   // Computes this block's split of a head, and writes the token's key and value to the cache.
+  // Calls `on_token` when the query is known.
+  template <class OnToken>
   __device__ __forceinline__ void attend(const DecodeLayer& layer, const Exchange& qkv,
-                                         Cached cached, const Exchange& splits) {
-    if (split_ >= n_splits_) return;
+                                         Cached cached, const Exchange& splits,
+                                         const OnToken& on_token) {
+    if (split_ >= n_splits_) return on_token();
     read_token(qkv);
+    on_token();
     const Values<float, kVec> query = token_part(0, true);
     const float scale = rsqrtf(static_cast<float>(model_.size));
     RunningSoftmax<kVec> softmax;
     // All lanes of a warp make the same number of rounds, because they exchange values.
-    const int step = n_splits_ * n_groups();
-    Cached next = cached;
-    for (int base = split_ * n_groups(); base <= position_; base += step) {
-      const int position = base + static_cast<int>(threadIdx.x) / lanes();
-      cached = next;
-      if (position + step < position_) load(layer, position + step, next);
-      if (position == position_) store_token(layer, cached);
-      const Values<float, kVec> key = unpack(cached.key);
-      float score = 0;
+    for (int base = split_ * n_groups(); base <= position_;) {
+      float scores[kDecodeRounds];
 #pragma unroll
-      for (int i = 0; i < kVec; ++i) score += query.value[i] * key.value[i];
-      for (int mask = lanes() / 2; mask > 0; mask /= 2) {
-        score += __shfl_xor_sync(0xffffffffu, score, mask);
+      for (int r = 0; r < kDecodeRounds; ++r) {
+        scores[r] = -INFINITY;
+        if (base + r * stride() > position_) continue;
+        const int position = position_of(base, r);
+        if (position == position_) store_token(layer, cached.keys[r], cached.values[r]);
+        const float score = dot_lanes(query, unpack(cached.keys[r]));
+        if (position <= position_) scores[r] = score * scale;
       }
-      if (position <= position_) softmax.add(score * scale, unpack(cached.value));
+      softmax.add(scores, [&](int r) { return unpack(cached.values[r]); });
+      base += kDecodeRounds * stride();
+      if (base <= position_) load(layer, base, cached);
     }
     for (int mask = lanes(); mask < 32; mask *= 2) softmax.combine(mask);
     combine_warps(softmax, splits);
@@ -84,20 +86,26 @@ class TokenAttention {
   __device__ __forceinline__ void mix(const Exchange& splits, const Sink& sink) {
     const int count = model_.heads * model_.size;
     const int first = 2 * static_cast<int>(threadIdx.x);
-    ExchangedPair parts[kDecodeSplits];
-    if (first < count) request_splits(splits, first, parts);
-    weigh_splits(splits);
-    __syncthreads();
+    ExchangedPair parts[kSplitsAtOnce];
+    if (first < count) request_splits(splits, first, 0, parts);
+    if (n_splits_ > 1) {
+      weigh_splits(splits);
+      __syncthreads();
+    }
     for (int i = first; i < count; i += 2 * kBlock) {
-      if (i > first) request_splits(splits, i, parts);
       const float* weights = weights_ + i / model_.size * kDecodeSplits;
       float sums[2] = {};
+      for (int begin = 0; begin < n_splits_; begin += kSplitsAtOnce) {
+        if (i > first || begin > 0) request_splits(splits, i, begin, parts);
 #pragma unroll
-      for (int s = 0; s < kDecodeSplits; ++s) {
-        if (s >= n_splits_) break;
-        splits.settle(parts[s], split_at(i, s));
-        sums[0] += weights[s] * parts[s].value(0);
-        sums[1] += weights[s] * parts[s].value(1);
+        for (int k = 0; k < kSplitsAtOnce; ++k) {
+          const int s = begin + k;
+          if (s >= n_splits_) break;
+          splits.settle(parts[k], split_at(i, s));
+          const float weight = n_splits_ > 1 ? weights[s] : 1.0f;
+          sums[0] += weight * parts[k].value(0);
+          sums[1] += weight * parts[k].value(1);
+        }
       }
       sink(i, sums[0]);
       sink(i + 1, sums[1]);
@@ -105,6 +113,8 @@ class TokenAttention {
   }
 
  private:
+  static constexpr int kSplitsAtOnce = 4;  // that a thread reads
+
   // The splits of all heads, up to whole warps.
   __host__ __device__ __forceinline__ static int padded_splits(const DecodeModel& model) {
     return (model.heads * kDecodeSplits + 31) / 32 * 32;
@@ -116,21 +126,43 @@ class TokenAttention {
   __device__ __forceinline__ std::int64_t cache_offset(int position) const {
     return (std::int64_t{kv_head_} * model_.capacity + position) * model_.size + column_;
   }
-  __device__ __forceinline__ void load(const DecodeLayer& layer, int position,
-                                       Cached& cached) const {
-    const std::int64_t at = cache_offset(position);
-    cached.key = load_vector<kVec>(static_cast<const T*>(layer.keys) + at);
-    cached.value = load_vector<kVec>(static_cast<const T*>(layer.values) + at);
+  // Positions between the rounds of a thread.
+  __device__ __forceinline__ int stride() const { return n_splits_ * n_groups(); }
+  __device__ __forceinline__ int position_of(int base, int round) const {
+    return base + round * stride() + static_cast<int>(threadIdx.x) / lanes();
+  }
+  // Loads the rounds from position `base` on, those before the token.
+  __device__ __forceinline__ void load(const DecodeLayer& layer, int base, Cached& cached) const {
+#pragma unroll
+    for (int r = 0; r < kDecodeRounds; ++r) {
+      const int position = position_of(base, r);
+      if (position >= position_) continue;
+      const std::int64_t at = cache_offset(position);
+      cached.keys[r] = load_vector<kVec>(static_cast<const T*>(layer.keys) + at);
+      cached.values[r] = load_vector<kVec>(static_cast<const T*>(layer.values) + at);
+    }
+  }
+  // The product of two vectors, of which each lane of a group has a part.
+  __device__ __forceinline__ float dot_lanes(const Values<float, kVec>& a,
+                                             const Values<float, kVec>& b) const {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) sum += a.value[i] * b.value[i];
+    for (int mask = lanes() / 2; mask > 0; mask /= 2) {
+      sum += __shfl_xor_sync(0xffffffffu, sum, mask);
+    }
+    return sum;
   }
 
   // Copies the token's query, key and value of this head to shared memory.
   __device__ __forceinline__ void read_token(const Exchange& qkv) {
-    const int heads[3] = {head_, model_.heads + kv_head_,
-                          model_.heads + model_.kv_heads + kv_head_};
+    const auto head_of = [&](int which) {
+      return which == 0 ? head_ : model_.heads + (which - 1) * model_.kv_heads + kv_head_;
+    };
     const int i = 2 * static_cast<int>(threadIdx.x) % model_.size;
     for (int which = 2 * static_cast<int>(threadIdx.x) / model_.size; which < 3;
          which += 2 * kBlock / model_.size) {
-      const int from = heads[which] * model_.size + i;
+      const int from = head_of(which) * model_.size + i;
       ExchangedPair pair = qkv.request(from);
       qkv.settle(pair, from);
       token_[which * model_.size + i] = pair.value(0);
@@ -159,12 +191,13 @@ class TokenAttention {
   }
 
   // The token's own key and value, rounded as in the cache. The first head of a group stores them.
-  __device__ __forceinline__ void store_token(const DecodeLayer& layer, Cached& cached) const {
-    cached.key = pack<T>(token_part(1, true));
-    cached.value = pack<T>(token_part(2, false));
+  __device__ __forceinline__ void store_token(const DecodeLayer& layer, Vector<T, kVec>& key,
+                                              Vector<T, kVec>& value) const {
+    key = pack<T>(token_part(1, true));
+    value = pack<T>(token_part(2, false));
     if (head_ % (model_.heads / model_.kv_heads) != 0) return;
-    store_vector(static_cast<T*>(layer.keys) + cache_offset(position_), cached.key);
-    store_vector(static_cast<T*>(layer.values) + cache_offset(position_), cached.value);
+    store_vector(static_cast<T*>(layer.keys) + cache_offset(position_), key);
+    store_vector(static_cast<T*>(layer.values) + cache_offset(position_), value);
   }
 
   __device__ __forceinline__ void combine_warps(const RunningSoftmax<kVec>& softmax,
@@ -185,10 +218,14 @@ class TokenAttention {
       float top = -INFINITY;
       for (int w = 0; w < kWarps; ++w) top = fmaxf(top, lines_[w * length + model_.size]);
       float sum = 0;
+      float total = 0;
       for (int w = 0; w < kWarps; ++w) {
         const float largest = lines_[w * length + model_.size];
-        if (largest > -INFINITY) sum += lines_[w * length + i] * __expf(largest - top);
+        const float weight = largest > -INFINITY ? __expf(largest - top) : 0.0f;
+        sum += lines_[w * length + i] * weight;
+        total += lines_[w * length + model_.size + 1] * weight;
       }
+      if (n_splits_ == 1) sum /= total;
       splits.store(to + i, i == model_.size ? top : sum);
     }
   }
@@ -196,11 +233,11 @@ class TokenAttention {
   __device__ __forceinline__ int split_at(int i, int split) const {
     return (i / model_.size * kDecodeSplits + split) * (model_.size + 2) + i % model_.size;
   }
-  __device__ __forceinline__ void request_splits(const Exchange& splits, int i,
-                                                 ExchangedPair (&parts)[kDecodeSplits]) const {
+  __device__ __forceinline__ void request_splits(const Exchange& splits, int i, int begin,
+                                                 ExchangedPair (&parts)[kSplitsAtOnce]) const {
 #pragma unroll
-    for (int s = 0; s < kDecodeSplits; ++s) {
-      if (s < n_splits_) parts[s] = splits.request(split_at(i, s));
+    for (int k = 0; k < kSplitsAtOnce; ++k) {
+      if (begin + k < n_splits_) parts[k] = splits.request(split_at(i, begin + k));
     }
   }
 

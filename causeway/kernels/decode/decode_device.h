@@ -22,6 +22,14 @@ CAUSEWAY_HOST_DEVICE std::uint32_t ordered_key(float value) {
   return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
+// The float with this key; NaN for 0.
+CAUSEWAY_HOST_DEVICE float value_of_key(std::uint32_t key) {
+  const std::uint32_t bits = (key & 0x80000000u) != 0 ? key ^ 0x80000000u : ~key;
+  float value;
+  memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
 // A probability, up to a common factor, as an integer: sums of integers do not depend on the order.
 inline constexpr float kMassOfLargest = 1073741824.0f;  // 2^30
 

@@ -10,6 +10,24 @@
 
 namespace causeway::kernels::cuda {
 
+// The vectors that the blocks of a layer exchange, in words from its beginning.
+struct ExchangeLayout {
+  int qkv = 0;
+  int splits;
+  int middle;  // the residual stream after the attention
+  int inner;
+  int last;  // the residual stream after the MLP
+  int size;
+
+  __host__ __device__ explicit ExchangeLayout(const DecodeModel& model) {
+    splits = (model.heads + 2 * model.kv_heads) * model.size;
+    middle = splits + model.heads * kDecodeSplits * (model.size + 2);
+    inner = middle + model.width;
+    last = inner + model.hidden;
+    size = last + model.width;
+  }
+};
+
 // Two neighbouring elements as they were read.
 struct ExchangedPair {
   std::uint64_t words[2];
@@ -25,8 +43,9 @@ struct ExchangedPair {
 
 class Exchange {
  public:
-  __device__ __forceinline__ Exchange(std::uint64_t* words, std::uint32_t step)
-      : words_(words), step_(step) {}
+  // A reader sleeps for `pause` nanoseconds before it reads again.
+  __device__ __forceinline__ Exchange(std::uint64_t* words, std::uint32_t step, unsigned pause)
+      : words_(words), step_(step), pause_(pause) {}
 
   __device__ __forceinline__ void store(int i, float value) const {
     const std::uint64_t word = std::uint64_t{step_} << 32 | __float_as_uint(value);
@@ -44,7 +63,10 @@ class Exchange {
   }
   // Reads again until they are there.
   __device__ __forceinline__ void settle(ExchangedPair& pair, int i) const {
-    while (!pair.is_of(step_)) pair = request(i);
+    while (!pair.is_of(step_)) {
+      if (pause_ > 0) __nanosleep(pause_);
+      pair = request(i);
+    }
   }
 
   // Calls sink(i, value) for the elements below `count`, which is even, in the thread that owns i:
@@ -74,6 +96,7 @@ class Exchange {
  private:
   std::uint64_t* words_;
   std::uint32_t step_;
+  unsigned pause_;
 };
 
 }  // namespace causeway::kernels::cuda

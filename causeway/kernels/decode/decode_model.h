@@ -5,6 +5,7 @@
 #include "causeway/kernels/decode/decode.h"
 
 #include <cstdint>
+#include <iterator>
 
 namespace causeway::kernels {
 
@@ -29,6 +30,19 @@ struct DecodeLayer {
   DecodeNormWeights norm_2;
   DecodeMatrix in;
   DecodeMatrix out;
+};
+
+// The largest number of parts into which the positions of a head are divided, and of positions that
+// a thread holds at a time.
+inline constexpr int kDecodeSplits = 8;
+inline constexpr int kDecodeRounds = 4;
+
+// Settings of the kernel that change its speed, and results by rounding only.
+struct DecodeTuning {
+  int rounds = kDecodeRounds;  // positions per thread before a head is divided further
+  bool prefetches = true;      // copies weights to the L2 cache one layer ahead
+  bool wide = false;           // a warp multiplies 2 x 1024 weights at once, not 3 x 512
+  unsigned pause = 0;          // of a waiting thread before it reads again, in ns
 };
 
 struct DecodeModel {
@@ -56,12 +70,29 @@ struct DecodeModel {
   // Memory of the step: zeros before the first one, decode_exchange_size(model) words.
   std::uint64_t* exchange = nullptr;
   float* logits = nullptr;  // (n_logits)
+  DecodeTuning tuning;
+  // Null, or (blocks, decode_trace_marks(n_layers)): the clock of each multiprocessor at the
+  // beginning and after each part of a step, then two times in ns, of the beginning and the end.
+  std::uint64_t* trace = nullptr;
 };
 
-// The largest number of parts into which the positions of a head are divided.
-inline constexpr int kDecodeSplits = 8;
+// The parts of a layer, in order, and those of the head.
+inline constexpr const char* kDecodeLayerParts[] = {
+    "qkv: wait",  "qkv: norm",  "qkv: product",    "attention: wait", "attention: scores",
+    "mix: wait",  "mix: copy",  "mix: projection", "hidden: wait",    "hidden: norm",
+    "hidden: up", "down: wait", "down: copy",      "down: product",
+};
+inline constexpr const char* kDecodeHeadParts[] = {"head: wait", "head: norm", "head: product"};
+inline constexpr int kDecodePartsPerLayer = static_cast<int>(std::size(kDecodeLayerParts));
+
+constexpr int decode_trace_marks(int n_layers) {
+  return 1 + n_layers * kDecodePartsPerLayer + static_cast<int>(std::size(kDecodeHeadParts)) + 2;
+}
 
 namespace cuda {
+
+// The number of blocks of decode_model.
+int decode_blocks(Device device);
 
 // Whether decode_model takes models of this shape.
 bool can_decode_model(Device device, const DecodeModel& model);

@@ -35,11 +35,12 @@ __device__ __forceinline__ void to_floats(const uint4& bytes, float (&values)[16
 }
 
 // The part of a row that one warp multiplies: vectors of kVec elements, interleaved over the lanes.
-template <class W>
+template <class W, int kElementCount>
 struct RowPart {
-  static constexpr int kElements = 1024;
+  static constexpr int kElements = kElementCount;
   static constexpr int kVec = static_cast<int>(16 / sizeof(W));
   static constexpr int kVectors = kElements / 32 / kVec;
+  static_assert(kVectors * 32 * kVec == kElements);
   uint4 vectors[kVectors];
 
   // Elements from `size` on are zero.
@@ -52,30 +53,34 @@ struct RowPart {
     }
   }
 
-  // The products of two rows of `size` elements with x, which is in shared memory in the order of
-  // place_of; in all lanes.
-  __device__ __forceinline__ static void dot(const RowPart (&rows)[2], const float* x, int size,
-                                             int lane, float (&sums)[2]) {
-    sums[0] = 0;
-    sums[1] = 0;
+  // The products of the first n_rows rows with x, which is in shared memory in the order of
+  // place_of; in all lanes. Others are 0. The lane reads its part of x once for all rows.
+  template <int kRows>
+  __device__ __forceinline__ static void dot(const RowPart (&rows)[kRows], int n_rows,
+                                             const float* x, int lane, float (&sums)[kRows]) {
+    float4 own[kVectors * kVec / 4];
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      if (v * 32 * kVec >= size) break;
-      float first[kVec];
-      float second[kVec];
-      to_floats<W>(rows[0].vectors[v], first);
-      to_floats<W>(rows[1].vectors[v], second);
+    for (int i = 0; i < kVectors * kVec / 4; ++i) {
+      own[i] = reinterpret_cast<const float4*>(x)[i * 32 + lane];
+    }
 #pragma unroll
-      for (int i = 0; i < kVec; i += 4) {
-        const float4 four = reinterpret_cast<const float4*>(x)[(v * kVec + i) / 4 * 32 + lane];
-        sums[0] += first[i] * four.x + first[i + 1] * four.y + first[i + 2] * four.z +
-                   first[i + 3] * four.w;
-        sums[1] += second[i] * four.x + second[i + 1] * four.y + second[i + 2] * four.z +
-                   second[i + 3] * four.w;
+    for (int r = 0; r < kRows; ++r) {
+      sums[r] = 0;
+      if (r >= n_rows) continue;
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        float row[kVec];
+        to_floats<W>(rows[r].vectors[v], row);
+#pragma unroll
+        for (int i = 0; i < kVec; i += 4) {
+          const float4& four = own[(v * kVec + i) / 4];
+          sums[r] +=
+              row[i] * four.x + row[i + 1] * four.y + row[i + 2] * four.z + row[i + 3] * four.w;
+        }
       }
     }
-    sums[0] = sum_warp(sums[0]);
-    sums[1] = sum_warp(sums[1]);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) sums[r] = sum_warp(sums[r]);
   }
 
   // Where element i of x is: what the lanes read at the same time are neighbours.

@@ -1,4 +1,4 @@
-// Softmax attention over positions that arrive one by one.
+// Softmax attention over positions that arrive a few at a time.
 #pragma once
 
 #include "causeway/kernels/rows.cuh"
@@ -13,13 +13,26 @@ struct RunningSoftmax {
   float total = 0;
   float values[kVec] = {};
 
-  __device__ __forceinline__ void add(float score, const Values<float, kVec>& value) {
-    const float top = fmaxf(largest, score);
-    const float old = __expf(largest - top);
-    const float weight = __expf(score - top);
-    total = total * old + weight;
+  // Several positions at once; a score of -infinity leaves a position out. `value_of(k)` is the
+  // value of position k.
+  template <int kCount, class ValueOf>
+  __device__ __forceinline__ void add(const float (&scores)[kCount], const ValueOf& value_of) {
+    float top = largest;
 #pragma unroll
-    for (int i = 0; i < kVec; ++i) values[i] = values[i] * old + weight * value.value[i];
+    for (int k = 0; k < kCount; ++k) top = fmaxf(top, scores[k]);
+    if (top == -INFINITY) return;
+    const float old = __expf(largest - top);
+    total *= old;
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) values[i] *= old;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const float weight = __expf(scores[k] - top);
+      total += weight;
+      const Values<float, kVec> value = value_of(k);
+#pragma unroll
+      for (int i = 0; i < kVec; ++i) values[i] += weight * value.value[i];
+    }
     largest = top;
   }
   // Combines with the lane whose number differs by `mask`.

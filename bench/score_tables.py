@@ -33,7 +33,8 @@ def read(folder, table):
     if not path.exists():
         path = folder / table["task"] / f"{table['name']}.csv"
     frame = pandas.read_csv(path)
-    for name in table.get("categorical", []):
+    names = table.get("categorical", [])
+    for name in names if isinstance(names, list) else []:  # some indexes give their number only
         frame[name] = frame[name].astype("category")
     return frame.iloc[:, :-1], frame.iloc[:, -1]
 

@@ -5,6 +5,7 @@
 #include "causeway/core/error.h"
 #include "causeway/train/loop_json.h"
 #include "causeway/train/checkpoint.h"
+#include "causeway/train/recipe.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,7 @@ namespace causeway::train {
 
 namespace {
 
-constexpr const char* kOperation = "pretrain";
+constexpr const char* kPretrain = "pretrain";
 
 Json stages_to_json(const std::vector<RowStage>& stages) {
   Json json = Json::array();
@@ -116,7 +117,7 @@ void add_optimizer(ConfigDescription<PretrainConfig>& d) {
 
 ConfigDescription<PretrainConfig> make_description() {
   using Config = PretrainConfig;
-  ConfigDescription<Config> d(kOperation, 2);
+  ConfigDescription<Config> d(kPretrain, 2);
   d.section("model", &Config::model, models::describe_tabular());
   d.section("prior", &Config::prior, prior::describe_prior());
   d.remove("prior.seed");  // it is prior_seed
@@ -154,7 +155,7 @@ ConfigDescription<PretrainConfig> make_description() {
 }
 
 ConfigDescription<RunConfig> make_run_description() {
-  ConfigDescription<RunConfig> d(kOperation);
+  ConfigDescription<RunConfig> d(kPretrain);
   describe_loop(d);
   d.add("evaluate", &RunConfig::evaluate, "CSV files to score the model on at the end")
       .written("CSV")
@@ -164,10 +165,13 @@ ConfigDescription<RunConfig> make_run_description() {
 }
 
 ConfigDescription<PretrainSettings> make_settings_description() {
-  ConfigDescription<PretrainSettings> d(kOperation, 2);
+  ConfigDescription<PretrainSettings> d(kPretrain, 2);
   d.choice("preset", &PretrainSettings::preset, {"default", "nanotabpfn", "speedrun"},
            "Model preset")
       .option_only();  // the model's own settings are stored
+  d.choice("recipe", &PretrainSettings::recipe, recipe_names(),
+           "Settings with which packaged weights were trained; other options override them")
+      .option_only();
   static const ConfigDescription<RunConfig> run = make_run_description();
   d.section("run", &PretrainSettings::run, run);
   d.section("", &PretrainSettings::config, describe_pretrain());
@@ -212,7 +216,7 @@ std::string PretrainConfig::to_json() const { return describe_pretrain().to_json
 
 PretrainConfig PretrainConfig::from_json(std::string_view text) {
   PretrainConfig config;
-  Json json = parse_settings(kOperation, text);
+  Json json = parse_settings(kPretrain, text);
   if (json.is_object() && !json.contains("version")) json["version"] = 1;
   describe_pretrain().read(&config, json);
   return config;
@@ -227,15 +231,17 @@ std::string PretrainSettings::to_json() const { return describe_settings().to_js
 
 PretrainSettings resolve_settings(std::string_view base_text, std::string_view given_text,
                                   Device device) {
-  const Json base = parse_settings(kOperation, base_text);
-  const Json given = parse_settings(kOperation, given_text);
+  const Json base = parse_settings(kPretrain, base_text);
+  const Json given = parse_settings(kPretrain, given_text);
   PretrainSettings settings;
   settings.config = PretrainConfig::suited_to(device);
   const auto& description = describe_settings();
   if (base.empty()) {
     PretrainSettings first;
-    description.read(&first, given);  // for the preset, which other settings override
+    // For the preset and the recipe, which other settings override.
+    description.read(&first, given);
     settings.config.model = models::TabularConfig::preset(first.preset);
+    description.read(&settings, parse_settings(kPretrain, recipe_settings(first.recipe)));
   } else {
     description.read(&settings, base);
   }
@@ -246,7 +252,7 @@ PretrainSettings resolve_settings(std::string_view base_text, std::string_view g
   if (settings.run.steps == 0 && settings.run.seconds == 0) settings.run.steps = 1000;
   if (config.schedule.decay != optim::Decay::constant) {
     if (settings.run.steps == 0) {
-      fail(ErrorKind::invalid_argument, kOperation,
+      fail(ErrorKind::invalid_argument, kPretrain,
            "decay: a learning-rate decay ends at the last step; set steps too");
     }
     config.schedule.total = settings.run.steps;
@@ -257,7 +263,7 @@ PretrainSettings resolve_settings(std::string_view base_text, std::string_view g
 }
 
 std::string settings_of_run(const std::string& folder) {
-  if (auto settings = settings_in(folder, kOperation)) return *settings;
+  if (auto settings = settings_in(folder, kPretrain)) return *settings;
   const auto newest = CheckpointFolder(folder).load_newest();
   if (!newest.has_value()) return "{}";
   const auto config = PretrainConfig::from_json(newest->configuration);

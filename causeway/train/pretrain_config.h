@@ -72,6 +72,7 @@ struct PretrainSettings {
   PretrainConfig config;
   RunConfig run;
   std::string preset = "default";  // of the model
+  std::string recipe = "none";     // of all settings: see recipe.h
 
   std::string to_json() const;
 };

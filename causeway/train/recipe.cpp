@@ -1,0 +1,42 @@
+#include "causeway/train/recipe.h"
+
+#include "causeway/core/error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace causeway::train {
+
+namespace {
+
+constexpr std::string_view kClassifier = R"({
+  "run": {"steps": 11750, "log_steps": 50},
+  "model": {
+    "width": 192, "heads": 3, "hidden": 576, "layers": 4,
+    "cell_encoding": "radial", "labels": "cells", "layer_order": "rows,mlp,columns",
+    "scaled_softmax": true, "mean_readout": true
+  },
+  "prior": {
+    "family": "mix", "mix": {"mlp": 0.3, "tree": 0.1, "graph": 0.4, "rules": 0.15, "linear": 0.05},
+    "features": "log 2:100", "classes": "2:10", "binary_share": 0.45, "missing_share": [0, 0.1]
+  },
+  "stages": "0:256,9000:512,10900:1024,11600:2048",
+  "batch": 32, "decay": "linear", "seed": 1, "prior_seed": 1
+})";
+
+}  // namespace
+
+const std::vector<std::string>& recipe_names() {
+  static const std::vector<std::string> names = {"none", "classifier"};
+  return names;
+}
+
+std::string_view recipe_settings(std::string_view name) {
+  if (name == "none") return "{}";
+  if (name == "classifier") return kClassifier;
+  fail(ErrorKind::invalid_argument, "pretrain",
+       fmt::format("unknown recipe \"{}\"; expected one of {}", name,
+                   fmt::join(recipe_names(), ", ")));
+}
+
+}  // namespace causeway::train

@@ -107,9 +107,8 @@ void run(const GalleryOptions& options) {
                              options.path.empty() ? "" : " " + options.path, options.count);
   if (options.path.empty()) {
     page.command += fmt::format(" --seed {}", options.config.seed);
-    for (const std::string& category : options.config.categories)
-      page.command +=
-          (&category == options.config.categories.data() ? " --categories " : " ") + category;
+    if (!options.config.categories.empty())
+      page.command += fmt::format(" --categories {}", fmt::join(options.config.categories, ","));
     generate(options, page);
   } else {
     pairs::read_records(options.path, [&](std::string_view line, const std::string& place) {
@@ -150,7 +149,8 @@ void add_pairs_gallery(CLI::App& pairs) {
   command
       ->add_option("-c,--categories", options->config.categories,
                    "Categories of generated pairs [all]")
-      ->type_name("NAME");
+      ->delimiter(',')
+      ->type_name("NAME,...");
   add_json(*command, options->json);
   command->callback([options] { run(*options); });
 }

@@ -100,8 +100,9 @@ void add_pairs_verify(CLI::App& pairs) {
   command
       ->add_option("--verify", options->checks,
                    "Further checks: cpp (compile and run the C++), gpu (run on the first GPU)")
+      ->delimiter(',')
       ->check(CLI::IsMember({"cpp", "gpu"}).description(""))
-      ->type_name("cpp|gpu");
+      ->type_name("cpp|gpu,...");
   add_threads(*command, options->threads);
   add_json(*command, options->json);
   command->footer("Exits with code 3 if a record fails.");

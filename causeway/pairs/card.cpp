@@ -28,7 +28,7 @@ std::string dataset_card(const DatasetConfig& config, const DatasetResult& resul
                  "---\nlicense: mit\ntask_categories:\n- text-generation\nlanguage:\n- "
                  "code\ntags:\n- cuda\n- python\n- kernels\n"
                  "size_categories:\n- {}\n",
-                 size_category(config.count));
+                 size_category(result.written));
   if (config.format == Format::jsonl) {
     fmt::format_to(out, "configs:\n- config_name: default\n  data_files:\n");
     for (int i = 0; i < 3; ++i) {

@@ -7,6 +7,7 @@
 
 namespace causeway::pairs {
 
+// `result` has the counts of all shards.
 std::string dataset_card(const DatasetConfig& config, const DatasetResult& result);
 
 }  // namespace causeway::pairs

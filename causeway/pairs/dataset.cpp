@@ -36,6 +36,8 @@ std::vector<std::string> category_names() {
   return names;
 }
 
+const std::vector<std::string> kChecks{"run", "adjoint", "compile", "cpp", "gpu", "none"};
+
 [[noreturn]] void fail_argument(const std::string& text) {
   throw Error(ErrorKind::invalid_argument, fmt::format("[{}] {}", kOperation, text));
 }
@@ -80,6 +82,26 @@ void write_text(const std::filesystem::path& path, std::string_view text) {
   file.commit();
 }
 
+// What dataset.json, or the file of a shard, holds. Throws if it is damaged.
+Json read_state(const std::filesystem::path& path) {
+  const MappedFile file(kOperation, path);
+  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
+  Json json = Json::parse(text, text + file.bytes().size(), nullptr, false);
+  if (json.is_discarded() || !json.contains("config") || !json.contains("position"))
+    fail_argument(
+        fmt::format("\"{}\" is damaged; remove the folder and start again", path.string()));
+  return json;
+}
+
+// The settings that all shards of a dataset share.
+Json shared_settings(const Json& state) {
+  Json config = state["config"];
+  const std::string shard = config["shard"];
+  config["shard"] = shard.substr(shard.find('/') + 1);
+  config.erase("count");
+  return {config, state["generator"], state["schema"]};
+}
+
 // The state from which a run resumes.
 struct Progress {
   std::uint64_t position = 0;  // the next candidate
@@ -92,7 +114,7 @@ class Writer {
   Writer(const DatasetConfig& config, const std::filesystem::path& folder, int shard, int shards)
       : config_(config), folder_(folder), shard_(shard), shards_(shards) {
     std::filesystem::create_directories(config.format == Format::jsonl ? folder / "data" : folder);
-    lock_.emplace(kOperation, folder / ".lock", true);
+    lock_.emplace(kOperation, folder / (".lock" + shard_name()), true);
     load();
     if (config.format == Format::jsonl) {
       for (std::size_t i = 0; i < 3; ++i) {
@@ -132,30 +154,64 @@ class Writer {
     }
   }
 
-  void save() const {
-    Json json{{"generator", std::string("causeway ") + kVersion},
-              {"schema", kSchemaVersion},
-              {"config", describe_dataset().to_json(&config_)},
-              {"position", progress.position},
-              {"written", progress.result.written},
-              {"bytes", progress.bytes},
-              {"rejections", progress.result.rejections},
-              {"splits", progress.result.splits},
-              {"categories", progress.result.categories}};
-    write_text(state_file(), json.dump(1) + "\n");
-  }
+  void save() const { write_text(state_file(), state().dump(1) + "\n"); }
 
+  // Another shard may be saved meanwhile: the card is written until it is up to date.
   void finish() const {
-    const std::string card = dataset_card(config_, progress.result);
-    write_text(folder_ / "README.md", card);
+    std::string written;
+    for (std::string text = card(); text != written; text = card()) {
+      write_text(folder_ / "README.md", text);
+      written = text;
+    }
   }
 
   Progress progress;
 
  private:
+  std::string shard_name() const {
+    return shards_ == 1 ? "" : fmt::format("-{:05d}-of-{:05d}", shard_, shards_);
+  }
+
   std::filesystem::path state_file() const {
-    return folder_ / (shards_ == 1 ? "dataset.json"
-                                   : fmt::format("dataset-{:05d}-of-{:05d}.json", shard_, shards_));
+    return folder_ / ("dataset" + shard_name() + ".json");
+  }
+
+  Json state() const {
+    return {{"generator", std::string("causeway ") + kVersion},
+            {"schema", kSchemaVersion},
+            {"config", describe_dataset().to_json(&config_)},
+            {"position", progress.position},
+            {"written", progress.result.written},
+            {"bytes", progress.bytes},
+            {"rejections", progress.result.rejections},
+            {"splits", progress.result.splits},
+            {"categories", progress.result.categories}};
+  }
+
+  // The state files of all shards in the folder.
+  std::vector<std::filesystem::path> state_files() const {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename();
+      if (name == "dataset.json" || (name.starts_with("dataset-") && name.ends_with(".json")))
+        files.push_back(entry.path());
+    }
+    return files;
+  }
+
+  // Of the records of all shards.
+  std::string card() const {
+    DatasetResult all;
+    const auto add = [](auto& sums, const Json& counts) {
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counts[i].get<std::int64_t>();
+    };
+    for (const std::filesystem::path& file : state_files()) {
+      const Json shard = read_state(file);
+      all.written += shard["written"].get<std::int64_t>();
+      add(all.splits, shard["splits"]);
+      add(all.categories, shard["categories"]);
+    }
+    return dataset_card(config_, all);
   }
 
   std::filesystem::path split_file(Split split) const {
@@ -165,23 +221,19 @@ class Writer {
   }
 
   void load() {
-    if (!std::filesystem::exists(state_file())) return;
-    const MappedFile file(kOperation, state_file());
-    const Json json = Json::parse(
-        reinterpret_cast<const char*>(file.bytes().data()),
-        reinterpret_cast<const char*>(file.bytes().data()) + file.bytes().size(), nullptr, false);
-    if (json.is_discarded() || !json.contains("config") || !json.contains("position"))
-      fail_argument(fmt::format("\"{}\" is damaged; remove the folder and start again",
-                                state_file().string()));
-    Json config = json["config"];
-    Json wanted = describe_dataset().to_json(&config_);
-    const bool fewer = config["count"] > wanted["count"];
-    config.erase("count");
-    wanted.erase("count");
-    if (config != wanted || fewer || json["generator"] != std::string("causeway ") + kVersion ||
-        json["schema"] != kSchemaVersion)
-      fail_argument(fmt::format("\"{}\" holds a dataset with other settings; choose another folder",
-                                folder_.string()));
+    const Json wanted = shared_settings(state());
+    for (const std::filesystem::path& file : state_files()) {
+      const Json json = read_state(file);
+      const bool mine = file == state_file();
+      const bool fewer = mine && json["config"]["count"] > config_.count;
+      if (shared_settings(json) != wanted || fewer)
+        fail_argument(fmt::format(
+            "\"{}\" holds a dataset with other settings; choose another folder", folder_.string()));
+      if (mine) take(json);
+    }
+  }
+
+  void take(const Json& json) {
     progress.position = json["position"];
     progress.bytes = json["bytes"];
     progress.result.written = progress.result.kept = json["written"];
@@ -223,10 +275,9 @@ StreamOptions DatasetConfig::stream(int threads) const {
   const auto wants = [this](std::string_view step) {
     return std::ranges::find(verify, step) != verify.end();
   };
-  const std::vector<std::string> known{"run", "adjoint", "compile", "cpp", "gpu", "none"};
   for (const std::string& step : verify) {
-    if (std::ranges::find(known, step) == known.end())
-      fail_argument(fmt::format("verify: \"{}\" is not one of {}", step, fmt::join(known, ", ")));
+    if (std::ranges::find(kChecks, step) == kChecks.end())
+      fail_argument(fmt::format("verify: \"{}\" is not one of {}", step, fmt::join(kChecks, ", ")));
   }
   options.run = wants("run");
   options.adjoint = wants("adjoint");
@@ -253,15 +304,14 @@ const ConfigDescription<DatasetConfig>& describe_dataset() {
         .option_name("count,-n")
         .at_least(1);
     d.add("seed", &DatasetConfig::seed, "Random seed").option_name("seed,-s");
-    d.add("categories", &DatasetConfig::categories, "Categories of programs")
+    d.choices("categories", &DatasetConfig::categories, category_names(), "Categories of programs")
         .option_name("categories,-c")
         .defaults_to("all");
     d.range("level", &DatasetConfig::lowest_level, &DatasetConfig::highest_level,
             "Difficulty, from 1 to 5");
-    d.add(
-        "verify", &DatasetConfig::verify,
-        "Checks of every pair: run (interpret), adjoint (gradients), compile (NVRTC), gpu (run on "
-        "the first GPU), or none");
+    d.choices("verify", &DatasetConfig::verify, kChecks,
+              "Checks of every pair: run (interpret), adjoint (gradients), compile (NVRTC), cpp "
+              "(compile and run the C++), gpu (run on the first GPU), or none");
     d.add("twins", &DatasetConfig::twins,
           "Share of the pairs with a wrong variant and its diagnosis")
         .between(0, 1);
@@ -311,8 +361,9 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
       rejections[i] = earlier[i] + stream.rejections()[i];
     if (writing.valid()) writing.get();
     writing = std::async(std::launch::async, [&writer, records = std::move(records), rejections,
-                                              position = stream.position()] {
+                                              position = stream.position()]() mutable {
       writer.add(records);
+      records.clear();  // not later, by the thread that generates
       writer.progress.position = position;
       writer.progress.result.rejections = rejections;
       writer.save();

@@ -49,9 +49,10 @@ struct DatasetResult {
 
 // Writes the records to the folder: pair_000000.json …, or data/train-00000-of-00001.jsonl.zst and
 // the files of the other splits, with a dataset card (README.md) and dataset.json, which holds the
-// configuration and the progress. A folder of an earlier run with the same configuration is
-// completed: what a killed run wrote after its last note of progress is written again, with the
-// same bytes. `report` is called between batches; it may throw to stop.
+// configuration and the progress. Shards may be written to one folder, also at the same time; each
+// has its own files, and the card counts the records of all. A folder of an earlier run with the
+// same configuration is completed: what a killed run wrote after its last note of progress is
+// written again, with the same bytes. `report` is called between batches; it may throw to stop.
 DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::path& folder,
                             int threads,
                             const std::function<void(const DatasetProgress&)>& report = {});

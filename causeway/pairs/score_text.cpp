@@ -15,7 +15,7 @@ namespace causeway::pairs {
 
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 // "const float* __restrict__ x" to "const float*".
 std::string type_of_parameter(std::string text) {
@@ -25,7 +25,7 @@ std::string type_of_parameter(std::string text) {
   }
   std::size_t end = text.size();
   while (end > 0 && std::isspace(static_cast<unsigned char>(text[end - 1])) != 0) --end;
-  while (end > 0 && is_word(text[end - 1])) --end;  // the name
+  while (end > 0 && is_name_letter(text[end - 1])) --end;  // the name
   std::string type;
   for (const char c : text.substr(0, end)) {
     const bool space = std::isspace(static_cast<unsigned char>(c)) != 0;

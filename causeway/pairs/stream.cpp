@@ -34,8 +34,8 @@ bool has_float_input(const Program& program) {
   });
 }
 
-// Candidates that a thread takes together. Each step is done for all of them before the next one:
-// its code and tables are then in the processor's caches.
+// Candidates that a thread takes together, at most. Each step is done for all of them before the
+// next one: its code and tables are then in the processor's caches.
 constexpr std::size_t kChunk = 16;
 
 // Calls step(candidate) for the candidates of a chunk that no step has rejected; an error rejects.
@@ -60,13 +60,16 @@ std::size_t Stream::part_size() const {
 
 template <class... Steps>
 void Stream::in_steps(const std::vector<Candidate*>& candidates, const Steps&... steps) const {
-  const std::size_t n_chunks = (candidates.size() + kChunk - 1) / kChunk;
-  in_parallel(n_chunks, options_.threads, [&](std::size_t i) {
-    const std::size_t begin = i * kChunk;
-    const std::span chunk =
-        std::span(candidates).subspan(begin, std::min(kChunk, candidates.size() - begin));
-    (each(chunk, steps), ...);
-  });
+  const auto threads = static_cast<std::size_t>(std::max(options_.threads, 1));
+  std::vector<std::span<Candidate* const>> chunks;
+  // The last ones are small, so that no thread waits long for another.
+  for (std::span<Candidate* const> rest = candidates; !rest.empty();) {
+    const std::size_t size = std::clamp<std::size_t>(rest.size() / (4 * threads), 1, kChunk);
+    chunks.push_back(rest.first(size));
+    rest = rest.subspan(size);
+  }
+  in_parallel(chunks.size(), options_.threads,
+              [&](std::size_t i) { (each(chunks[i], steps), ...); });
 }
 
 void Stream::make(std::span<Candidate> candidates) {
@@ -175,6 +178,7 @@ std::vector<Record> Stream::next(int candidates) {
   if (options_.variants > 0) add_variants(passed());
   if (options_.ptx) add_ptx(passed());
   std::vector<Record> records;
+  records.reserve(mine.size());
   for (Candidate* candidate : mine) {
     if (candidate->rejection == Rejection::none) {
       records.push_back(std::move(candidate->record));

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace causeway::pairs {
 
 namespace {
 
-constexpr int kBand = 4;  // hashes a band
+constexpr std::size_t kBand = kSignature / kBands;  // hashes of a band
 constexpr double kSame = 0.9;
 constexpr double kAcrossSplits = 0.75;
 
@@ -106,29 +107,71 @@ constexpr auto kFactors = random_words(0, 1);
 constexpr auto kOffsets = random_words(1000, 0);
 
 std::uint64_t hash_of(const std::vector<std::uint64_t>& words) {
-  return fnv(words.data(), words.size() * sizeof(std::uint64_t));
+  std::uint64_t hash = words.size();
+  for (const std::uint64_t word : words) hash = mix(hash + word);
+  return hash;
+}
+
+constexpr std::size_t kGram = 4;
+// 4-grams that are hashed together: one alone would wait for each multiplication.
+constexpr std::size_t kLanes = 4;
+using Grams = std::array<const std::uint64_t*, kLanes>;
+
+// The FNV-1a hashes of the 4-grams.
+std::array<std::uint64_t, kLanes> hash_grams(const Grams& grams) {
+  std::array<std::uint64_t, kLanes> hashes;
+  hashes.fill(fnv(nullptr, 0));
+  for (std::size_t i = 0; i < kGram; ++i) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane)
+        hashes[lane] = (hashes[lane] ^ (grams[lane][i] >> shift & 0xff)) * 0x100000001b3ULL;
+    }
+  }
+  return hashes;
+}
+
+void take_least(const Grams& grams, std::array<std::uint32_t, kSignature>& least) {
+  const std::array<std::uint64_t, kLanes> words = hash_grams(grams);
+  for (std::size_t k = 0; k < kSignature; ++k) {
+    std::uint32_t found = least[k];
+    for (const std::uint64_t word : words)
+      found = std::min(found, static_cast<std::uint32_t>((word * kFactors[k] + kOffsets[k]) >> 32));
+    least[k] = found;
+  }
 }
 
 // The least hash of all 4-grams, for each hash function. Most 4-grams occur several times: those
 // found again by a small table are not hashed again.
 std::array<std::uint32_t, kSignature> signature_of(const std::vector<std::uint64_t>& words) {
-  constexpr std::size_t kGram = 4;
   std::array<std::uint32_t, kSignature> least;
   least.fill(UINT32_MAX);
   std::array<std::uint32_t, 256> seen{};  // one past the place of a 4-gram
+  Grams grams{};
+  std::size_t n_grams = 0;
   for (std::size_t i = 0; i + kGram <= words.size(); ++i) {
     const std::uint64_t* gram = &words[i];
     const std::uint64_t mixed = gram[0] + 3 * gram[1] + 5 * gram[2] + 7 * gram[3];
     std::uint32_t& place = seen[mixed >> 56];
     if (place > 0 && std::equal(gram, gram + kGram, &words[place - 1])) continue;
     place = static_cast<std::uint32_t>(i + 1);
-    const std::uint64_t word = fnv(gram, kGram * sizeof(std::uint64_t));
-    for (std::size_t k = 0; k < kSignature; ++k) {
-      const auto hash = static_cast<std::uint32_t>((word * kFactors[k] + kOffsets[k]) >> 32);
-      least[k] = std::min(least[k], hash);
-    }
+    grams[n_grams++ % kLanes] = gram;
+    if (n_grams % kLanes == 0) take_least(grams, least);
   }
+  if (n_grams == 0) return least;
+  // The last ones, and others again, which changes nothing.
+  for (std::size_t i = n_grams; i < kLanes; ++i) grams[i] = grams[0];
+  take_least(grams, least);
   return least;
+}
+
+// A hash of each band, in which similar structures agree.
+std::array<std::uint64_t, kBands> bands_of(const std::array<std::uint32_t, kSignature>& signature) {
+  std::array<std::uint64_t, kBands> bands{};
+  for (std::size_t i = 0; i < kSignature; ++i) {
+    std::uint64_t& band = bands[i / kBand];
+    band = mix(band + i + (std::uint64_t{signature[i]} << 16));
+  }
+  return bands;
 }
 
 }  // namespace
@@ -151,6 +194,7 @@ Structure structure_of(std::string_view python, const lang::Module& module,
   structure.text = hash_of(tokens.exact);
   structure.cluster = tokens.outline;
   structure.signature = signature_of(tokens.blurred);
+  structure.bands = bands_of(structure.signature);
   return structure;
 }
 
@@ -160,17 +204,34 @@ double similarity(const Structure& a, const Structure& b) {
   return static_cast<double>(same) / kSignature;
 }
 
+std::size_t PlaceTable::slot(std::uint64_t hash) const {
+  std::size_t at = hash & (slots_.size() - 1);
+  while (slots_[at].place != kAbsent && slots_[at].hash != hash)
+    at = (at + 1) & (slots_.size() - 1);
+  return at;
+}
+
+void PlaceTable::set(std::uint64_t hash, std::uint32_t place) {
+  if (2 * used_ >= slots_.size()) {
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
+    for (const Slot& each : old) {
+      if (each.place != kAbsent) slots_[slot(each.hash)] = each;
+    }
+  }
+  Slot& found = slots_[slot(hash)];
+  if (found.place == kAbsent) ++used_;
+  found = {hash, place};
+}
+
 Rejection StructureIndex::add(const Structure& structure) {
   if (excluded_.contains(structure.key)) return Rejection::excluded;
   // Both kinds of keys share one set: they are hashes of different things.
   const std::uint64_t text = mix(structure.text);
   if (keys_.contains(structure.key) || keys_.contains(text)) return Rejection::duplicate;
-  std::array<std::uint64_t, kSignature / kBand> bands;
-  for (std::size_t band = 0; band < bands.size(); ++band) {
-    bands[band] = fnv(&structure.signature[band * kBand], kBand * sizeof(std::uint32_t), mix(band));
-    const auto found = bands_.find(bands[band]);
-    if (found == bands_.end()) continue;
-    const Entry& other = structures_[found->second];
+  for (const std::uint64_t band : structure.bands) {
+    const std::uint32_t found = bands_.find(band);
+    if (found == PlaceTable::kAbsent) continue;
+    const Entry& other = structures_[found];
     int same = 0;
     for (std::size_t k = 0; k < kSignature; ++k)
       same += structure.signature[k] == other.signature[k] ? 1 : 0;
@@ -180,8 +241,8 @@ Rejection StructureIndex::add(const Structure& structure) {
   }
   keys_.insert(structure.key);
   keys_.insert(text);
-  for (const std::uint64_t band : bands)
-    bands_[band] = static_cast<std::uint32_t>(structures_.size());
+  for (const std::uint64_t band : structure.bands)
+    bands_.set(band, static_cast<std::uint32_t>(structures_.size()));
   structures_.push_back({structure.signature, structure.split()});
   return Rejection::none;
 }

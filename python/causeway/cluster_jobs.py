@@ -100,7 +100,7 @@ def _write_pairs(folder: OutputFolder, count: int, i: int, shards: int, settings
         kernel_pairs.write(scratch, count, shard=f"{i}/{shards}", **settings)
         files = [file.relative_to(scratch) for file in scratch.rglob("*") if file.is_file()]
         for file in sorted(files, key=lambda file: file.name == state):  # last: the shard is finished
-            if file.name not in (".lock", "README.md"):
+            if not file.name.startswith((".lock", "README.md")):
                 (folder.path / file).parent.mkdir(exist_ok=True)
                 (scratch / file).replace(folder.path / file)
 

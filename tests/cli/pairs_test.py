@@ -73,8 +73,31 @@ class Pairs(unittest.TestCase):
         out = self.run_program("export", "set", "-o", "a.jsonl", "--json")[1]
         self.assertEqual(json.loads(out), {"out": "a.jsonl", "n_examples": 10, "style": "instruct"})
 
+    def test_lists_have_commas_or_spaces(self):
+        (self.path / "a.toml").write_text('verify = "run,adjoint,cpp"\ncategories = "math, vector"\n')
+        (self.path / "b.json").write_text('{"verify": ["run,adjoint", "cpp"], "categories": ["math", "vector"]}')
+        for arguments in (
+            ("--verify", "run,adjoint,cpp", "-c", "math,vector"),
+            ("--verify", "run", "adjoint", "cpp", "-c", "math", "vector"),
+            ("--verify", "run,adjoint", "cpp", "-c", "math", "-c", "vector"),
+            ("--config", "a.toml"),
+            ("--config", "b.json"),
+        ):
+            with self.subTest(arguments):
+                code, output, errors = self.run_program("generate", "--print-config", *arguments)
+                self.assertEqual((code, errors), (0, ""))
+                config = json.loads(output)
+                self.assertEqual(config["verify"], ["run", "adjoint", "cpp"])
+                self.assertEqual(config["categories"], ["math", "vector"])
+        self.generate("set", "-n", "20", "-c", "math,vector", "--verify", "run,cpp")
+        code, output, _ = self.run_program("verify", "set", "--verify", "cpp,cpp")
+        self.assertEqual((code, output), (0, "20 of 20 records verified\n"))
+        text = self.run_program("generate", "--help")[1]
+        self.assertIn("--verify run|adjoint|compile|cpp|gpu|none,...\n", text)
+        self.assertIn("or none [run,adjoint]", text)
+
     def test_gallery_of_generated_pairs_has_filters(self):
-        code, _, _ = self.run_program("gallery", "-n", "12", "-c", "vector", "atomic", "-o", "page.html")
+        code, _, _ = self.run_program("gallery", "-n", "12", "-c", "vector,atomic", "-o", "page.html")
         self.assertEqual(code, 0)
         root = self.page("page.html")
         buttons = [button.get("id") for button in root.iter("input")]
@@ -167,9 +190,13 @@ class Pairs(unittest.TestCase):
 
     def test_bad_input(self):
         for arguments, code, message in (
-            (("generate", "-o", "x", "-c", "vectr"), 3, '"vectr" is not a category; did you mean vector?'),
+            (("generate", "-o", "x", "-c", "vectr"), 2, "(did you mean vector?)"),
+            (("generate", "-o", "x", "-c", "math,vectr"), 2, "(did you mean vector?)"),
+            (("gallery", "-o", "x.html", "-c", "math,vectr"), 3, '"vectr" is not a category; did you mean vector?'),
             (("generate", "-o", "x", "-n", "0"), 2, "count"),
-            (("generate", "-o", "x", "--verify", "luck"), 3, '"luck" is not one of run'),
+            (("generate", "-o", "x", "--verify", "luck"), 2, "--verify: expected run, adjoint, compile"),
+            (("generate", "-o", "x", "--verify", "run,luck"), 2, "--verify: expected run, adjoint, compile"),
+            (("verify", "x", "--verify", "cpp,luck"), 2, "luck"),
             (("generate", "-o", "x", "--shard", "3/2"), 3, "expected I/N"),
             (("generate", "-o", "x", "--format", "parquet"), 3, "cw.pairs.to_parquet"),
             (("gallery", "missing", "-o", "page.html"), 3, "missing"),

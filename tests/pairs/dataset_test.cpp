@@ -18,6 +18,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <thread>
 
 namespace causeway::pairs {
 namespace {
@@ -36,7 +37,8 @@ class PairsDataset : public testing::Test {
   static std::map<std::string, std::string> contents(const std::filesystem::path& folder) {
     std::map<std::string, std::string> result;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      if (!entry.is_regular_file() || entry.path().filename() == ".lock") continue;
+      if (!entry.is_regular_file() || entry.path().filename().string().starts_with(".lock"))
+        continue;
       std::ifstream stream(entry.path(), std::ios::binary);
       std::stringstream text;
       text << stream.rdbuf();
@@ -113,6 +115,69 @@ TEST_F(PairsDataset, ShardsShareNoStructure) {
   }
   EXPECT_EQ(records, 300U);
   EXPECT_EQ(structures.size(), 300U);
+}
+
+TEST_F(PairsDataset, TheCardCountsTheRecordsOfAllShards) {
+  DatasetConfig config;
+  config.count = 1001;  // more than a shard has, for the size category
+  config.verify = {"none"};
+  const auto write = [&](const char* folder, const char* shard) {
+    DatasetConfig part = config;
+    part.shard = shard;
+    write_dataset(part, folder_ / folder, 1);
+  };
+  const auto card = [&](const char* folder) { return contents(folder_ / folder).at("README.md"); };
+  for (const char* shard : {"0/3", "1/3", "2/3"}) write("forward", shard);
+  const std::string first = [&] {
+    write("backward", "2/3");
+    return card("backward");
+  }();
+  for (const char* shard : {"1/3", "0/3"}) write("backward", shard);
+  EXPECT_EQ(contents(folder_ / "forward"), contents(folder_ / "backward"));
+  EXPECT_NE(first, card("backward"));
+  {
+    std::vector<std::jthread> shards;
+    for (const char* shard : {"0/3", "1/3", "2/3"})
+      shards.emplace_back([&, shard] { write("together", shard); });
+  }
+  EXPECT_EQ(contents(folder_ / "forward"), contents(folder_ / "together"));
+
+  std::map<std::string, std::map<std::string, int>> counts;
+  for (const std::string& line : lines(folder_ / "forward")) {
+    const Json record = Json::parse(line);
+    ++counts["category"][record["metadata"]["category"]];
+    ++counts["split"][record["metadata"]["split"]];
+  }
+  for (const auto& [kind, of_kind] : counts) {
+    for (const auto& [name, count] : of_kind) {
+      const std::string row = "| " + name + " | " + std::to_string(count) + " |";
+      EXPECT_NE(card("forward").find(row), std::string::npos) << row;
+    }
+  }
+  EXPECT_NE(card("forward").find("- 1K<n<10K"), std::string::npos);
+  EXPECT_NE(first.find("- n<1K"), std::string::npos);
+}
+
+TEST_F(PairsDataset, ShardsOfOneFolderHaveTheSameSettings) {
+  DatasetConfig config;
+  config.count = 20;
+  config.verify = {"none"};
+  config.shard = "0/2";
+  write_dataset(config, folder_, 1);
+  const auto refused = [&](const DatasetConfig& other) {
+    return message_of([&] {
+             write_dataset(other, folder_, 1);
+           }).find("holds a dataset with other settings") != std::string::npos;
+  };
+  DatasetConfig other = config;
+  other.shard = "1/2";
+  other.seed = 1;
+  EXPECT_TRUE(refused(other));
+  other.seed = config.seed;
+  other.shard = "1/3";
+  EXPECT_TRUE(refused(other));
+  other.shard = "1/2";
+  EXPECT_FALSE(refused(other));
 }
 
 TEST_F(PairsDataset, EveryRecordVerifiesAndEditsAreNoticed) {

@@ -126,7 +126,7 @@ class BlocksOnce:
 
 def files(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
-            if path.is_file() and ".causeway" not in path.parts and path.name != ".lock"}
+            if path.is_file() and ".causeway" not in path.parts and not path.name.startswith(".lock")}
 
 
 def worker_at_work(engine, out, finished, n_shards):

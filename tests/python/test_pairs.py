@@ -53,6 +53,13 @@ def test_parquet_has_the_columns_of_all_records(tmp_path):
     assert [twin and json.loads(twin) for twin in twins] == [record.get("twin") for record in records]
 
 
+def test_lists_may_be_text_with_commas():
+    given = list(cw.pairs.generate(6, seed=3, verify="run,adjoint", categories="math, vector"))
+    assert given == list(cw.pairs.generate(6, seed=3, verify=["run", "adjoint"], categories=["math", "vector"]))
+    with pytest.raises(ValueError, match="did you mean vector"):
+        cw.pairs.generate(1, categories="math,vectr")
+
+
 def test_warp_text():
     pytest.importorskip("warp")
     records = list(cw.pairs.generate(2, seed=3, verify=["none"], categories=["function"]))

@@ -1,7 +1,6 @@
 #include "cli/predict_page.h"
 
 #include "causeway/models/evaluation.h"
-#include "causeway/models/importance.h"
 #include "causeway/report/chart.h"
 #include "causeway/report/prediction_page.h"
 #include "causeway/tables/cells.h"
@@ -75,6 +74,23 @@ void add_scores(const models::TableEvaluation& model, const models::TableEvaluat
   }
 }
 
+// How much the predictions for the held-back rows change without each column. Features of one
+// column, such as those of a date, are left out together.
+void add_importance(models::TabularPredictor& predictor, const tables::LabelledTable& table,
+                    const Tensor& query, const models::ProgressHook& progress,
+                    report::PredictionPage& page) {
+  std::vector<std::vector<std::int64_t>> groups;
+  for (std::size_t i = 0; i < table.names.size(); ++i) {
+    if (i == 0 || table.names[i] != table.names[i - 1]) {
+      groups.emplace_back();
+      page.importance.emplace_back(table.names[i], 0);
+    }
+    groups.back().push_back(static_cast<std::int64_t>(i));
+  }
+  const auto changes = predictor.importance(query, groups, progress).to_vector<double>();
+  for (std::size_t k = 0; k < changes.size(); ++k) page.importance[k].second = changes[k];
+}
+
 // Fits a predictor to three quarters of the labelled rows and scores it on the others.
 void add_held_back(const PredictOptions& given, const tables::Table& train,
                    const std::shared_ptr<models::TabularTransformer>& model,
@@ -91,20 +107,13 @@ void add_held_back(const PredictOptions& given, const tables::Table& train,
   Generator generator(given.predictor.seed);
   const tables::Halves halves = tables::split(table.strata(), n_rows - n_query, generator);
   models::TabularPredictor predictor(model, given.predictor);
-  Progress progress("columns", given.quiet);
-  const auto n_columns = static_cast<std::int64_t>(table.names.size());
-  progress.update(0, n_columns);
   const auto evaluation = models::evaluate_halves(predictor, table, halves);
   page.held_back =
       fmt::format("{} of the {} labelled rows were held back, and predicted from the other {}.",
                   n_query, n_rows, n_rows - n_query);
   add_scores(evaluation, baseline(table, halves), fmt::format("{} rows", n_query), page);
-  const std::vector<double> increases = models::permutation_importance(
-      predictor, index_select(table.x, 0, halves.query), index_select(table.y, 0, halves.query),
-      given.predictor.seed, [&](std::int64_t done) { progress.update(done, n_columns); });
-  for (std::size_t i = 0; i < increases.size(); ++i) {
-    page.importance.emplace_back(table.names[i], increases[i]);
-  }
+  Progress progress("columns", given.quiet);
+  add_importance(predictor, table, index_select(table.x, 0, halves.query), bar_of(progress), page);
 }
 
 // Rows by predicted class, or by intervals of round numbers.
@@ -142,7 +151,7 @@ std::vector<std::int64_t> shown_columns(const tables::Table& test, const std::st
     for (const std::string& name : test.names()) order.emplace_back(name, 0);
   }
   std::vector<std::int64_t> columns;
-  for (const auto& [name, increase] : order) {
+  for (const auto& [name, change] : order) {
     if (columns.size() < kShownColumns && name != target) columns.push_back(test.find(name));
   }
   std::erase(columns, -1);

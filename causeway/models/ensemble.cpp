@@ -13,8 +13,6 @@ namespace causeway::models {
 
 namespace {
 
-constexpr const char* kName = "tabular predictor";
-
 // Calls of the generator. Call 0 draws rows of the first member.
 constexpr std::uint64_t kColumnCalls = 1;
 constexpr std::uint64_t kClassCalls = std::uint64_t{2} << 20;
@@ -68,7 +66,7 @@ class RowCombiner {
       std::vector<double>& of = of_members_[i];
       of.assign(logits, logits + n_codes_);
       if (!std::all_of(of.begin(), of.end(), [](double logit) { return std::isfinite(logit); })) {
-        fail(ErrorKind::invalid_argument, kName,
+        fail(ErrorKind::invalid_argument, kTabularPredictor,
              "the model's output is not finite: its weights are too large or damaged; use another "
              "model");
       }
@@ -132,7 +130,7 @@ Average parse_average(const std::string& name) {
   for (const Average each : {Average::probabilities, Average::logits}) {
     if (name == to_string(each)) return each;
   }
-  fail(ErrorKind::invalid_argument, kName,
+  fail(ErrorKind::invalid_argument, kTabularPredictor,
        fmt::format("average {}: expected probabilities or logits", shown(name)));
 }
 

@@ -11,6 +11,8 @@
 
 namespace causeway::models {
 
+inline constexpr const char* kTabularPredictor = "tabular predictor";  // in messages
+
 struct EnsembleMember {
   std::vector<std::int64_t> rows;     // context rows; a row may occur several times
   std::vector<std::int64_t> columns;  // in the order in which the model reads them

@@ -13,8 +13,6 @@ namespace causeway::models {
 
 namespace {
 
-constexpr const char* kName = "tabular predictor";
-
 Device device_of(const TabularTransformer& model) { return model.parameters().front().device(); }
 
 }  // namespace
@@ -141,9 +139,10 @@ TabularPredictor::Work TabularPredictor::plan_work(const std::vector<Batch>& all
 
 void TabularPredictor::require_query(const Tensor& x) const {
   require_table(x);
-  if (fitted_.n_outputs == 0) fail(ErrorKind::invalid_argument, kName, "call fit first");
+  if (fitted_.n_outputs == 0)
+    fail(ErrorKind::invalid_argument, kTabularPredictor, "call fit first");
   if (x.size(1) != fitted_.n_features) {
-    fail(ErrorKind::shape_mismatch, kName,
+    fail(ErrorKind::shape_mismatch, kTabularPredictor,
          fmt::format("x has {} features, but fit had {}", x.size(1), fitted_.n_features));
   }
 }
@@ -221,7 +220,7 @@ TargetDistribution TabularPredictor::bins() const {
 TargetDistribution TabularPredictor::predict_distribution(const Tensor& x,
                                                           const ProgressHook& progress) {
   if (!is_regression()) {
-    fail(ErrorKind::invalid_argument, kName, "the model predicts classes, not numbers");
+    fail(ErrorKind::invalid_argument, kTabularPredictor, "the model predicts classes, not numbers");
   }
   const Tensor probabilities = predict_proba(x, progress);
   TargetDistribution made = bins();

@@ -19,8 +19,6 @@ namespace causeway::models {
 
 namespace {
 
-constexpr const char* kName = "tabular predictor";
-
 // Calls of the generator that draw the members' rows. Call 0 draws those of the first.
 constexpr std::uint64_t kRowCalls = std::uint64_t{1} << 20;
 // The most members that there are for the sake of columns.
@@ -49,20 +47,20 @@ std::vector<std::int64_t> range(std::int64_t n) {
 
 void PredictorOptions::check() const {
   const auto refuse = [](const char* what, std::int64_t value) {
-    fail(ErrorKind::invalid_argument, kName,
+    fail(ErrorKind::invalid_argument, kTabularPredictor,
          fmt::format("{} is {}; expected 1 or more", what, value));
   };
   constexpr std::int64_t kMostEstimators = 10'000;
   if (n_estimators < 1) refuse("n_estimators", n_estimators);
   if (n_estimators > kMostEstimators) {
-    fail(ErrorKind::invalid_argument, kName,
+    fail(ErrorKind::invalid_argument, kTabularPredictor,
          fmt::format("n_estimators is {}; expected at most {}", n_estimators, kMostEstimators));
   }
   if (max_features < 1) refuse("max_features", max_features);
   if (max_rows < 1) refuse("max_rows", max_rows);
   if (transforms.empty()) refuse("the number of transforms", 0);
   if (!(temperature >= 0 && std::isfinite(temperature))) {
-    fail(ErrorKind::invalid_argument, kName,
+    fail(ErrorKind::invalid_argument, kTabularPredictor,
          fmt::format("temperature is {}; expected a positive number", temperature));
   }
 }
@@ -79,7 +77,7 @@ std::vector<double> balanced_class_weight(const Tensor& y, std::int64_t n_classe
 
 void TabularPredictor::require_table(const Tensor& x) {
   if (x.n_dims() == 2 && x.dtype() == DType::f64 && x.device() == Device::cpu()) return;
-  fail(ErrorKind::shape_mismatch, kName,
+  fail(ErrorKind::shape_mismatch, kTabularPredictor,
        fmt::format("table {} of {}: expected (rows, features) f64 on the CPU", to_string(x.shape()),
                    to_string(x.dtype())));
 }
@@ -95,7 +93,7 @@ void TabularPredictor::require_target(const Tensor& y, std::int64_t n_classes) c
   if (is_regression()) {
     for (std::size_t row = 0; row < values.size(); ++row) {
       if (std::isfinite(values[row])) continue;
-      fail(ErrorKind::invalid_argument, kName,
+      fail(ErrorKind::invalid_argument, kTabularPredictor,
            fmt::format("target, row {} (from 0): {}; expected a finite number", row,
                        std::isnan(values[row]) ? "NaN" : "infinity"));
     }
@@ -103,7 +101,7 @@ void TabularPredictor::require_target(const Tensor& y, std::int64_t n_classes) c
   }
   for (const double value : values) {
     if (!(value >= 0 && value < static_cast<double>(n_classes) && value == std::floor(value))) {
-      fail(ErrorKind::invalid_argument, kName,
+      fail(ErrorKind::invalid_argument, kTabularPredictor,
            fmt::format("class {}: expected integers from 0 to {}", value, n_classes - 1));
     }
   }
@@ -114,18 +112,19 @@ void TabularPredictor::require_weights(const FitWeights& weights, std::int64_t n
   const auto require = [](const char* what, const std::vector<double>& values, std::int64_t n) {
     if (values.empty()) return;
     if (std::ssize(values) != n) {
-      fail(ErrorKind::shape_mismatch, kName, fmt::format("{} {} for {}", values.size(), what, n));
+      fail(ErrorKind::shape_mismatch, kTabularPredictor,
+           fmt::format("{} {} for {}", values.size(), what, n));
     }
     double greatest = 0;
     for (const double value : values) {
       if (!(value >= 0 && std::isfinite(value))) {
-        fail(ErrorKind::invalid_argument, kName,
+        fail(ErrorKind::invalid_argument, kTabularPredictor,
              fmt::format("{}: {}; expected finite numbers, 0 or more", what, value));
       }
       greatest = std::max(greatest, value);
     }
     if (greatest == 0) {
-      fail(ErrorKind::invalid_argument, kName, fmt::format("all {} are 0", what));
+      fail(ErrorKind::invalid_argument, kTabularPredictor, fmt::format("all {} are 0", what));
     }
   };
   require("sample weights", weights.rows, n_rows);
@@ -305,13 +304,13 @@ void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_clas
                            const std::vector<std::string>& names, const FitWeights& weights) {
   require_table(x);
   if (y.shape() != Shape{x.size(0)} || y.dtype() != DType::f64 || x.size(1) == 0) {
-    fail(ErrorKind::shape_mismatch, kName,
+    fail(ErrorKind::shape_mismatch, kTabularPredictor,
          fmt::format("x {}, y {} of {}: expected one f64 target per row and at least one feature",
                      to_string(x.shape()), to_string(y.shape()), to_string(y.dtype())));
   }
   require_target(y, n_classes);
   require_weights(weights, x.size(0), n_classes);
-  if (x.size(0) == 0) fail(ErrorKind::invalid_argument, kName, "the table has no rows");
+  if (x.size(0) == 0) fail(ErrorKind::invalid_argument, kTabularPredictor, "the table has no rows");
   std::int64_t n_columns = 0;
   for (std::int64_t i = 0; i < x.size(1); ++i) {
     n_columns += ColumnTransform(Transform::none, column_of(x, i)).is_constant() ? 0 : 1;
@@ -349,7 +348,8 @@ void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_clas
 }
 
 TabularPredictor::State TabularPredictor::state() const {
-  if (fitted_.n_outputs == 0) fail(ErrorKind::invalid_argument, kName, "call fit first");
+  if (fitted_.n_outputs == 0)
+    fail(ErrorKind::invalid_argument, kTabularPredictor, "call fit first");
   std::vector<std::int64_t> rows;
   for (const EnsembleMember& member : fitted_.members) {
     rows.insert(rows.end(), member.rows.begin(), member.rows.end());

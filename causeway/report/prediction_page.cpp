@@ -52,12 +52,12 @@ std::string rows_table(const PredictionPage& page) {
 
 std::string importance_table(const PredictionPage& page) {
   std::vector<NamedBar> bars;
-  for (const auto& [name, increase] : page.importance) {
-    bars.push_back({name, increase, fmt::format("{:+.3g}", increase)});
+  for (const auto& [name, change] : page.importance) {
+    bars.push_back({name, change, fmt::format("{:.3g}", std::max(change, 0.0))});  // not -1e-12
   }
   std::stable_sort(bars.begin(), bars.end(),
                    [](const NamedBar& a, const NamedBar& b) { return a.value > b.value; });
-  return bar_table("column", page.regression ? "increase of RMSE" : "increase of log loss", bars);
+  return bar_table("column", "change without the column (nats)", bars);
 }
 
 std::string row_lead(const PredictionPage& page) {
@@ -85,11 +85,10 @@ std::string prediction_html(const PredictionPage& page) {
   if (!page.importance.empty()) {
     body += section_html(
         "importance", "Which columns matter",
-        fmt::format(
-            "How much the {} on the held-back rows increases when the values of one column "
-            "are shuffled (permutation importance, mean of three shuffles). Of columns with "
-            "the same content, each can appear to matter little.",
-            page.regression ? "root mean squared error (RMSE)" : "log loss"),
+        "How much the predicted probabilities of the held-back rows change if the values of one "
+        "column are missing: the mean Kullback-Leibler divergence, as by importance() of the "
+        "estimators. It does not say whether predictions get better or worse. Of columns with the "
+        "same content, each can appear to matter little.",
         card(importance_table(page)));
   }
   body += section_html("rows", "Row by row", row_lead(page), card(rows_table(page)));

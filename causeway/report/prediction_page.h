@@ -31,7 +31,7 @@ struct PredictionPage {
   std::string held_back;  // how many
   Scores scores;
   Calibration calibration;
-  std::vector<std::pair<std::string, double>> importance;  // of columns
+  std::vector<std::pair<std::string, double>> importance;  // of columns, in nats
   std::string command;
 };
 

@@ -122,10 +122,14 @@ class RunReport(Folder):
 class PredictPage(Folder):
     def predict(self, target, n_labelled, *more):
         """x decides the target, `noise` does not; the packaged model predicts 12 rows."""
+        lines = [f"{i * 7 % 40},{i * 11 % 13},{target(i * 7 % 40)}\n" for i in range(n_labelled)]
+        return self.predict_text("x,noise,what\n" + "".join(lines),
+                                 "x,noise\n" + "".join(f"{3 * i},{i % 5}\n" for i in range(12)), *more)
+
+    def predict_text(self, train_text, test_text, *more):
         train, test = self.folder / "train.csv", self.folder / "test <a>.csv"
-        lines = [f"{i * 7 % 40},{i * 11 % 13},{target(i * 7 % 40)}" for i in range(n_labelled)]
-        train.write_text("\n".join(["x,noise,what", *lines]) + "\n")
-        test.write_text("x,noise\n" + "".join(f"{3 * i},{i % 5}\n" for i in range(12)))
+        train.write_text(train_text)
+        test.write_text(test_text)
         weights = Path(__file__).resolve().parents[2] / "python/causeway/weights"
         out = self.folder / "page.html"
         code, text, err = finish(start(
@@ -149,7 +153,9 @@ class PredictPage(Folder):
         self.assertEqual(sum(answered), 15)
         importance = {name: float(cells[1]) for name, cells in rows(root, "importance").items()}
         self.assertEqual(list(importance), ["x", "noise"])  # sorted
-        self.assertGreater(importance["x"], 10 * abs(importance["noise"]))
+        self.assertGreater(importance["x"], 10 * importance["noise"])
+        self.assertGreaterEqual(importance["noise"], 0)
+        self.assertIn("Kullback-Leibler", root.find(".//section[@id='importance']/p").text)
         by_row = rows(root, "rows")
         self.assertEqual(len(by_row), 12)
         self.assertEqual((by_row["1"][0], by_row["1"][2:]), ("low", ["0", "0"]))
@@ -168,6 +174,14 @@ class PredictPage(Folder):
         self.assertEqual(sum(counts), 12)
         self.assertGreater(float(rows(root, "scores")["R²"][0]), 0.9)
         self.assertEqual(len(shown(root, "calibration")[0]), 21)
+
+    def test_a_date_is_one_column(self):
+        """The model reads several features of a date; its importance is that of all of them."""
+        dates = [f"2024-{1 + i % 12:02}-{1 + i * 7 % 28:02}" for i in range(40)]
+        lines = [f"{date},{i % 3},{'late' if date > '2024-06' else 'early'}\n" for i, date in enumerate(dates)]
+        root, _ = self.predict_text("when,noise,what\n" + "".join(lines), "when,noise\n2024-09-01,1\n")
+        bars = root.findall(".//section[@id='importance']//tbody/tr")
+        self.assertEqual([bar.find("th").text for bar in bars], ["when", "noise"])
 
     def test_the_command_has_all_options(self):
         options = ["--transforms", "none,power", "--average", "logits", "--temperature", "calibrated"]

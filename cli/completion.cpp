@@ -30,12 +30,13 @@ struct Command {
   std::vector<Value> values;
 };
 
-// Type names list the choices: "auto|cpu|cuda[:i]" becomes auto, cpu, cuda.
+// Type names list the choices: "auto|cpu|cuda[:i]" becomes auto, cpu, cuda; "none|power,..." none,
+// power.
 std::vector<std::string> choices(const CLI::Option& option) {
   std::vector<std::string> all;
   if (option.get_type_name().find('|') == std::string::npos) return all;
   for (const auto& choice : CLI::detail::split(option.get_type_name(), '|')) {
-    all.push_back(choice.substr(0, choice.find('[')));
+    all.push_back(choice.substr(0, choice.find_first_of("[,")));
   }
   return all;
 }

@@ -23,7 +23,8 @@ std::string reason(const Error& error) {
 std::string shell_text(const ConfigField& field, const Json& value) {
   std::string text;
   if (value.is_array()) {
-    const char* between = field.type.starts_with("LOW") ? ":" : field.is_list ? " " : ",";
+    const bool spaces = field.is_list && !field.type.ends_with(",...");
+    const char* between = field.type.starts_with("LOW") ? ":" : spaces ? " " : ",";
     for (const Json& item : value) {
       text += text.empty() ? "" : between;
       text += item.is_string() ? item.get<std::string>() : item.dump();

@@ -14,6 +14,11 @@ struct HelpFormatter : CLI::Formatter {
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
     return is_positional ? option->get_name(true, false) : option_name(*option);
   }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    // The dots of a type, such as "NAME,...", need no others.
+    return CLI::detail::find_and_replace(CLI::Formatter::make_option_opts(option), "... ...",
+                                         "...");
+  }
   std::string make_option_desc(const CLI::Option* option) const override {
     return option_help(*option);
   }
@@ -47,7 +52,8 @@ std::string option_name(const CLI::Option& option) {
 std::string option_value(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return "";
   const bool repeats = option.get_expected_max() == CLI::detail::expected_max_vector_size;
-  return option.get_type_name() + (repeats ? " ..." : "");
+  const std::string type = option.get_type_name();
+  return type + (repeats && !type.ends_with("...") ? " ..." : "");
 }
 
 std::string option_help(const CLI::Option& option) {

@@ -86,7 +86,10 @@ std::string ConfigField::default_of(const void* defaults) const {
   if (!value.is_array()) return value.dump();
   std::string text;
   const char* between = type.starts_with("LOW") ? ":" : ",";
-  for (const Json& item : value) text += (text.empty() ? "" : between) + item.dump();
+  for (const Json& item : value) {
+    text +=
+        (text.empty() ? "" : between) + (item.is_string() ? item.get<std::string>() : item.dump());
+  }
   return text;
 }
 

@@ -155,6 +155,14 @@ constexpr const char* value_type() {
   return "N";
 }
 
+// The index of a JSON string in `names`; throws ValueExpected with all names and the nearest one.
+std::size_t name_from_json(const Json& json, const std::vector<std::string>& names);
+// A list of names that are in `names`: an array, or text with commas.
+std::vector<std::string> names_from_json(const Json& json, const std::vector<std::string>& names);
+Json name_to_json(const std::string& name);
+// "linear|cosine".
+std::string choice_type(const std::vector<std::string>& names);
+
 template <class C>
 class ConfigDescription : public ConfigFields {
  public:
@@ -199,6 +207,18 @@ class ConfigDescription : public ConfigFields {
   ConfigField& choice(std::string name, Reach reach, std::vector<std::string> names,
                       std::string help);
 
+  // A list of these names. Text has commas between them.
+  template <class Reach>
+  ConfigField& choices(std::string name, Reach reach, std::vector<std::string> names,
+                       std::string help) {
+    ConfigField& field = add(std::move(name), reach, std::move(help));
+    field.type = choice_type(names) + ",...";
+    field.read = [=](void* config, const Json& json) {
+      std::invoke(reach, of(config)) = names_from_json(json, names);
+    };
+    return field;
+  }
+
   // A type with its own conversion functions.
   template <class T>
   ConfigField& custom(std::string name, T C::*member, std::string type, Json (*write)(const T&),
@@ -234,18 +254,12 @@ class ConfigDescription : public ConfigFields {
   static C& of(const void* config) { return *static_cast<C*>(const_cast<void*>(config)); }
 };
 
-// The index of a JSON string in `names`; throws ValueExpected with all names and the nearest one.
-std::size_t name_from_json(const Json& json, const std::vector<std::string>& names);
-Json name_to_json(const std::string& name);
-
 template <class C>
 template <class Reach>
 ConfigField& ConfigDescription<C>::choice(std::string name, Reach reach,
                                           std::vector<std::string> names, std::string help) {
   using E = std::remove_cvref_t<std::invoke_result_t<Reach, C&>>;
-  std::string type;
-  for (const std::string& each : names) type += (type.empty() ? "" : "|") + each;
-  ConfigField& field = append(std::move(name), std::move(help), std::move(type));
+  ConfigField& field = append(std::move(name), std::move(help), choice_type(names));
   field.get = [=](const void* config) {
     const E& value = std::invoke(reach, of(config));
     if constexpr (std::is_same_v<E, std::string>)

@@ -166,6 +166,28 @@ std::size_t name_from_json(const Json& json, const std::vector<std::string>& nam
                                   nearest.empty() ? "" : " (did you mean " + nearest + "?)")};
 }
 
+std::vector<std::string> names_from_json(const Json& json, const std::vector<std::string>& names) {
+  std::vector<std::string> made;
+  const auto take = [&](const Json& part) {
+    if (!part.is_string()) throw ValueExpected{fmt::format("{}", fmt::join(names, ", "))};
+    for (std::string name : split(part.get<std::string>(), ',')) {
+      name.erase(0, name.find_first_not_of(' '));
+      name.erase(name.find_last_not_of(' ') + 1);
+      made.push_back(names[name_from_json(name, names)]);
+    }
+  };
+  if (json.is_array()) {
+    for (const Json& part : json) take(part);
+  } else {
+    take(json);
+  }
+  return made;
+}
+
 Json name_to_json(const std::string& name) { return name; }
+
+std::string choice_type(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, "|"));
+}
 
 }  // namespace causeway

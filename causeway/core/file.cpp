@@ -1,5 +1,6 @@
 #include "causeway/core/file.h"
 
+#include "causeway/core/descriptor.h"
 #include "causeway/core/mapped_file.h"
 
 #include <fmt/format.h>
@@ -43,14 +44,6 @@ std::string_view advice(int error) {
 bool has_zero_byte(const std::filesystem::path& path) {
   return path.native().find('\0') != std::string::npos;
 }
-
-// Closes a read-only descriptor.
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
 
 // Temporary names are <prefix><pid>-<counter><suffix>. The target's name is truncated, so that the
 // longest file name the system allows can still be written.

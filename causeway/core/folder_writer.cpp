@@ -27,7 +27,7 @@ std::filesystem::path parent_of(const std::filesystem::path& path) {
 }
 
 // Concurrent writers, in this process or another, get different names.
-std::filesystem::path partial_name(const std::filesystem::path& path) {
+std::filesystem::path partial_folder_name(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter = 0;
   return parent_of(path) /
          fmt::format("{}{}-{}-{}", kPartialPrefix, path.filename().string(), ::getpid(), counter++);
@@ -52,7 +52,7 @@ void discard(const std::filesystem::path& path) noexcept {
 
 // A writer locks its partial folder, and the system drops the lock when the process ends. A partial
 // folder that can be locked is therefore stale. On file systems without locks nothing is removed.
-void remove_stale_partials(const std::filesystem::path& parent) {
+void remove_stale_folders(const std::filesystem::path& parent) {
   std::error_code error;
   std::filesystem::directory_iterator entry(parent, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
@@ -93,12 +93,12 @@ FolderWriter::FolderWriter(std::string_view operation, const std::filesystem::pa
   std::error_code error;
   std::filesystem::create_directories(parent_of(path), error);
   if (error) fail_io(operation_, "write", parent_of(path), error.value());
-  remove_stale_partials(parent_of(path));
+  remove_stale_folders(parent_of(path));
   while (partial_.empty()) make_partial();
 }
 
 void FolderWriter::make_partial() {
-  const std::filesystem::path name = partial_name(path_);
+  const std::filesystem::path name = partial_folder_name(path_);
   if (::mkdir(name.c_str(), 0777) != 0) {
     if (errno == EEXIST) return;  // a writer on another host
     fail_io(operation_, "write", path_, errno);
@@ -137,7 +137,7 @@ void FolderWriter::commit() {
 }
 
 bool remove_folder(std::string_view operation, const std::filesystem::path& path) {
-  const std::filesystem::path renamed = partial_name(path);
+  const std::filesystem::path renamed = partial_folder_name(path);
   if (::rename(path.c_str(), renamed.c_str()) != 0) {
     if (errno == ENOENT) return false;
     fail_io(operation, "remove", path, errno);

@@ -1,5 +1,6 @@
 #include "causeway/core/mapped_file.h"
 
+#include "causeway/core/descriptor.h"
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
 
@@ -21,13 +22,6 @@ namespace causeway {
 
 namespace {
 
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
-
 // The mappings of this process. Access to a page behind the end of a file raises SIGBUS; the
 // handler finds the mapping here and replaces what is missing by zeros.
 struct Watched {
@@ -40,7 +34,7 @@ constexpr std::size_t kNotWatched = 4096;
 std::array<Watched, kNotWatched> watched;
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);  // required in a signal handler
 
-struct sigaction before {};
+struct sigaction handler_before {};
 std::uintptr_t page_size = 4096;
 
 extern "C" void on_missing_page(int number, siginfo_t* info, void* context) {
@@ -54,11 +48,12 @@ extern "C" void on_missing_page(int number, siginfo_t* info, void* context) {
     file.truncated = true;
     return;
   }
-  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(number, info, context);
-  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-    return before.sa_handler(number);
+  if ((handler_before.sa_flags & SA_SIGINFO) != 0)
+    return handler_before.sa_sigaction(number, info, context);
+  if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN) {
+    return handler_before.sa_handler(number);
   }
-  ::sigaction(number, &before, nullptr);  // the access is repeated and ends the process
+  ::sigaction(number, &handler_before, nullptr);  // the access is repeated and ends the process
 }
 
 bool install_handler() {
@@ -67,7 +62,7 @@ bool install_handler() {
   action.sa_sigaction = on_missing_page;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   ::sigemptyset(&action.sa_mask);
-  return ::sigaction(SIGBUS, &action, &before) == 0;
+  return ::sigaction(SIGBUS, &action, &handler_before) == 0;
 }
 
 // The place in the table; kNotWatched if it is full.

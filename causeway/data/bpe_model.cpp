@@ -26,7 +26,7 @@ std::array<int, 0x144> make_alphabet() {
 }
 
 // The bytes that a token of the vocabulary encodes; nullopt if it is not in the alphabet.
-std::optional<std::string> bytes_of(std::string_view token) {
+std::optional<std::string> bytes_of_token(std::string_view token) {
   static const auto byte_of = make_alphabet();
   std::string bytes;
   for (std::size_t at = 0; at < token.size();) {
@@ -82,7 +82,7 @@ BpeModel::BpeModel(const Origin& origin, const BpeFile& file)
   };
   for (const auto& [token, id] : file.vocabulary) {
     tokens_.resize(std::max<std::size_t>(tokens_.size(), id + 1));
-    const std::optional<std::string> bytes = byte_level_ ? bytes_of(token) : token;
+    const std::optional<std::string> bytes = byte_level_ ? bytes_of_token(token) : token;
     if (bytes) by_text_.emplace(*bytes, id);
     tokens_[id] = bytes.value_or(token);
     if (byte_level_ && bytes && bytes->size() == 1)

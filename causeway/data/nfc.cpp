@@ -17,7 +17,7 @@ constexpr char32_t kSyllables = 0xAC00, kLeads = 0x1100, kVowels = 0x1161, kTail
 constexpr char32_t kLeadCount = 19, kVowelCount = 21, kTailCount = 28;  // the first tail is none
 constexpr char32_t kSyllableCount = kLeadCount * kVowelCount * kTailCount;
 
-struct Tables {
+struct NormalizationTables {
   using Pair = std::array<char32_t, 2>;
   std::unordered_map<char32_t, Pair> decompositions;
   std::unordered_map<std::uint64_t, char32_t> compositions;
@@ -25,7 +25,7 @@ struct Tables {
   // Whether a character neither decomposes nor changes what is before it.
   std::vector<bool> is_inert = std::vector<bool>(0x110000, true);
 
-  Tables() {
+  NormalizationTables() {
     for (std::size_t i = 0; i < kCompositionsSize; i += 3) {
       add(kCompositions + i);
       compositions[key(kCompositions[i + 1], kCompositions[i + 2])] = kCompositions[i];
@@ -53,8 +53,8 @@ struct Tables {
   }
 };
 
-const Tables& tables() {
-  static const Tables all;
+const NormalizationTables& tables() {
+  static const NormalizationTables all;
   return all;
 }
 
@@ -66,7 +66,7 @@ char32_t compose(char32_t first, char32_t second) {
       first - kSyllables < kSyllableCount && (first - kSyllables) % kTailCount == 0;
   if (has_no_tail && second > kTails && second < kTails + kTailCount)
     return first + second - kTails;
-  const auto found = tables().compositions.find(Tables::key(first, second));
+  const auto found = tables().compositions.find(NormalizationTables::key(first, second));
   return found == tables().compositions.end() ? 0 : found->second;
 }
 

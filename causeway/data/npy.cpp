@@ -12,7 +12,7 @@ namespace causeway {
 
 namespace {
 
-Tensor read(const data::Origin& origin, std::span<const std::byte> file, Device device) {
+Tensor read_array(const data::Origin& origin, std::span<const std::byte> file, Device device) {
   const data::NpyHeader header = data::parse_npy_header(origin, file);
   const auto bytes = file.subspan(header.data_offset, header.n_bytes);
   if (!header.fortran_order) {
@@ -34,7 +34,9 @@ Tensor read(const data::Origin& origin, std::span<const std::byte> file, Device 
 
 Tensor load_npy(const std::filesystem::path& path, Device device) {
   const MappedFile file("load_npy", path);
-  return file.read_whole([&] { return read({"load_npy", path.string()}, file.bytes(), device); });
+  return file.read_whole([&] {
+    return read_array({"load_npy", path.string()}, file.bytes(), device);
+  });
 }
 
 void save_npy(const std::filesystem::path& path, const Tensor& tensor) {
@@ -45,7 +47,7 @@ void save_npy(const std::filesystem::path& path, const Tensor& tensor) {
 }
 
 Tensor read_npy(std::span<const std::byte> file, Device device) {
-  return read({"read_npy", ""}, file, device);
+  return read_array({"read_npy", ""}, file, device);
 }
 
 std::vector<std::byte> write_npy(const Tensor& tensor) {

@@ -11,8 +11,8 @@ namespace causeway::data {
 
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kAlignment = 64;  // of the first element, for memory mapping
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
+constexpr std::size_t kNpyAlignment = 64;  // of the first element, for memory mapping
 
 struct TypeCode {
   DType dtype;
@@ -66,13 +66,13 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 // Finds the dictionary in the file; checks magic, version and length.
 std::span<const std::byte> find_dictionary(const Origin& origin, std::span<const std::byte> file) {
-  const std::string_view start = as_text(file.first(std::min(file.size(), kMagic.size())));
-  if (start != kMagic) {
+  const std::string_view start = as_text(file.first(std::min(file.size(), kNpyMagic.size())));
+  if (start != kNpyMagic) {
     origin.fail_format(fmt::format(
         "expected \"\\x93NUMPY\" at the start, got {}; {}", shown(start),
         start.starts_with("PK") ? "unpack the .npz archive first" : "is it an .npy file?"));
   }
-  const auto rest = file.subspan(kMagic.size());
+  const auto rest = file.subspan(kNpyMagic.size());
   if (rest.size() < 2)
     origin.fail_format("the file ends within the version; it is truncated, copy it again");
   const int major = std::to_integer<int>(rest[0]);
@@ -187,10 +187,10 @@ std::string make_npy_header(std::string_view descr, const Shape& shape) {
   // NumPy pads the header so that the first size can grow in place.
   constexpr std::size_t kLongestSize = 21;
   if (!shape.empty()) text.append(kLongestSize - std::to_string(shape[0]).size(), ' ');
-  const std::size_t unpadded = kMagic.size() + 2 + 2 + text.size() + 1;
-  text.append(kAlignment - unpadded % kAlignment, ' ');
+  const std::size_t unpadded = kNpyMagic.size() + 2 + 2 + text.size() + 1;
+  text.append(kNpyAlignment - unpadded % kNpyAlignment, ' ');
   text += '\n';
-  std::string header(kMagic);
+  std::string header(kNpyMagic);
   header +=
       {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   return header + text;

@@ -15,17 +15,17 @@ namespace causeway::data {
 namespace {
 
 // The location of an array in the file. Constants are part of the header.
-struct Place {
+struct ArrayPlace {
   zip::Entry entry;
   std::string npy_header;
   std::uint64_t data_offset = 0;
   std::uint64_t entry_bytes = 0;
 };
 
-std::vector<Place> places_of(const ArrayLayout& layout) {
-  std::vector<Place> places;
+std::vector<ArrayPlace> places_of(const ArrayLayout& layout) {
+  std::vector<ArrayPlace> places;
   const auto add = [&](const std::string& name, std::string npy_header, std::uint64_t n_bytes) {
-    Place place;
+    ArrayPlace place;
     place.entry.name = name + ".npy";
     place.entry.size = npy_header.size() + n_bytes;
     place.npy_header = std::move(npy_header);
@@ -63,14 +63,14 @@ class NpzDump : public ArrayFile {
   const ArrayLayout& layout() const override { return layout_; }
 
   void write(std::string_view name, std::int64_t first, const Tensor& values) override {
-    const Place& place = place_of(name, first, values.size(0));
+    const ArrayPlace& place = place_of(name, first, values.size(0));
     const Tensor packed = packed_on_host(values);
     file_.write(bytes_of(packed),
                 place.data_offset + static_cast<std::uint64_t>(first) * place.entry_bytes);
   }
 
   Tensor read(std::string_view name, std::int64_t first, std::int64_t count) override {
-    const Place& place = place_of(name, first, count);
+    const ArrayPlace& place = place_of(name, first, count);
     const ArrayColumn& column = layout_.columns[static_cast<std::size_t>(&place - places_.data())];
     Shape shape = column.entry;
     shape.insert(0, count);
@@ -82,7 +82,7 @@ class NpzDump : public ArrayFile {
 
   void finish() override {
     std::vector<zip::Entry> entries;
-    for (Place& place : places_) {
+    for (ArrayPlace& place : places_) {
       place.entry.crc = crc_of(place);
       file_.write(zip::header(place.entry), place.entry.offset);
       entries.push_back(place.entry);
@@ -96,19 +96,19 @@ class NpzDump : public ArrayFile {
  private:
   std::string operation_;
   ArrayLayout layout_;
-  std::vector<Place> places_;
+  std::vector<ArrayPlace> places_;
   RandomAccessFile file_;
 
   // End of the last array.
   std::uint64_t end() const { return places_.back().entry.size + end_of_header(places_.back()); }
-  static std::uint64_t end_of_header(const Place& place) {
+  static std::uint64_t end_of_header(const ArrayPlace& place) {
     return place.entry.offset + zip::header(place.entry).size();
   }
 
   void begin() {
     file_.resize(0);
     file_.resize(end());
-    for (const Place& place : places_) {
+    for (const ArrayPlace& place : places_) {
       file_.write(zip::header(place.entry) + place.npy_header, place.entry.offset);
     }
   }
@@ -119,7 +119,7 @@ class NpzDump : public ArrayFile {
       origin.fail_format(fmt::format("expected at least {} bytes, got {}; the dump is truncated",
                                      end(), file_.size()));
     }
-    for (const Place& place : places_) {
+    for (const ArrayPlace& place : places_) {
       const std::string expected = zip::header(place.entry) + place.npy_header;
       std::string found(expected.size(), '\0');
       file_.read(std::as_writable_bytes(std::span(found)), place.entry.offset);
@@ -131,7 +131,7 @@ class NpzDump : public ArrayFile {
     }
   }
 
-  const Place& place_of(std::string_view name, std::int64_t first, std::int64_t count) const {
+  const ArrayPlace& place_of(std::string_view name, std::int64_t first, std::int64_t count) const {
     const int column = find_column(layout_, name);
     if (column < 0 || first < 0 || count < 0 || first > layout_.n_entries - count) {
       fail(ErrorKind::invalid_argument, operation_,
@@ -141,7 +141,7 @@ class NpzDump : public ArrayFile {
     return places_[static_cast<std::size_t>(column)];
   }
 
-  std::uint32_t crc_of(const Place& place) const {
+  std::uint32_t crc_of(const ArrayPlace& place) const {
     std::vector<std::byte> buffer(std::size_t{1} << 20);
     std::uint32_t crc = 0;
     const std::uint64_t begin = end_of_header(place);

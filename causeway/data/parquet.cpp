@@ -14,7 +14,7 @@ namespace {
 
 using namespace data::parquet;
 
-constexpr const char* kOperation = "read_parquet";
+constexpr const char* kReadParquet = "read_parquet";
 
 std::string_view text_of(const MappedFile& file) {
   const auto bytes = file.bytes();
@@ -135,8 +135,8 @@ bool is_parquet(const std::filesystem::path& path) {
 }
 
 ParquetTable read_parquet(const std::filesystem::path& path) {
-  const MappedFile file(kOperation, path);
-  const data::Origin origin{kOperation, path.string()};
+  const MappedFile file(kReadParquet, path);
+  const data::Origin origin{kReadParquet, path.string()};
   return file.read_whole([&] { return read(text_of(file), origin); });
 }
 

@@ -11,7 +11,8 @@ namespace causeway {
 
 namespace {
 
-SafetensorsFile read(const data::Origin& origin, std::span<const std::byte> file, Device device) {
+SafetensorsFile read_tensors(const data::Origin& origin, std::span<const std::byte> file,
+                             Device device) {
   data::SafetensorsHeader header = data::parse_safetensors_header(origin, file);
   const auto payload = file.subspan(header.data_offset);
   SafetensorsFile result;
@@ -51,12 +52,12 @@ void write_pieces(const Sink& sink, const std::string& header,
 SafetensorsFile load_safetensors(const std::filesystem::path& path, Device device) {
   const MappedFile file("load_safetensors", path);
   return file.read_whole([&] {
-    return read({"load_safetensors", path.string()}, file.bytes(), device);
+    return read_tensors({"load_safetensors", path.string()}, file.bytes(), device);
   });
 }
 
 SafetensorsFile read_safetensors(std::span<const std::byte> file, Device device) {
-  return read({"read_safetensors", ""}, file, device);
+  return read_tensors({"read_safetensors", ""}, file, device);
 }
 
 void save_safetensors(const std::filesystem::path& path,

@@ -19,7 +19,7 @@ namespace causeway {
 
 namespace {
 
-constexpr const char* kOperation = "tensorboard";
+constexpr const char* kTensorboard = "tensorboard";
 constexpr std::string_view kFilePrefix = "events.out.tfevents.";
 
 double seconds_now() {
@@ -102,12 +102,12 @@ std::uint64_t get_bytes(std::span<const std::byte> from, std::size_t n_bytes) {
 
 void warn_if_damaged(const std::filesystem::path& path) {
   try {
-    const MappedFile file(kOperation, path);
+    const MappedFile file(kTensorboard, path);
     const std::uint64_t good = data::undamaged_events(file.bytes());
     if (good == file.bytes().size()) return;
     logger::warn(
         fmt::format("[{}] \"{}\" is damaged: TensorBoard shows the first {} of its {} bytes",
-                    kOperation, path.string(), good, file.bytes().size()));
+                    kTensorboard, path.string(), good, file.bytes().size()));
   } catch (const Error& error) {
     logger::warn(error.what());
   }
@@ -118,7 +118,7 @@ std::filesystem::path next_path(const std::filesystem::path& folder) {
   auto seconds = static_cast<std::int64_t>(seconds_now());
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) fail_io(kOperation, "write", folder, error.value());
+  if (error) fail_io(kTensorboard, "write", folder, error.value());
   std::filesystem::directory_iterator entry(folder, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
@@ -134,7 +134,7 @@ std::filesystem::path next_path(const std::filesystem::path& folder) {
 }  // namespace
 
 EventWriter::EventWriter(const std::filesystem::path& folder, std::int64_t first_step)
-    : path_(next_path(folder)), file_(kOperation, path_) {
+    : path_(next_path(folder)), file_(kTensorboard, path_) {
   const double now = seconds_now();
   file_.add(framed(event(now, 0, 3, "brain.Event:2")) + framed(start_event(now, first_step)));
 }

@@ -22,11 +22,6 @@ constexpr std::array<const char*, 6> kOperations = {"barrier",   "all_gather",  
                                                     "broadcast", "reduce_scatter", "all_gather"};
 constexpr std::array<const char*, 3> kReductions = {"sum", "mean", "max"};
 
-template <class T>
-std::span<std::byte> bytes_of(T& value) {
-  return std::as_writable_bytes(std::span(&value, 1));
-}
-
 bool same(const Call& a, const Call& b) {
   if (a.operation == Operation::all_gather && b.operation == Operation::all_gather) return true;
   return std::memcmp(&a, &b, sizeof(Call)) == 0;
@@ -188,7 +183,7 @@ std::vector<Call> agree(Transport& transport, const Call& mine) {
   std::vector<Call> calls(n, mine);
   Outgoing out(n, std::as_bytes(std::span(&mine, 1)));
   Incoming in;
-  for (Call& call : calls) in.push_back(bytes_of(call));
+  for (Call& call : calls) in.push_back(std::as_writable_bytes(std::span(&call, 1)));
   transport.exchange(out, in);
   for (std::size_t r = 1; r < n; ++r) {
     if (same(calls[0], calls[r])) continue;

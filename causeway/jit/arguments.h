@@ -8,12 +8,20 @@
 #include "causeway/lang/interpret/interpreter.h"
 #include "causeway/tensor/tensor.h"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace causeway::jit {
+
+// The number of threads of a launch.
+inline std::int64_t product(std::span<const std::int64_t> dims) {
+  std::int64_t total = 1;
+  for (const std::int64_t dim : dims) total *= dim;
+  return total;
+}
 
 // How tensors show the elements of an array: their dtype and last dimensions.
 struct ElementLayout {

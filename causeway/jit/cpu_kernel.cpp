@@ -28,12 +28,6 @@ double now() {
   return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
 }
 
-std::int64_t product(std::span<const std::int64_t> dims) {
-  std::int64_t total = 1;
-  for (const std::int64_t dim : dims) total *= dim;
-  return total;
-}
-
 // Calls body(begin, end) for pieces of [begin, end), on several processor threads if `parallel`,
 // and throws the first exception among them.
 template <class Body>

@@ -17,12 +17,6 @@ namespace causeway::jit {
 
 namespace {
 
-std::int64_t product(std::span<const std::int64_t> dims) {
-  std::int64_t total = 1;
-  for (const std::int64_t dim : dims) total *= dim;
-  return total;
-}
-
 GridSize grid_for(std::int64_t n_blocks, int block_size) {
   GridSize size;
   size.grid[0] = static_cast<unsigned>(n_blocks);

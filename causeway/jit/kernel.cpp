@@ -48,12 +48,6 @@ const KernelTraits& Kernel::traits() const { return state_->traits; }
 
 namespace {
 
-std::int64_t product(std::span<const std::int64_t> dims) {
-  std::int64_t total = 1;
-  for (const std::int64_t dim : dims) total *= dim;
-  return total;
-}
-
 void check_options(const std::string& name, Device device, const LaunchOptions& options) {
   const std::string operation = "kernel " + name;
   if (options.stream && options.stream->device() != device) {

@@ -27,10 +27,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kOptions = {"-std=c++17",        "-O2", "-shared", "-fPIC",
-                                           "-ffp-contract=off", "-w"};
-const std::vector<std::string> kBatchOptions = {"-std=c++17",        "-O1", "-shared", "-fPIC",
-                                                "-ffp-contract=off", "-w"};
+std::vector<std::string> options_with(const std::string& level) {
+  std::vector<std::string> options = {"-std=c++17",        level, "-shared", "-fPIC",
+                                      "-ffp-contract=off", "-w"};
+#if defined(__aarch64__)
+  options.push_back("-D_Float16=__fp16");  // GCC has the former in C++ since version 13 only
+#endif
+  return options;
+}
+
+const std::vector<std::string> kOptions = options_with("-O2");
+const std::vector<std::string> kBatchOptions = options_with("-O1");
 constexpr const char* kEntry = "causeway_call";
 
 std::string find_program(const std::string& name) {

@@ -40,7 +40,7 @@ GptConfig gpt2(std::int64_t width, std::int64_t layers, std::int64_t heads) {
   return config;
 }
 
-ConfigDescription<GptConfig> make_description() {
+ConfigDescription<GptConfig> make_gpt_description() {
   using Config = GptConfig;
   ConfigDescription<Config> d("gpt");
   d.add("vocabulary", &Config::vocabulary, "Number of token ids").between(2, 1 << 24).json_only();
@@ -172,7 +172,7 @@ GptConfig GptConfig::preset(std::string_view name) {
 }
 
 const ConfigDescription<GptConfig>& describe_gpt() {
-  static const ConfigDescription<GptConfig> description = make_description();
+  static const ConfigDescription<GptConfig> description = make_gpt_description();
   return description;
 }
 

@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kImport = "gpt import";
 constexpr const char* kExport = "gpt export";
 constexpr const char* kHead = "lm_head.weight";
 
@@ -120,12 +119,10 @@ std::vector<Mapping> mappings_of(const GptConfig& config) {
   return all;
 }
 
-[[noreturn]] void refuse(const std::string& why) { fail(ErrorKind::format, kImport, why); }
-
 void add_file(const fs::path& path, State& to) {
   for (auto& [name, tensor] : load_safetensors(path).tensors) {
     if (!to.emplace(name, std::move(tensor)).second) {
-      refuse(fmt::format("tensor {} is in two files", shown(name)));
+      refuse_import(fmt::format("tensor {} is in two files", shown(name)));
     }
   }
 }
@@ -134,14 +131,14 @@ State read_shards(const fs::path& folder, const fs::path& index) {
   const Json json = read_config_file(kImport, index.string());
   const auto map = json.find("weight_map");
   if (map == json.end() || !map->is_object()) {
-    refuse(fmt::format("\"{}\" has no \"weight_map\"", index.string()));
+    refuse_import(fmt::format("\"{}\" has no \"weight_map\"", index.string()));
   }
   std::set<std::string> names;
   for (const auto& [tensor, file] : map->items()) {
     const std::string name = file.is_string() ? file.get<std::string>() : "";
     if (name.empty() || fs::path(name).filename() != name) {
-      refuse(fmt::format("\"{}\": tensor {}: expected the name of a file, got {}", index.string(),
-                         shown(tensor), shown(file.dump())));
+      refuse_import(fmt::format("\"{}\": tensor {}: expected the name of a file, got {}",
+                                index.string(), shown(tensor), shown(file.dump())));
     }
     names.insert(name);
   }
@@ -172,11 +169,11 @@ State read_tensors(const fs::path& folder, const std::string& prefix) {
     if (is_ignored(name)) continue;
     const std::string plain = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
     if (!is_floating(tensor.dtype())) {
-      refuse(fmt::format("tensor {} is {}; expected f32, bf16 or f16", shown(name),
-                         to_string(tensor.dtype())));
+      refuse_import(fmt::format("tensor {} is {}; expected f32, bf16 or f16", shown(name),
+                                to_string(tensor.dtype())));
     }
     if (!all.emplace(plain, tensor).second) {
-      refuse(fmt::format("tensor {} exists with and without \"{}\"", shown(plain), prefix));
+      refuse_import(fmt::format("tensor {} exists with and without \"{}\"", shown(plain), prefix));
     }
   }
   require_finite(all);
@@ -184,7 +181,7 @@ State read_tensors(const fs::path& folder, const std::string& prefix) {
 }
 
 DType dtype_of(const State& tensors) {
-  if (tensors.empty()) refuse("the files hold no weights");
+  if (tensors.empty()) refuse_import("the files hold no weights");
   const DType first = tensors.begin()->second.dtype();
   const bool is_same = std::ranges::all_of(
       tensors, [&](const auto& entry) { return entry.second.dtype() == first; });
@@ -194,11 +191,11 @@ DType dtype_of(const State& tensors) {
 // Removes a tensor from `from` and checks its shape.
 Tensor take(State& from, const std::string& name, const Shape& shape) {
   const auto found = from.find(name);
-  if (found == from.end()) refuse(fmt::format("tensor \"{}\" is missing", name));
+  if (found == from.end()) refuse_import(fmt::format("tensor \"{}\" is missing", name));
   const Tensor tensor = found->second;
   if (tensor.shape() != shape) {
-    refuse(fmt::format("tensor \"{}\" has shape {}, but config.json asks for {}", name,
-                       to_string(tensor.shape()), to_string(shape)));
+    refuse_import(fmt::format("tensor \"{}\" has shape {}, but config.json asks for {}", name,
+                              to_string(tensor.shape()), to_string(shape)));
   }
   from.erase(found);
   return tensor;
@@ -248,7 +245,7 @@ void drop_tied_head(State& tensors, const GptConfig& config) {
       std::memcmp(found->second.data(), head.data(), head.n_bytes()) == 0) {
     return;
   }
-  refuse(
+  refuse_import(
       fmt::format("\"{}\" differs from \"{}\", but config.json has \"tie_word_embeddings\": true",
                   kHead, embedding));
 }
@@ -267,7 +264,7 @@ GptWeights import_huggingface(const fs::path& folder) {
       made.state.emplace(mapping.name, is_padded(mapping) ? padded(tensor, made.config) : tensor);
     }
     if (!tensors.empty()) {
-      refuse(fmt::format("unexpected tensor {}", shown(tensors.begin()->first)));
+      refuse_import(fmt::format("unexpected tensor {}", shown(tensors.begin()->first)));
     }
     return made;
   });

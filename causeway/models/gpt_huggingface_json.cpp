@@ -11,11 +11,9 @@
 
 namespace causeway::models {
 
+void refuse_import(const std::string& why) { fail(ErrorKind::format, kImport, why); }
+
 namespace {
-
-constexpr const char* kOperation = "gpt import";
-
-[[noreturn]] void refuse(const std::string& why) { fail(ErrorKind::format, kOperation, why); }
 
 // The values of a config.json by name. null is a missing value, as in transformers.
 class Settings {
@@ -35,20 +33,20 @@ class Settings {
     try {
       value_from_json(*found, value);
     } catch (const ValueExpected& expected) {
-      refuse(fmt::format("config.json: \"{}\": expected {}, got {}", key, expected.what,
-                         shown(found->dump())));
+      refuse_import(fmt::format("config.json: \"{}\": expected {}, got {}", key, expected.what,
+                                shown(found->dump())));
     }
     return value;
   }
 
   std::int64_t size(const char* key) const {
-    if (find(key) == nullptr) refuse(fmt::format("config.json has no \"{}\"", key));
+    if (find(key) == nullptr) refuse_import(fmt::format("config.json has no \"{}\"", key));
     return get<std::int64_t>(key, 0);
   }
 
   void require(const char* key, bool otherwise, bool expected) const {
     if (get(key, otherwise) == expected) return;
-    refuse(fmt::format("config.json: \"{}\": {} is not supported", key, !expected));
+    refuse_import(fmt::format("config.json: \"{}\": {} is not supported", key, !expected));
   }
 
   void require_one_of(const char* key, const std::string& otherwise,
@@ -57,8 +55,8 @@ class Settings {
     for (const std::string_view each : supported) {
       if (value == each) return;
     }
-    refuse(fmt::format("config.json: \"{}\": {} is not supported; expected \"{}\"", key,
-                       shown(value), *supported.begin()));
+    refuse_import(fmt::format("config.json: \"{}\": {} is not supported; expected \"{}\"", key,
+                              shown(value), *supported.begin()));
   }
 
  private:
@@ -89,15 +87,18 @@ double rotary_base(const Settings& settings) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Json* found = settings.find(key);
     if (found == nullptr) continue;
-    if (!found->is_object()) refuse(fmt::format("config.json: \"{}\" is not an object", key));
+    if (!found->is_object())
+      refuse_import(fmt::format("config.json: \"{}\" is not an object", key));
     const Settings inner(*found);
     const std::string type =
         inner.get<std::string>("rope_type", inner.get<std::string>("type", "default"));
     if (type != "default") {
-      refuse(fmt::format("config.json: \"{}\" of type {} is not supported", key, shown(type)));
+      refuse_import(
+          fmt::format("config.json: \"{}\" of type {} is not supported", key, shown(type)));
     }
     if (inner.get("partial_rotary_factor", 1.0) != 1) {
-      refuse(fmt::format("config.json: \"{}\": \"partial_rotary_factor\" is not supported", key));
+      refuse_import(
+          fmt::format("config.json: \"{}\": \"partial_rotary_factor\" is not supported", key));
     }
     base = inner.get("rope_theta", base);
   }
@@ -125,7 +126,7 @@ GptConfig llama_config(const Settings& settings) {
   config.bias = false;
   const auto head_size = settings.get<std::int64_t>("head_dim", 0);
   if (head_size != 0 && head_size * config.heads != config.width) {
-    refuse(
+    refuse_import(
         fmt::format("config.json: \"head_dim\": {} with {} heads is not supported; expected "
                     "hidden_size / heads of {} / {}",
                     head_size, config.heads, config.width, config.heads));
@@ -202,7 +203,7 @@ GptConfig gpt_config_of_huggingface(const Json& json) {
   const Settings settings(json);
   const std::string type = settings.get<std::string>("model_type", "");
   if (type != "gpt2" && type != "llama") {
-    refuse(
+    refuse_import(
         fmt::format("config.json: \"model_type\": {} is not supported; expected \"gpt2\" or "
                     "\"llama\"",
                     shown(type)));

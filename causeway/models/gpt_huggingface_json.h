@@ -4,7 +4,14 @@
 #include "causeway/core/config.h"
 #include "causeway/models/gpt_config.h"
 
+#include <string>
+
 namespace causeway::models {
+
+inline constexpr const char* kImport = "gpt import";  // in messages
+
+// Throws a format error.
+[[noreturn]] void refuse_import(const std::string& why);
 
 // The architectures of transformers that a GPT can be.
 enum class HuggingFaceType : std::uint8_t { gpt2, llama };

@@ -150,7 +150,7 @@ TabularConfig TabularConfig::preset(std::string_view name) {
 
 namespace {
 
-ConfigDescription<TabularConfig> make_description() {
+ConfigDescription<TabularConfig> make_tabular_description() {
   using Config = TabularConfig;
   ConfigDescription<Config> d("tabular transformer");
   d.add("width", &Config::width, "Embedding width").between(8, 4096);
@@ -189,7 +189,7 @@ ConfigDescription<TabularConfig> make_description() {
 }  // namespace
 
 const ConfigDescription<TabularConfig>& describe_tabular() {
-  static const ConfigDescription<TabularConfig> description = make_description();
+  static const ConfigDescription<TabularConfig> description = make_tabular_description();
   return description;
 }
 

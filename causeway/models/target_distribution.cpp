@@ -12,7 +12,7 @@ namespace causeway::models {
 
 namespace {
 
-constexpr const char* kName = "target distribution";
+constexpr const char* kTargetDistribution = "target distribution";
 
 // Where a histogram's cumulative probability reaches `share`.
 double quantile(const std::vector<double>& edges, const double* of_bin, double share) {
@@ -62,7 +62,7 @@ Tensor TargetDistribution::mode() const {
 Tensor TargetDistribution::quantiles(std::span<const double> shares) const {
   for (const double share : shares) {
     if (share >= 0 && share <= 1) continue;
-    fail(ErrorKind::invalid_argument, kName,
+    fail(ErrorKind::invalid_argument, kTargetDistribution,
          fmt::format("quantile {}: expected a number from 0 to 1", share));
   }
   const auto n_shares = static_cast<std::int64_t>(shares.size());
@@ -77,7 +77,7 @@ Tensor TargetDistribution::quantiles(std::span<const double> shares) const {
 
 Tensor TargetDistribution::interval(double coverage) const {
   if (!(coverage > 0 && coverage < 1)) {
-    fail(ErrorKind::invalid_argument, kName,
+    fail(ErrorKind::invalid_argument, kTargetDistribution,
          fmt::format("coverage {}: expected a number between 0 and 1", coverage));
   }
   return quantiles(std::array{(1 - coverage) / 2, (1 + coverage) / 2});

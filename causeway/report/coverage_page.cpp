@@ -11,7 +11,7 @@ namespace causeway::report {
 
 namespace {
 
-constexpr const char* kStyle = R"(
+constexpr const char* kCoverageStyle = R"(
 .panels { display: block; columns: 3 290px; column-gap: 18px; }
 .panels figure.card { max-width: none; margin-bottom: 18px; padding: 14px 16px; break-inside: avoid; }
 .counts th { white-space: nowrap; padding: 2px 10px 2px 0; font-size: 13px; }
@@ -108,7 +108,7 @@ std::string coverage_html(const CoveragePage& page) {
       section_html("counts", "Counts", "", fmt::format("<div class=\"panels\">{}</div>", panels));
   for (const CoverageTable& table : page.tables) body += table_html(table);
   Page html{page.title, page.lead, facts_html(page.facts, "large"), body};
-  html.style = kStyle;
+  html.style = kCoverageStyle;
   return page_html(html);
 }
 

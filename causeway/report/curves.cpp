@@ -12,7 +12,7 @@ namespace causeway::report {
 
 namespace {
 
-constexpr std::size_t kColours = 10;
+constexpr std::size_t kCurveColours = 10;
 
 std::vector<ChartPoint> finite_points(const Series& series) {
   std::vector<ChartPoint> points;
@@ -61,7 +61,7 @@ void draw(Chart& chart, const CurveChart& data, std::size_t number_of_curve,
   const Curve& curve = data.curves[number_of_curve];
   const bool with_means = data.with_means && number_of_curve == 0;
   const std::vector<ChartPoint> means = thinned(with_means ? running_means(points) : points);
-  const std::string colour = fmt::format("c{}", number_of_curve % kColours);
+  const std::string colour = fmt::format("c{}", number_of_curve % kCurveColours);
   if (with_means) chart.line(thinned(points), "series faint " + colour);
   chart.line(means, "series " + colour);
   const std::string name = data.curves.size() > 1 ? curve.name + ", " : "";
@@ -104,7 +104,7 @@ std::string curves_html(const CurveChart& data) {
     summary += fmt::format("; {}: {} at step {:.0f}, {} at step {:.0f}", data.curves[i].name,
                            number(lines[i].front().y), lines[i].front().x,
                            number(lines[i].back().y), lines[i].back().x);
-    legend.emplace_back(fmt::format("series c{}", i % kColours), data.curves[i].name);
+    legend.emplace_back(fmt::format("series c{}", i % kCurveColours), data.curves[i].name);
   }
   if (!has_curve) return "";
   const Range range = range_of(lines, data.from_zero);

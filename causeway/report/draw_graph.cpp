@@ -14,9 +14,9 @@ namespace causeway::report {
 
 namespace {
 
-constexpr double kWidth = 300;
-constexpr double kHeight = 220;
-constexpr double kMargin = 16;
+constexpr double kGraphWidth = 300;
+constexpr double kGraphHeight = 220;
+constexpr double kGraphMargin = 16;
 constexpr int kSweeps = 8;
 
 struct Placed {
@@ -58,8 +58,8 @@ void spread(std::vector<Placed*>& row) {
   std::stable_sort(row.begin(), row.end(),
                    [](const Placed* a, const Placed* b) { return a->order < b->order; });
   for (std::size_t i = 0; i < row.size(); ++i) {
-    row[i]->x = kMargin + (kWidth - 2 * kMargin) * (static_cast<double>(i) + 0.5) /
-                              static_cast<double>(row.size());
+    row[i]->x = kGraphMargin + (kGraphWidth - 2 * kGraphMargin) * (static_cast<double>(i) + 0.5) /
+                                   static_cast<double>(row.size());
   }
 }
 
@@ -94,7 +94,7 @@ void arrange(Nodes& nodes, std::vector<std::vector<Placed*>>& rows) {
     // Long chains are drawn as a wave, so that edges past a node are visible.
     const auto in_row = static_cast<double>(rows[static_cast<std::size_t>(node.layer)].size());
     if (rows.size() > 4 && in_row <= 2) node.x += 70 / in_row * std::sin(2.4 * node.layer);
-    node.y = kMargin + (kHeight - 2 * kMargin) * (node.layer + 0.5) / n_rows;
+    node.y = kGraphMargin + (kGraphHeight - 2 * kGraphMargin) * (node.layer + 0.5) / n_rows;
   }
 }
 
@@ -102,7 +102,7 @@ void arrange(Nodes& nodes, std::vector<std::vector<Placed*>>& rows) {
 std::string edge_path(const Placed& from, const Placed& to) {
   const int passed = to.layer - from.layer - 1;
   const double side = (from.node->id + to.node->id) % 2 == 0 ? 1.0 : -1.0;
-  const double bow = side * std::min(passed * 14.0, kWidth / 3);
+  const double bow = side * std::min(passed * 14.0, kGraphWidth / 3);
   const double bend = (to.y - from.y) / 2;
   return fmt::format("M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}", from.x, from.y,
                      from.x + bow, from.y + bend, to.x + bow, to.y - bend, to.x, to.y);
@@ -163,13 +163,13 @@ std::string draw_graph(const std::vector<GalleryNode>& nodes) {
   std::size_t widest = 1;
   for (const auto& row : rows) widest = std::max(widest, row.size());
   const double room =
-      std::min((kWidth - 2 * kMargin) / static_cast<double>(widest),
-               (kHeight - 2 * kMargin) / std::max(static_cast<double>(rows.size()), 1.0));
+      std::min((kGraphWidth - 2 * kGraphMargin) / static_cast<double>(widest),
+               (kGraphHeight - 2 * kGraphMargin) / std::max(static_cast<double>(rows.size()), 1.0));
   const double radius = std::clamp(room * 0.32, 3.4, 8.0);
 
   std::string inside =
       fmt::format("<rect class=\"frame\" x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"6\"/>",
-                  kWidth - 1, kHeight - 1);
+                  kGraphWidth - 1, kGraphHeight - 1);
   inside += edges_of(placed);
   std::vector<ShownValue> values;
   for (const auto& [id, node] : placed) {
@@ -184,11 +184,12 @@ std::string draw_graph(const std::vector<GalleryNode>& nodes) {
     }
     inside += fmt::format("<text class=\"number\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
                           node.x + radius + 2, node.y + 3, id);
-    values.push_back({100 * node.x / kWidth, 100 * node.y / kHeight, words_of(*node.node)});
+    values.push_back(
+        {100 * node.x / kGraphWidth, 100 * node.y / kGraphHeight, words_of(*node.node)});
   }
   return fmt::format(
-      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"causal graph\"{}>{}</svg>", kWidth,
-      kHeight, values_attribute(values), inside);
+      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"causal graph\"{}>{}</svg>", kGraphWidth,
+      kGraphHeight, values_attribute(values), inside);
 }
 
 }  // namespace causeway::report

@@ -18,7 +18,7 @@ constexpr double kWidth = 300;
 constexpr double kHeight = 220;
 constexpr double kMargin = 12;
 constexpr std::size_t kMostPoints = 700;
-constexpr int kColours = 10;
+constexpr int kClassColours = 10;
 
 // Maps values to coordinates; outliers are drawn at the edge.
 struct Axis {
@@ -76,7 +76,7 @@ std::string svg(double width, double height, const std::string& name, const std:
 // Dots of one colour as one path: a line of length 0 with round caps is a dot.
 std::string dots(const std::string& path, int colour) {
   if (path.empty()) return "";
-  return fmt::format("<path class=\"dot c{}\" d=\"{}\"/>", colour % kColours, path);
+  return fmt::format("<path class=\"dot c{}\" d=\"{}\"/>", colour % kClassColours, path);
 }
 
 std::size_t step_of(std::size_t n_rows) { return (n_rows + kMostPoints - 1) / kMostPoints; }
@@ -168,7 +168,7 @@ std::string draw_histogram(const std::vector<float>& values, int n_classes) {
     if (height <= 0) continue;
     inside += fmt::format(
         "<rect class=\"bar{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
-        n_classes > 0 ? fmt::format(" f{}", bar % kColours) : "", bar * width,
+        n_classes > 0 ? fmt::format(" f{}", bar % kClassColours) : "", bar * width,
         kBarsHeight - std::max(height, 0.7), std::max(width - 0.8, 0.4), std::max(height, 0.7));
   }
   inside += fmt::format("<path class=\"rule\" d=\"M0 {}H{}\"/>", kBarsHeight, kBarsWidth);

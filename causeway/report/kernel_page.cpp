@@ -10,7 +10,7 @@ namespace causeway::report {
 
 namespace {
 
-constexpr const char* kStyle = R"(
+constexpr const char* kKernelStyle = R"(
 .forms { display: grid; gap: 14px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 330px), 1fr));
   align-items: start; }
 .forms figure { background: var(--card); border: 1px solid var(--line); border-radius: 12px;
@@ -62,7 +62,7 @@ std::string rules(std::size_t kernel, const KernelForms& forms) {
 std::string kernel_html(const std::string& title, const std::string& lead,
                         const std::vector<KernelForms>& kernels) {
   std::string body;
-  std::string style = kStyle;
+  std::string style = kKernelStyle;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     std::string columns;
     for (const CodeForm& form : kernels[i].forms) columns += form_html(i, form);

@@ -11,7 +11,7 @@ namespace causeway::report {
 
 namespace {
 
-constexpr const char* kStyle = R"(
+constexpr const char* kPairsStyle = R"(
 header, main section { max-width: 1600px; padding-inline: clamp(14px, 2.4vw, 28px); }
 main section { padding-top: 26px; }
 fieldset { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; margin: 0; padding: 0; border: 0; min-width: 0; }
@@ -144,7 +144,7 @@ std::string pairs_html(const PairsPage& page) {
                         filter_html("category", "c", categories), filter_html("level", "l", levels),
                         cards)};
   html.style =
-      kStyle + highlight_style() + filter_rules("c", categories) + filter_rules("l", levels);
+      kPairsStyle + highlight_style() + filter_rules("c", categories) + filter_rules("l", levels);
   return page_html(html);
 }
 

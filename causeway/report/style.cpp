@@ -173,7 +173,7 @@ a { color: inherit; }
 )";
 
 // Distinguishable on light and dark backgrounds.
-constexpr const char* kColours[] = {"#4269d0", "#ff725c", "#3ca951", "#efb118", "#a463f2",
+constexpr const char* kPalette[] = {"#4269d0", "#ff725c", "#3ca951", "#efb118", "#a463f2",
                                     "#6cc5b0", "#ff8ab7", "#9c6b4e", "#97bbf5", "#9498a0"};
 
 }  // namespace
@@ -181,7 +181,7 @@ constexpr const char* kColours[] = {"#4269d0", "#ff725c", "#3ca951", "#efb118", 
 std::string style_sheet() {
   std::string text = kStyle;
   int i = 0;
-  for (const char* colour : kColours) {
+  for (const char* colour : kPalette) {
     text += fmt::format(".c{0} {{ stroke: {1}; }} .f{0} {{ fill: {1}; fill-opacity: 1; }}\n", i,
                         colour);
     ++i;

@@ -16,11 +16,11 @@ namespace {
 
 constexpr int kMaxDevices = 64;
 
-struct Slot {
+struct FaultSlot {
   std::atomic<FaultRecord*> record{nullptr};  // set last
   std::int32_t* taken = nullptr;
 };
-std::array<Slot, kMaxDevices> slots;
+std::array<FaultSlot, kMaxDevices> fault_slots;
 
 // Uses a separate stream: the current one may be capturing.
 void clear(Device device, std::int32_t* taken) {
@@ -44,7 +44,7 @@ const char* name_of(FaultSite site) {
 }  // namespace
 
 FaultReport fault_report(Device device) {
-  Slot& slot = slots.at(static_cast<std::size_t>(device.index));
+  FaultSlot& slot = fault_slots.at(static_cast<std::size_t>(device.index));
   if (FaultRecord* record = slot.record.load()) return {record, slot.taken};
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -63,7 +63,7 @@ FaultReport fault_report(Device device) {
 }
 
 void check_fault(Device device) {
-  Slot& slot = slots.at(static_cast<std::size_t>(device.index));
+  FaultSlot& slot = fault_slots.at(static_cast<std::size_t>(device.index));
   FaultRecord* record = slot.record.load();
   if (record == nullptr || record->site == 0) return;
   const FaultRecord seen = *record;

@@ -8,25 +8,25 @@ namespace causeway {
 
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kPageSize = std::size_t{2} << 20;  // a huge page
 
 std::size_t twice_the_memory(Device device) {
-  return (2 * describe(device).memory_total + kHugePage - 1) / kHugePage * kHugePage;
+  return (2 * describe(device).memory_total + kPageSize - 1) / kPageSize * kPageSize;
 }
 
 class HostVirtualMemory final : public VirtualMemory {
  public:
-  std::size_t page_size() const override { return kHugePage; }
+  std::size_t page_size() const override { return kPageSize; }
   std::size_t range_size() const override { return range_size_; }
 
   std::byte* reserve(std::size_t bytes) override {
-    const std::size_t padded = bytes + kHugePage;
+    const std::size_t padded = bytes + kPageSize;
     void* data = mmap(nullptr, padded, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) return nullptr;
     auto* const start = static_cast<std::byte*>(data);
-    const std::size_t before = kHugePage - reinterpret_cast<std::uintptr_t>(start) % kHugePage;
+    const std::size_t before = kPageSize - reinterpret_cast<std::uintptr_t>(start) % kPageSize;
     munmap(start, before);  // what remains is aligned
-    if (before < kHugePage) munmap(start + before + bytes, kHugePage - before);
+    if (before < kPageSize) munmap(start + before + bytes, kPageSize - before);
     return start + before;
   }
   void unreserve(std::byte* range, std::size_t bytes) noexcept override { munmap(range, bytes); }

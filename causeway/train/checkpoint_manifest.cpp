@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kWhat = "causeway checkpoint";
+constexpr const char* kCheckpointKind = "causeway checkpoint";
 constexpr std::int64_t kFormat = 1;
 
 // The manifest ends with its own SHA-256, computed over the text with zeros in place of the digits.
@@ -42,7 +42,7 @@ void require(bool holds, const char* problem) {
   if (!holds) throw Json::other_error::create(600, problem, nullptr);
 }
 
-CheckpointManifest from_json(const Json& json) {
+CheckpointManifest checkpoint_from_json(const Json& json) {
   CheckpointManifest manifest;
   manifest.version = json.at("causeway").get<std::string>();
   manifest.date = json.at("date").get<std::string>();
@@ -63,7 +63,7 @@ CheckpointManifest from_json(const Json& json) {
 
 // Reads only the keys that every format keeps.
 void check_version(const std::filesystem::path& path, const Json& json) {
-  require(json.is_object() && json.value("what", "") == kWhat,
+  require(json.is_object() && json.value("what", "") == kCheckpointKind,
           "it is not the manifest of a checkpoint");
   const auto format = integer_from_json<std::int64_t>(json.at("format"));
   if (format <= kFormat) return;
@@ -83,7 +83,7 @@ bool is_set_name(std::string_view name) {
 
 std::string CheckpointManifest::to_text() const {
   const bool has_score = score && std::isfinite(*score);
-  Json json{{"what", kWhat},
+  Json json{{"what", kCheckpointKind},
             {"format", kFormat},
             {"causeway", version},
             {"date", date},
@@ -112,7 +112,7 @@ CheckpointManifest CheckpointManifest::parse(const std::filesystem::path& path,
             "it does not end with its SHA-256");
     const std::string_view hash = text.substr(text.size() - kAfterHash.size() - kDigits, kDigits);
     require(hash == hash_with_zeroed_digits(std::string(text)), "its SHA-256 does not match");
-    return from_json(json);
+    return checkpoint_from_json(json);
   } catch (const Json::parse_error&) {
     fail(ErrorKind::format, "checkpoint.load",
          fmt::format("\"{}\" is damaged: it is not JSON", path.string()));

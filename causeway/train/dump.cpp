@@ -21,8 +21,6 @@ namespace causeway::train {
 
 namespace {
 
-constexpr const char* kOperation = "prior.generate";
-
 data::ArrayLayout layout_of(const prior::PriorConfig& config, const Manifest& manifest) {
   data::ArrayLayout layout;
   layout.n_entries = manifest.n_datasets;
@@ -141,7 +139,7 @@ class Dump {
   }
 
   static void rename(const std::filesystem::path& from, const std::filesystem::path& to) {
-    if (std::rename(from.c_str(), to.c_str()) != 0) fail_io(kOperation, "write", to, errno);
+    if (std::rename(from.c_str(), to.c_str()) != 0) fail_io(kPriorGenerate, "write", to, errno);
   }
 
   // Continues the dump of an earlier run with the same request.
@@ -150,7 +148,7 @@ class Dump {
     if (old) {
       const std::string difference = old->difference(manifest_);
       if (!difference.empty()) {
-        fail(ErrorKind::invalid_argument, kOperation,
+        fail(ErrorKind::invalid_argument, kPriorGenerate,
              fmt::format("\"{}\" holds another dump, with another {}; choose another name, "
                          "or add --overwrite",
                          out_.string(), difference));
@@ -159,7 +157,7 @@ class Dump {
       manifest_.complete = false;
     } else {
       if (!options_.overwrite && exists(out_)) {
-        fail(ErrorKind::invalid_argument, kOperation,
+        fail(ErrorKind::invalid_argument, kPriorGenerate,
              fmt::format("\"{}\" exists without its manifest \"{}\"; choose another name, "
                          "or add --overwrite",
                          out_.string(), manifest_path().string()));
@@ -173,7 +171,7 @@ class Dump {
       return open_sink(manifest_.format, path, layout_, is_new);
     } catch (const Error& error) {
       if (is_new || error.kind() != ErrorKind::format) throw;
-      fail(ErrorKind::format, kOperation,
+      fail(ErrorKind::format, kPriorGenerate,
            fmt::format("the dump is damaged: {}; add --overwrite to generate it again",
                        error.message()));
     }
@@ -271,7 +269,7 @@ const ConfigDescription<DumpOptions>& describe_dump() {
 
 DumpResult dump(const prior::Prior& prior, const DumpOptions& options, const OnBatch& on_batch) {
   if (options.count < 1) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kPriorGenerate,
          fmt::format("count {}: expected 1 or more", options.count));
   }
   return Dump(prior, options, on_batch).run();

@@ -16,20 +16,18 @@ namespace causeway::train {
 
 namespace {
 
-constexpr const char* kOperation = "gpt train";
+Json gpt_dtype_to_json(const DType& dtype) { return std::string(to_string(dtype)); }
 
-Json dtype_to_json(const DType& dtype) { return std::string(to_string(dtype)); }
-
-void dtype_from_json(const Json& json, DType& dtype) {
+void gpt_dtype_from_json(const Json& json, DType& dtype) {
   DType read = DType::f32;
   value_from_json(json, read);
   if (read == DType::f64) throw ValueExpected{"f32, bf16 or f16"};
   dtype = read;
 }
 
-ConfigDescription<GptTrainConfig> make_description() {
+ConfigDescription<GptTrainConfig> make_gpt_description() {
   using Config = GptTrainConfig;
-  ConfigDescription<Config> d(kOperation);
+  ConfigDescription<Config> d(kGptTrain);
   d.section("model", &Config::model, models::describe_gpt());
   d.add("seed", &Config::seed, "Random seed");
   d.add("batch", &Config::batch, "Sequences per optimizer step, over all ranks").at_least(1);
@@ -38,7 +36,7 @@ ConfigDescription<GptTrainConfig> make_description() {
       .at_least(1)
       .optional()
       .defaults_to("all in one pass");
-  d.custom("dtype", &Config::dtype, "f32|bf16|f16", dtype_to_json, dtype_from_json,
+  d.custom("dtype", &Config::dtype, "f32|bf16|f16", gpt_dtype_to_json, gpt_dtype_from_json,
            "Type of the weights and activations")
       .defaults_to("bf16 on a GPU, else f32");
   d.add(
@@ -83,7 +81,7 @@ ConfigDescription<GptTrainConfig> make_description() {
 
 ConfigDescription<GptDataConfig> make_data_description() {
   using Config = GptDataConfig;
-  ConfigDescription<Config> d(kOperation);
+  ConfigDescription<Config> d(kGptTrain);
   d.add("data", &Config::data,
         "Text files, .jsonl files, folders or globs of them, or token shards (.bin)")
       .written("PATH...");
@@ -99,9 +97,9 @@ ConfigDescription<GptDataConfig> make_data_description() {
   return d;
 }
 
-ConfigDescription<GptRunConfig> make_run_description() {
+ConfigDescription<GptRunConfig> make_gpt_run_description() {
   using Config = GptRunConfig;
-  ConfigDescription<Config> d(kOperation);
+  ConfigDescription<Config> d(kGptTrain);
   describe_loop(d);
   d.add("evaluate_batches", &Config::evaluate_batches, "Batches of the validation loss")
       .at_least(1);
@@ -114,8 +112,8 @@ ConfigDescription<GptRunConfig> make_run_description() {
   return d;
 }
 
-ConfigDescription<GptSettings> make_settings_description() {
-  ConfigDescription<GptSettings> d(kOperation);
+ConfigDescription<GptSettings> make_gpt_settings_description() {
+  ConfigDescription<GptSettings> d(kGptTrain);
   d.add("preset", &GptSettings::preset,
         "Model: bytes, llama-tiny, gpt2, gpt2-medium, gpt2-large or gpt2-xl")
       .written("NAME")
@@ -125,7 +123,7 @@ ConfigDescription<GptSettings> make_settings_description() {
         "Folder of a run or of gpt import, or a model file, whose weights training begins with")
       .written("MODEL")
       .defaults_to("random weights");
-  static const ConfigDescription<GptRunConfig> run = make_run_description();
+  static const ConfigDescription<GptRunConfig> run = make_gpt_run_description();
   static const ConfigDescription<GptDataConfig> data = make_data_description();
   d.section("data", &GptSettings::data, data);
   d.section("run", &GptSettings::run, run);
@@ -144,7 +142,7 @@ void begin_with_model(const GptSettings& given, GptSettings& settings) {
     return;
   }
   if (!given.preset.empty()) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kGptTrain,
          fmt::format("preset {}: the model of init has its own settings; give one of the two",
                      given.preset));
   }
@@ -155,12 +153,12 @@ void begin_with_model(const GptSettings& given, GptSettings& settings) {
 }  // namespace
 
 const ConfigDescription<GptTrainConfig>& describe_gpt_train() {
-  static const ConfigDescription<GptTrainConfig> description = make_description();
+  static const ConfigDescription<GptTrainConfig> description = make_gpt_description();
   return description;
 }
 
 const ConfigDescription<GptSettings>& describe_gpt_settings() {
-  static const ConfigDescription<GptSettings> description = make_settings_description();
+  static const ConfigDescription<GptSettings> description = make_gpt_settings_description();
   return description;
 }
 
@@ -173,7 +171,7 @@ std::string GptTrainConfig::to_json() const { return describe_gpt_train().to_jso
 
 GptTrainConfig GptTrainConfig::from_json(std::string_view text) {
   GptTrainConfig config;
-  describe_gpt_train().read(&config, parse_settings(kOperation, text));
+  describe_gpt_train().read(&config, parse_settings(kGptTrain, text));
   return config;
 }
 
@@ -181,8 +179,8 @@ std::string GptSettings::to_json() const { return describe_gpt_settings().to_jso
 
 GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view given_text,
                                  Device device) {
-  const Json base = parse_settings(kOperation, base_text);
-  const Json given = parse_settings(kOperation, given_text);
+  const Json base = parse_settings(kGptTrain, base_text);
+  const Json given = parse_settings(kGptTrain, given_text);
   GptSettings settings;
   const auto& description = describe_gpt_settings();
   if (base.empty()) {
@@ -202,7 +200,7 @@ GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view gi
   }
   if (schedule.decay != optim::Decay::constant) {
     if (settings.run.steps == 0) {
-      fail(ErrorKind::invalid_argument, kOperation,
+      fail(ErrorKind::invalid_argument, kGptTrain,
            "decay: a learning-rate decay ends at the last step; set steps too");
     }
     schedule.total = settings.run.steps;
@@ -212,12 +210,12 @@ GptSettings resolve_gpt_settings(std::string_view base_text, std::string_view gi
 }
 
 std::string gpt_settings_of_run(const std::string& folder) {
-  if (auto settings = settings_in(folder, kOperation)) return *settings;
+  if (auto settings = settings_in(folder, kGptTrain)) return *settings;
   const auto newest = CheckpointFolder(folder).load_newest();
   if (newest.has_value()) return GptTrainConfig::from_json(newest->configuration).to_json();
   logger::warn(fmt::format(
       "[{}] there is no \"{}/config.json\" and no checkpoint to resume from; this is a new run",
-      kOperation, folder));
+      kGptTrain, folder));
   return "{}";
 }
 

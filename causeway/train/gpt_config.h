@@ -18,6 +18,8 @@ class ConfigDescription;
 
 namespace causeway::train {
 
+inline constexpr const char* kGptTrain = "gpt train";  // in messages
+
 // Everything that determines the result of a run, besides the data.
 struct GptTrainConfig {
   models::GptConfig model;

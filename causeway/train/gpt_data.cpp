@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOperation = "gpt train";
 constexpr const char* kDescription = "tokens.json";  // of a folder of tokenize_text
 
 struct Encoded {
@@ -89,7 +88,7 @@ GptData from_text(const GptDataConfig& config, std::uint64_t seed) {
 
 GptData from_folder(const fs::path& folder) {
   GptData made;
-  const Json json = read_config_file(kOperation, (folder / kDescription).string());
+  const Json json = read_config_file(kGptTrain, (folder / kDescription).string());
   const bool is_bytes = json.value("tokenizer", "") == "bytes";
   if (!is_bytes) made.tokenizer_file = folder / "tokenizer.json";
   made.tokenizer = data::load_text_tokenizer(is_bytes ? "bytes" : made.tokenizer_file.string());
@@ -129,7 +128,7 @@ bool is_tokenized(const GptDataConfig& config) {
 
 GptData load_gpt_data(const GptDataConfig& config, std::int64_t vocabulary, std::uint64_t seed) {
   if (config.data.empty()) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kGptTrain,
          "data: expected text files, .jsonl files or token shards");
   }
   if (is_described_folder(config)) return from_folder(config.data[0]);

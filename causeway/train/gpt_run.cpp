@@ -20,8 +20,6 @@ namespace causeway::train {
 
 namespace {
 
-constexpr const char* kOperation = "gpt train";
-
 class GptJob final : public TrainingJob {
  public:
   GptJob(GptTrainer& trainer, const GptData& data, const GptRunOptions& options,
@@ -93,7 +91,7 @@ class GptJob final : public TrainingJob {
   void save_model(const std::filesystem::path& folder) override {
     models::save_gpt(folder / "model.safetensors", trainer_.model());
     if (data_.tokenizer_file.empty()) return;
-    copy_file_atomically(kOperation, data_.tokenizer_file, folder / "tokenizer.json");
+    copy_file_atomically(kGptTrain, data_.tokenizer_file, folder / "tokenizer.json");
   }
 
  private:
@@ -101,7 +99,7 @@ class GptJob final : public TrainingJob {
     if (options_.folder.empty()) return;
     const nlohmann::ordered_json json{{"step", step()}, {"text", text}};
     try {
-      AppendFile file(kOperation, options_.folder / "samples.jsonl");
+      AppendFile file(kGptTrain, options_.folder / "samples.jsonl");
       file.add(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     } catch (const Error& error) {
       logger::warn(fmt::format("training continues without this sample: {}", error.what()));
@@ -126,7 +124,7 @@ void set_vocabulary(const GptData& data, const GptSettings& settings, models::Gp
     model.vocabulary = found;
   } else if (found > model.vocabulary) {
     fail(
-        ErrorKind::invalid_argument, kOperation,
+        ErrorKind::invalid_argument, kGptTrain,
         fmt::format("the tokenizer has {} ids, the model \"{}\" {}; it is the tokenizer of another "
                     "model",
                     found, settings.init, model.vocabulary));
@@ -145,7 +143,7 @@ models::State initial_weights(const GptRunOptions& options) {
   const auto differences =
       config_differences(fields.to_json(&found.config), fields.to_json(&wanted));
   if (!differences.empty()) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kGptTrain,
          fmt::format("init \"{}\" has other settings: {}; leave them out", path,
                      fmt::join(differences, ", ")));
   }
@@ -161,7 +159,7 @@ GptData prepare(GptRunOptions& options) {
     logger::warn(
         fmt::format("[{}] {} tokens are held out, less than one window of {}: there is no "
                     "validation loss",
-                    kOperation, data.validation->size(), config.model.length + 1));
+                    kGptTrain, data.validation->size(), config.model.length + 1));
     data.validation.reset();
   }
   return data;
@@ -188,7 +186,7 @@ GptResult run_gpt(const GptRunOptions& given, Device device, dist::Group& group,
   GptTrainer trainer = make_trainer(options, data, device, group);
   GptJob job(trainer, data, options, report);
   LoopOptions loop;
-  loop.operation = kOperation;
+  loop.operation = kGptTrain;
   loop.folder = options.folder;
   loop.resume = options.resume;
   loop.config = options.settings.run;

@@ -17,8 +17,6 @@ namespace causeway::train {
 
 namespace {
 
-constexpr const char* kOperation = "gpt train";
-
 std::shared_ptr<models::Gpt> make_model(const GptTrainConfig& config, Device device,
                                         dist::Group& group, const models::State& weights) {
   const MemoryScope scope("weights");
@@ -89,21 +87,21 @@ GptTrainConfig checked(const GptTrainConfig& config, dist::Group& group,
   config.check();
   Json settings = describe_gpt_train().to_json(&config);
   settings["tokens"] = training.size();
-  require_same_settings(kOperation, group, settings.dump());
+  require_same_settings(kGptTrain, group, settings.dump());
   return config;
 }
 
 // Sequences per step on each rank.
 std::int64_t share_of(const GptTrainConfig& config, const dist::Group& group) {
   if (config.batch % group.size() != 0) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kGptTrain,
          fmt::format("a batch of {0} cannot be divided among {1} ranks; use a multiple of {1}",
                      config.batch, group.size()));
   }
   const std::int64_t share = config.batch / group.size();
   const std::int64_t part = config.micro_batch > 0 ? config.micro_batch : share;
   if (share % part != 0) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kGptTrain,
          fmt::format("{} sequences on each rank are not a multiple of the micro_batch {}", share,
                      part));
   }
@@ -215,9 +213,9 @@ TrainingJob::Progress GptTrainer::progress() {
   progress.loss = sum.item() / static_cast<double>(std::max<std::int64_t>(n_losses_, 1));
   progress.norm = optimizer_.norm().item();
   group_.check();  // the steps waited for are those of all ranks
-  require_same_weights(kOperation, group_, parameters_);
+  require_same_weights(kGptTrain, group_, parameters_);
   if (!std::isfinite(progress.loss)) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kGptTrain,
          fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate",
                      step_ - n_losses_ + 1, step_, progress.loss));
   }
@@ -263,7 +261,7 @@ void GptTrainer::restore(const Checkpoint& checkpoint) {
   check_compatible(GptTrainConfig::from_json(checkpoint.configuration));
   for (const char* set : {"model", "optimizer"}) {
     if (checkpoint.tensors.contains(set)) continue;
-    fail(ErrorKind::format, kOperation, fmt::format("the checkpoint has no \"{}\"", set));
+    fail(ErrorKind::format, kGptTrain, fmt::format("the checkpoint has no \"{}\"", set));
   }
   model_->load_state(checkpoint.tensors.at("model"));
   optimizer_.load_state(checkpoint.tensors.at("optimizer"));
@@ -275,7 +273,7 @@ void GptTrainer::check_compatible(const GptTrainConfig& other) const {
   const auto& fields = describe_gpt_train();
   GptTrainConfig before = other;
   before.model.recompute = config_.model.recompute;
-  check_resumed_settings(kOperation,
+  check_resumed_settings(kGptTrain,
                          config_differences(fields.to_json(&before), fields.to_json(&config_)),
                          {"model.", "muon ", "dtype "});
 }

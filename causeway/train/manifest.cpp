@@ -19,8 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kOperation = "prior.generate";
-constexpr const char* kWhat = "causeway prior dump";
+constexpr const char* kDumpKind = "causeway prior dump";
 
 template <class Number>
 Number from_hex(const std::string& text) {
@@ -33,7 +32,7 @@ Number from_hex(const std::string& text) {
 }
 
 Json to_json(const Manifest& manifest) {
-  Json json{{"what", kWhat},
+  Json json{{"what", kDumpKind},
             {"complete", manifest.complete},
             {"versions", {{"causeway", manifest.version}, {"hdf5", data::hdf5_status().version}}},
             {"format", manifest.format},
@@ -56,9 +55,9 @@ Json to_json(const Manifest& manifest) {
   return json;
 }
 
-Manifest from_json(const Json& json) {
+Manifest manifest_from_json(const Json& json) {
   Manifest manifest;
-  if (json.at("what").get<std::string>() != kWhat) {
+  if (json.at("what").get<std::string>() != kDumpKind) {
     throw Json::other_error::create(600, "it is not the manifest of a dump", nullptr);
   }
   manifest.complete = json.at("complete").get<bool>();
@@ -103,7 +102,7 @@ std::string Manifest::difference(const Manifest& other) const {
 }
 
 void Manifest::save(const std::filesystem::path& path) const {
-  FileWriter writer(kOperation, path);
+  FileWriter writer(kPriorGenerate, path);
   writer.write(to_json(*this).dump(1) + "\n");
   writer.commit();
 }
@@ -111,17 +110,17 @@ void Manifest::save(const std::filesystem::path& path) const {
 std::optional<Manifest> Manifest::load(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
-  const MappedFile file(kOperation, path);
+  const MappedFile file(kPriorGenerate, path);
   const auto bytes = file.bytes();
   try {
     const auto* text = reinterpret_cast<const char*>(bytes.data());
-    return from_json(Json::parse(text, text + bytes.size()));
+    return manifest_from_json(Json::parse(text, text + bytes.size()));
   } catch (const Json::exception& problem) {
-    fail(ErrorKind::format, kOperation,
+    fail(ErrorKind::format, kPriorGenerate,
          fmt::format("\"{}\" is damaged ({}); add --overwrite to start the dump over",
                      path.string(), problem.what()));
   } catch (const Error& problem) {
-    fail(ErrorKind::format, kOperation,
+    fail(ErrorKind::format, kPriorGenerate,
          fmt::format("\"{}\" is damaged ({}); add --overwrite to start the dump over",
                      path.string(), problem.message()));
   }

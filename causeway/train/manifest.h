@@ -12,6 +12,8 @@
 
 namespace causeway::train {
 
+inline constexpr const char* kPriorGenerate = "prior.generate";  // in messages
+
 struct Manifest {
   // The request.
   std::string format;  // hdf5, npz, parquet or folder

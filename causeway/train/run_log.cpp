@@ -20,12 +20,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kOperation = "run_log";
+constexpr const char* kRunLog = "run_log";
 
 const std::filesystem::path& create_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) fail_io(kOperation, "write", folder, error.value());
+  if (error) fail_io(kRunLog, "write", folder, error.value());
   return folder;
 }
 
@@ -47,13 +47,13 @@ double seconds_now() {
 
 RunLog::RunLog(const std::filesystem::path& run, std::int64_t last_step)
     : path_(create_folder(run) / "log.jsonl"),
-      lines_(kOperation, path_),
+      lines_(kRunLog, path_),
       events_(run, std::max<std::int64_t>(last_step, -1) + 1) {
   lines_.cut(find_end(last_step));
 }
 
 std::uint64_t RunLog::find_end(std::int64_t last_step) {
-  const MappedFile file(kOperation, path_);
+  const MappedFile file(kRunLog, path_);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                               file.bytes().size());
   std::size_t end = 0;
@@ -87,13 +87,13 @@ std::uint64_t RunLog::find_end(std::int64_t last_step) {
 
 void RunLog::add(std::int64_t step, std::span<const NamedNumber> numbers) {
   if (step < last_step_) {
-    fail(ErrorKind::invalid_argument, kOperation,
+    fail(ErrorKind::invalid_argument, kRunLog,
          fmt::format("step {} after step {}; steps must not decrease", step, last_step_));
   }
   Json line{{"step", step}, {"time", seconds_now()}};
   for (const auto& [name, number] : numbers) {
     if (line.contains(name)) {
-      fail(ErrorKind::invalid_argument, kOperation,
+      fail(ErrorKind::invalid_argument, kRunLog,
            fmt::format("\"{}\" is given twice in step {}", name, step));
     }
     line[name] = std::isfinite(number) ? Json(number) : Json();

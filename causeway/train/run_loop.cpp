@@ -181,22 +181,22 @@ class Loop {
   bool ends() {
     save_is_due_ = false;
     if (options_.config.steps > 0 && job_.step() >= options_.config.steps) return true;
-    constexpr double kSave = 1;
+    constexpr double kSaveNow = 1;
     constexpr double kTimeLimit = 2;
-    constexpr double kInterrupted = 3;
+    constexpr double kStopNow = 3;
     const double seconds = line_.seconds + since(start_);
     const bool saves_by_time =
         checkpoints_.has_value() && group_.rank() == 0 && options_.config.save_steps == 0;
-    double reason = saves_by_time && seconds >= next_save_ ? kSave : 0;
+    double reason = saves_by_time && seconds >= next_save_ ? kSaveNow : 0;
     if (options_.config.seconds > 0 && seconds >= options_.config.seconds) reason = kTimeLimit;
-    if (interrupt_.requested()) reason = kInterrupted;
+    if (interrupt_.requested()) reason = kStopNow;
     if (group_.size() > 1) {
       if (job_.step() % exchange_steps_ != 0) return false;
       for (const double other : group_.all_gather(reason)) reason = std::max(reason, other);
     }
-    interrupted_ = reason == kInterrupted;
-    save_is_due_ = reason == kSave;
-    return reason > kSave;
+    interrupted_ = reason == kStopNow;
+    save_is_due_ = reason == kSaveNow;
+    return reason > kSaveNow;
   }
 
   void begin() {

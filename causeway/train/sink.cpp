@@ -5,14 +5,13 @@
 #include "causeway/data/hdf5.h"
 #include "causeway/data/npz.h"
 #include "causeway/data/parquet_dump.h"
+#include "causeway/train/manifest.h"
 
 #include <fmt/format.h>
 
 namespace causeway::train {
 
 namespace {
-
-constexpr const char* kOperation = "prior.generate";
 
 class FileSink : public Sink {
  public:
@@ -43,11 +42,11 @@ class FolderSink : public Sink {
     std::error_code error;
     if (is_new) std::filesystem::remove_all(folder, error);
     if (is_new && !error) std::filesystem::create_directory(folder, error);
-    if (error) fail_io(kOperation, "write", folder, error.value());
+    if (error) fail_io(kPriorGenerate, "write", folder, error.value());
   }
 
   void put(std::int64_t at, const NamedTensors& columns) override {
-    data::NpzWriter writer(kOperation, path_of(at));
+    data::NpzWriter writer(kPriorGenerate, path_of(at));
     for (const auto& [name, values] : columns) writer.add(name, values);
     for (const data::ArrayConstant& constant : layout_.constants) writer.add(constant);
     writer.commit();
@@ -61,7 +60,7 @@ class FolderSink : public Sink {
       shape.insert(0, n);
       if (found == arrays.end() || found->second.dtype() != column.dtype ||
           !(found->second.shape() == shape)) {
-        fail(ErrorKind::format, kOperation,
+        fail(ErrorKind::format, kPriorGenerate,
              fmt::format("\"{}\": array \"{}\" is missing or has another shape",
                          path_of(at).string(), column.name));
       }
@@ -88,7 +87,7 @@ std::string format_of(const std::filesystem::path& out) {
   if (extension == ".npz") return "npz";
   if (extension == ".parquet") return "parquet";
   if (extension.empty()) return "folder";
-  fail(ErrorKind::invalid_argument, kOperation,
+  fail(ErrorKind::invalid_argument, kPriorGenerate,
        fmt::format("\"{}\": expected a file name that ends in .h5, .hdf5, .npz or .parquet, or a "
                    "folder name without an extension",
                    out.string()));
@@ -102,7 +101,7 @@ std::unique_ptr<Sink> open_sink(const std::string& format, const std::filesystem
     if (format == "parquet") return is_new ? data::create_parquet : data::resume_parquet;
     return is_new ? data::create_npz : data::resume_npz;
   }();
-  return std::make_unique<FileSink>(open(kOperation, path, layout), layout);
+  return std::make_unique<FileSink>(open(kPriorGenerate, path, layout), layout);
 }
 
 }  // namespace causeway::train

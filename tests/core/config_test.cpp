@@ -25,6 +25,7 @@ struct Settings {
   double low = 0.1, high = 0.9;
   std::string name = "x";
   std::vector<std::string> files;
+  std::vector<std::string> steps = {"walk"};
   std::uint64_t seed = 0;
   Inner inner;
 };
@@ -44,6 +45,7 @@ const ConfigDescription<Settings>& description() {
     d.range("share", &Settings::low, &Settings::high, "Share").between(0, 1);
     d.add("name", &Settings::name, "Name");
     d.add("files", &Settings::files, "Files");
+    d.choices("steps", &Settings::steps, {"walk", "run", "jump"}, "Steps");
     d.add("seed", &Settings::seed, "Random seed");
     d.section("inner", &Settings::inner, inner);
     d.on_older([](int, Json& json) {
@@ -77,7 +79,7 @@ TEST(Config, WritesEveryFieldAndReadsItBack) {
   const Json json = description().to_json(&settings);
   EXPECT_EQ(json.dump(),
             R"({"version":2,"batch":7,"rate":0.5,"shape":"round","share":[0.1,0.9],"name":"x",)"
-            R"("files":["a.csv","b.csv"],"seed":18446744073709551615,)"
+            R"("files":["a.csv","b.csv"],"steps":["walk"],"seed":18446744073709551615,)"
             R"("inner":{"width":16,"flag":false}})");
   Settings read;
   description().read(&read, json);
@@ -106,7 +108,7 @@ TEST(Config, UnknownKeysNameTheNearest) {
   EXPECT_EQ(
       error_of(R"({"qqqqqqqq": 3})"),
       "[test] unknown setting \"qqqqqqqq\"; expected one of: batch, rate, shape, share, name, "
-      "files, seed, width, flag");
+      "files, steps, seed, width, flag");
 }
 
 TEST(Config, ValuesAreChecked) {
@@ -124,6 +126,33 @@ TEST(Config, ValuesAreChecked) {
   EXPECT_EQ(error_of(R"({"inner": {"flag": 1}})"),
             "[test] inner.flag: expected true or false, got 1");
   EXPECT_EQ(error_of("[]"), "[test] expected a JSON object of settings");
+}
+
+TEST(Config, ListsOfChoicesMayHaveCommas) {
+  using Names = std::vector<std::string>;
+  const auto steps = [](const Json& given) {
+    Settings settings;
+    description().read(&settings, {{"steps", given}});
+    return settings.steps;
+  };
+  EXPECT_EQ(steps({"run", "walk"}), (Names{"run", "walk"}));
+  EXPECT_EQ(steps("run,walk"), (Names{"run", "walk"}));
+  EXPECT_EQ(steps("run, jump"), (Names{"run", "jump"}));
+  EXPECT_EQ(steps({"run,walk", "jump"}), (Names{"run", "walk", "jump"}));
+  EXPECT_EQ(steps("jump"), Names{"jump"});
+  EXPECT_EQ(steps(Json::array()), Names{});
+  EXPECT_EQ(error_of(R"({"steps": "run,jmp"})"),
+            "[test] steps: expected walk, run, jump (did you mean jump?), got \"run,jmp\"");
+  EXPECT_EQ(error_of(R"({"steps": ["run,"]})"),
+            "[test] steps: expected walk, run, jump, got [\"run,\"]");
+  EXPECT_EQ(error_of(R"({"steps": [3]})"), "[test] steps: expected walk, run, jump, got [3]");
+  // Names of files are not split.
+  Settings settings;
+  description().read(&settings, {{"files", "a,b.csv"}});
+  EXPECT_EQ(settings.files, Names{"a,b.csv"});
+  const ConfigField& field = description().at("steps");
+  EXPECT_EQ(field.type, "walk|run|jump,...");
+  EXPECT_EQ(field.default_of(description().defaults()), "walk");
 }
 
 TEST(Config, ARejectedValueChangesNothing) {
@@ -180,12 +209,14 @@ Json from_file(const std::string& name, const std::string& text) {
 TEST(Config, Files) {
   const Json toml = from_file("a.toml",
                               "batch = 16\nname = \"rule set\"\nfiles = [\"a\", \"b\"]\n"
+                              "steps = \"run,jump\"\n"
                               "[inner]\nwidth = 4\nflag = true\n");
   Settings settings;
   description().read(&settings, toml);
   EXPECT_EQ(settings.batch, 16);
   EXPECT_EQ(settings.name, "rule set");
   EXPECT_EQ(settings.files, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(settings.steps, (std::vector<std::string>{"run", "jump"}));
   EXPECT_EQ(settings.inner.width, 4);
   EXPECT_TRUE(settings.inner.flag);
   EXPECT_EQ(from_file("a.json", R"({"batch": 3})"), Json::parse(R"({"batch": 3})"));

@@ -125,8 +125,13 @@ TEST(LangEmit, CppComputesWhatTheInterpreterComputes) {
   const std::string text = emit_all(kernels, Dialect::cpp);
   const Folder folder;
   std::ofstream(folder / "kernels.cpp") << text;
+#if defined(__aarch64__)
+  const std::string half = "-D_Float16=__fp16 ";  // for GCC before version 13
+#else
+  const std::string half;
+#endif
   const std::string command =
-      "c++ -std=c++17 -O1 -w -fwrapv -ffp-contract=off -fno-builtin -shared -fPIC -o " +
+      "c++ -std=c++17 -O1 -w -fwrapv -ffp-contract=off -fno-builtin -shared -fPIC " + half + "-o " +
       (folder / "kernels.so").string() + " " + (folder / "kernels.cpp").string() + " 2> " +
       (folder / "log").string();
   ASSERT_EQ(std::system(command.c_str()), 0) << [&] {

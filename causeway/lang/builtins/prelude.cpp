@@ -26,19 +26,19 @@ struct Prelude {
   }
 };
 
-const Prelude& prelude() {
+const Prelude& parsed_prelude() {
   static const auto* const instance = new Prelude();
   return *instance;
 }
 
 }  // namespace
 
-const Source& prelude_source() { return prelude().source; }
-const Tree& prelude_tree() { return prelude().tree; }
+const Source& prelude_source() { return parsed_prelude().source; }
+const Tree& prelude_tree() { return parsed_prelude().tree; }
 
 std::span<const FunctionNode* const> prelude_functions(std::string_view name) {
-  const auto found = prelude().by_name.find(name);
-  if (found == prelude().by_name.end()) return {};
+  const auto found = parsed_prelude().by_name.find(name);
+  if (found == parsed_prelude().by_name.end()) return {};
   return found->second;
 }
 

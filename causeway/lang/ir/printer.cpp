@@ -161,6 +161,7 @@ std::string print_ir(const Module& module, const Function& function, std::vector
 
 std::string print_ir(const Module& module) {
   std::string out;
+  out.reserve(4096);
   for (const StructInfo& info : module.types.structures()) {
     out += "struct $" + std::string(info.name) + " {";
     for (const Field& field : info.fields) {

@@ -9,9 +9,9 @@ namespace causeway::tokenizer {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-void add_bins(const Column& column, Json& out) {
+void add_bins(const Column& column, OrderedJson& out) {
   const Bins& bins = column.bins;
   out["strategy"] = to_string(bins.strategy);
   out["closed"] = to_string(bins.closed);
@@ -24,23 +24,23 @@ void add_bins(const Column& column, Json& out) {
   if (!bins.counts.empty()) out["counts"] = bins.counts;
 }
 
-void add_vocabulary(const Column& column, Json& out) {
+void add_vocabulary(const Column& column, OrderedJson& out) {
   out["unknown_buckets"] = column.vocabulary.unknown_buckets();
   out["n_unknown"] = column.vocabulary.n_unknown();
   out["values"] = column.vocabulary.values();
   if (!column.vocabulary.counts().empty()) out["counts"] = column.vocabulary.counts();
 }
 
-void add_times(const Column& column, Json& out) {
-  Json fields = Json::array();
+void add_times(const Column& column, OrderedJson& out) {
+  OrderedJson fields = OrderedJson::array();
   for (const TimeField field : column.fields) fields.push_back(to_string(field));
   out["fields"] = fields;
   out["first_year"] = column.first_year;
   out["last_year"] = column.last_year;
 }
 
-Json column_json(const Column& column, std::int64_t offset) {
-  Json out;
+OrderedJson column_json(const Column& column, std::int64_t offset) {
+  OrderedJson out;
   out["name"] = column.name;
   out["kind"] = to_string(column.kind);
   out["dtype"] = column.dtype;
@@ -81,7 +81,7 @@ std::uint64_t checksum_of(const Column& column) {
 
 std::string write_artefact(const Artefact& artefact) {
   const Options& options = artefact.options;
-  Json out;
+  OrderedJson out;
   out["format"] = "causeway-tokenizer";
   out["version"] = kArtefactVersion;
   out["source"] = artefact.source;
@@ -97,12 +97,12 @@ std::string write_artefact(const Artefact& artefact) {
                     {"unknown_buckets", options.unknown_buckets},
                     {"global", options.global}};
   out["special_tokens"] = options.special_tokens;
-  out["columns"] = Json::array();
+  out["columns"] = OrderedJson::array();
   for (std::size_t i = 0; i < artefact.columns.size(); ++i) {
     out["columns"].push_back(column_json(artefact.columns[i], artefact.offsets[i]));
   }
   // Invalid UTF-8 in names is written as replacement characters.
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace causeway::tokenizer

@@ -13,11 +13,11 @@ namespace causeway::tokenizer {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::string text_of(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string text_of(const OrderedJson& json) {
+  return json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 // Tokens must be single words: separators become underscores.
@@ -29,12 +29,12 @@ std::string word_of(std::string_view text) {
   return word;
 }
 
-Json special(std::int64_t id, const std::string& content) {
+OrderedJson special(std::int64_t id, const std::string& content) {
   return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", true}};
 }
 
-Json number(double value) {
+OrderedJson number(double value) {
   if (std::isfinite(value)) return value;
   return value > 0 ? "inf" : "-inf";
 }
@@ -62,8 +62,8 @@ std::vector<std::string> token_names(const Tokenizer& tokenizer, const Slot& slo
 }
 
 std::string export_hugging_face(const Tokenizer& tokenizer) {
-  Json added = Json::array();
-  Json vocabulary = Json::object();
+  OrderedJson added = OrderedJson::array();
+  OrderedJson vocabulary = OrderedJson::object();
   std::set<std::string> taken;
   std::int64_t next = 0;
   const auto add = [&](std::string name) {
@@ -81,7 +81,7 @@ std::string export_hugging_face(const Tokenizer& tokenizer) {
     added.push_back(special(next, "[UNK]"));
     add("[UNK]");
   }
-  Json out;
+  OrderedJson out;
   out["version"] = "1.0";
   out["truncation"] = nullptr;
   out["padding"] = nullptr;
@@ -95,11 +95,11 @@ std::string export_hugging_face(const Tokenizer& tokenizer) {
 }
 
 std::string export_lightgbm(const Tokenizer& tokenizer) {
-  Json out = Json::array();
+  OrderedJson out = OrderedJson::array();
   for (std::size_t c = 0; c < tokenizer.columns().size(); ++c) {
     const Column& column = tokenizer.columns()[c];
     if (column.kind != ColumnKind::numeric) continue;
-    Json bounds = Json::array();
+    OrderedJson bounds = OrderedJson::array();
     for (std::size_t i = 1; i + 1 < column.bins.edges.size(); ++i) {
       const double edge = column.bins.edges[i];
       bounds.push_back(
@@ -111,8 +111,8 @@ std::string export_lightgbm(const Tokenizer& tokenizer) {
 }
 
 std::string export_xgboost(const Tokenizer& tokenizer) {
-  Json indptr = Json::array({0});
-  Json values = Json::array();
+  OrderedJson indptr = OrderedJson::array({0});
+  OrderedJson values = OrderedJson::array();
   for (const Column& column : tokenizer.columns()) {
     if (column.kind != ColumnKind::numeric) continue;
     const auto& edges = column.bins.edges;
@@ -127,10 +127,10 @@ std::string export_xgboost(const Tokenizer& tokenizer) {
 }
 
 std::string export_scikit_learn(const Tokenizer& tokenizer) {
-  Json out = Json::array();
+  OrderedJson out = OrderedJson::array();
   for (const Column& column : tokenizer.columns()) {
     if (column.kind != ColumnKind::numeric) continue;
-    Json edges = Json::array();
+    OrderedJson edges = OrderedJson::array();
     if (column.bins.n_bins() == 1) {
       edges = {"-inf", "inf"};
     } else {

@@ -25,7 +25,7 @@ RankBounds<V> bounds_of(const std::vector<NumericSplit>& splits) {
 }
 
 template <class V>
-bool holds_one_value(const Bracket<V>& interval) {
+bool is_one_value(const Bracket<V>& interval) {
   if (!interval.has_low) return false;
   const V next = next_above(interval.low);
   return interval.has_high ? next == interval.high : next == interval.low;
@@ -79,7 +79,7 @@ template <class V>
 std::vector<Bracket<V>> joined(const std::vector<Bracket<V>>& intervals) {
   std::vector<Bracket<V>> out;
   for (const Bracket<V>& next : intervals) {
-    if (holds_one_value(next)) continue;
+    if (is_one_value(next)) continue;
     if (out.empty() || (out.back().has_high && next.has_low && out.back().high < next.low)) {
       out.push_back(next);
       continue;
@@ -271,7 +271,7 @@ NumericPart NumericPart::refined(const NumericGoal& goal) const {
     }
     add_ends(collected, finer);
     for (const Bracket<V>& interval : wanted) {  // an interval of a single value stays separate
-      if (holds_one_value(interval)) add_ends(std::vector<Bracket<V>>{interval}, finer);
+      if (is_one_value(interval)) add_ends(std::vector<Bracket<V>>{interval}, finer);
     }
     sort_once(finer);
     if (std::ssize(finer) >= kMostThresholds) finer.resize(kMostThresholds - 1);
@@ -304,7 +304,7 @@ std::vector<double> NumericPart::estimates(const NumericGoal& goal, double& rank
     // The end of the rank's interval with the smaller error bound.
     const auto value = [&](std::int64_t rank) -> V {
       const Bracket<V> found = bounds.bracket(rank, rank);
-      if (holds_one_value(found)) return static_cast<V>(found.low + V(0));
+      if (is_one_value(found)) return static_cast<V>(found.low + V(0));
       const std::int64_t below = rank - found.least, above = found.most - rank;
       const bool upper = found.has_high && (!found.has_low || above < below);
       worst = std::max(worst, upper ? above : found.has_low ? below : n);

@@ -11,7 +11,7 @@ namespace causeway::tokenizer {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
+[[noreturn]] void refuse_merge(const std::string& message) {
   fail(ErrorKind::invalid_argument, "tokenizer.merge", message);
 }
 
@@ -35,7 +35,7 @@ void PartialFit::merge_counted(Part& mine, const Part& theirs, std::int64_t thei
     mine.categories.merge(theirs.categories);
     mine.times.merge(theirs.times);
   } else if (has_values(mine) && has_values(theirs)) {
-    refuse(
+    refuse_merge(
         fmt::format("column \"{}\" is {} of {} in one part and {} of {} in another; declare its "
                     "kind, or use the same "
                     "type, in all of them",
@@ -60,21 +60,22 @@ void PartialFit::merge(const PartialFit& other) {
     return all;
   };
   if (names(*this) != names(other)) {
-    refuse(fmt::format("parts have different columns: {}; and {}", names(*this), names(other)));
+    refuse_merge(
+        fmt::format("parts have different columns: {}; and {}", names(*this), names(other)));
   }
   const std::string differs = options_difference(options_, other.options_);
-  if (!differs.empty()) refuse(fmt::format("parts have different options: {}", differs));
+  if (!differs.empty()) refuse_merge(fmt::format("parts have different options: {}", differs));
   const auto step = [](const PartialFit& fit) {
     return fit.planned_ ? "of the second pass"
            : fit.again_ ? "of another first pass"
                         : "of the first pass";
   };
   if (planned_ != other.planned_ || is_first() != other.is_first()) {
-    refuse(fmt::format("one part is {} and another {}; merge parts of the same pass", step(*this),
-                       step(other)));
+    refuse_merge(fmt::format("one part is {} and another {}; merge parts of the same pass",
+                             step(*this), step(other)));
   }
   if (plan_id_ != other.plan_id_) {
-    refuse("parts follow different plans; use one plan for all of them");
+    refuse_merge("parts follow different plans; use one plan for all of them");
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& mine = parts_[i];

@@ -155,6 +155,8 @@ TEST(LangErrors, EachHasItsOwnWords) {
       {"@wp.kernel\ndef k(x: float):\n    pass\n@wp.kernel\ndef k(x: float):\n    pass\n",
        "kernel \"k\" is defined twice"},
       {"@wp.kernel\ndef k(x: float) -> float:\n    pass\n", "a kernel cannot return a value"},
+      {"@wp.struct\nclass S:\n    x: float\n\n\n@wp.struct\nclass S:\n    x: float\n",
+       "struct \"S\" is defined twice"},
       {"@wp.struct\nclass S:\n    x: float\n    x: int\n", "field \"x\" is declared twice"},
       {"@wp.struct\nclass S:\n    def f(self):\n        pass\n", "structs cannot have methods"},
       {"A = B\nB = A\n" + kernel("y = A"), "constant \"A\" depends on itself"},

@@ -49,6 +49,10 @@ void Checker::declare_constants() {
 
 void Checker::declare_structs() {
   for (const StructNode& node : tree_.structs) {
+    const auto same = [&](const StructNode& other) { return other.name == node.name; };
+    if (&*std::find_if(tree_.structs.begin(), tree_.structs.end(), same) != &node) {
+      fail(node.span, {"struct \"" + std::string(node.name) + "\" is defined twice"});
+    }
     std::vector<Field> fields;
     for (const Parameter& field : node.fields) {
       for (const Field& earlier : fields) {

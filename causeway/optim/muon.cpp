@@ -1,6 +1,7 @@
 #include "causeway/optim/muon.h"
 
 #include "causeway/kernels/optimizer/optimizer.h"
+#include "causeway/optim/optimizer.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/indexing.h"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace causeway::optim {
 
@@ -66,6 +68,25 @@ void muon_step(const MuonStep& how, std::span<const Tensor> parameters,
   if (master.has_value()) master->copy_from(result);
   std::int64_t at = 0;
   for (const Tensor& parameter : parameters) parameter.copy_from(result.select(0, at++));
+}
+
+std::vector<ParameterGroup> muon_groups(const std::vector<Tensor>& matrices, double factor,
+                                        double weight_decay) {
+  GroupOptions muon;
+  muon.algorithm = Algorithm::muon;
+  muon.momentum = 0.95;
+  muon.nesterov = true;
+  muon.weight_decay = weight_decay;
+  std::map<std::int64_t, std::vector<Tensor>> by_length;
+  for (const Tensor& matrix : matrices) {
+    by_length[std::max(matrix.size(0), matrix.size(1))].push_back(matrix);
+  }
+  std::vector<ParameterGroup> groups;
+  for (const auto& [longer, members] : by_length) {
+    muon.rate_factor = factor * std::sqrt(static_cast<double>(longer));
+    groups.push_back({members, muon});
+  }
+  return groups;
 }
 
 }  // namespace causeway::optim

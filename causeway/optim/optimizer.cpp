@@ -9,7 +9,6 @@
 #include "causeway/tensor/operand.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -388,25 +387,6 @@ void Optimizer::know_writes() {
   for (Group& group : groups_) {
     for (Entry& entry : group.entries) entry.n_writes = entry.parameter.storage()->n_writes;
   }
-}
-
-std::vector<ParameterGroup> muon_groups(const std::vector<Tensor>& matrices, double factor,
-                                        double weight_decay) {
-  GroupOptions muon;
-  muon.algorithm = Algorithm::muon;
-  muon.momentum = 0.95;
-  muon.nesterov = true;
-  muon.weight_decay = weight_decay;
-  std::map<std::int64_t, std::vector<Tensor>> by_length;
-  for (const Tensor& matrix : matrices) {
-    by_length[std::max(matrix.size(0), matrix.size(1))].push_back(matrix);
-  }
-  std::vector<ParameterGroup> groups;
-  for (const auto& [longer, members] : by_length) {
-    muon.rate_factor = factor * std::sqrt(static_cast<double>(longer));
-    groups.push_back({members, muon});
-  }
-  return groups;
 }
 
 }  // namespace causeway::optim

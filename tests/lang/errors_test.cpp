@@ -107,6 +107,7 @@ TEST(LangErrors, EachHasItsOwnWords) {
       {kernel("y = wp.atomic_add(x, 0, 1)"), "value does not match the array's dtype"},
       {kernel("y = wp.atomic_and(x, 0, 1.0)"),
        "\"atomic_and\" does not take an array of this dtype"},
+      {kernel("x[0] &= 1.0"), "operator & does not take these types"},
       {kernel("wp.randf(n)"),
        "the first argument of \"randf\" must be a variable that holds a random state"},
       {kernel("y = wp.vec3(1.0, 2.0)"), "wrong number of values for vec3f"},

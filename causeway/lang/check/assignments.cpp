@@ -262,7 +262,7 @@ void Checker::augmented(const Stmt& stmt) {
       const std::vector<ValueId> subscripts = indices(target);
       const TypeId dtype = module_.types[object.type].element;
       for (const auto& [text, op] : kAtomic) {
-        if (text != stmt.text || module_.types.is(dtype, TypeKind::structure)) continue;
+        if (text != stmt.text || !takes_atomic(op, dtype)) continue;
         const Operand result = value(stmt.value);
         check_same(result.type, dtype, stmt.span, "value does not match the array's dtype");
         std::vector<ValueId> operands = element(object, subscripts);

@@ -350,6 +350,14 @@ Operand Checker::call_primitive(const Builtin& builtin, std::vector<Operand> giv
   return Operand::value(b().emit(builtin.op, result, {given[0].id}), result);
 }
 
+bool Checker::takes_atomic(Op op, TypeId element) const {
+  const TypeTable& types = module_.types;
+  if (element == kBool) return false;
+  if (op >= Op::atomic_and && op <= Op::atomic_xor) return types.is_int_scalar(element);
+  const bool one_word = op == Op::atomic_cas || op == Op::atomic_exch;
+  return types.is_scalar(element) || (!one_word && types.is_composite(element));
+}
+
 Operand Checker::call_atomic(const Builtin& builtin, const Expr& node) {
   const std::size_t extra = builtin.op == Op::atomic_cas ? 2 : 1;
   if (node.items.count < 2 + extra) check_arity(node, 2 + extra, 5 + extra, builtin.name);
@@ -366,13 +374,7 @@ Operand Checker::call_atomic(const Builtin& builtin, const Expr& node) {
     fail(node.span, {"wrong number of indices for \"" + std::string(builtin.name) + "\"",
                      std::to_string(n_indices), std::to_string(type.ndim)});
   }
-  const bool bits = builtin.op >= Op::atomic_and && builtin.op <= Op::atomic_xor;
-  const bool scalar = module_.types.is_scalar(type.element);
-  const bool supported = bits ? module_.types.is_int_scalar(type.element)
-                         : builtin.op == Op::atomic_cas || builtin.op == Op::atomic_exch
-                             ? scalar
-                             : scalar || module_.types.is_composite(type.element);
-  if (!supported || type.element == kBool) {
+  if (!takes_atomic(builtin.op, type.element)) {
     fail(node.span, {"\"" + std::string(builtin.name) + "\" does not take an array of this dtype",
                      name(type.element)});
   }

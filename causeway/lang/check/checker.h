@@ -176,6 +176,8 @@ class Checker {
   Operand call_prelude(std::string_view name, std::vector<Operand> arguments, Span span);
   Operand call_builtin(const Builtin& builtin, const Expr& expr);
   Operand call_primitive(const Builtin& builtin, std::vector<Operand> arguments, Span span);
+  // Whether an array with such elements takes the atomic operation.
+  bool takes_atomic(Op op, TypeId element) const;
   Operand call_atomic(const Builtin& builtin, const Expr& expr);
   Operand call_special(const Builtin& builtin, const Expr& expr);
   Operand call_type_object(TypeId type, const Expr& expr);

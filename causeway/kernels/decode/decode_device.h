@@ -3,6 +3,7 @@
 
 #include "causeway/kernels/activation/swiglu_device.h"
 #include "causeway/kernels/math_device.h"
+#include "causeway/random/elementary.h"
 
 #include <cstdint>
 #include <cstring>
@@ -31,10 +32,13 @@ CAUSEWAY_HOST_DEVICE float value_of_key(std::uint32_t key) {
 }
 
 // A probability, up to a common factor, as an integer: sums of integers do not depend on the order.
+// Equal on CPU and GPU, so that both draw the same tokens.
 inline constexpr float kMassOfLargest = 1073741824.0f;  // 2^30
 
 CAUSEWAY_HOST_DEVICE std::uint64_t mass_of(float logit, float largest, float inverse_temperature) {
-  const float mass = kMassOfLargest * math::exp((logit - largest) * inverse_temperature);
+  // NaN becomes the bound, whose mass is 0.
+  const float x = elementary::at_least((logit - largest) * inverse_temperature, -87.0f);
+  const float mass = kMassOfLargest * elementary::exp_within(x);
   return mass >= 0.0f && mass <= kMassOfLargest ? static_cast<std::uint64_t>(mass) : 0;
 }
 

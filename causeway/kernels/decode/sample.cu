@@ -2,6 +2,7 @@
 // the logits once, into shared memory if they fit; else each pass reads them from the L2 cache.
 // Bound by latency for a few sequences: the launch, the loads, and a barrier of the cluster for the
 // maximum and one for the sum. Probabilities are integers, so the number of blocks changes no sum.
+// Compiled without contraction, so that the probabilities are equal to the CPU's.
 #include "causeway/kernels/decode/decode.h"
 
 #include "causeway/kernels/decode/cluster.cuh"

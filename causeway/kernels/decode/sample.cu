@@ -1,8 +1,8 @@
-// Draws tokens. A few sequences have a cluster of 8 blocks each, many have one block each. Bytes:
-// the logits once, into shared memory if they fit; else each pass reads them from the L2 cache.
-// Bound by latency for a few sequences: the launch, the loads, and a barrier of the cluster for the
-// maximum and one for the sum. Probabilities are integers, so the number of blocks changes no sum.
-// Compiled without contraction, so that the probabilities are equal to the CPU's.
+// Draws tokens. A few sequences have a cluster of 8 or 4 blocks each, many have one block each.
+// Bytes: the logits once, into shared memory if they fit; else each pass reads them from the L2
+// cache. Bound by latency for a few sequences: the launch, the loads, and a barrier of the cluster
+// for the maximum and one for the sum. Probabilities are integers, so the number of blocks changes
+// no sum. Compiled without contraction, so that the probabilities are equal to the CPU's.
 #include "causeway/kernels/decode/decode.h"
 
 #include "causeway/kernels/decode/cluster.cuh"
@@ -19,9 +19,10 @@ namespace {
 constexpr int kBlock = 512;
 constexpr int kWarps = kBlock / 32;
 constexpr int kBins = 256;
-constexpr int kClusterBlocks = 8;
-// Up to here all clusters run at the same time on an H200.
-constexpr std::int64_t kClusterRows = 64;
+constexpr int kClusterBlocks = 8;  // at most
+// All clusters run at the same time on an H200, which has room for 2 blocks per multiprocessor.
+constexpr std::int64_t kRowsOfEight = 32;
+constexpr std::int64_t kRowsOfFour = 64;
 
 struct alignas(16) Shared {
   std::uint64_t warps[kWarps];
@@ -51,7 +52,7 @@ struct Row {
 // Calls body(i) for this thread's indices below n. Several loads are in flight.
 template <class Body>
 __device__ __forceinline__ void for_each(int n, const Body& body) {
-#pragma unroll 8
+#pragma unroll 4
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kBlock) body(i);
 }
 
@@ -291,7 +292,7 @@ __device__ bool draw(const SampleTokens& how, const Row<T>& row, std::int64_t b,
 }
 
 template <class T, int kCluster>
-__global__ void CAUSEWAY_CLUSTER_DIMS(kCluster) __launch_bounds__(kBlock)
+__global__ void CAUSEWAY_CLUSTER_DIMS(kCluster) __launch_bounds__(kBlock, 2)
     sample_kernel(SampleTokens how, const T* logits, std::int64_t columns, int part, bool copied,
                   std::int64_t capacity, std::int64_t* tokens, std::int64_t* lengths) {
   extern __shared__ uint4 memory[];
@@ -354,10 +355,13 @@ void sample_tokens(StreamView stream, const SampleTokens& how, const Operand& lo
                    const Operand& tokens, const Operand& lengths) {
   dispatch_floating(logits.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (logits.shape[0] <= kClusterRows && has_clusters(stream.device())) {
-      sample_rows<T, kClusterBlocks>(stream, how, logits, tokens, lengths);
-    } else {
+    const std::int64_t n_rows = logits.shape[0];
+    if (n_rows > kRowsOfFour || !has_clusters(stream.device())) {
       sample_rows<T, 1>(stream, how, logits, tokens, lengths);
+    } else if (n_rows > kRowsOfEight) {
+      sample_rows<T, 4>(stream, how, logits, tokens, lengths);
+    } else {
+      sample_rows<T, kClusterBlocks>(stream, how, logits, tokens, lengths);
     }
   });
 }

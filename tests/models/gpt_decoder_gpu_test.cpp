@@ -5,6 +5,8 @@
 #include "tests/models/small_gpt.h"
 #include "tests/tensor/devices.h"
 
+#include <limits>
+
 namespace causeway {
 namespace {
 
@@ -27,8 +29,7 @@ std::vector<std::int64_t> draws(const Tensor& logits, const kernels::SampleToken
   return made;
 }
 
-TEST(GpuSampleTokens, DrawsTheTokensOfTheCpu) {
-  CAUSEWAY_REQUIRE_GPU();
+std::vector<kernels::SampleTokens> filters() {
   std::vector<kernels::SampleTokens> all(7);
   all[1].temperature = 0;
   all[2].temperature = 0.7f;
@@ -39,19 +40,49 @@ TEST(GpuSampleTokens, DrawsTheTokensOfTheCpu) {
   all[6].top_k = 100;
   all[6].top_p = 0.8f;
   all[6].min_p = 0.01f;
+  return all;
+}
+
+TEST(GpuSampleTokens, DrawsTheTokensOfTheCpu) {
+  CAUSEWAY_REQUIRE_GPU();
   for (const std::int64_t n : {1, 31, 257, 50257, 300001}) {
     for (const std::int64_t batch : {1, 3, 40, 65}) {
       if (n > 50257 && batch > 3) continue;
       for (const DType dtype : {DType::f32, DType::bf16}) {
         const std::int64_t columns = (n + 63) / 64 * 64;
         const Tensor logits = Generator(3).normal({batch, columns}, 0, 3).to(dtype);
-        for (kernels::SampleTokens how : all) {
+        for (kernels::SampleTokens how : filters()) {
           how.n_classes = n;
           EXPECT_EQ(draws(logits, how, Device::cuda()), draws(logits, how, Device::cpu()))
               << n << " classes, " << batch << " sequences, temperature " << how.temperature
               << ", top_k " << how.top_k << ", top_p " << how.top_p << ", min_p " << how.min_p;
         }
       }
+    }
+  }
+}
+
+TEST(GpuSampleTokens, DrawsFromUnusualLogitsLikeTheCpu) {
+  CAUSEWAY_REQUIRE_GPU();
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr std::int64_t kClasses = 301;
+  // What a row is filled with; in rows 4 to 7 of 8 every third logit is -1.
+  const std::vector<float> fills = {kNan, -kInf, 0, kInf, kNan, -kInf, 0, 3e38f};
+  for (const std::int64_t batch : {8, 40, 72}) {
+    std::vector<float> values;
+    for (std::int64_t b = 0; b < batch; ++b) {
+      for (std::int64_t i = 0; i < kClasses; ++i) {
+        const bool differs = b % 8 >= 4 && i % 3 == 2;
+        values.push_back(differs ? -1.0f : fills[static_cast<std::size_t>(b % 8)]);
+      }
+    }
+    const Tensor logits = Tensor::from<float>(values, {batch, kClasses});
+    for (kernels::SampleTokens how : filters()) {
+      how.n_classes = kClasses;
+      EXPECT_EQ(draws(logits, how, Device::cuda()), draws(logits, how, Device::cpu()))
+          << batch << " sequences, temperature " << how.temperature << ", top_k " << how.top_k
+          << ", top_p " << how.top_p << ", min_p " << how.min_p;
     }
   }
 }

@@ -3,12 +3,15 @@ ROC AUC (one-vs-one for more than two classes), or R\u00b2 floored at -1 for reg
 scikit-learn (random_state 0), then over the tables.
 
     python3 bench/score_tables.py FOLDER [--task classification] [--only NAME,...] [--splits N]
-        [--model model.safetensors] [--estimators 4] [--set NAME=VALUE]... [--device auto] [--json]
+        [--model model.safetensors] [--estimators 4] [--set NAME=VALUE]... [--device auto]
+        [--json | --markdown]
 
 --set sets any parameter of the estimator: --set transforms=none,power,quantile --set average=logits
 --set temperature=calibrated. Several values with | are compared: --set 'average=probabilities|logits'.
 The folder's index.json lists the tables ("datasets": name, task, categorical, baseline scores); the last column
-of each <name>.csv, or <task>/<name>.csv, is the target. The log loss of classifiers is printed too.
+of each <name>.csv, or <task>/<name>.csv, is the target. The log loss of classifiers is printed too. --json adds the
+calibration over all query rows: accuracy by confidence in ten bins, or the coverage of ten prediction intervals, as
+[predicted, observed, rows].
 """
 
 import argparse
@@ -39,24 +42,48 @@ def read(folder, table):
     return frame.iloc[:, :-1], frame.iloc[:, -1]
 
 
-def score_classes(classifier, x, y, n_splits):
+class Reliability:
+    """Which predictions hold, by the probability that was predicted for it."""
+
+    def __init__(self):
+        self._parts = []
+
+    def add(self, predicted, holds):
+        self._parts.append(numpy.stack(numpy.broadcast_arrays(predicted, holds), axis=-1).astype(float))
+
+    def points(self):
+        """[mean predicted probability, share that holds, count] of each tenth of the probabilities."""
+        predicted, holds = numpy.concatenate(self._parts).T
+        bins = numpy.minimum((predicted * 10).astype(int), 9)
+        return [[predicted[bins == i].mean(), holds[bins == i].mean(), int((bins == i).sum())]
+                for i in numpy.unique(bins)]
+
+
+def score_classes(classifier, x, y, n_splits, reliability):
     splits = StratifiedShuffleSplit(n_splits=n_splits, test_size=0.5, random_state=0)
     values = []
     for context, query in splits.split(x, y):
         probabilities = classifier.fit(x.iloc[context], y.iloc[context]).predict_proba(x.iloc[query])
         binary = probabilities.shape[1] == 2
         truth = y.iloc[query]
+        guess = classifier.classes_[probabilities.argmax(axis=1)]
+        reliability.add(probabilities.max(axis=1), guess == truth.to_numpy())
         values.append((roc_auc_score(truth, probabilities[:, 1] if binary else probabilities, multi_class="ovo"),
                        log_loss(truth, probabilities, labels=classifier.classes_)))
     return numpy.mean(values, axis=0).tolist()
 
 
-def score_numbers(regressor, x, y, n_splits):
+def score_numbers(regressor, x, y, n_splits, reliability):
     splits = ShuffleSplit(n_splits=n_splits, test_size=0.5, random_state=0)
     values = []
     for context, query in splits.split(x):
         regressor.fit(x.iloc[context], y.iloc[context])
         values.append(max(r2_score(y.iloc[query], regressor.predict(x.iloc[query])), -1))
+        edges, probabilities = regressor.predict_distribution(x.iloc[query])
+        below = numpy.pad(numpy.cumsum(probabilities, axis=1), ((0, 0), (1, 0)))
+        quantile = numpy.array([numpy.interp(*row) for row in zip(y.iloc[query], itertools.repeat(edges), below)])
+        for coverage in numpy.arange(0.05, 1, 0.1):  # of the central interval
+            reliability.add(coverage, numpy.abs(2 * quantile - 1) <= coverage)
     return [float(numpy.mean(values))]
 
 
@@ -92,6 +119,7 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--markdown", action="store_true", help="print the scores as a table in Markdown")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     index = json.loads((given.folder / "index.json").read_text())
@@ -105,16 +133,24 @@ def main():
         estimator = kind(model=given.model, n_estimators=given.estimators, device=given.device).set_params(**values)
         start = time.perf_counter()
         scores = {}
+        reliability = Reliability()
         for table in tables:
-            scores[table["name"]] = score(estimator, *read(given.folder, table), given.splits)
-            if not given.json:
-                baselines = "  ".join(f"{name} {value:.4f}" for name, value in
-                                      table.get("scores", table.get("auc_ovo", {})).items())
+            scores[table["name"]] = score(estimator, *read(given.folder, table), given.splits, reliability)
+            others = table.get("scores", table.get("auc_ovo", {}))
+            if given.markdown:
+                if len(scores) == 1:
+                    print("| table | rows x columns | these weights |", *(f"{name} |" for name in others))
+                    print("|---" * (3 + len(others)) + "|")
+                print(f"| {table['name']} | {table['rows']} x {table['columns']} | {scores[table['name']][0]:.3f} |",
+                      *(f"{value:.3f} |" for value in others.values()), flush=True)
+            elif not given.json:
+                baselines = "  ".join(f"{name} {value:.4f}" for name, value in others.items())
                 ours = "  ".join(f"{value:.4f}" for value in scores[table["name"]])
                 print(f"{table['name']:34s} {ours}   {baselines}", flush=True)
         seconds = time.perf_counter() - start
         means = numpy.mean(list(scores.values()), axis=0).tolist()
-        results[label] = {"mean": means[0], "seconds": seconds, "tables": {k: v[0] for k, v in scores.items()}}
+        results[label] = {"mean": means[0], "seconds": seconds, "tables": {k: v[0] for k, v in scores.items()},
+                          "calibration": reliability.points()}
         if not regression:
             results[label]["log_loss"] = means[1]
     if given.json:

@@ -3,7 +3,6 @@
 #include "causeway/kernels/matmul/product_cpu.h"
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -25,16 +24,19 @@ constexpr int kVectors = static_cast<int>(kPanel) / kLanes<C>;  // per line
 template <class C>
 using Vector __attribute__((vector_size(kVectorBytes))) = C;
 
-// Of any alignment.
+// A vector in memory, of any alignment. GCC 12 would split a vector that memcpy loads into scalars
+// in general registers if its lanes are read one by one.
+template <class C>
+struct [[gnu::packed, gnu::may_alias]] Stored {
+  Vector<C> vector;
+};
 template <class C>
 Vector<C> load(const C* data) {
-  Vector<C> vector;
-  std::memcpy(&vector, data, sizeof(vector));
-  return vector;
+  return reinterpret_cast<const Stored<C>*>(data)->vector;
 }
 template <class C>
 void store(C* data, const Vector<C>& vector) {
-  std::memcpy(data, &vector, sizeof(vector));
+  reinterpret_cast<Stored<C>*>(data)->vector = vector;
 }
 
 // The elements of a line of the left. Arm multiplies by one lane of a vector; other CPUs broadcast

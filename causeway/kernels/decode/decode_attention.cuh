@@ -97,12 +97,12 @@ class TokenAttention {
       float sums[2] = {};
       for (int begin = 0; begin < n_splits_; begin += kSplitsAtOnce) {
         if (i > first || begin > 0) request_splits(splits, i, begin, parts);
+        const int n = min(n_splits_ - begin, kSplitsAtOnce);
+        splits.settle(parts, n, [&](int k) { return split_at(i, begin + k); });
 #pragma unroll
         for (int k = 0; k < kSplitsAtOnce; ++k) {
-          const int s = begin + k;
-          if (s >= n_splits_) break;
-          splits.settle(parts[k], split_at(i, s));
-          const float weight = n_splits_ > 1 ? weights[s] : 1.0f;
+          if (k >= n) break;
+          const float weight = n_splits_ > 1 ? weights[begin + k] : 1.0f;
           sums[0] += weight * parts[k].value(0);
           sums[1] += weight * parts[k].value(1);
         }
@@ -163,8 +163,7 @@ class TokenAttention {
     for (int which = 2 * static_cast<int>(threadIdx.x) / model_.size; which < 3;
          which += 2 * kBlock / model_.size) {
       const int from = head_of(which) * model_.size + i;
-      ExchangedPair pair = qkv.request(from);
-      qkv.settle(pair, from);
+      const ExchangedPair pair = qkv.read(from);
       token_[which * model_.size + i] = pair.value(0);
       token_[which * model_.size + i + 1] = pair.value(1);
     }
@@ -247,9 +246,7 @@ class TokenAttention {
       float largest = -INFINITY;
       float total = 0;
       if (i < model_.heads * kDecodeSplits && i % kDecodeSplits < n_splits_) {
-        const int from = i * (model_.size + 2) + model_.size;
-        ExchangedPair pair = splits.request(from);
-        splits.settle(pair, from);
+        const ExchangedPair pair = splits.read(i * (model_.size + 2) + model_.size);
         largest = pair.value(0);
         total = pair.value(1);
       }

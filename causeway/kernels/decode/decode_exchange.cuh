@@ -61,12 +61,30 @@ class Exchange {
                  : "memory");
     return pair;
   }
-  // Reads again until they are there.
-  __device__ __forceinline__ void settle(ExchangedPair& pair, int i) const {
-    while (!pair.is_of(step_)) {
+  // Reads again until the first n pairs are there: all that are missing together, because each
+  // read takes the whole latency of the L2 cache. Pair k has the elements from index_of(k) on.
+  template <int kCount, class IndexOf>
+  __device__ __forceinline__ void settle(ExchangedPair (&pairs)[kCount], int n,
+                                         const IndexOf& index_of) const {
+    while (true) {
+      bool complete = true;
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) {
+        if (k < n) complete = complete && pairs[k].is_of(step_);
+      }
+      if (complete) return;
       if (pause_ > 0) __nanosleep(pause_);
-      pair = request(i);
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) {
+        if (k < n && !pairs[k].is_of(step_)) pairs[k] = request(index_of(k));
+      }
     }
+  }
+  // Waits for the elements i and i + 1; i is even.
+  __device__ __forceinline__ ExchangedPair read(int i) const {
+    ExchangedPair pairs[1] = {request(i)};
+    settle(pairs, 1, [&](int) { return i; });
+    return pairs[0];
   }
 
   // Calls sink(i, value) for the elements below `count`, which is even, in the thread that owns i:
@@ -76,19 +94,19 @@ class Exchange {
     constexpr int kAtOnce = 4;
     constexpr int kStride = 2 * kBlock;
     for (int base = 2 * static_cast<int>(threadIdx.x); base < count; base += kAtOnce * kStride) {
+      const auto index_of = [&](int k) { return base + k * kStride; };
+      const int n = min((count - base + kStride - 1) / kStride, kAtOnce);
       ExchangedPair pairs[kAtOnce];
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
-        const int i = base + k * kStride;
-        if (i < count) pairs[k] = request(i);
+        if (k < n) pairs[k] = request(index_of(k));
       }
+      settle(pairs, n, index_of);
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
-        const int i = base + k * kStride;
-        if (i >= count) break;
-        settle(pairs[k], i);
-        sink(i, pairs[k].value(0));
-        sink(i + 1, pairs[k].value(1));
+        if (k >= n) break;
+        sink(index_of(k), pairs[k].value(0));
+        sink(index_of(k) + 1, pairs[k].value(1));
       }
     }
   }

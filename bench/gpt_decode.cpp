@@ -48,6 +48,8 @@ std::vector<Setting> settings() {
   add("rounds 2", [](auto& tuning) { tuning.rounds = 2; });
   add("pause 20 ns", [](auto& tuning) { tuning.pause = 20; });
   add("pause 100 ns", [](auto& tuning) { tuning.pause = 100; });
+  add("2 copies", [](auto& tuning) { tuning.copies = 2; });
+  add("4 copies", [](auto& tuning) { tuning.copies = 4; });
   return all;
 }
 

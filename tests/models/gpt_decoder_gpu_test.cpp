@@ -108,11 +108,13 @@ GptDecoder::Tokens prompt_of(std::int64_t length) {
 
 TEST(GpuGptDecoder, LongContexts) {
   CAUSEWAY_REQUIRE_GPU();
-  std::vector<kernels::DecodeTuning> tunings(5);
+  std::vector<kernels::DecodeTuning> tunings(7);
   tunings[1].rounds = 1;
   tunings[2].wide = true;
   tunings[3].prefetches = false;
   tunings[4].pause = 50;
+  tunings[5].copies = 2;
+  tunings[6].copies = 4;
   GptConfig wide_heads = longer(tiny());
   wide_heads.width = 128;  // heads of 32: 64 positions at a time in f32
   for (const GptConfig& config : {longer(tiny()), longer(tiny_llama()), wide_heads}) {

@@ -225,7 +225,10 @@ class TokenAttention {
         total += lines_[w * length + model_.size + 1] * weight;
       }
       if (n_splits_ == 1) sum /= total;
-      splits.store(to + i, i == model_.size ? top : sum);
+#pragma unroll
+      for (int copy = 0; copy < kDecodeCopies; ++copy) {
+        splits.store(copy, to + i, i == model_.size ? top : sum);
+      }
     }
   }
 

@@ -1,7 +1,8 @@
 // Vectors that the blocks of a kernel exchange through global memory, without barriers. An element
 // is stored together with the number of the step in one 64-bit word, and a reader waits for words
 // of its own step. A word is written once per step, so a slow reader cannot miss it. The blocks
-// must all be resident.
+// must all be resident. A vector can have several copies, so that fewer blocks read the same line
+// of the L2 cache, whose next store waits for their reads.
 #pragma once
 
 #include "causeway/kernels/decode/decode_product.cuh"
@@ -18,6 +19,7 @@ struct ExchangeLayout {
   int inner;
   int last;  // the residual stream after the MLP
   int size;
+  int copy;  // words of one copy of all layers: whole lines of 128 bytes
 
   __host__ __device__ explicit ExchangeLayout(const DecodeModel& model) {
     splits = (model.heads + 2 * model.kv_heads) * model.size;
@@ -25,6 +27,7 @@ struct ExchangeLayout {
     inner = middle + model.width;
     last = inner + model.hidden;
     size = last + model.width;
+    copy = (model.n_layers * size + 15) / 16 * 16;
   }
 };
 
@@ -43,13 +46,23 @@ struct ExchangedPair {
 
 class Exchange {
  public:
-  // A reader sleeps for `pause` nanoseconds before it reads again.
-  __device__ __forceinline__ Exchange(std::uint64_t* words, std::uint32_t step, unsigned pause)
-      : words_(words), step_(step), pause_(pause) {}
+  // `words` is the vector in the first copy, of `copy_size` words.
+  __device__ __forceinline__ Exchange(std::uint64_t* words, int copy_size, std::uint32_t step,
+                                      const DecodeTuning& tuning)
+      : words_(words),
+        own_(words + (static_cast<int>(blockIdx.x) & (tuning.copies - 1)) * copy_size),
+        copy_size_(copy_size),
+        copies_(tuning.copies),
+        step_(step),
+        pause_(tuning.pause) {}
 
-  __device__ __forceinline__ void store(int i, float value) const {
+  // Stores element i in a copy. Has no effect for copies that are not used.
+  __device__ __forceinline__ void store(int copy, int i, float value) const {
+    if (copy >= copies_) return;
     const std::uint64_t word = std::uint64_t{step_} << 32 | __float_as_uint(value);
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(words_ + i), "l"(word) : "memory");
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(words_ + copy * copy_size_ + i),
+                 "l"(word)
+                 : "memory");
   }
 
   // Starts to read the elements i and i + 1; i is even. They may not be there yet.
@@ -57,7 +70,7 @@ class Exchange {
     ExchangedPair pair;
     asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
                  : "=l"(pair.words[0]), "=l"(pair.words[1])
-                 : "l"(words_ + i)
+                 : "l"(own_ + i)
                  : "memory");
     return pair;
   }
@@ -113,8 +126,11 @@ class Exchange {
 
  private:
   std::uint64_t* words_;
+  const std::uint64_t* own_;  // in the copy that this block reads
+  int copy_size_;
+  int copies_;
   std::uint32_t step_;
-  unsigned pause_;
+  unsigned pause_;  // before a thread reads again, in ns
 };
 
 }  // namespace causeway::kernels::cuda

@@ -90,7 +90,8 @@ class Step {
   __device__ __forceinline__ void run_attention(int l, MatrixProduct& qkv) {
     const DecodeLayer& layer = layers_[l];
     const Exchange heads = exchange(l, layout_.qkv);
-    qkv.run(x_, scratch_, [&](int row, float value, float) { heads.store(row, value); });
+    qkv.run(x_, scratch_,
+            [&](int copy, int row, float value, float) { heads.store(copy, row, value); });
     prefetch_layer(l + 1, &DecodeLayer::qkv, model_.width, qkv_rows(), false);
     trace_.mark();
 
@@ -104,8 +105,8 @@ class Step {
     __syncthreads();
     trace_.mark();
     const Exchange middle = exchange(l, layout_.middle);
-    projection.run(inner_, scratch_, [&](int row, float value, float) {
-      middle.store(row, residual_[0][row] + value);
+    projection.run(inner_, scratch_, [&](int copy, int row, float value, float) {
+      middle.store(copy, row, residual_[0][row] + value);
     });
     prefetch_layer(l + 1, &DecodeLayer::projection, mixed(), model_.width, false);
     trace_.mark();
@@ -120,8 +121,8 @@ class Step {
     normalize(residual_[1], layer.norm_2.bias != nullptr);
     trace_.mark();
     const Exchange inner = exchange(l, layout_.inner);
-    in.run(x_, scratch_, [&](int row, float value, float up) {
-      inner.store(row, gated() ? swiglu_of(value, up) : decode_gelu(value));
+    in.run(x_, scratch_, [&](int copy, int row, float value, float up) {
+      inner.store(copy, row, gated() ? swiglu_of(value, up) : decode_gelu(value));
     });
     prefetch_layer(l + 1, &DecodeLayer::in, model_.width, model_.hidden, gated());
     trace_.mark();
@@ -133,8 +134,9 @@ class Step {
     __syncthreads();
     trace_.mark();
     const Exchange last = exchange(l, layout_.last);
-    out.run(inner_, scratch_,
-            [&](int row, float value, float) { last.store(row, residual_[1][row] + value); });
+    out.run(inner_, scratch_, [&](int copy, int row, float value, float) {
+      last.store(copy, row, residual_[1][row] + value);
+    });
     prefetch_layer(l + 1, &DecodeLayer::out, model_.hidden, model_.width, false);
     trace_.mark();
   }
@@ -148,7 +150,10 @@ class Step {
     normalize(residual_[0], model_.last_norm.bias != nullptr);
     trace_.mark();
     head.run(
-        x_, scratch_, [&](int row, float value, float) { model_.logits[row] = value; },
+        x_, scratch_,
+        [&](int copy, int row, float value, float) {
+          if (copy == 0) model_.logits[row] = value;
+        },
         model_.tuning.prefetches ? kHeadRounds : 0);
     trace_.mark();
     // For the next step.
@@ -190,8 +195,8 @@ class Step {
   }
 
   __device__ __forceinline__ Exchange exchange(int l, int vector) const {
-    return Exchange(model_.exchange + kMostBlocks + std::int64_t{l} * layout_.size + vector, step_,
-                    model_.tuning.pause);
+    return Exchange(model_.exchange + kMostBlocks + l * layout_.size + vector, layout_.copy, step_,
+                    model_.tuning);
   }
 
   __device__ __forceinline__ int mixed() const { return model_.heads * model_.size; }
@@ -363,7 +368,7 @@ bool can_decode_model(Device device, const DecodeModel& model) {
 }
 
 std::int64_t decode_exchange_size(const DecodeModel& model) {
-  return kMostBlocks + std::int64_t{model.n_layers} * ExchangeLayout(model).size;
+  return kMostBlocks + std::int64_t{kDecodeCopies} * ExchangeLayout(model).copy;
 }
 
 void decode_model(StreamView stream, const DecodeModel& model) {

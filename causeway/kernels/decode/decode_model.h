@@ -36,6 +36,8 @@ struct DecodeLayer {
 // a thread holds at a time.
 inline constexpr int kDecodeSplits = 8;
 inline constexpr int kDecodeRounds = 4;
+// The largest number of copies of an exchanged vector.
+inline constexpr int kDecodeCopies = 4;
 
 // Settings of the kernel that change its speed, and results by rounding only.
 struct DecodeTuning {
@@ -43,6 +45,7 @@ struct DecodeTuning {
   bool prefetches = true;      // copies weights to the L2 cache one layer ahead
   bool wide = false;           // a warp multiplies 2 x 1024 weights at once, not 3 x 512
   unsigned pause = 0;          // of a waiting thread before it reads again, in ns
+  int copies = 1;              // of exchanged vectors, 1, 2 or 4: each serves a part of the blocks
 };
 
 struct DecodeModel {

@@ -53,8 +53,8 @@ __device__ __forceinline__ void prefetch_rows(const DecodeMatrix& matrix, int in
 
 // A product of a matrix with x, divided over all blocks. A row belongs to `parts` warps of a block,
 // and a warp computes a few rows at a time; with gates, a row and its gate. The constructor starts
-// to load the first rows of this warp. Lane k completes and stores the k-th of them. The matrix
-// must outlive this.
+// to load the first rows of this warp. Lane k completes the k-th of them, and so do the lanes after
+// it at distances of kRows, each for another copy of the result. The matrix must outlive this.
 template <class W, class TileShape>
 class Product {
  public:
@@ -80,9 +80,10 @@ class Product {
     return kWarps / parts * (gated ? 1 : kRows);
   }
 
-  // x is in shared memory, in the order of place_of; scratch has kProductScratch floats, and serves
-  // one product at a time. Rows of the round `ahead` rounds later are copied to the L2 cache,
-  // unless `ahead` is 0. All threads of the block must call this.
+  // Calls store(copy, row, value, up); the values of all copies are the same, and there are at
+  // least kDecodeCopies. x is in shared memory, in the order of place_of; scratch has
+  // kProductScratch floats, and serves one product at a time. Rows of the round `ahead` rounds
+  // later are copied to the L2 cache, unless `ahead` is 0. All threads of the block must call this.
   template <class Store>
   __device__ __forceinline__ void run(const float* x, float* scratch, const Store& store,
                                       int ahead = 0) {
@@ -104,19 +105,23 @@ class Product {
       float value = parts_ > 1 ? sum_parts(values, scratch + turn * kRows * kWarps) : values[0];
       if (parts_ == 1) {
 #pragma unroll
-        for (int k = 1; k < kRows; ++k) value = at.lane == k ? values[k] : value;
+        for (int k = 1; k < kRows; ++k) value = own() == k ? values[k] : value;
       }
       value = value * scale + bias;
       const float up = gated_ ? __shfl_down_sync(0xffffffffu, value, 1) : 0.0f;
-      if (at.lane < (gated_ ? 1 : kRows) && row < out_ && begin_ == 0) store(row, value, up);
+      if ((!gated_ || own() == 0) && row < out_ && begin_ == 0) {
+        store(at.lane / kRows, row, value, up);
+      }
     }
   }
 
  private:
+  static_assert(kDecodeCopies * kRows <= 32);
+  // Which of the rows this lane completes.
+  __device__ __forceinline__ static int own() { return Place().lane % kRows; }
   // The row of this lane, or of its gate.
   __device__ __forceinline__ int own_row() const {
-    const int lane = Place().lane;
-    return gated_ ? row_ + lane * out_ : row_ + lane * step_;
+    return gated_ ? row_ + own() * out_ : row_ + own() * step_;
   }
 
   __device__ __forceinline__ void load() {
@@ -132,7 +137,7 @@ class Product {
     }
     scale_ = 1;
     bias_ = 0;
-    if (at.lane >= n_rows_) return;
+    if (own() >= n_rows_) return;
     const int row = own_row();
     if (matrix_->scales != nullptr) scale_ = matrix_->scales[row];
     if (matrix_->bias != nullptr) bias_ = matrix_->bias[row];
@@ -147,9 +152,8 @@ class Product {
     }
     __syncthreads();
     float sum = 0;
-    if (at.lane >= kRows) return sum;
     for (int i = 0; i < parts_; ++i) {
-      sum += scratch[at.lane * kWarps + min(slot_ * parts_ + i, kWarps - 1)];
+      sum += scratch[own() * kWarps + min(slot_ * parts_ + i, kWarps - 1)];
     }
     return sum;
   }

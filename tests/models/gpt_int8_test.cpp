@@ -2,6 +2,7 @@
 // bits.
 #include "causeway/models/gpt_int8.h"
 
+#include "causeway/runtime/transfer.h"
 #include "tests/models/small_gpt.h"
 #include "tests/tensor/devices.h"
 
@@ -87,6 +88,33 @@ TEST(GpuGptDecoder, Int8AndHalfTypes) {
     EXPECT_EQ(one[0], rounded[0]);
     EXPECT_EQ(one[0], several[0][0]);
     EXPECT_EQ(several[0], several[1]);
+  }
+}
+
+// The product of the head takes several rounds. A row at another place would differ by more than
+// rounding.
+TEST(GpuGptDecoder, Int8HeadOfManyRows) {
+  CAUSEWAY_REQUIRE_GPU();
+  GptConfig config = tiny();
+  config.vocabulary = 30011;
+  for (const std::int64_t heads : {4, 12}) {
+    config.heads = heads;
+    config.width = heads == 4 ? 32 : 768;  // one warp per row, or two
+    const auto model = make(config, Device::cuda());
+    auto decoder = decoder_int8(*model);
+    ASSERT_NE(decoder.fused(), nullptr);
+    decoder.generate({{5}}, greedy_options(1));
+    std::vector<float> found(static_cast<std::size_t>(config.vocabulary));
+    transfer(found.data(), Device::cpu(), decoder.fused()->logits, Device::cuda(),
+             found.size() * sizeof(float), current_stream(Device::cuda()));
+    const autograd::NoGrad no_grad;
+    const Tensor ids = Tensor::from<std::int64_t>(GptDecoder::Tokens{5}, {1, 1}, Device::cuda());
+    const auto expected = numbers(model->logits(ids).select(1, -1));
+    double largest = 0;
+    for (const double value : expected) largest = std::max(largest, std::abs(value));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ASSERT_NEAR(static_cast<double>(found[i]), expected[i], 0.1 * largest) << "row " << i;
+    }
   }
 }
 

@@ -34,7 +34,9 @@ class Step {
  public:
   using Part = RowPart<W, TileShape::kElements>;
   using MatrixProduct = Product<W, TileShape>;
-  static constexpr int kScratch = kProductScratch<TileShape> + 2 * kWarps;
+  using HeadProduct = Product<W, HeadTile<W, TileShape>>;
+  static constexpr int kSums = kProductScratch<HeadTile<W, TileShape>>;  // of all products
+  static constexpr int kScratch = kSums + 2 * kWarps;
 
   __device__ __forceinline__ Step(const DecodeModel& model, float* memory)
       : model_(model),
@@ -143,7 +145,7 @@ class Step {
 
   __device__ __forceinline__ void run_head() {
     start_next();
-    MatrixProduct head(model_.head, model_.width, model_.n_logits, false);
+    HeadProduct head(model_.head, model_.width, model_.n_logits, false);
     copy_norm(model_.last_norm);
     read_residual(exchange(model_.n_layers - 1, layout_.last), residual_[0]);
     trace_.mark();
@@ -172,7 +174,7 @@ class Step {
       prefetch_rows<W>(layers_[l].*matrix, in, out, gated, 0, out);
       return;
     }
-    const int round = MatrixProduct::rows_per_round(model_.width, false);
+    const int round = HeadProduct::rows_per_round(model_.width, false);
     prefetch_rows<W>(model_.head, model_.width, model_.n_logits, false, head_rows_,
                      head_rows_ + round);
     head_rows_ += round;
@@ -249,7 +251,7 @@ class Step {
   // x = the normalized residual stream. Mean and variance come from one reduction of the sums of
   // distances from `pivot_` and of their squares.
   __device__ __forceinline__ void normalize(const float* residual, bool has_bias) {
-    auto* sums_of_warps = reinterpret_cast<float2*>(scratch_ + kProductScratch<TileShape>);
+    auto* sums_of_warps = reinterpret_cast<float2*>(scratch_ + kSums);
     float sum = 0;
     float squares = 0;
     for_own([&](int i) {

@@ -27,6 +27,11 @@ struct Tile {
 };
 using NarrowTile = Tile<512, 3>;
 using WideTile = Tile<1024, 2>;
+// Of the head's product: twice the rows of 8-bit weights take the registers of 16-bit ones, and
+// half the rounds.
+template <class W, class TileShape>
+using HeadTile =
+    Tile<TileShape::kElements, sizeof(W) == 1 ? 2 * TileShape::kRows : TileShape::kRows>;
 
 // Starts to copy `bytes`, a multiple of 16, to the L2 cache.
 __device__ __forceinline__ void prefetch_bytes(const void* from, int bytes) {

@@ -2,13 +2,8 @@
 
 #include "causeway/autograd/matmul.h"
 #include "causeway/core/error.h"
-#include "causeway/core/interrupt.h"
 #include "causeway/tensor/create.h"
-#include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"
-#include "causeway/tensor/reduce.h"
-
-#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -16,28 +11,11 @@ namespace causeway::models {
 
 namespace {
 
-void require_finite_logits(const Tensor& logits) {
-  if (all(predicate(PredicateOp::is_finite, logits)).item_integer() != 0) return;
-  fail(ErrorKind::invalid_argument, kGenerate,
-       "the model's output is not finite: its weights are too large or damaged; use another model");
-}
-
 kernels::Operand operand_or_none(const std::optional<Tensor>& tensor, StreamView stream) {
   return tensor.has_value() ? operand(*tensor, stream) : kernels::Operand();
 }
 
 }  // namespace
-
-void GenerateOptions::check() const {
-  const auto require = [](bool good, const char* what) {
-    if (!good) fail(ErrorKind::invalid_argument, kGenerate, what);
-  };
-  require(tokens >= 1, "tokens: expected 1 or more");
-  require(temperature >= 0, "temperature: expected 0 or more");
-  require(top_k >= 0, "top_k: expected 0 or more");
-  require(top_p > 0 && top_p <= 1, "top_p: expected a number above 0 and up to 1");
-  require(min_p >= 0 && min_p <= 1, "min_p: expected a number from 0 to 1");
-}
 
 GptDecoder::GptDecoder(Gpt& model, std::int64_t batch, std::int64_t capacity,
                        std::shared_ptr<const GptInt8> int8)
@@ -170,36 +148,6 @@ GptDecoder::Matrix GptDecoder::matrix_of(const GptInt8::Matrix& matrix) {
   return {matrix.weight.values, matrix.weight.scales, matrix.bias};
 }
 
-void GptDecoder::start(const std::vector<Tokens>& prompts) {
-  if (static_cast<std::int64_t>(prompts.size()) != batch_) {
-    fail(ErrorKind::invalid_argument, kGenerate,
-         fmt::format("{} prompts for {} sequences", prompts.size(), batch_));
-  }
-  std::vector<std::int64_t> ids(static_cast<std::size_t>(batch_ * capacity_), 0);
-  std::vector<std::int64_t> lengths;
-  std::int64_t longest = 1;
-  for (std::size_t i = 0; i < prompts.size(); ++i) {
-    const auto size = static_cast<std::int64_t>(prompts[i].size());
-    if (size < 1 || size > capacity_) {
-      fail(ErrorKind::invalid_argument, kGenerate,
-           fmt::format("prompt {} has {} tokens; expected 1 to {}", i, size, capacity_));
-    }
-    for (const std::int64_t id : prompts[i]) {
-      if (id >= 0 && id < config_.vocabulary) continue;
-      fail(ErrorKind::invalid_argument, kGenerate,
-           fmt::format("prompt {}: token id {} is not below the vocabulary of {}", i, id,
-                       config_.vocabulary));
-    }
-    std::copy(prompts[i].begin(), prompts[i].end(),
-              ids.begin() + static_cast<std::ptrdiff_t>(i) * capacity_);
-    lengths.push_back(size - 1);
-    longest = std::max(longest, size);
-  }
-  tokens_.copy_from(Tensor::from<std::int64_t>(ids, tokens_.shape(), device_));
-  lengths_.copy_from(Tensor::from<std::int64_t>(lengths, lengths_.shape(), device_));
-  if (longest > 1) fill_cache(tokens_.slice(1, 0, longest).contiguous());
-}
-
 // Shorter prompts are padded on the right; their steps overwrite the cache of the padding before
 // they attend to it.
 void GptDecoder::fill_cache(const Tensor& tokens) {
@@ -315,75 +263,6 @@ Tensor GptDecoder::decode_fused() {
 Tensor GptDecoder::decode_logits() {
   if (fused_.has_value()) return decode_fused();
   return batch_ == 1 && device_.is_cpu() ? decode_vectors() : decode_matrices();
-}
-
-Tensor GptDecoder::step(const kernels::SampleTokens& how) {
-  const Tensor logits = decode_logits();
-  const StreamView stream = current_stream(device_);
-  kernels::sample_tokens(stream, how, operand(logits, stream), operand(tokens_, stream),
-                         operand(lengths_, stream));
-  return logits;
-}
-
-std::vector<GptDecoder::Tokens> GptDecoder::generate(const std::vector<Tokens>& prompts,
-                                                     const GenerateOptions& options,
-                                                     const OnTokens& on_tokens) {
-  options.check();
-  const autograd::NoGrad no_grad;
-  kernels::SampleTokens how;
-  how.n_classes = config_.vocabulary;
-  how.temperature = static_cast<float>(options.temperature);
-  how.top_k = options.top_k;
-  how.top_p = static_cast<float>(options.top_p);
-  how.min_p = static_cast<float>(options.min_p);
-  how.seed = options.seed;
-  start(prompts);
-  std::vector<Tokens> made(prompts.size());
-  std::vector<bool> ended(prompts.size());
-  // New tokens up to step `taken`; returns whether a sequence has more to come.
-  const auto collect = [&](std::int64_t taken) {
-    const Tensor all = tokens_.to(Device::cpu());
-    bool more = false;
-    for (std::size_t i = 0; i < prompts.size(); ++i) {
-      const auto size = static_cast<std::int64_t>(prompts[i].size());
-      const std::int64_t end = std::min(size + taken, capacity_);
-      const std::int64_t* row = reinterpret_cast<const std::int64_t*>(all.data()) +
-                                static_cast<std::int64_t>(i) * capacity_;
-      const std::size_t before = made[i].size();
-      if (!ended[i]) made[i].assign(row + size, row + end);
-      if (!ended[i] && on_tokens && made[i].size() > before) {
-        ended[i] = !on_tokens(i, std::span(made[i]).subspan(before));
-      }
-      ended[i] = ended[i] || end == capacity_;
-      more = more || !ended[i];
-    }
-    return more;
-  };
-  // On a GPU several steps are queued before their tokens are read.
-  const std::int64_t ahead = device_.is_cuda() ? 16 : 1;
-  std::optional<Stream> own;
-  std::optional<StreamGuard> guard;
-  std::optional<Graph> graph;
-  if (device_.is_cuda()) {
-    own.emplace(device_);
-    own->view().wait(current_stream(device_));
-    guard.emplace(*own);
-  }
-  for (std::int64_t taken = 0; taken < options.tokens;) {
-    const std::int64_t count = std::min(ahead, options.tokens - taken);
-    for (std::int64_t i = 0; i < count; ++i) {
-      check_interrupt();
-      if (device_.is_cpu() || taken + i == 0) {
-        require_finite_logits(step(how));
-        continue;
-      }
-      if (!graph.has_value()) graph.emplace(Graph::capture(*own, [&] { step(how); }));
-      graph->replay(*own);
-    }
-    taken += count;
-    if (!collect(taken)) break;
-  }
-  return made;
 }
 
 }  // namespace causeway::models

@@ -1,5 +1,5 @@
-// Text generation: continues prompts token by token with a key-value cache. On a GPU a step,
-// including the draw of the tokens, is one CUDA graph.
+// Text generation: continues prompts token by token with a key-value cache. On a GPU steps,
+// including the draw of the tokens, are CUDA graphs.
 #pragma once
 
 #include "causeway/kernels/decode/decode_model.h"
@@ -44,7 +44,8 @@ class GptDecoder {
 
   // Continues `batch` prompts of one token or more and returns the new tokens of each. A sequence
   // ends after options.tokens, when it is full, or when `on_tokens` returns false. Sequence i of a
-  // seed is the same for any batch, except for rounding.
+  // seed is the same for any batch, except for rounding. A GPU computes a few steps more while
+  // `on_tokens` runs; the next call with the same options uses the same graph.
   std::vector<Tokens> generate(const std::vector<Tokens>& prompts, const GenerateOptions& options,
                                const OnTokens& on_tokens = {});
 
@@ -53,6 +54,16 @@ class GptDecoder {
   kernels::DecodeModel* fused() { return fused_.has_value() ? &*fused_ : nullptr; }
 
  private:
+  // What a captured step depends on, besides the weights.
+  struct GraphKey {
+    kernels::SampleTokens how;
+    kernels::DecodeTuning tuning;
+    const std::uint64_t* trace = nullptr;
+    std::optional<DType> autocast;
+    bool allow_tf32 = false;
+
+    bool operator==(const GraphKey&) const = default;
+  };
   // A matrix as it is multiplied: in the model's dtype, or i8 with scales of its rows.
   struct Matrix {
     Tensor weight;
@@ -78,6 +89,8 @@ class GptDecoder {
   void fill_cache(const Tensor& tokens);
   // Returns the logits.
   Tensor step(const kernels::SampleTokens& how);
+  // Queues at least one and up to `most` steps; returns how many.
+  std::int64_t queue_steps(const kernels::SampleTokens& how, std::int64_t most);
   // The logits of a step. One sequence: one kernel on a GPU that takes the model's shape, products
   // of matrices and vectors on a CPU. Else matrix products.
   Tensor decode_logits();
@@ -112,6 +125,8 @@ class GptDecoder {
   std::optional<kernels::DecodeModel> fused_;
   Tensor layer_table_;  // of fused_, as bytes
   Tensor exchange_;     // i64: what the blocks of fused_ exchange
+  std::optional<Graph> graph_;
+  GraphKey graph_key_;
 };
 
 }  // namespace causeway::models

@@ -63,6 +63,8 @@ struct SampleTokens {
   float top_p = 1;             // keeps the largest logits whose probabilities sum to this
   float min_p = 0;             // keeps probabilities of at least this times the largest
   std::uint64_t seed = 0;
+
+  bool operator==(const SampleTokens&) const = default;
 };
 
 // Draws a token for each sequence from logits (batch, columns), writes it to

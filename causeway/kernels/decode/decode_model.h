@@ -46,6 +46,8 @@ struct DecodeTuning {
   bool wide = false;           // a warp multiplies 2 x 1024 weights at once, not 3 x 512
   unsigned pause = 0;          // of a waiting thread before it reads again, in ns
   int copies = 1;              // of exchanged vectors, 1, 2 or 4: each serves a part of the blocks
+
+  bool operator==(const DecodeTuning&) const = default;
 };
 
 struct DecodeModel {

@@ -2,6 +2,7 @@
 // against the CPU.
 #include "causeway/kernels/norm/norm.h"
 
+#include "causeway/autograd/normalize.h"
 #include "tests/kernels/guarded.h"
 
 #include <fmt/format.h>
@@ -231,6 +232,42 @@ TEST(GpuNorm, SumsOverManyRows) {
       const auto inputs = norm_inputs(generator, NormOp::layer, 50001, columns, dtype, 6);
       expect_norms_close(norm_on(kGpu, inputs), norm_on(Device::cpu(), inputs),
                          fmt::format("{} {}", to_string(dtype), columns), 50);
+    }
+  }
+}
+
+// Norms of few rows start while the kernel before them ends: here one that writes 100 MB, of which
+// they read the last rows. The kernel after them overwrites the rows.
+TEST(GpuNorm, WaitsForTheKernelBefore) {
+  CAUSEWAY_REQUIRE_GPU();
+  Generator generator(10);
+  constexpr int kRounds = 20;
+  constexpr std::int64_t kRows = 8;
+  struct Operands {
+    Tensor residual, weight, bias;
+    autograd::AddNorm norm_of(const Tensor& rows) const {
+      return autograd::add_norm(NormOp::layer, rows, residual, weight, bias);
+    }
+  };
+  for (const std::int64_t columns : {768, 1024, 20000}) {
+    const Tensor x = generator.normal({kRows, columns});
+    const Operands here{generator.normal({kRows, columns}), generator.normal({columns}),
+                        generator.normal({columns})};
+    const Operands there{here.residual.to(kGpu), here.weight.to(kGpu), here.bias.to(kGpu)};
+    const Tensor source = x.to(kGpu).unsqueeze(0).expand({25'000'000 / x.numel(), kRows, columns});
+    const Tensor written = zeros(source.shape(), DType::f32, kGpu);
+    const Tensor zero = zeros({1}, DType::f32, kGpu);
+    const Tensor last = written.select(0, written.size(0) - 1);
+    std::vector<autograd::AddNorm> found;
+    for (int i = 0; i < kRounds; ++i) {
+      written.copy_from(source);
+      found.push_back(there.norm_of(last));
+      written.copy_from(zero);
+    }
+    const autograd::AddNorm want = here.norm_of(x);
+    for (const autograd::AddNorm& one : found) {
+      expect_close(one.sum, want.sum, fmt::format("sum of {} columns", columns));
+      expect_close(one.normed, want.normed, fmt::format("norm of {} columns", columns), 10);
     }
   }
 }

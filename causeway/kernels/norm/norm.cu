@@ -24,6 +24,14 @@ struct NormRows : NormArrays<T> {
   Compute<T> epsilon;
 };
 
+// A kernel of few blocks takes no longer than its launch, so it starts while the one before ends.
+Launch launch_of(StreamView stream, std::int64_t blocks, int threads, std::size_t shared = 0) {
+  constexpr std::int64_t kFewBlocks = 256;
+  const Launch how("norm", stream, dim3(static_cast<unsigned>(blocks)),
+                   dim3(static_cast<unsigned>(threads)), shared);
+  return blocks <= kFewBlocks ? how.overlapping() : how;
+}
+
 template <class C>
 __device__ __forceinline__ C rstd_of(C squares, int n_columns, C epsilon) {
   return reciprocal_root(squares / static_cast<C>(n_columns) + epsilon);
@@ -38,6 +46,7 @@ __global__ void __launch_bounds__(kMostShared, 2)
   __shared__ C memory[64];
   TeamScratch<C> scratch(memory);
   const Team team(team_size);
+  wait_for_previous();  // also for the weights: the kernel before may be an optimizer's
   const int n_teams = static_cast<int>(blockDim.x) / team.size;
   std::int64_t row = std::int64_t{blockIdx.x} * n_teams * rows_per_team + threadIdx.x / team.size;
   Vector<T, kVec> weight[kVectors];
@@ -146,6 +155,7 @@ __global__ void __launch_bounds__(kWarps * 32, kResident<kResidual> / (kWarps * 
   const auto column = [](int v) {
     return (v * kWarps * 32 + static_cast<int>(threadIdx.x)) * kVec;
   };
+  wait_for_previous();
   const std::int64_t first = std::int64_t{blockIdx.x} * kColumns;
   Vector<T, kVec> x[2];
 #pragma unroll
@@ -236,6 +246,7 @@ __global__ void __launch_bounds__(kRowThreads)
   __shared__ C memory[64];
   TeamScratch<C> scratch(memory);
   const Team team(kRowThreads);
+  wait_for_previous();
   const std::int64_t first = std::int64_t{blockIdx.x} * rows.n_columns;
   const VectorRow<kVec, const T> row(rows.in + first, rows.n_columns);
   // The row's x; 0 where a vector extends beyond it.
@@ -310,8 +321,7 @@ bool norm_with(StreamView stream, const NormRows<T>& rows) {
   } else if (rows.residual != nullptr) {
     kernel = norm_block_kernel<kWarps, false, true, T>;
   }
-  launch({"norm", stream, dim3(static_cast<unsigned>(rows.n_rows)), dim3(kWarps * 32)}, kernel,
-         rows);
+  launch(launch_of(stream, rows.n_rows, kWarps * 32), kernel, rows);
   return true;
 }
 
@@ -332,9 +342,8 @@ bool norm_in_registers(StreamView stream, const NormRows<T>& rows) {
   const std::int64_t per_team =
       std::clamp<std::int64_t>(rows.n_rows / (teams * kEnoughBlocks), 1, 8);
   const std::int64_t blocks = (rows.n_rows + teams * per_team - 1) / (teams * per_team);
-  launch({"norm", stream, dim3(static_cast<unsigned>(blocks)),
-          dim3(static_cast<unsigned>(plan.threads))},
-         norm_kernel<kVec, T>, rows, plan.team, static_cast<int>(per_team));
+  launch(launch_of(stream, blocks, plan.threads), norm_kernel<kVec, T>, rows, plan.team,
+         static_cast<int>(per_team));
   return true;
 }
 
@@ -362,10 +371,8 @@ void norm(StreamView stream, const Norm& how, const Operand& in, const Operand& 
     if (norm_in_registers<1>(stream, rows)) return;
     const std::size_t bytes = static_cast<std::size_t>(how.n_columns + 2 * kWide) * sizeof(T);
     const bool cached = bytes <= shared_memory_limit(stream);
-    launch({"norm", stream, dim3(static_cast<unsigned>(how.n_rows)), dim3(kRowThreads),
-            cached ? bytes : 0},
-           norm_long_kernel<T>, rows, cached, same_alignment(rows.in, rows.sum),
-           same_alignment(rows.in, rows.out));
+    launch(launch_of(stream, how.n_rows, kRowThreads, cached ? bytes : 0), norm_long_kernel<T>,
+           rows, cached, same_alignment(rows.in, rows.sum), same_alignment(rows.in, rows.out));
   });
 }
 

@@ -31,6 +31,17 @@ std::size_t count(const Function& function, Op op, BlockId block = 0) {
   return n;
 }
 
+TEST(LangPasses, DropsUnreachableStatements) {
+  for (const char* rest : {"break", "continue", "return", "y[i] = 3.0", "w = x[i]; w += 1.0"}) {
+    const Module module =
+        plain("while True:\n        if x[i] > 4.0:\n            break\n            " +
+              std::string(rest) + "\n    y[i] = 1.0\n    return\n    y[i] = 2.0");
+    EXPECT_EQ(verify(module, module.functions[0]), "") << rest;
+    EXPECT_EQ(count(module.functions[0], Op::store), 1U) << rest;
+    EXPECT_EQ(count(module.functions[0], Op::leave), 1U) << rest;
+  }
+}
+
 TEST(LangPasses, FoldsConstants) {
   Module module = plain(
       "if 2 * 3 > 7:\n        y[i] = 1.0\n    else:\n        y[i] = x[i] * (0.5 + 0.25) * 1.0");

@@ -171,6 +171,21 @@ void Checker::bind_parameters(const std::vector<TypeId>& types) {
   }
 }
 
+namespace {
+
+// Removes what follows a break, continue or return in its block, after it was type-checked.
+void drop_unreachable(Function& function) {
+  for (Block& block : function.blocks) {
+    const auto exit = std::find_if(block.insts.begin(), block.insts.end(), [&](ValueId id) {
+      const Op op = function[id].op;
+      return op == Op::leave || op == Op::proceed || op == Op::give;
+    });
+    if (exit != block.insts.end()) block.insts.erase(exit + 1, block.insts.end());
+  }
+}
+
+}  // namespace
+
 int Checker::lower_function(const Tree& tree, const Source& source, const FunctionNode& node,
                             const std::vector<TypeId>& types, const PatternBindings* patterns) {
   const NameUses uses(tree, node);
@@ -202,6 +217,7 @@ int Checker::lower_function(const Tree& tree, const Source& source, const Functi
   frame.open_blocks.push_back(frame.next_block++);
   frame.ir_blocks.push_back(0);
   block(node.body);
+  drop_unreachable(frame.function);
   if (node.kind == FunctionKind::kernel) frame.function.dims = std::max(frame.tid_dims, 1);
   --depth_;
   frame_ = outer;

@@ -27,10 +27,9 @@ std::atomic<bool> is_forked{false};
 
 bool inside_piece() {
 #if defined(__SANITIZE_THREAD__)
-  return internal::in_piece;
-#else
-  return omp_in_parallel() != 0;
+  if (internal::in_piece) return true;  // files without the sanitizer use OpenMP
 #endif
+  return omp_in_parallel() != 0;
 }
 
 }  // namespace

@@ -142,6 +142,7 @@ TEST(Profiler, ReportsNamesCountsAndBytes) {
 
 // OpenMP's threads do not exist in a forked process, where a loop would wait for them forever.
 TEST(Threads, LoopsRunAfterFork) {
+  const int before = thread_count();
   set_thread_count(3);
   const auto sum = [] {
     std::vector<std::int64_t> items(1000);
@@ -158,6 +159,7 @@ TEST(Threads, LoopsRunAfterFork) {
     const Tensor x = ones({300, 300});
     ::_exit(same && matmul(x, x).select(0, 0).select(0, 0).item() == 300 ? 0 : 1);
   }
+  set_thread_count(before);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;

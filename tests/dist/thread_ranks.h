@@ -13,7 +13,18 @@
 #include <thread>
 #include <vector>
 
+#define EXPECT_CONTAINS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
+
 namespace causeway::dist {
+
+// Long enough for a busy machine.
+inline constexpr Timeouts kPatient = {std::chrono::seconds(60), std::chrono::seconds(60)};
+
+inline int free_port() { return Socket::listen(0).port(); }
+
+inline void expect_no_errors(const std::vector<std::string>& messages) {
+  for (const std::string& message : messages) EXPECT_EQ(message, "");
+}
 
 inline Launch thread_launch(int rank, int size, int port) {
   Launch launch;
@@ -28,10 +39,8 @@ inline Launch thread_launch(int rank, int size, int port) {
 
 // Runs `body` as every rank; returns each rank's error message, or "".
 inline std::vector<std::string> errors_of_ranks(int size, const std::function<void(Group&)>& body,
-                                                const Timeouts& timeouts = {
-                                                    std::chrono::seconds(20),
-                                                    std::chrono::seconds(20)}) {
-  const int port = Socket::listen(0).port();
+                                                const Timeouts& timeouts = kPatient) {
+  const int port = free_port();
   std::vector<std::string> messages(static_cast<std::size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {

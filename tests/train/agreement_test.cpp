@@ -17,8 +17,6 @@ namespace {
 using dist::errors_of_ranks;
 namespace fs = std::filesystem;
 
-#define EXPECT_CONTAINS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
-
 TEST(Agreement, OtherSettingsOfPretrainingAreRefused) {
   const auto expect_refused = [](const char* words, const auto& change) {
     const auto messages = errors_of_ranks(2, [&](dist::Group& group) {

@@ -3,6 +3,7 @@
 // feature, and an exponential per query and key.
 #include "causeway/kernels/attention/attention.h"
 
+#include "causeway/kernels/attention/attention_bf16_cpu.h"
 #include "causeway/kernels/attention/tiles_cpu.h"
 #include "causeway/kernels/dispatch.h"
 
@@ -173,6 +174,10 @@ void forward(const Attention& how, const Operand& q, const Operand& k, const Ope
 void attention(StreamView, const Attention& how, const Operand& q, const Operand& k,
                const Operand& v, const Operand& context, const Operand& out,
                const Operand& log_sum) {
+  const Bf16Kernels* bf16 = Bf16Products::kernels();
+  if (bf16 != nullptr && q.dtype == DType::f32 && how.mask == AttentionMask::full) {
+    return attention_bf16(*bf16, how, q, k, v, context, out, log_sum);
+  }
   dispatch_floating(q.dtype, [&](auto tag) {
     forward<typename decltype(tag)::type>(how, q, k, v, context, out, log_sum);
   });

@@ -17,6 +17,7 @@ constexpr std::int64_t kLines = 512;
 constexpr std::int64_t kLinesOfMany = 256;
 constexpr std::int64_t kRight = 1 << 17;
 constexpr std::int64_t kLeft = 1 << 13;
+constexpr std::int64_t kLeftBf16 = 1 << 14;
 constexpr std::int64_t kLeastRows = 32;  // minimum rows per thread, to amortise packing the right
 constexpr std::int64_t kLeastWork = 1 << 20;  // minimum multiply-adds per thread
 
@@ -101,6 +102,39 @@ bool multiply_blocks(const MatrixLayout& a, const float* a_data, const MatrixLay
                   std::min(a.rows, last * kPanel), adds, out, after);
   });
   return true;
+}
+
+void multiply_blocks(const Bf16Kernels& kernels, const MatrixLayout& a, const float* a_data,
+                     const MatrixLayout& b, const float* b_data, float* out,
+                     const AfterRows& after) {
+  const std::int64_t inner = a.columns;
+  const std::int64_t groups = whole_groups(inner);
+  // The whole right is packed once; a panel of it stays in L1 with all rows of a block.
+  std::vector<Bf16Bits> right(static_cast<std::size_t>(packed_size(b.columns, inner)));
+  parallel_for(whole_panels(b.columns) / kPanel, kLeastWork / 8 / kPanel / std::max(groups, kPanel),
+               [&](std::int64_t first, std::int64_t last) {
+                 const std::int64_t column = first * kPanel;
+                 const std::int64_t count = std::min(b.columns, last * kPanel) - column;
+                 const auto pack = b.transposed ? kernels.pack_rows : kernels.pack_columns;
+                 pack(b_data + column * (b.transposed ? b.leading : 1), b.leading, count, inner,
+                      right.data() + column * groups);
+               });
+  const std::int64_t height = panels_in(kLeftBf16, std::max<std::int64_t>(groups, 1));
+  const std::int64_t work = std::max<std::int64_t>(inner * b.columns * kPanel, 1);  // of a tile
+  const auto multiply_rows = [&](std::int64_t first, std::int64_t last) {
+    thread_local std::vector<Bf16Bits> left;
+    left.resize(std::max(left.size(), static_cast<std::size_t>(packed_size(height, inner))));
+    const std::int64_t end = std::min(a.rows, last * kPanel);
+    for (std::int64_t row = first * kPanel; row < end; row += height) {
+      const std::int64_t rows = std::min(height, end - row);
+      const auto pack = a.transposed ? kernels.pack_columns : kernels.pack_rows;
+      pack(a_data + row * (a.transposed ? 1 : a.leading), a.leading, rows, inner, left.data());
+      kernels.multiply({rows, b.columns, inner, b.columns, false}, left.data(), right.data(),
+                       out + row * b.columns);
+      if (after) after(row, row + rows);
+    }
+  };
+  parallel_for(whole_panels(a.rows) / kPanel, kLeastWork / work + 1, multiply_rows);
 }
 
 }  // namespace causeway::kernels::cpu

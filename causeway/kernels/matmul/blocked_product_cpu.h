@@ -2,6 +2,7 @@
 // over threads. Bound by arithmetic.
 #pragma once
 
+#include "causeway/kernels/matmul/bf16_product_cpu.h"
 #include "causeway/kernels/matmul/matmul_layout.h"
 
 #include <cstdint>
@@ -17,5 +18,9 @@ using AfterRows = std::function<void(std::int64_t begin, std::int64_t end)>;
 // nothing where OpenBLAS is faster: on x86, and for few rows, which do not amortise the packing.
 bool multiply_blocks(const MatrixLayout& a, const float* a_data, const MatrixLayout& b,
                      const float* b_data, bool adds, float* out, const AfterRows& after = {});
+// out = a b of elements rounded to bf16, for any number of rows.
+void multiply_blocks(const Bf16Kernels& kernels, const MatrixLayout& a, const float* a_data,
+                     const MatrixLayout& b, const float* b_data, float* out,
+                     const AfterRows& after = {});
 
 }  // namespace causeway::kernels::cpu

@@ -210,9 +210,14 @@ Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
   const Tensor rows = detach(rows_of(x.contiguous()));
   const Tensor first_bias = bias_in.contiguous();
   const Tensor second_bias = bias_out.contiguous();
-  Tensor before = Tensor::empty({rows.size(0), weight_in.size(0)}, x.dtype(), x.device());
-  const Tensor hidden =
-      product(Epilogue::bias_gelu, rows, weight_in.transpose(), {&first_bias, &before});
+  // For the gradient; the GPU's kernel writes it in any case.
+  Tensor before;
+  const bool has_before = recording() || x.device().is_cuda();
+  if (has_before) {
+    before = Tensor::empty({rows.size(0), weight_in.size(0)}, x.dtype(), x.device());
+  }
+  const Tensor hidden = product(Epilogue::bias_gelu, rows, weight_in.transpose(),
+                                {&first_bias, has_before ? &before : nullptr});
   require_linear("mlp", hidden, weight_out, &bias_out);
   const Tensor out =
       product(Epilogue::bias, hidden, weight_out.transpose(), {&second_bias, nullptr})

@@ -66,6 +66,13 @@ void add_bias(const Run<T>& run, const Operand& bias, std::int64_t n_columns) {
 
 template <class T>
 void apply_gelu(const Run<T>& run) {
+  if (run.aux == nullptr) {
+#pragma omp simd
+    for (std::int64_t i = run.begin; i < run.end; ++i) {
+      run.out[i] = static_cast<T>(Gelu(static_cast<Compute<T>>(run.out[i])).value());
+    }
+    return;
+  }
 #pragma omp simd
   for (std::int64_t i = run.begin; i < run.end; ++i) {
     run.aux[i] = run.out[i];

@@ -29,7 +29,8 @@ enum class Epilogue : std::uint8_t {
 std::string_view to_string(Epilogue epilogue);
 
 // out (m, n) = epilogue(a (m, k) b (k, n)) for matrices as for matmul (without batch). `bias` has n
-// elements, `aux` is contiguous (m, n), all of one dtype; either may be empty.
+// elements, `aux` is contiguous (m, n), all of one dtype; either may be empty, except `aux` of
+// bias_gelu on a GPU.
 CAUSEWAY_KERNEL(linear, Epilogue epilogue, const Operand& a, const Operand& b, const Operand& bias,
                 const Operand& aux, const Operand& out, bool allow_tf32);
 

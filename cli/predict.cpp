@@ -36,6 +36,7 @@ struct Options : PredictOptions {
     options.transforms = predictor.transforms;
     options.average = predictor.average;
     options.temperature = predictor.temperature;
+    options.precision = predictor.precision;
     options.balanced = balanced;
     return options;
   }
@@ -171,6 +172,8 @@ std::string command_of(const Options& given) {
   } else {
     add("temperature", given.predictor.temperature, defaults.temperature);
   }
+  add("precision", std::string(to_string(given.predictor.precision)),
+      std::string(to_string(defaults.precision)));
   add("output", given.output, Options().output);
   if (given.balanced) text += " --balanced";
   return text + " --html " + shell_word(given.html);

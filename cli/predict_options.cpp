@@ -88,6 +88,14 @@ void PredictOptions::add_ensemble(CLI::App& command) {
           fmt::format("Divides the logits; calibrated: chosen on held-back context rows [{}]",
                       predictor.temperature))
       ->type_name("NUMBER|calibrated");
+  command
+      .add_option_function<std::string>(
+          "--precision",
+          [this](const std::string& name) { predictor.precision = models::parse_precision(name); },
+          fmt::format("Matrix products on a CPU: auto rounds their operands to bf16 where the CPU "
+                      "has instructions for it [{}]",
+                      to_string(predictor.precision)))
+      ->type_name("auto|f32");
 }
 
 tables::Table PredictOptions::read(const std::string& path) const {

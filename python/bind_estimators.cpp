@@ -58,8 +58,8 @@ nb::tuple tuple_of(const TabularEstimator::State& given) {
 EstimatorOptions options_of(std::int64_t n_estimators, std::int64_t max_features,
                             std::int64_t max_rows, std::uint64_t random_state,
                             const std::vector<std::string>& transforms, const std::string& average,
-                            double temperature, std::map<std::string, double> class_weight,
-                            bool balanced) {
+                            double temperature, const std::string& precision,
+                            std::map<std::string, double> class_weight, bool balanced) {
   EstimatorOptions made;
   made.n_estimators = n_estimators;
   made.max_features = max_features;
@@ -71,6 +71,7 @@ EstimatorOptions options_of(std::int64_t n_estimators, std::int64_t max_features
   }
   made.average = models::parse_average(average);
   made.temperature = temperature;
+  made.precision = models::parse_precision(precision);
   made.class_weight = std::move(class_weight);
   made.balanced = balanced;
   return made;
@@ -105,6 +106,7 @@ nb::dict read_estimator(const std::string& path) {
   settings["transforms"] = transforms;
   settings["average"] = to_string(options.average);
   settings["temperature"] = options.temperature;
+  settings["precision"] = to_string(options.precision);
   nb::dict read;
   read["regression"] = file.regression;
   read["options"] = settings;
@@ -146,17 +148,17 @@ void bind_estimators(nb::module_& module) {
           [](Estimator* self, std::shared_ptr<TabularTransformer> model, bool regression,
              std::int64_t n_estimators, std::int64_t max_features, std::int64_t max_rows,
              std::uint64_t random_state, const std::vector<std::string>& transforms,
-             const std::string& average, double temperature,
+             const std::string& average, double temperature, const std::string& precision,
              std::map<std::string, double> class_weight, bool balanced) {
-            new (self)
-                Estimator(std::move(model),
-                          options_of(n_estimators, max_features, max_rows, random_state, transforms,
-                                     average, temperature, std::move(class_weight), balanced),
-                          regression);
+            new (self) Estimator(
+                std::move(model),
+                options_of(n_estimators, max_features, max_rows, random_state, transforms, average,
+                           temperature, precision, std::move(class_weight), balanced),
+                regression);
           },
           "model"_a, "regression"_a, "n_estimators"_a, "max_features"_a, "max_rows"_a,
-          "random_state"_a, "transforms"_a, "average"_a, "temperature"_a, "class_weight"_a,
-          "balanced"_a)
+          "random_state"_a, "transforms"_a, "average"_a, "temperature"_a, "precision"_a,
+          "class_weight"_a, "balanced"_a)
       .def(
           "fit",
           [](Estimator& self, const Table& table, const Tensor& y, std::int64_t n_classes,

@@ -52,6 +52,7 @@ PredictorOptions EstimatorOptions::predictor() const {
   made.transforms = transforms;
   made.average = average;
   made.temperature = temperature;
+  made.precision = precision;
   return made;
 }
 

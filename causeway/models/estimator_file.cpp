@@ -27,7 +27,8 @@ nlohmann::ordered_json json_of(const EstimatorOptions& options) {
           {"random_state", options.random_state},
           {"transforms", transforms},
           {"average", to_string(options.average)},
-          {"temperature", options.temperature}};
+          {"temperature", options.temperature},
+          {"precision", to_string(options.precision)}};
 }
 
 EstimatorOptions options_of(const nlohmann::json& json) {
@@ -42,6 +43,8 @@ EstimatorOptions options_of(const nlohmann::json& json) {
     options.transforms.push_back(parse_transform(name.get<std::string>()));
   }
   options.average = parse_average(json.at("average").get<std::string>());
+  // Files of version 0.2 have none.
+  options.precision = parse_precision(json.value("precision", to_string(options.precision)));
   return options;
 }
 

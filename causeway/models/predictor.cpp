@@ -1,6 +1,8 @@
 #include "causeway/models/predictor.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/shown.h"
+#include "causeway/kernels/matmul/bf16_product_cpu.h"
 #include "causeway/tensor/indexing.h"
 #include "causeway/tensor/reduce.h"
 
@@ -16,6 +18,16 @@ namespace {
 Device device_of(const TabularTransformer& model) { return model.parameters().front().device(); }
 
 }  // namespace
+
+const char* to_string(Precision precision) { return precision == Precision::f32 ? "f32" : "auto"; }
+
+Precision parse_precision(const std::string& name) {
+  for (const Precision each : {Precision::automatic, Precision::f32}) {
+    if (name == to_string(each)) return each;
+  }
+  fail(ErrorKind::invalid_argument, kTabularPredictor,
+       fmt::format("precision {}: expected auto or f32", shown(name)));
+}
 
 // Maps the progress of one unit of work after the other to the fraction of all of them.
 class TabularPredictor::Work {
@@ -149,6 +161,7 @@ void TabularPredictor::require_query(const Tensor& x) const {
 
 Tensor TabularPredictor::run_members(const Tensor& x, std::int64_t width,
                                      const ProgressHook& progress, const Run& run) {
+  const kernels::cpu::Bf16Products products(options_.precision == Precision::automatic);
   const std::int64_t n_rows = x.size(0);
   const auto n_members = static_cast<std::int64_t>(fitted_.members.size());
   const Tensor table = x.contiguous();

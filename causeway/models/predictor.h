@@ -19,6 +19,14 @@ namespace causeway::models {
 
 inline constexpr double kCalibrated = 0;
 
+// Of the products of linear layers and attention on a CPU. automatic: the operands are rounded to
+// bf16, where the CPU has matrix instructions for it (Arm); sums are f32. On a GPU the model's
+// dtype decides.
+enum class Precision { automatic, f32 };
+
+const char* to_string(Precision precision);
+Precision parse_precision(const std::string& name);
+
 struct PredictorOptions {
   // Ensemble members. There are more where that is needed to read all columns, or to predict more
   // classes than the model has.
@@ -31,6 +39,7 @@ struct PredictorOptions {
   // Divides the logits. kCalibrated: fit chooses it by the log loss of held-back context rows,
   // which costs a prediction.
   double temperature = 1;
+  Precision precision = Precision::automatic;
   // Memory for contexts cached between calls; if they need more, each call computes them again.
   std::size_t cache_bytes = std::size_t{4} << 30;
 

@@ -71,6 +71,7 @@ class TabularEstimator(BaseEstimator):
         transforms: Sequence[str] = ("none",),
         average: str = "probabilities",
         temperature: float | str = 1.0,
+        precision: str = "auto",
         device: str = "auto",
         verbose: bool = False,
     ) -> None:
@@ -82,6 +83,7 @@ class TabularEstimator(BaseEstimator):
         self.transforms = transforms
         self.average = average
         self.temperature = temperature
+        self.precision = precision
         self.device = device
         self.verbose = verbose
 
@@ -103,7 +105,7 @@ class TabularEstimator(BaseEstimator):
         by_label = class_weight if isinstance(class_weight, dict) else {}
         return _Estimator(
             model, self._regression, self.n_estimators, self.max_features, self.max_rows, self._seed,
-            list(self.transforms), self.average, self._temperature(),
+            list(self.transforms), self.average, self._temperature(), self.precision,
             {str(label): float(weight) for label, weight in by_label.items()}, class_weight == "balanced",
         )
 

@@ -59,6 +59,8 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
     average: whether "probabilities" or "logits" of members are averaged.
     temperature: divides the logits; "calibrated": fit chooses it by the log loss of held-back context
         rows, which takes about as long as a prediction.
+    precision: "auto" rounds the operands of matrix products to bf16 where the CPU has instructions for
+        it (Arm); "f32" does not. Sums are f32. On a GPU the model's dtype decides.
     class_weight: "balanced", or weights by class: probabilities are multiplied by the weights and
         normalised. "balanced" weights are inverse to the classes' frequencies.
     device: "auto", "cpu" or "cuda".
@@ -79,6 +81,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         transforms: Sequence[str] = ("none",),
         average: str = "probabilities",
         temperature: float | str = 1.0,
+        precision: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
         device: str = "auto",
         verbose: bool = False,
@@ -86,7 +89,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         super().__init__(
             model, n_estimators=n_estimators, max_features=max_features, max_rows=max_rows,
             random_state=random_state, transforms=transforms, average=average, temperature=temperature,
-            device=device, verbose=verbose,
+            precision=precision, device=device, verbose=verbose,
         )  # fmt: skip
         self.class_weight = class_weight
 

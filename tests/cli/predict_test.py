@@ -237,10 +237,24 @@ class Predict(unittest.TestCase):
             self.assertEqual(code, 0, err)
             self.assertEqual(len(out.splitlines()), len(plain.splitlines()))
             self.assertNotEqual(out, plain, options)
-        for options in (["--transforms", "log"], ["--average", "votes"], ["--temperature", "-1"]):
+        for options in (["--transforms", "log"], ["--average", "votes"], ["--temperature", "-1"],
+                        ["--precision", "f16"]):
             code, out, err = causeway(*arguments, *options)
             self.assertIn(code, (2, 3), options)
             self.assertEqual(out, "")
+
+    def test_precision(self):
+        arguments = ["predict", self.path / "train.csv", self.path / "test.csv", "--target", "kind", "--model",
+                     self.path / "classes.safetensors", "--device", "cpu"]
+        results = []
+        for options in ([], ["--precision", "auto"], ["--precision", "f32"]):
+            code, out, err = causeway(*arguments, *options)
+            self.assertEqual(code, 0, err)
+            results.append([float(line.rsplit(",", 1)[1]) for line in out.splitlines()[1:]])
+        self.assertEqual(results[0], results[1])
+        self.assertGreater(len(results[0]), 0)
+        for rounded, precise in zip(results[0], results[2]):
+            self.assertAlmostEqual(rounded, precise, delta=0.02)
 
     def test_quantiles(self):
         train = self.path / "sizes.csv"

@@ -44,6 +44,7 @@ TEST(EstimatorFile, AClassifierPredictsTheSame) {
   options.transforms = {Transform::quantile, Transform::none};
   options.average = Average::logits;
   options.temperature = 0.7;
+  options.precision = Precision::f32;
   options.class_weight = {{"0", 3.0}};
   TabularClassifier classifier(make_model(false), options);
   std::vector<double> weights(40, 1);
@@ -57,6 +58,7 @@ TEST(EstimatorFile, AClassifierPredictsTheSame) {
   expect_same_bytes(loaded.predict_proba(table), classifier.predict_proba(table), "loaded");
   const EstimatorFile file = read_estimator_file(scratch / "fitted.safetensors");
   EXPECT_EQ(file.label_type, "number");
+  EXPECT_EQ(file.options.precision, Precision::f32);
   EXPECT_TRUE(says(failure([&] { TabularRegressor::load(scratch / "fitted.safetensors", "cpu"); }),
                    "invalid_argument: [fit]", "a regressor needs one that predicts numbers"));
 }

@@ -3,7 +3,9 @@
 
 #include "causeway/core/error.h"
 #include "causeway/data/safetensors.h"
+#include "causeway/kernels/matmul/bf16_product_cpu.h"
 #include "causeway/models/tabular_file.h"
+#include "causeway/runtime/threads.h"
 #include "causeway/tensor/indexing.h"
 #include "tests/data/scratch.h"
 #include "tests/models/predictor_data.h"
@@ -41,7 +43,7 @@ TEST(Predictor, RetrievalTakesAnyNumberOfClasses) {
 TEST(Predictor, OneEstimatorIsTheModel) {
   const auto model = make_model(small("default"));
   const Data data = draw_data(3, 4);
-  TabularPredictor predictor(model, {.n_estimators = 1});
+  TabularPredictor predictor(model, {.n_estimators = 1, .precision = models::Precision::f32});
   predictor.fit(data.x, data.y, 4);
   const Tensor got = predictor.predict_proba(data.query);
   const std::vector<Tensor> rows = {data.x, data.query};
@@ -88,6 +90,37 @@ TEST(Predictor, ChunksAndCachesDoNotMatter) {
       expect_within(other.predict_proba(data.query), all, 1e-6, "cache");
     }
     EXPECT_EQ(predictor.predict_proba(data.query.slice(0, 0, 0)).size(0), 0);
+  }
+}
+
+TEST(Predictor, RoundsProductsUnlessToldNotTo) {
+  const auto model = make_model(small("default"));
+  const Data data = draw_data(4, 4);
+  const auto predict = [&](models::Precision precision) {
+    TabularPredictor predictor(model, {.precision = precision});
+    predictor.fit(data.x, data.y, 4);
+    return predictor.predict_proba(data.query);
+  };
+  const Tensor precise = predict(models::Precision::f32);
+  const Tensor rounded = predict(models::Precision::automatic);
+  expect_within(rounded, precise, 0.01, "probabilities");
+  if (kernels::cpu::bf16_kernels() == nullptr) {
+    return expect_same_bytes(rounded, precise, "without bf16 instructions");
+  }
+  EXPECT_NE(rounded.to_vector<double>(), precise.to_vector<double>());
+  // Neither threads nor the number of query rows change a bit.
+  const int before = thread_count();
+  for (const int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    expect_same_bytes(predict(models::Precision::automatic), rounded,
+                      fmt::format("{} threads", threads));
+  }
+  set_thread_count(before);
+  TabularPredictor predictor(model, {});
+  predictor.fit(data.x, data.y, 4);
+  for (std::int64_t row = 0; row < 9; ++row) {
+    expect_same_bytes(predictor.predict_proba(data.query.slice(0, row, row + 1)),
+                      rounded.slice(0, row, row + 1).contiguous(), fmt::format("row {}", row));
   }
 }
 

@@ -88,7 +88,8 @@ def test_a_saved_classifier_predicts_the_same(tmp_path, labels):
     x, y = rows(80)
     frame = pd.DataFrame(x, columns=list("abcd"))
     for table in (x, frame):
-        model = classifier(max_rows=30, temperature=0.9, transforms=("power",), class_weight="balanced")
+        model = classifier(max_rows=30, temperature=0.9, transforms=("power",), class_weight="balanced",
+                           precision="f32")
         with pytest.warns(UserWarning, match="max_rows"):
             model.fit(table, labels[y], sample_weight=1 + np.arange(80) % 3)
         model.save(tmp_path / "model.safetensors")
@@ -98,6 +99,7 @@ def test_a_saved_classifier_predicts_the_same(tmp_path, labels):
         np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
         np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
         assert loaded.get_params()["max_rows"] == 30
+        assert loaded.get_params()["precision"] == "f32"
 
 
 def test_a_saved_regressor_predicts_the_same(tmp_path):

@@ -133,6 +133,19 @@ def test_transforms_and_averages():
         classifier(temperature=-1).fit(x, y)
 
 
+def test_precision():
+    x, y = rare(300)
+    models = [classifier(precision=precision).fit(x[:200], y[:200]) for precision in ("auto", "f32")]
+    rounded, precise = (model.predict_proba(x[200:]) for model in models)
+    np.testing.assert_allclose(rounded, precise, atol=0.02)
+    np.testing.assert_array_equal(classifier().fit(x[:200], y[:200]).predict_proba(x[200:]), rounded)
+    # Query rows one by one, in another order.
+    alone = [models[0].predict_proba(x[row : row + 1])[0] for row in range(299, 279, -1)]
+    np.testing.assert_allclose(alone, rounded[:-21:-1], atol=1e-6)
+    with pytest.raises(cw.Error, match="expected auto or f32"):
+        classifier(precision="bf16").fit(x, y)
+
+
 def test_calibration_lowers_the_log_loss():
     from sklearn.metrics import log_loss
 

@@ -126,7 +126,8 @@ std::vector<GptDecoder::Tokens> GptDecoder::generate(const std::vector<Tokens>& 
   start(prompts);
   std::vector<std::int64_t> sizes;
   for (const Tokens& prompt : prompts) sizes.push_back(std::ssize(prompt));
-  const auto [shortest, longest] = std::ranges::minmax(sizes);
+  const std::int64_t shortest = std::ranges::min(sizes);
+  const std::int64_t longest = std::ranges::max(sizes);
   const std::int64_t n_steps =
       std::min(options.tokens, std::max<std::int64_t>(capacity_ - shortest, 1));
   const Stream steps(device_);

@@ -156,7 +156,7 @@ class Writer {
 
   void save() const { write_text(state_file(), state().dump(1) + "\n"); }
 
-  // Another shard may be saved meanwhile: the card is written until it is up to date.
+  // Another shard may be saved at the same time: the card is written until it is up to date.
   void finish() const {
     std::string written;
     for (std::string text = card(); text != written; text = card()) {

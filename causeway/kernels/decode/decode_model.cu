@@ -1,7 +1,7 @@
 // One step of text generation for one sequence. Bytes: the weights and the cache once; bound by
 // memory for large models, and by the latency of 5 exchanges between the blocks per layer for small
 // ones. A warp loads its first rows of a matrix before it waits for the vector, and the rows of the
-// next layer are copied to the L2 cache meanwhile.
+// next layer are prefetched to the L2 cache at the same time.
 //
 // Shared memory is written again without a barrier of its own: between the last read of a vector
 // and the next write to it each thread passes the barriers of another phase.

@@ -245,6 +245,14 @@ void Checker::store(const Operand& array, const std::vector<ValueId>& subscripts
   frame_->function.effects = true;
 }
 
+bool Checker::takes_atomic(Op op, TypeId element) const {
+  const TypeTable& types = module_.types;
+  if (element == kBool) return false;
+  if (op >= Op::atomic_and && op <= Op::atomic_xor) return types.is_int_scalar(element);
+  const bool one_word = op == Op::atomic_cas || op == Op::atomic_exch;
+  return types.is_scalar(element) || (!one_word && types.is_composite(element));
+}
+
 void Checker::augmented(const Stmt& stmt) {
   const Expr& target = expr(stmt.target);
   if (target.kind == ExprKind::tuple)

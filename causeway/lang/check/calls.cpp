@@ -350,14 +350,6 @@ Operand Checker::call_primitive(const Builtin& builtin, std::vector<Operand> giv
   return Operand::value(b().emit(builtin.op, result, {given[0].id}), result);
 }
 
-bool Checker::takes_atomic(Op op, TypeId element) const {
-  const TypeTable& types = module_.types;
-  if (element == kBool) return false;
-  if (op >= Op::atomic_and && op <= Op::atomic_xor) return types.is_int_scalar(element);
-  const bool one_word = op == Op::atomic_cas || op == Op::atomic_exch;
-  return types.is_scalar(element) || (!one_word && types.is_composite(element));
-}
-
 Operand Checker::call_atomic(const Builtin& builtin, const Expr& node) {
   const std::size_t extra = builtin.op == Op::atomic_cas ? 2 : 1;
   if (node.items.count < 2 + extra) check_arity(node, 2 + extra, 5 + extra, builtin.name);

@@ -14,6 +14,7 @@ struct CublasLt {
   CAUSEWAY_LIBRARY_FUNCTION(library, cublasLtGetStatusString);
   CAUSEWAY_LIBRARY_FUNCTION(library, cublasLtCreate);
   CAUSEWAY_LIBRARY_FUNCTION(library, cublasLtMatmul);
+  CAUSEWAY_LIBRARY_FUNCTION(library, cublasLtMatmulAlgoConfigGetAttribute);
   CAUSEWAY_LIBRARY_FUNCTION(library, cublasLtMatmulAlgoGetHeuristic);
   CAUSEWAY_LIBRARY_FUNCTION(library, cublasLtMatmulDescCreate);
   CAUSEWAY_LIBRARY_FUNCTION(library, cublasLtMatmulDescSetAttribute);

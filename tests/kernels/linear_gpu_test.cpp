@@ -1,5 +1,5 @@
 // Large products of 16-bit types on a GPU, at the shapes for which the algorithm is chosen by its
-// configuration, against products in f32 with separate epilogues.
+// configuration or an epilogue is fused, against products in f32 with separate epilogues.
 #include "causeway/kernels/activation/activation.h"
 #include "causeway/kernels/matmul/matmul.h"
 #include "causeway/tensor/matmul.h"
@@ -117,6 +117,21 @@ TEST(GpuLinear, LargeProducts) {
           Case{Epilogue::none, 16400, 768, 520, true}, Case{Epilogue::none, 8192, 16384, 512, true},
           Case{Epilogue::bias, 16384, 768, 768, true}, Case{Epilogue::bias, 16384, 2304, 768, true},
           Case{Epilogue::bias_gelu, 16384, 1536, 768, true}}) {
+      expect_product(of, dtype, generator);
+    }
+  }
+}
+
+// Products of 64 MiB and more are fused with the gradient of GELU; smaller ones, and those of an
+// odd width, have a second pass.
+TEST(GpuLinear, GeluGradient) {
+  CAUSEWAY_REQUIRE_GPU();
+  Generator generator(37);
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const Case& of : {Case{Epilogue::gelu_gradient, 16384, 3072, 768, false},
+                           Case{Epilogue::gelu_gradient, 16392, 2056, 72, true},
+                           Case{Epilogue::gelu_gradient, 16384, 2049, 64, false},
+                           Case{Epilogue::gelu_gradient, 1024, 256, 96, false}}) {
       expect_product(of, dtype, generator);
     }
   }

@@ -103,25 +103,24 @@ std::optional<Worker::Entry> Worker::next() {
   }
 }
 
+// The task releases its tensor before the caller resumes, so that the caller may free or reuse it.
 // The caller gets the error before the device is aborted.
 void Worker::run_one(Entry& entry) {
   std::optional<Error> problem;
   try {
     check();
     entry.task(*transport_);
-    entry.done.set_value();
   } catch (const Error& error) {
     problem = error;
   } catch (const std::exception& error) {
     problem.emplace(ErrorKind::internal, std::string("[group] ") + error.what());
   }
-  if (problem.has_value()) {
-    const bool first = note_failure(*problem);
-    if (first) report_failure(*problem);
-    entry.done.set_exception(std::make_exception_ptr(*problem));
-    if (first) abort_device();
-  }
-  entry.task = nullptr;  // releases its tensor
+  entry.task = nullptr;
+  if (!problem.has_value()) return entry.done.set_value();
+  const bool first = note_failure(*problem);
+  if (first) report_failure(*problem);
+  entry.done.set_exception(std::make_exception_ptr(*problem));
+  if (first) abort_device();
 }
 
 void Worker::check_peers() {

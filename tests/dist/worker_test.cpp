@@ -85,6 +85,15 @@ TEST(Worker, AWaitingCallerGetsTheErrorWhileTheAbortBlocks) {
   fakes.device->graphs_gone.set_value();  // the caller destroys its graphs
 }
 
+TEST(Worker, ATaskIsReleasedBeforeItsCallerResumes) {
+  Fakes fakes;
+  const auto held = std::make_shared<int>();
+  for (int i = 0; i < 100; ++i) {
+    fakes.worker.run([held](Transport&) {}).get();
+    EXPECT_EQ(held.use_count(), 1);
+  }
+}
+
 TEST(Worker, AbortsWhenAPeerIsLostBetweenCalls) {
   Fakes fakes;
   fakes.lost = true;

@@ -248,7 +248,11 @@ class Loop {
     const Clock::time_point start = Clock::now();
     if (checkpoints_.has_value()) {
       const Checkpoint checkpoint = collect();
-      if (group_.rank() == 0) writer_->start(checkpoint);
+      if (group_.rank() == 0) {
+        writer_->finish();
+        report_checkpoint();  // of a write that took until now
+        writer_->start(checkpoint);
+      }
       share_saved();
     }
     constexpr double kMostTime = 0.01;
@@ -271,6 +275,7 @@ class Loop {
       logger::warn(fmt::format("the previous checkpoint was not written: {}", error.what()));
     }
     share_saved();
+    report_checkpoint();
     std::optional<Checkpoint> last;
     if (saved_ != job_.step()) last = collect();
     group_.check();

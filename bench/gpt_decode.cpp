@@ -1,5 +1,5 @@
-// Text generation with GPT-2 124M for one sequence on a GPU: the time of a step by the settings of
-// its kernel, and the mean time of each part of a step over the multiprocessors.
+// Text generation with GPT-2 124M for one sequence on a GPU: the time of a step, and the mean time
+// of each of its parts over the multiprocessors.
 #include "bench/harness.h"
 #include "causeway/core/error.h"
 #include "causeway/models/gpt_decoder.h"
@@ -29,28 +29,6 @@ void report_ms(const std::string& name, double ms, const Report& report) {
   result.name = name;
   result.ms = result.ms_best = ms;
   report(result);
-}
-
-struct Setting {
-  const char* name;
-  kernels::DecodeTuning tuning;
-};
-
-std::vector<Setting> settings() {
-  std::vector<Setting> all = {{"default", {}}};
-  const auto add = [&](const char* name, const auto& change) {
-    all.push_back({name, {}});
-    change(all.back().tuning);
-  };
-  add("no prefetch", [](auto& tuning) { tuning.prefetches = false; });
-  add("wide tile", [](auto& tuning) { tuning.wide = true; });
-  add("rounds 1", [](auto& tuning) { tuning.rounds = 1; });
-  add("rounds 2", [](auto& tuning) { tuning.rounds = 2; });
-  add("pause 20 ns", [](auto& tuning) { tuning.pause = 20; });
-  add("pause 100 ns", [](auto& tuning) { tuning.pause = 100; });
-  add("2 copies", [](auto& tuning) { tuning.copies = 2; });
-  add("4 copies", [](auto& tuning) { tuning.copies = 4; });
-  return all;
 }
 
 // The parts of the last step: clock cycles, converted by the length of the step in ns and cycles.
@@ -111,11 +89,7 @@ void run_gpt_decode(Device device, const Report& report) {
     if (decoder.fused() == nullptr) {
       fail(ErrorKind::invalid_argument, "bench", "this GPU does not take the kernel of gpt-decode");
     }
-    for (const Setting& setting : settings()) {
-      decoder.fused()->tuning = setting.tuning;
-      report_ms(fmt::format("{} step, {}", name, setting.name), step_ms(decoder), report);
-    }
-    decoder.fused()->tuning = {};
+    report_ms(name + " step", step_ms(decoder), report);
     report_trace(name, decoder, device, report);
   }
 }

@@ -49,15 +49,13 @@ class GptDecoder {
   std::vector<Tokens> generate(const std::vector<Tokens>& prompts, const GenerateOptions& options,
                                const OnTokens& on_tokens = {});
 
-  // The step of one sequence on a GPU, whose tuning and trace may be set; null if matrix products
-  // are used.
+  // The step of one sequence on a GPU, whose trace may be set; null if matrix products are used.
   kernels::DecodeModel* fused() { return fused_.has_value() ? &*fused_ : nullptr; }
 
  private:
   // What a captured step depends on, besides the weights.
   struct GraphKey {
     kernels::SampleTokens how;
-    kernels::DecodeTuning tuning;
     const std::uint64_t* trace = nullptr;
     std::optional<DType> autocast;
     bool allow_tf32 = false;

@@ -101,11 +101,8 @@ std::int64_t GptDecoder::queue_steps(const kernels::SampleTokens& how, std::int6
     return 1;
   }
   const StreamView stream = current_stream(device_);
-  GraphKey key{how, {}, nullptr, autograd::autocast_type(), allow_tf32()};
-  if (fused_.has_value()) {
-    key.tuning = fused_->tuning;
-    key.trace = fused_->trace;
-  }
+  GraphKey key{how, nullptr, autograd::autocast_type(), allow_tf32()};
+  if (fused_.has_value()) key.trace = fused_->trace;
   if (!graph_.has_value() || graph_key_ != key) {
     graph_.reset();
     graph_.emplace(Graph::capture(stream, [&] {

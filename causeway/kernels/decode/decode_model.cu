@@ -1,7 +1,11 @@
 // One step of text generation for one sequence. Bytes: the weights and the cache once; bound by
 // memory for large models, and by the latency of 5 exchanges between the blocks per layer for small
-// ones. A warp loads its first rows of a matrix before it waits for the vector, and the rows of the
-// next layer are prefetched to the L2 cache at the same time.
+// ones. A warp loads its first rows of a matrix before it waits for the vector.
+//
+// A step is a sequence of phases: four per layer, one per matrix, and the head. Each prepares a
+// vector in shared memory and multiplies it. The phases share their code, because a multiprocessor
+// executes it once per phase: code that does not stay in the cache of instructions costs more time
+// than the arithmetic.
 //
 // Shared memory is written again without a barrier of its own: between the last read of a vector
 // and the next write to it each thread passes the barriers of another phase.
@@ -26,17 +30,22 @@ namespace causeway::kernels::cuda {
 namespace {
 
 inline constexpr int kMostBlocks = 1024;  // each has a word with the number of its last step
-// Rounds of the head's product that are prefetched: one for each matrix of a layer.
-inline constexpr int kHeadRounds = 4;
+
+// By the matrix that they multiply.
+enum Phase { kQkv, kProjection, kIn, kOut, kHead };
+
+// What a warp multiplies at once: the fastest for GPT-2 124M on an H200, and one for longer rows.
+template <class W>
+using UsualTile = Tile<sizeof(W) == 2 ? 768 : 512, sizeof(W) == 2 ? 2 : 3>;
+using LongTile = Tile<1024, 2>;
 
 template <class T, class W, class TileShape>
 class Step {
  public:
   using Part = RowPart<W, TileShape::kElements>;
-  using MatrixProduct = Product<W, TileShape>;
-  using HeadProduct = Product<W, HeadTile<W, TileShape>>;
-  static constexpr int kSums = kProductScratch<HeadTile<W, TileShape>>;  // of all products
-  static constexpr int kScratch = kSums + 2 * kWarps;
+  using MatrixProducts = Products<W, TileShape>;
+  using MatrixFactor = typename MatrixProducts::Factor;
+  using Split = RowSplit<TileShape::kElements>;
 
   __device__ __forceinline__ Step(const DecodeModel& model, float* memory)
       : model_(model),
@@ -44,17 +53,20 @@ class Step {
         trace_(model),
         position_(static_cast<int>(*model.length)),
         step_(static_cast<std::uint32_t>(model.exchange[blockIdx.x]) + 1),
+        of_width_(model.width),
+        of_heads_(model.heads * model.size),
+        of_hidden_(model.hidden),
         layers_(reinterpret_cast<DecodeLayer*>(memory)),
         x_(memory + model.n_layers * sizeof(DecodeLayer) / sizeof(float)),
         inner_(x_ + padded(model.width)),
-        residual_{inner_ + padded(longest_inner(model)),
-                  inner_ + padded(longest_inner(model)) + model.width},
-        norm_weight_(residual_[1] + model.width),
+        residual_(inner_ + longest_inner(model)),
+        norm_weight_(residual_ + 2 * model.width),
         norm_bias_(norm_weight_ + model.width),
         scratch_(norm_bias_ + model.width),
         attention_(model, position_, scratch_ + kScratch) {
     constexpr int kWords = sizeof(DecodeLayer) / 4;
     const auto* from = reinterpret_cast<const std::uint32_t*>(model.layers);
+#pragma unroll 1
     for (int i = static_cast<int>(threadIdx.x); i < model.n_layers * kWords; i += kBlock) {
       reinterpret_cast<std::uint32_t*>(layers_)[i] = from[i];
     }
@@ -63,126 +75,122 @@ class Step {
   }
 
   __device__ __forceinline__ void run() {
-    MatrixProduct qkv = qkv_product(0);
-    copy_norm(layers_[0].norm_1);
-    embed();
-    for (int l = 0; l < model_.n_layers; ++l) {
-      if (l > 0) read_residual(exchange(l - 1, layout_.last), residual_[0]);
+    MatrixProducts products(factor(0, kQkv));
+    int layer = 0;
+    int phase = model_.n_layers > 0 ? kQkv : kHead;
+#pragma unroll 1
+    while (true) {
+      if (phase == kProjection) {
+        mix_heads(layer);
+      } else if (phase == kOut) {
+        read_hidden(layer);
+      } else {
+        read_stream(layer, phase);
+      }
+      // After the last layer comes the head.
+      const bool ends = phase == kOut;
+      const int next_layer = layer + (ends ? 1 : 0);
+      const int next = ends ? (next_layer < model_.n_layers ? kQkv : kHead) : phase + 1;
+      const Exchange to = exchange(layer, result_of(phase));
+      const float* x = phase == kProjection || phase == kOut ? inner_ : x_;
+      products.run(x, scratch_, factor(next_layer, next), [&](int row, float value, float up) {
+        if (phase == kHead) {
+          model_.logits[row] = value;
+          return;
+        }
+        if (phase == kProjection) value += residual_[row];
+        if (phase == kOut) value += residual_[model_.width + row];
+        if (phase == kIn) value = gated() ? swiglu_of(value, up) : decode_gelu(value);
+        to.store(row, value);
+      });
       trace_.mark();
-      normalize(residual_[0], layers_[l].norm_1.bias != nullptr);
-      trace_.mark();
-      run_attention(l, qkv);
-      run_mlp(l);
-      if (l + 1 == model_.n_layers) break;
-      qkv = qkv_product(l + 1);
-      copy_norm(layers_[l + 1].norm_1);
+      if (phase == kHead) break;
+      phase = next;
+      layer = next_layer;
     }
-    run_head();
     trace_.finish();
   }
 
   // Floats of shared memory beyond the layers.
   static int floats(const DecodeModel& model) {
-    return padded(model.width) + padded(longest_inner(model)) + 4 * model.width + kScratch +
+    return padded(model.width) + longest_inner(model) + 4 * model.width + kScratch +
            TokenAttention<T>::floats(model);
   }
 
  private:
-  // From the normalized residual stream to the one after the attention.
-  __device__ __forceinline__ void run_attention(int l, MatrixProduct& qkv) {
+  static constexpr int kScratch = MatrixProducts::kScratch + 2 * kWarps;
+
+  // The matrix of a phase; after the head one without rows.
+  __device__ __forceinline__ MatrixFactor factor(int l, int phase) const {
     const DecodeLayer& layer = layers_[l];
-    const Exchange heads = exchange(l, layout_.qkv);
-    qkv.run(x_, scratch_,
-            [&](int copy, int row, float value, float) { heads.store(copy, row, value); });
-    prefetch_layer(l + 1, &DecodeLayer::qkv, model_.width, qkv_rows(), false);
-    trace_.mark();
-
-    const Exchange splits = exchange(l, layout_.splits);
-    attention_.attend(layer, heads, attention_.load_cached(layer), splits, [&] { trace_.mark(); });
-    trace_.mark();
-    MatrixProduct projection(layer.projection, mixed(), model_.width, false);
-    attention_.mix(splits, [&](int i, float value) { inner_[Part::place_of(i)] = value; });
-    trace_.mark();
-    pad(inner_, mixed());
-    __syncthreads();
-    trace_.mark();
-    const Exchange middle = exchange(l, layout_.middle);
-    projection.run(inner_, scratch_, [&](int copy, int row, float value, float) {
-      middle.store(copy, row, residual_[0][row] + value);
-    });
-    prefetch_layer(l + 1, &DecodeLayer::projection, mixed(), model_.width, false);
-    trace_.mark();
-  }
-
-  __device__ __forceinline__ void run_mlp(int l) {
-    const DecodeLayer& layer = layers_[l];
-    MatrixProduct in(layer.in, model_.width, model_.hidden, gated());
-    copy_norm(layer.norm_2);
-    read_residual(exchange(l, layout_.middle), residual_[1]);
-    trace_.mark();
-    normalize(residual_[1], layer.norm_2.bias != nullptr);
-    trace_.mark();
-    const Exchange inner = exchange(l, layout_.inner);
-    in.run(x_, scratch_, [&](int copy, int row, float value, float up) {
-      inner.store(copy, row, gated() ? swiglu_of(value, up) : decode_gelu(value));
-    });
-    prefetch_layer(l + 1, &DecodeLayer::in, model_.width, model_.hidden, gated());
-    trace_.mark();
-
-    MatrixProduct out(layer.out, model_.hidden, model_.width, false);
-    inner.gather(model_.hidden, [&](int i, float value) { inner_[Part::place_of(i)] = value; });
-    trace_.mark();
-    pad(inner_, model_.hidden);
-    __syncthreads();
-    trace_.mark();
-    const Exchange last = exchange(l, layout_.last);
-    out.run(inner_, scratch_, [&](int copy, int row, float value, float) {
-      last.store(copy, row, residual_[1][row] + value);
-    });
-    prefetch_layer(l + 1, &DecodeLayer::out, model_.hidden, model_.width, false);
-    trace_.mark();
-  }
-
-  __device__ __forceinline__ void run_head() {
-    start_next();
-    HeadProduct head(model_.head, model_.width, model_.n_logits, false);
-    copy_norm(model_.last_norm);
-    read_residual(exchange(model_.n_layers - 1, layout_.last), residual_[0]);
-    trace_.mark();
-    normalize(residual_[0], model_.last_norm.bias != nullptr);
-    trace_.mark();
-    head.run(
-        x_, scratch_,
-        [&](int copy, int row, float value, float) {
-          if (copy == 0) model_.logits[row] = value;
-        },
-        model_.tuning.prefetches ? kHeadRounds : 0);
-    trace_.mark();
-    // For the next step.
-    prefetch_layer(0, &DecodeLayer::qkv, model_.width, qkv_rows(), false);
-    prefetch_layer(0, &DecodeLayer::projection, mixed(), model_.width, false);
-    prefetch_layer(0, &DecodeLayer::in, model_.width, model_.hidden, gated());
-    prefetch_layer(0, &DecodeLayer::out, model_.hidden, model_.width, false);
-  }
-
-  // Starts to copy a matrix of layer l to the L2 cache. After the last layer: a round of the head's
-  // product instead, another one for each matrix.
-  __device__ __forceinline__ void prefetch_layer(int l, DecodeMatrix DecodeLayer::*matrix, int in,
-                                                 int out, bool gated) {
-    if (!model_.tuning.prefetches) return;
-    if (l < model_.n_layers) {
-      prefetch_rows<W>(layers_[l].*matrix, in, out, gated, 0, out);
-      return;
+    switch (phase) {
+      case kQkv: return {&layer.qkv, model_.width, qkv_rows(), false, of_width_};
+      case kProjection: return {&layer.projection, mixed(), model_.width, false, of_heads_};
+      case kIn: return {&layer.in, model_.width, model_.hidden, gated(), of_width_};
+      case kOut: return {&layer.out, model_.hidden, model_.width, false, of_hidden_};
+      case kHead: return {&model_.head, model_.width, model_.n_logits, false, of_width_};
+      default: return {&model_.head, model_.width, 0, false, of_width_};
     }
-    const int round = HeadProduct::rows_per_round(model_.width, false);
-    prefetch_rows<W>(model_.head, model_.width, model_.n_logits, false, head_rows_,
-                     head_rows_ + round);
-    head_rows_ += round;
+  }
+  // The vector that a phase computes; the head's is none.
+  __device__ __forceinline__ int result_of(int phase) const {
+    switch (phase) {
+      case kQkv: return layout_.qkv;
+      case kProjection: return layout_.middle;
+      case kIn: return layout_.inner;
+      default: return layout_.last;
+    }
+  }
+
+  // Phases kQkv, kIn and kHead: x = the normalized residual stream, which stays in residual_.
+  __device__ __forceinline__ void read_stream(int l, int phase) {
+    const DecodeNormWeights& norm = phase == kHead  ? model_.last_norm
+                                    : phase == kQkv ? layers_[l].norm_1
+                                                    : layers_[l].norm_2;
+    if (phase == kHead) start_next();
+    copy_norm(norm);
+    float* to = residual_ + (phase == kIn ? model_.width : 0);
+    if (phase == kQkv && l == 0) {
+      embed(to);
+    } else {
+      const Exchange from =
+          phase == kIn ? exchange(l, layout_.middle) : exchange(l - 1, layout_.last);
+      from.gather<1>(model_.width, [&](int i, float value) { to[i] = value; });
+    }
+    trace_.mark();
+    normalize(to, norm.bias != nullptr);
+    trace_.mark();
+  }
+
+  // Phase kProjection: inner = the attention of all heads.
+  __device__ __forceinline__ void mix_heads(int l) {
+    const DecodeLayer& layer = layers_[l];
+    const Exchange splits = exchange(l, layout_.splits);
+    attention_.attend(layer, exchange(l, layout_.qkv), attention_.load_cached(layer), splits,
+                      [&] { trace_.mark(); });
+    trace_.mark();
+    attention_.mix(splits, [&](int i, float value) { inner_[Part::place_of(i)] = value; });
+    finish_inner(mixed());
+  }
+
+  // Phase kOut: inner = the hidden units.
+  __device__ __forceinline__ void read_hidden(int l) {
+    exchange(l, layout_.inner).gather<4>(model_.hidden, [&](int i, float value) {
+      inner_[Part::place_of(i)] = value;
+    });
+    finish_inner(model_.hidden);
+  }
+
+  __device__ __forceinline__ void finish_inner(int count) {
+    trace_.mark();
+    pad(inner_, count);
+    __syncthreads();
+    trace_.mark();
   }
 
   __host__ __device__ __forceinline__ static int longest_inner(const DecodeModel& model) {
     const int mixed = model.heads * model.size;
-    return mixed > model.hidden ? mixed : model.hidden;
+    return padded(mixed > model.hidden ? mixed : model.hidden);
   }
   // Up to whole parts of a row.
   __host__ __device__ __forceinline__ static int padded(int count) {
@@ -191,14 +199,14 @@ class Step {
   }
   __device__ __forceinline__ static void pad(float* vector, int count) {
     const int end = padded(count);
+#pragma unroll 1
     for (int i = count + static_cast<int>(threadIdx.x); i < end; i += kBlock) {
       vector[Part::place_of(i)] = 0;
     }
   }
 
   __device__ __forceinline__ Exchange exchange(int l, int vector) const {
-    return Exchange(model_.exchange + kMostBlocks + l * layout_.size + vector, layout_.copy, step_,
-                    model_.tuning);
+    return Exchange(model_.exchange + kMostBlocks + l * layout_.size + vector, step_);
   }
 
   __device__ __forceinline__ int mixed() const { return model_.heads * model_.size; }
@@ -208,13 +216,10 @@ class Step {
   __device__ __forceinline__ int qkv_rows() const {
     return (model_.heads + 2 * model_.kv_heads) * model_.size;
   }
-  __device__ __forceinline__ MatrixProduct qkv_product(int l) const {
-    return MatrixProduct(layers_[l].qkv, model_.width, qkv_rows(), false);
-  }
 
   // The residual stream starts with the embedding of the token. Each thread owns the elements that
   // Exchange::gather gives it.
-  __device__ __forceinline__ void embed() {
+  __device__ __forceinline__ void embed(float* to) {
     const auto* embedding =
         static_cast<const T*>(model_.embedding) + model_.tokens[position_] * model_.width;
     const auto* positions = static_cast<const T*>(model_.positions);
@@ -223,14 +228,12 @@ class Step {
       if (positions == nullptr) return value;
       return value + static_cast<float>(positions[std::int64_t{position_} * model_.width + i]);
     };
-    for_own([&](int i) { residual_[0][i] = value_of(i); });
+    for_own([&](int i) { to[i] = value_of(i); });
     if (model_.norm == DecodeNorm::layer) pivot_ = value_of(0);
-  }
-  __device__ __forceinline__ void read_residual(const Exchange& from, float* to) {
-    from.gather(model_.width, [&](int i, float value) { to[i] = value; });
   }
   template <class Body>
   __device__ __forceinline__ void for_own(const Body& body) const {
+#pragma unroll 1
     for (int i = 2 * static_cast<int>(threadIdx.x); i < model_.width; i += 2 * kBlock) {
       body(i);
       body(i + 1);
@@ -240,6 +243,7 @@ class Step {
   // Starts to copy the weights of a norm to shared memory: each thread copies those of its own
   // elements, while it waits.
   __device__ __forceinline__ void copy_norm(const DecodeNormWeights& norm) {
+#pragma unroll 1
     for (int i = 2 * static_cast<int>(threadIdx.x); i < model_.width; i += 2 * kBlock) {
       __pipeline_memcpy_async(norm_weight_ + i, norm.weight + i, 2 * sizeof(float));
       if (norm.bias == nullptr) continue;
@@ -251,7 +255,7 @@ class Step {
   // x = the normalized residual stream. Mean and variance come from one reduction of the sums of
   // distances from `pivot_` and of their squares.
   __device__ __forceinline__ void normalize(const float* residual, bool has_bias) {
-    auto* sums_of_warps = reinterpret_cast<float2*>(scratch_ + kSums);
+    auto* sums_of_warps = reinterpret_cast<float2*>(scratch_ + MatrixProducts::kScratch);
     float sum = 0;
     float squares = 0;
     for_own([&](int i) {
@@ -263,13 +267,9 @@ class Step {
     squares = sum_warp(squares);
     if (threadIdx.x % 32 == 0) sums_of_warps[threadIdx.x / 32] = make_float2(sum, squares);
     __syncthreads();
-    sum = 0;
-    squares = 0;
-#pragma unroll
-    for (int i = 0; i < kWarps; ++i) {
-      sum += sums_of_warps[i].x;
-      squares += sums_of_warps[i].y;
-    }
+    const float2 part = sums_of_warps[threadIdx.x % kWarps];
+    sum = sum_warp<kWarps>(part.x);
+    squares = sum_warp<kWarps>(part.y);
     const float share = 1.0f / static_cast<float>(model_.width);
     float variance = squares * share;
     float mean = 0;
@@ -294,13 +294,15 @@ class Step {
   DecodeTrace trace_;
   int position_;
   std::uint32_t step_;
-  float pivot_ = 0;    // near the mean of the residual stream: that of the norm before
-  int head_rows_ = 0;  // of this block that were prefetched
+  Split of_width_;  // by the length of the rows
+  Split of_heads_;
+  Split of_hidden_;
+  float pivot_ = 0;  // near the mean of the residual stream: that of the norm before
   // In shared memory:
   DecodeLayer* layers_;
   float* x_;            // the normalized residual stream, in the order of place_of
   float* inner_;        // the operand of the products after it: mixed heads, hidden units
-  float* residual_[2];  // (width) each: before and after the attention
+  float* residual_;     // (2, width): before and after the attention
   float* norm_weight_;  // (width)
   float* norm_bias_;
   float* scratch_;  // of a product, then sums of a norm
@@ -323,10 +325,10 @@ std::size_t shared_bytes(const DecodeModel& model) {
 template <class F>
 void dispatch_model(const DecodeModel& model, const F& body) {
   const auto with_tile = [&](auto tag, auto weights) {
-    const bool wide =
-        model.tuning.wide || std::max(model.width, model.hidden) > kWarps * NarrowTile::kElements;
-    if (wide) return body(tag, weights, Tag<WideTile>());
-    body(tag, weights, Tag<NarrowTile>());
+    using W = typename decltype(weights)::type;
+    const int longest = std::max(model.width, model.hidden);
+    if (longest > kWarps * UsualTile<W>::kElements) return body(tag, weights, Tag<LongTile>());
+    body(tag, weights, Tag<UsualTile<W>>());
   };
   const auto with = [&](auto tag) {
     if (model.weights == DType::i8) return with_tile(tag, Tag<std::int8_t>());
@@ -370,7 +372,7 @@ bool can_decode_model(Device device, const DecodeModel& model) {
 }
 
 std::int64_t decode_exchange_size(const DecodeModel& model) {
-  return kMostBlocks + std::int64_t{kDecodeCopies} * ExchangeLayout(model).copy;
+  return kMostBlocks + std::int64_t{model.n_layers} * ExchangeLayout(model).size;
 }
 
 void decode_model(StreamView stream, const DecodeModel& model) {

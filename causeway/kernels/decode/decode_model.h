@@ -35,20 +35,7 @@ struct DecodeLayer {
 // The largest number of parts into which the positions of a head are divided, and of positions that
 // a thread holds at a time.
 inline constexpr int kDecodeSplits = 8;
-inline constexpr int kDecodeRounds = 4;
-// The largest number of copies of an exchanged vector.
-inline constexpr int kDecodeCopies = 4;
-
-// Settings of the kernel that change its speed, and results by rounding only.
-struct DecodeTuning {
-  int rounds = kDecodeRounds;  // positions per thread before a head is divided further
-  bool prefetches = true;      // copies weights to the L2 cache one layer ahead
-  bool wide = false;           // a warp multiplies 2 x 1024 weights at once, not 3 x 512
-  unsigned pause = 0;          // of a waiting thread before it reads again, in ns
-  int copies = 1;              // of exchanged vectors, 1, 2 or 4: each serves a part of the blocks
-
-  bool operator==(const DecodeTuning&) const = default;
-};
+inline constexpr int kDecodeRounds = 2;
 
 struct DecodeModel {
   DType dtype = DType::f32;    // of the embedding and the caches
@@ -75,7 +62,6 @@ struct DecodeModel {
   // Memory of the step: zeros before the first one, decode_exchange_size(model) words.
   std::uint64_t* exchange = nullptr;
   float* logits = nullptr;  // (n_logits)
-  DecodeTuning tuning;
   // Null, or (blocks, decode_trace_marks(n_layers)): the clock of each multiprocessor at the
   // beginning and after each part of a step, then two times in ns, of the beginning and the end.
   std::uint64_t* trace = nullptr;

@@ -1,4 +1,4 @@
-// A product of a matrix with a vector that all blocks of decode_model share.
+// Products of matrices with vectors that all blocks of decode_model share.
 #pragma once
 
 #include "causeway/kernels/decode/decode_model.h"
@@ -25,131 +25,145 @@ struct Tile {
   static constexpr int kElements = kElementCount;
   static constexpr int kRows = kRowCount;
 };
-using NarrowTile = Tile<512, 3>;
-using WideTile = Tile<1024, 2>;
-// Of the head's product: twice the rows of 8-bit weights take the registers of 16-bit ones, and
-// half the rounds.
-template <class W, class TileShape>
-using HeadTile =
-    Tile<TileShape::kElements, sizeof(W) == 1 ? 2 * TileShape::kRows : TileShape::kRows>;
 
-// Starts to copy `bytes`, a multiple of 16, to the L2 cache.
-__device__ __forceinline__ void prefetch_bytes(const void* from, int bytes) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-#endif
-}
-
-// Starts to copy this block's rows of a matrix to the L2 cache: those from the `begin`-th on and
-// before the `end`-th.
-template <class W>
-__device__ __forceinline__ void prefetch_rows(const DecodeMatrix& matrix, int in, int out,
-                                              bool gated, int begin, int end) {
-  const Place at;
-  for (int i = begin + static_cast<int>(threadIdx.x); i < end; i += kBlock) {
-    const int row = i * at.n_blocks + at.block;
-    if (row >= out) return;
-    const auto* weights = static_cast<const W*>(matrix.weight) + std::int64_t{row} * in;
-    const int bytes = in * static_cast<int>(sizeof(W));
-    prefetch_bytes(weights, bytes);
-    if (gated) prefetch_bytes(weights + std::int64_t{out} * in, bytes);
+// How the warps of a block share a matrix whose rows have `in` elements: a row belongs to parts()
+// warps, and slots() rows are multiplied at a time.
+template <int kElements>
+class RowSplit {
+ public:
+  __device__ __forceinline__ explicit RowSplit(int in) {
+    const int warp = Place().warp;
+    const int parts = (in + kElements - 1) / kElements;
+    bits_ = static_cast<unsigned>(parts | kWarps / parts << 8 | warp / parts << 16 |
+                                  warp % parts << 24);
   }
-}
+  __device__ __forceinline__ int parts() const { return static_cast<int>(bits_ & 0xff); }
+  __device__ __forceinline__ int slots() const { return static_cast<int>(bits_ >> 8 & 0xff); }
+  // Of this warp; beyond the others for a warp that has none.
+  __device__ __forceinline__ int slot() const { return static_cast<int>(bits_ >> 16 & 0xff); }
+  // The first element of this warp's part of a row.
+  __device__ __forceinline__ int begin() const { return static_cast<int>(bits_ >> 24) * kElements; }
 
-// A product of a matrix with x, divided over all blocks. A row belongs to `parts` warps of a block,
-// and a warp computes a few rows at a time; with gates, a row and its gate. The constructor starts
-// to load the first rows of this warp. Lane k completes the k-th of them, and so do the lanes after
-// it at distances of kRows, each for another copy of the result. The matrix must outlive this.
+ private:
+  static_assert(kWarps < 256);
+  unsigned bits_;  // four numbers below 256
+};
+
+// The matrix of a product: (out, in), or with gates (2 out, in), where row i belongs to row out +
+// i.
+template <int kElements>
+struct Factor {
+  const DecodeMatrix* matrix;
+  int in;
+  int out;
+  bool gated;
+  RowSplit<kElements> split;
+};
+
+// Products of matrices with vectors, one after the other, divided over all blocks. The rows of the
+// next product are loaded while this one ends, so that they arrive while the block waits for its
+// vector. The code is one copy for all products: what a step executes must stay in the caches of
+// instructions.
 template <class W, class TileShape>
-class Product {
+class Products {
  public:
   static constexpr int kRows = TileShape::kRows;
+  static constexpr int kScratch = 2 * kRows * kWarps;  // floats of shared memory
   using Part = RowPart<W, TileShape::kElements>;
+  using Factor = cuda::Factor<TileShape::kElements>;
 
-  __device__ __forceinline__ Product(const DecodeMatrix& matrix, int in, int out, bool gated)
-      : matrix_(&matrix), in_(in), out_(out), gated_(gated) {
-    parts_ = (in + Part::kElements - 1) / Part::kElements;
-    const Place at;
-    const int rows_at_once = kWarps / parts_;
-    slot_ = at.warp / parts_;
-    begin_ = at.warp % parts_ * Part::kElements;
-    first_ = at.block;
-    row_ = slot_ < rows_at_once ? slot_ * at.n_blocks + at.block : out_;
-    step_ = rows_at_once * at.n_blocks;
-    load();
+  // Starts to load the rows of the first product.
+  __device__ __forceinline__ explicit Products(const Factor& first) : factor_(first) {
+    start(first);
+    load_rows();
+    load_scale();
   }
 
-  // Rows that a block computes at once.
-  __device__ __forceinline__ static int rows_per_round(int in, bool gated) {
-    const int parts = (in + Part::kElements - 1) / Part::kElements;
-    return kWarps / parts * (gated ? 1 : kRows);
-  }
-
-  // Calls store(copy, row, value, up); the values of all copies are the same, and there are at
-  // least kDecodeCopies. x is in shared memory, in the order of place_of; scratch has
-  // kProductScratch floats, and serves one product at a time. Rows of the round `ahead` rounds
-  // later are copied to the L2 cache, unless `ahead` is 0. All threads of the block must call this.
+  // Multiplies with x, which is in shared memory in the order of place_of, and calls
+  // store(row, value, up). Scratch memory has kScratch floats; between two calls the block needs a
+  // barrier. `next` is the factor of the next product; one with no rows ends the sequence. All
+  // threads of the block must call this.
   template <class Store>
-  __device__ __forceinline__ void run(const float* x, float* scratch, const Store& store,
-                                      int ahead = 0) {
+  __device__ __forceinline__ void run(const float* x, float* scratch, const Factor& next,
+                                      const Store& store) {
     const Place at;
-    const int per_round = rows_per_round(in_, gated_);
-    int later = ahead * per_round;
-    for (int turn = 0; first_ < out_; turn ^= 1) {
-      if (ahead > 0) prefetch_rows<W>(*matrix_, in_, out_, gated_, later, later + per_round);
-      later += per_round;
+    bool last = false;
+#pragma unroll 1
+    for (int turn = 0; !last; turn ^= 1) {
+      const Factor now = factor_;
       float values[kRows];
-      Part::dot(parts_of_rows_, n_rows_, x + begin_, at.lane, values);
+      Part::dot(rows_, n_rows_, x + now.split.begin(), at.lane, values);
       const int row = own_row();
-      const float scale = scale_;
-      const float bias = bias_;
-      const int advance = gated_ ? step_ : kRows * step_;
+      const int advance = now.gated ? distance_ : kRows * distance_;
       first_ += advance;
       row_ += advance;
-      load();
-      float value = parts_ > 1 ? sum_parts(values, scratch + turn * kRows * kWarps) : values[0];
-      if (parts_ == 1) {
+      last = first_ >= now.out;
+      if (!last) load_rows();
+      float value = values[0];
+      if (now.split.parts() > 1) {
+        value = sum_parts(now.split, values, scratch + turn * kRows * kWarps);
+      } else {
 #pragma unroll
-        for (int k = 1; k < kRows; ++k) value = own() == k ? values[k] : value;
+        for (int k = 1; k < kRows; ++k) value = at.lane == k ? values[k] : value;
       }
-      value = value * scale + bias;
-      const float up = gated_ ? __shfl_down_sync(0xffffffffu, value, 1) : 0.0f;
-      if ((!gated_ || own() == 0) && row < out_ && begin_ == 0) {
-        store(at.lane / kRows, row, value, up);
+      value = value * scale_ + bias_;
+      const float up = now.gated ? __shfl_down_sync(0xffffffffu, value, 1) : 0.0f;
+      if (at.lane < (now.gated ? 1 : kRows) && row < now.out && now.split.begin() == 0) {
+        store(row, value, up);
       }
+      if (!last) load_scale();
     }
+    // After the stores, for which other blocks wait.
+    start(next);
+    load_rows();
+    load_scale();
   }
 
  private:
-  static_assert(kDecodeCopies * kRows <= 32);
-  // Which of the rows this lane completes.
-  __device__ __forceinline__ static int own() { return Place().lane % kRows; }
   // The row of this lane, or of its gate.
   __device__ __forceinline__ int own_row() const {
-    return gated_ ? row_ + own() * out_ : row_ + own() * step_;
+    return row_ + Place().lane * (factor_.gated ? factor_.out : distance_);
   }
 
-  __device__ __forceinline__ void load() {
+  __device__ __forceinline__ void start(const Factor& factor) {
     const Place at;
+    factor_ = factor;
+    const RowSplit<TileShape::kElements>& split = factor.split;
+    first_ = at.block;
+    distance_ = split.slots() * at.n_blocks;
+    row_ = split.slot() < split.slots() ? split.slot() * at.n_blocks + at.block : factor.out;
+  }
+
+  __device__ __forceinline__ void load_rows() {
+    const Place at;
+    const int distance = factor_.gated ? factor_.out : distance_;
+    const int end = factor_.gated ? 2 * factor_.out : factor_.out;
+    const int begin = factor_.split.begin();
     n_rows_ = 0;
+    if (row_ >= factor_.out) return;
+    const auto* weights =
+        static_cast<const W*>(factor_.matrix->weight) + std::int64_t{row_} * factor_.in + begin;
 #pragma unroll
     for (int k = 0; k < kRows; ++k) {
-      const int row = gated_ ? row_ + k * out_ : row_ + k * step_;
-      if (row_ >= out_ || (gated_ ? k > 1 : row >= out_)) continue;
+      if (row_ + k * distance >= end) break;
       n_rows_ = k + 1;
-      const auto* weights = static_cast<const W*>(matrix_->weight) + std::int64_t{row} * in_;
-      parts_of_rows_[k].load(weights + begin_, in_ - begin_, at.lane);
+      rows_[k].load(weights + std::int64_t{k} * distance * factor_.in, factor_.in - begin, at.lane);
     }
+  }
+  // Follows the use of the scale before, which needs no copy then: a copy of a register waits for
+  // the load into it.
+  __device__ __forceinline__ void load_scale() {
     scale_ = 1;
     bias_ = 0;
-    if (own() >= n_rows_) return;
+    if (Place().lane >= n_rows_) return;
     const int row = own_row();
-    if (matrix_->scales != nullptr) scale_ = matrix_->scales[row];
-    if (matrix_->bias != nullptr) bias_ = matrix_->bias[row];
+    if (factor_.matrix->scales != nullptr) scale_ = factor_.matrix->scales[row];
+    if (factor_.matrix->bias != nullptr) bias_ = factor_.matrix->bias[row];
   }
   // The sum of the products of the parts of this lane's row, in order. Calls that follow each other
   // need other scratch memory.
-  __device__ __forceinline__ float sum_parts(const float (&values)[kRows], float* scratch) const {
+  __device__ __forceinline__ static float sum_parts(const RowSplit<TileShape::kElements>& split,
+                                                    const float (&values)[kRows], float* scratch) {
     const Place at;
     if (at.lane == 0) {
 #pragma unroll
@@ -157,30 +171,22 @@ class Product {
     }
     __syncthreads();
     float sum = 0;
-    for (int i = 0; i < parts_; ++i) {
-      sum += scratch[own() * kWarps + min(slot_ * parts_ + i, kWarps - 1)];
+    if (at.lane >= kRows) return sum;
+#pragma unroll 4
+    for (int i = 0; i < split.parts(); ++i) {
+      sum += scratch[at.lane * kWarps + min(split.slot() * split.parts() + i, kWarps - 1)];
     }
     return sum;
   }
 
-  const DecodeMatrix* matrix_;
-  int in_;
-  int out_;
-  bool gated_;
-  int parts_;
-  int slot_;
-  int begin_;  // of this warp's part of a row
-  int first_;
-  int row_;
-  int step_;
+  Factor factor_;
+  int first_;     // row of the block
+  int row_;       // of this warp
+  int distance_;  // between the rows of a warp
   int n_rows_;
-  Part parts_of_rows_[kRows] = {};
+  Part rows_[kRows] = {};
   float scale_;
   float bias_;
 };
-
-// Floats of shared memory for the sums of a product.
-template <class TileShape>
-inline constexpr int kProductScratch = 2 * TileShape::kRows* kWarps;
 
 }  // namespace causeway::kernels::cuda

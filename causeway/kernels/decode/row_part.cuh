@@ -8,9 +8,13 @@
 
 namespace causeway::kernels::cuda {
 
+// The sum over groups of kLanes lanes, a power of two.
+template <int kLanes = 32>
 __device__ __forceinline__ float sum_warp(float value) {
 #pragma unroll
-  for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(0xffffffffu, value, mask);
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, mask);
+  }
   return value;
 }
 

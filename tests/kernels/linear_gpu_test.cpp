@@ -122,13 +122,14 @@ TEST(GpuLinear, LargeProducts) {
   }
 }
 
-// Products of 64 MiB and more are fused with the gradient of GELU; smaller ones, and those of an
-// odd width, have a second pass.
+// Products of 64 MiB and more with long sums are fused with the gradient of GELU; others, and those
+// of an odd width, have a second pass.
 TEST(GpuLinear, GeluGradient) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(37);
   for (const DType dtype : {DType::bf16, DType::f16}) {
     for (const Case& of : {Case{Epilogue::gelu_gradient, 16384, 3072, 768, false},
+                           Case{Epilogue::gelu_gradient, 16392, 2056, 520, true},
                            Case{Epilogue::gelu_gradient, 16392, 2056, 72, true},
                            Case{Epilogue::gelu_gradient, 16384, 2049, 64, false},
                            Case{Epilogue::gelu_gradient, 1024, 256, 96, false}}) {

@@ -126,20 +126,22 @@ bool is_hopper(int device) {
   return major == 9 && minor == 0;
 }
 
-// Candidates that are faster than the first one on an H200, for products of many rows. Measured in
-// bf16 (m x n x k, us of the first candidate and of this one):
+// Candidates that are faster than the first one on an H200, for short sums of products of many
+// rows. Measured in bf16 (m x n x k, us of the first candidate and of this one):
 //   plain                      65,536 x 3,072 x 768 509, 420     65,536 x 768 x 768 116, 104
-//                              65,536 x 768 x 2,304 307, 300     65,536 x 768 x 3,072 395, 391
 //   many columns, b transposed 10,624 x 50,304 x 768 1131, 1040
-//   bias                       65,536 x 768 x 768 114, 107       65,536 x 768 x 3,072 406, 399
+//   bias                       65,536 x 768 x 768 114, 107
 //   bias_gelu                  65,536 x 3,072 x 768 559, 535
-// The first one is the fastest for a bias of 2,304 columns and for plain 10,624 x 768 x 50,304.
+//   gelu_gradient              65,536 x 3,072 x 768 564, 545
+// For k of 2,304 and more they are about equal; for a bias of 2,304 columns the first is faster.
 std::optional<Configuration> preferred(const Problem& problem) {
   constexpr std::int64_t kMany = 16384;
+  constexpr std::int64_t kShort = 1024;
   const auto epilogue = static_cast<Epilogue>(problem.epilogue);
   const bool is_dense_16_bit = size_of(static_cast<DType>(problem.dtype)) == 2 &&
                                problem.out_dtype == problem.dtype && problem.transposed_a == 0 &&
-                               problem.batches == 1 && problem.n >= 512 && problem.k >= 512;
+                               problem.batches == 1 && problem.n >= 512 && problem.k >= 512 &&
+                               problem.k <= kShort;
   if (!is_dense_16_bit || !is_hopper(problem.device)) return std::nullopt;
   const bool has_many_columns = problem.n >= kMany && problem.transposed_b != 0;
   if (epilogue == Epilogue::none && has_many_columns && problem.m >= kMany / 2) {
@@ -150,11 +152,12 @@ std::optional<Configuration> preferred(const Problem& problem) {
     case Epilogue::none:
       return Configuration{CUBLASLT_MATMUL_TILE_128x160, CUBLASLT_CLUSTER_SHAPE_2x1x1, 1};
     case Epilogue::bias:
-      if (problem.n > 1024) return std::nullopt;
+      if (problem.n > kShort) return std::nullopt;
       return Configuration{CUBLASLT_MATMUL_TILE_128x128, CUBLASLT_CLUSTER_SHAPE_2x1x1, 1};
     case Epilogue::bias_gelu:
       return Configuration{CUBLASLT_MATMUL_TILE_96x128, CUBLASLT_CLUSTER_SHAPE_2x1x1, 0};
-    case Epilogue::gelu_gradient: return std::nullopt;
+    case Epilogue::gelu_gradient:
+      return Configuration{CUBLASLT_MATMUL_TILE_128x128, CUBLASLT_CLUSTER_SHAPE_2x1x1, 0};
   }
   return std::nullopt;
 }

@@ -4,6 +4,7 @@
 
 #include "causeway/core/config.h"
 #include "causeway/core/file.h"
+#include "causeway/pairs/backend.h"
 #include "causeway/pairs/dataset.h"
 #include "causeway/pairs/export.h"
 #include "causeway/pairs/verify_record.h"
@@ -30,11 +31,15 @@ struct ReadOptions {
 };
 
 void verify(const ReadOptions& options) {
+  // Compilers take long, and threads without work wait at the end of a batch.
   constexpr std::size_t kBatch = 512;
+  constexpr std::size_t kGpuBatch = 4096;
   pairs::RecordChecks checks;
   checks.threads = options.threads > 0 ? options.threads : thread_count();
   for (const std::string& check : options.checks) (check == "cpp" ? checks.cpp : checks.gpu) = true;
   if (checks.gpu) parse_device("cuda");  // throws where there is none
+  const auto workers = checks.gpu ? pairs::compile_workers_for(checks.threads) : nullptr;
+  checks.workers = workers.get();
   std::int64_t count = 0;
   std::vector<std::pair<std::string, std::string>> wrong;
   std::vector<std::string> lines;
@@ -54,7 +59,7 @@ void verify(const ReadOptions& options) {
   pairs::read_records(options.path, [&](std::string_view line, const std::string& place) {
     lines.emplace_back(line);
     places.push_back(place);
-    if (lines.size() == kBatch) verify_batch();
+    if (lines.size() == (checks.gpu ? kGpuBatch : kBatch)) verify_batch();
   });
   verify_batch();
   if (options.json) {

@@ -1,8 +1,11 @@
 #include "causeway/jit/batch.h"
 
+#include "causeway/runtime/threads.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <set>
 
 namespace causeway::jit {
@@ -11,14 +14,45 @@ namespace {
 
 constexpr std::string_view kHalfHeader = "#include <cuda_fp16.h>\n";
 
+// Renames the math functions in the kernels to functions that are not inlined: the body of sinf or
+// pow is much longer than most kernels. Unused ones cost nothing. The optimizer treats a program
+// without any of them differently, so a kernel that nobody launches uses one.
+std::string math_functions() {
+  std::string text;
+  const auto add = [&](std::string_view type, std::string_view suffix,
+                       std::initializer_list<std::string_view> names, bool binary) {
+    for (const std::string_view name : names) {
+      text += fmt::format(
+          "static __device__ __noinline__ {0} called_{1}{2}({0} x{3}) {{ return {1}{2}(x{4}); }}\n"
+          "#define {1}{2} called_{1}{2}\n",
+          type, name, suffix, binary ? fmt::format(", {} y", type) : "", binary ? ", y" : "");
+    }
+  };
+  for (const auto& [type, suffix] : {std::pair{"float", "f"}, std::pair{"double", ""}}) {
+    add(type, suffix,
+        {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log2",
+         "log10", "cbrt", "erf", "erfc", "erfinv", "erfcinv"},
+        false);
+    add(type, suffix, {"pow", "atan2", "fmod"}, true);
+  }
+  return text + "extern \"C\" __global__ void called_none(float* x) { *x = sinf(*x); }\n";
+}
+
+using Members = std::vector<std::size_t>;  // kernels of a program, by index
+
 // One text of several kernels. Each has a namespace: types and functions of two kernels may share a
 // name.
-std::string joined(std::span<const lang::Emitted> kernels) {
+std::string joined(std::span<const lang::Emitted> kernels, const Members& members,
+                   const CudaOptions& options) {
   std::string text;
-  const bool half = std::any_of(kernels.begin(), kernels.end(),
-                                [](const lang::Emitted& kernel) { return kernel.uses_half; });
+  const bool half =
+      std::ranges::any_of(members, [&](std::size_t i) { return kernels[i].uses_half; });
   if (half) text += kHalfHeader;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
+  if (options.call_math) {
+    static const std::string functions = math_functions();
+    text += functions;
+  }
+  for (const std::size_t i : members) {
     std::string body = kernels[i].text;
     if (const std::size_t at = body.find(kHalfHeader); at != std::string::npos) {
       body.erase(at, kHalfHeader.size());
@@ -38,39 +72,74 @@ void require_distinct(std::span<const lang::Emitted> kernels) {
   }
 }
 
+std::vector<Members> programs_of(std::span<const lang::Emitted> kernels, const CudaOptions& options,
+                                 std::size_t kernels_per_program) {
+  std::vector<Members> programs;
+  Members others;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    // The functions of cuda_fp16.h are inlined here and there, depending on their other uses.
+    const bool alone = options.call_math && kernels[i].uses_half;
+    if (alone) {
+      programs.push_back({i});
+    } else {
+      others.push_back(i);
+    }
+  }
+  const std::size_t compilers = options.workers != nullptr
+                                    ? options.workers->process_ids().size()
+                                    : static_cast<std::size_t>(thread_count());
+  for (std::span<const std::size_t> rest = others; !rest.empty();) {
+    const std::size_t count = kernels_per_program > 0 ? std::min(rest.size(), kernels_per_program)
+                                                      : program_size(rest.size(), compilers);
+    const auto chosen = rest.first(count);
+    programs.emplace_back(chosen.begin(), chosen.end());
+    rest = rest.subspan(count);
+  }
+  return programs;
+}
+
 BatchResult compile_alone(const lang::Emitted& kernel, const CudaOptions& options) {
+  if (options.call_math) {  // the code must not depend on the other kernels of the program
+    const CudaSource source{kernel.entry + ".cu", joined(std::span(&kernel, 1), {0}, options)};
+    Bytes code = compile_cuda(std::span(&source, 1), options).front();
+    if (!code.empty()) return {std::make_shared<const Bytes>(std::move(code)), ""};
+  }
   try {
     return {
         std::make_shared<const Bytes>(compile_cuda({kernel.entry + ".cu", kernel.text}, options)),
         ""};
   } catch (const CudaCompileError& error) {
-    return {nullptr, error.log()};
+    return {nullptr, error.log().empty() ? error.what() : error.log()};
   }
 }
 
 }  // namespace
 
+std::size_t program_size(std::size_t rest, std::size_t compilers) {
+  constexpr std::size_t kLeast = 16;
+  constexpr std::size_t kMost = 96;
+  const std::size_t share = rest / std::max<std::size_t>(compilers, 1);
+  return std::min(rest, std::clamp(share, kLeast, kMost));
+}
+
 std::vector<BatchResult> compile_batch(std::span<const lang::Emitted> kernels,
                                        const CudaOptions& options,
                                        std::size_t kernels_per_program) {
   require_distinct(kernels);
+  const std::vector<Members> members = programs_of(kernels, options, kernels_per_program);
   std::vector<CudaSource> programs;
-  for (std::size_t first = 0; first < kernels.size(); first += kernels_per_program) {
-    const std::size_t count = std::min(kernels_per_program, kernels.size() - first);
+  for (const Members& program : members)
     programs.push_back(
-        {fmt::format("batch_{}.cu", programs.size()), joined(kernels.subspan(first, count))});
-  }
+        {fmt::format("batch_{}.cu", programs.size()), joined(kernels, program, options)});
   std::vector<Bytes> codes = compile_cuda(programs, options);
   std::vector<BatchResult> results(kernels.size());
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    const std::size_t first = i * kernels_per_program;
-    const std::size_t end = std::min(first + kernels_per_program, kernels.size());
     if (codes[i].empty()) {  // some kernel of it is refused: find out which
-      for (std::size_t k = first; k < end; ++k) results[k] = compile_alone(kernels[k], options);
+      for (const std::size_t k : members[i]) results[k] = compile_alone(kernels[k], options);
       continue;
     }
     const auto shared = std::make_shared<const Bytes>(std::move(codes[i]));
-    for (std::size_t k = first; k < end; ++k) results[k].code = shared;
+    for (const std::size_t k : members[i]) results[k].code = shared;
   }
   return results;
 }

@@ -14,12 +14,18 @@ namespace causeway::jit {
 
 struct BatchResult {
   std::shared_ptr<const Bytes> code;  // shared by the kernels of a program; null if refused
-  std::string log;                    // why it was refused
+  std::string log;                    // why it was refused; empty otherwise
 };
 
-// One result per kernel. The names to launch (Emitted::entry) must differ.
+// Kernels of the next program where `rest` are left for that many compilers. A program costs as
+// much as some kernels before its first one, so they are large; the last ones are smaller, so that
+// no compiler waits long for another.
+std::size_t program_size(std::size_t rest, std::size_t compilers);
+
+// One result per kernel. The names to launch (Emitted::entry) must differ. Where
+// `kernels_per_program` is 0, program_size chooses.
 std::vector<BatchResult> compile_batch(std::span<const lang::Emitted> kernels,
                                        const CudaOptions& options,
-                                       std::size_t kernels_per_program = 100);
+                                       std::size_t kernels_per_program = 0);
 
 }  // namespace causeway::jit

@@ -21,6 +21,10 @@ struct CudaOptions {
   CodeKind kind = CodeKind::cubin;
   // Compiles several times faster, to code that may run slower.
   bool fast_compile = false;
+  // For compile_batch: math functions such as sinf are compiled once in a program and called, not
+  // inlined at every use. The results are the same, and the code of a kernel does not depend on the
+  // others of its program.
+  bool call_math = false;
   // Fused multiply-adds where the text has a product and a sum. Off, the bits are those of the CPU.
   bool contract = false;
   bool line_info = false;                // for profilers, and .loc lines in PTX

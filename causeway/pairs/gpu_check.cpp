@@ -15,9 +15,6 @@ namespace causeway::pairs {
 
 namespace {
 
-// Starting the compiler costs as much as two kernels; beyond this number of kernels a program does
-// not gain.
-constexpr std::size_t kKernelsPerProgram = 48;
 constexpr std::size_t kAlignment = 256;  // of an array in device memory
 
 // The arrays of all launches of a cubin, in one block of memory that crosses the bus twice.
@@ -85,7 +82,9 @@ void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> resu
     texts.push_back(tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i)));
   }
   jit::CudaOptions options = jit::options_for(device);
-  options.fast_compile = true;  // twice as fast, and every kernel runs only a few times
+  options.fast_compile = true;  // three times as fast, and every kernel runs only a few times
+  // Texts that a model wrote stay as they are.
+  options.call_math = std::ranges::all_of(tasks, &std::string::empty, &BackendTask::text);
   options.workers = workers;
   const std::vector<jit::BatchResult> codes = jit::compile_batch(texts, options, texts.size());
   std::map<const jit::Bytes*, std::unique_ptr<DeviceCode>> loaded;
@@ -127,14 +126,16 @@ void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> resu
 std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device, int threads,
                                     jit::WorkerProcesses* workers) {
   std::vector<GpuResult> results(tasks.size());
-  // Twice as many programs as threads or more, so that all threads have work to the end.
-  const std::size_t wanted = 2 * static_cast<std::size_t>(threads);
-  const std::size_t size =
-      std::clamp<std::size_t>((tasks.size() + wanted - 1) / wanted, 1, kKernelsPerProgram);
-  in_parallel((tasks.size() + size - 1) / size, threads, [&](std::size_t p) {
-    const std::size_t first = p * size;
-    const std::size_t count = std::min(size, tasks.size() - first);
-    check_program(tasks.subspan(first, count), std::span(results).subspan(first, count), device,
+  std::vector<std::size_t> ends{0};
+  while (ends.back() < tasks.size()) {
+    const std::size_t rest = tasks.size() - ends.back();
+    ends.push_back(ends.back() + jit::program_size(rest, static_cast<std::size_t>(threads)));
+  }
+  // Threads wait while a worker process compiles: the others keep all workers busy.
+  const int waiting = workers != nullptr ? threads : 0;
+  in_parallel(ends.size() - 1, threads + waiting, [&](std::size_t p) {
+    const std::size_t count = ends[p + 1] - ends[p];
+    check_program(tasks.subspan(ends[p], count), std::span(results).subspan(ends[p], count), device,
                   workers);
   });
   return results;

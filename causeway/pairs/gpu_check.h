@@ -18,6 +18,7 @@ struct GpuResult {
 
 // One result per task. Each of the threads compiles the kernels of several tasks to one cubin,
 // loads it and launches them on a stream of its own, so that the GPU works while others compile.
+// With worker processes, twice as many threads are used, and at most half of them compute for long.
 // Throws device errors.
 std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device, int threads,
                                     jit::WorkerProcesses* workers = nullptr);

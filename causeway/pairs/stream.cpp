@@ -143,6 +143,14 @@ void Stream::verify(const std::vector<Candidate*>& candidates) const {
       });
 }
 
+std::vector<Stream::Candidate*> Stream::passing(const std::vector<Candidate*>& candidates) {
+  std::vector<Candidate*> list;
+  std::ranges::copy_if(candidates, std::back_inserter(list), [](const Candidate* candidate) {
+    return candidate->rejection == Rejection::none;
+  });
+  return list;
+}
+
 std::vector<Record> Stream::next(int candidates) {
   const bool compiles = options_.compile || options_.gpu || options_.variants > 0 || options_.ptx;
   if (compiles && !workers_) workers_ = compile_workers_for(options_.threads);
@@ -165,18 +173,9 @@ std::vector<Record> Stream::next(int candidates) {
     verify(fresh);
     mine.insert(mine.end(), fresh.begin(), fresh.end());
   }
-  const auto passed = [&] {
-    std::vector<Candidate*> list;
-    std::ranges::copy_if(mine, std::back_inserter(list), [](const Candidate* candidate) {
-      return candidate->rejection == Rejection::none;
-    });
-    return list;
-  };
-  if (options_.compile) compile(passed());
-  if (options_.cpp) run_cpp(passed());
-  if (options_.gpu) run_on_gpu(passed());
-  if (options_.variants > 0) add_variants(passed());
-  if (options_.ptx) add_ptx(passed());
+  if (options_.compile || options_.cpp || options_.gpu) check_cuda(passing(mine));
+  if (options_.variants > 0) add_variants(passing(mine));
+  if (options_.ptx) add_ptx(passing(mine));
   std::vector<Record> records;
   records.reserve(mine.size());
   for (Candidate* candidate : mine) {

@@ -56,13 +56,16 @@ class Stream {
   // Does the steps for all candidates, in parallel.
   template <class... Steps>
   void in_steps(const std::vector<Candidate*>& candidates, const Steps&... steps) const;
-  // Compiles the forward and backward kernels of the candidates, many in one program.
-  void compile(const std::vector<Candidate*>& candidates) const;
+  // Those that no check has rejected.
+  static std::vector<Candidate*> passing(const std::vector<Candidate*>& candidates);
+  // The checks `compile`, `cpp` and `gpu`, where they are asked for.
+  void check_cuda(const std::vector<Candidate*>& candidates) const;
+  // Compiles the backward kernels of the candidates, many in one program, and the forward kernels
+  // unless the GPU check compiles them. The log of a refusal by candidate, empty without one.
+  std::vector<std::string> compile(const std::vector<Candidate*>& candidates) const;
   std::vector<std::string> refusals(const std::vector<BackendTask>& tasks) const;
   static std::vector<BackendTask> tasks_of(const std::vector<Candidate*>& candidates);
-  // Run the forward kernels as C++ and on the GPU.
-  void run_cpp(const std::vector<Candidate*>& candidates) const;
-  void run_on_gpu(const std::vector<Candidate*>& candidates) const;
+  void run_cpp(const std::vector<Candidate*>& candidates) const;  // the forward kernels
   // Adds equivalent kernels to a share of the candidates, verifies and, on a GPU, measures them.
   void add_variants(const std::vector<Candidate*>& candidates) const;
   void add_ptx(const std::vector<Candidate*>& candidates) const;

@@ -1,5 +1,6 @@
 // Checks of a batch of candidates by compilers and other backends.
 #include "causeway/jit/batch.h"
+#include "causeway/jit/gpu_kernel.h"
 #include "causeway/pairs/candidate.h"
 #include "causeway/pairs/cpp_check.h"
 #include "causeway/pairs/generate/dice.h"
@@ -9,19 +10,38 @@
 
 #include <fmt/format.h>
 
+#include <future>
+
 namespace causeway::pairs {
 
-void Stream::compile(const std::vector<Candidate*>& candidates) const {
+namespace {
+
+// What the `compile` check and the refusals of variants ask NVRTC for.
+jit::CudaOptions ptx_options(jit::WorkerProcesses* workers) {
+  jit::CudaOptions options;
+  options.fast_compile = true;
+  options.kind = jit::CodeKind::ptx;  // assembling it takes twice as long and refuses nothing more
+  options.workers = workers;
+  return options;
+}
+
+}  // namespace
+
+std::vector<std::string> Stream::compile(const std::vector<Candidate*>& candidates) const {
+  const jit::CudaOptions options = ptx_options(workers_.get());
+  // The GPU check compiles the forward kernels, for the same architecture.
+  const bool forward =
+      !options_.gpu || jit::options_for(Device::cuda()).architecture != options.architecture;
   std::vector<lang::Emitted> kernels(2 * candidates.size());
   in_parallel(candidates.size(), options_.threads, [&](std::size_t i) {
     const Compiled& compiled = *candidates[i]->compiled;
     // Kernels of one program have different names.
-    lang::EmitOptions options;
-    options.entry = "forward_" + std::to_string(i);
-    kernels[2 * i] = lang::emit(compiled.module, compiled.kernel, options);
-    options.entry = "backward_" + std::to_string(i);
+    lang::EmitOptions names;
+    names.entry = "forward_" + std::to_string(i);
+    if (forward) kernels[2 * i] = lang::emit(compiled.module, compiled.kernel, names);
+    names.entry = "backward_" + std::to_string(i);
     if (compiled.adjoint >= 0)
-      kernels[2 * i + 1] = lang::emit(compiled.module, compiled.adjoint, options);
+      kernels[2 * i + 1] = lang::emit(compiled.module, compiled.adjoint, names);
   });
   std::vector<std::size_t> owners;
   std::vector<lang::Emitted> texts;
@@ -30,17 +50,48 @@ void Stream::compile(const std::vector<Candidate*>& candidates) const {
     owners.push_back(i / 2);
     texts.push_back(std::move(kernels[i]));
   }
-  jit::CudaOptions options;
-  options.fast_compile = true;
-  options.kind =
-      jit::CodeKind::ptx;  // assembling it takes four times as long and refuses nothing more
-  options.workers = workers_.get();
-  const std::vector<jit::BatchResult> results = jit::compile_batch(texts, options, 48);
-  for (Candidate* candidate : candidates) candidate->record.verified.emplace_back("compile");
+  std::vector<std::string> refusals(candidates.size());
+  std::vector<jit::BatchResult> results = jit::compile_batch(texts, options);
   for (std::size_t k = 0; k < results.size(); ++k) {
-    if (results[k].code) continue;
-    candidates[owners[k]]->rejection = Rejection::compile;
-    candidates[owners[k]]->record.verification.detail = results[k].log;
+    if (!results[k].code) refusals[owners[k]] = std::move(results[k].log);
+  }
+  return refusals;
+}
+
+void Stream::check_cuda(const std::vector<Candidate*>& candidates) const {
+  // At the same time, so that the worker processes are busy until both end.
+  std::future<std::vector<std::string>> compiled;
+  if (options_.compile)
+    compiled = std::async(workers_ ? std::launch::async : std::launch::deferred,
+                          [&] { return compile(candidates); });
+  std::vector<GpuResult> runs;
+  if (options_.gpu)
+    runs = check_on_gpu(tasks_of(candidates), Device::cuda(), options_.threads, workers_.get());
+  const auto reject = [](Candidate& candidate, Rejection rejection, std::string& problem) {
+    if (candidate.rejection != Rejection::none) return;
+    candidate.rejection = rejection;
+    candidate.record.verification.detail = std::move(problem);
+  };
+  if (options_.compile) {
+    std::vector<std::string> refusals = compiled.get();
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const bool refused = !refusals[i].empty() || (options_.gpu && !runs[i].compiled);
+      if (refused)
+        reject(*candidates[i], Rejection::compile,
+               refusals[i].empty() ? runs[i].problem : refusals[i]);
+      candidates[i]->record.verified.emplace_back("compile");
+    }
+  }
+  if (options_.cpp) run_cpp(passing(candidates));
+  if (!options_.gpu) return;
+  const std::string name = describe(Device::cuda()).name;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Record& record = candidates[i]->record;
+    if (!runs[i].problem.empty())
+      reject(*candidates[i], runs[i].compiled ? Rejection::gpu : Rejection::compile,
+             runs[i].problem);
+    record.verified.emplace_back("gpu");
+    record.resources = {name, runs[i].resources};
   }
 }
 
@@ -68,34 +119,13 @@ void Stream::run_cpp(const std::vector<Candidate*>& candidates) const {
   }
 }
 
-void Stream::run_on_gpu(const std::vector<Candidate*>& candidates) const {
-  const Device device = Device::cuda();
-  const std::string name = describe(device).name;
-  const std::vector<GpuResult> results =
-      check_on_gpu(tasks_of(candidates), device, options_.threads, workers_.get());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    Record& record = candidates[i]->record;
-    if (results[i].problem.empty()) {
-      record.verified.emplace_back("gpu");
-      record.resources = {name, results[i].resources};
-      continue;
-    }
-    candidates[i]->rejection = results[i].compiled ? Rejection::gpu : Rejection::compile;
-    record.verification.detail = results[i].problem;
-  }
-}
-
 // Kernels that NVRTC refuses.
 std::vector<std::string> Stream::refusals(const std::vector<BackendTask>& tasks) const {
   std::vector<lang::Emitted> texts;
   for (std::size_t i = 0; i < tasks.size(); ++i)
     texts.push_back(tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i)));
-  jit::CudaOptions options;
-  options.fast_compile = true;
-  options.kind = jit::CodeKind::ptx;
-  options.workers = workers_.get();
   std::vector<std::string> logs;
-  for (jit::BatchResult& result : jit::compile_batch(texts, options, 48))
+  for (jit::BatchResult& result : jit::compile_batch(texts, ptx_options(workers_.get())))
     logs.push_back(result.code ? "" : std::move(result.log));
   return logs;
 }

@@ -296,9 +296,8 @@ std::vector<RecordCheck> verify_records(std::span<const std::string> records,
   }
   if (checks.gpu) {
     const Device device = parse_device("cuda");
-    const auto workers = compile_workers_for(checks.threads);
-    take(kernels, check_on_gpu(kernels.list, device, checks.threads, workers.get()), "gpu");
-    take(variants, check_on_gpu(variants.list, device, checks.threads, workers.get()), "variant");
+    take(kernels, check_on_gpu(kernels.list, device, checks.threads, checks.workers), "gpu");
+    take(variants, check_on_gpu(variants.list, device, checks.threads, checks.workers), "variant");
   }
   return results;
 }

@@ -1,6 +1,8 @@
 // Verifies a record from its JSON alone: nothing is taken from the generator.
 #pragma once
 
+#include "causeway/jit/worker_processes.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -24,6 +26,7 @@ struct RecordChecks {
   bool cpp = false;  // compile and run the C++
   bool gpu = false;  // run the CUDA text on the first GPU
   int threads = 1;
+  jit::WorkerProcesses* workers = nullptr;  // that compile for the GPU; where null, the threads do
 };
 
 // One result per record. Throws where there is no compiler or no GPU.

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 namespace {
 
 using namespace causeway;
@@ -127,6 +130,84 @@ TEST(Batch, ManyKernelsInOneProgram) {
   EXPECT_NE(results[4].code, nullptr);
   kernels[1].entry = "k_0";
   EXPECT_THROW(jit::compile_batch(kernels, options), Error);
+}
+
+// The PTX from a line that begins with `head` to the end of the function.
+std::string function_in(const std::string& ptx, const std::string& head) {
+  const std::size_t begin = ptx.find(head);
+  return begin == std::string::npos ? "" : ptx.substr(begin, ptx.find("\n}\n", begin) - begin);
+}
+
+lang::Emitted math_kernel(const std::string& entry, const std::string& expression) {
+  const std::string text = fmt::format(R"(
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = {}
+)",
+                                       expression);
+  lang::EmitOptions options;
+  options.entry = entry;
+  return jit::make_kernel("k.py", text, "k").emitted(options);
+}
+
+TEST(Batch, CallsMathFunctions) {
+  REQUIRE_NVRTC();
+  jit::CudaOptions options;
+  options.call_math = true;
+  options.kind = jit::CodeKind::ptx;
+  options.others = {"--Ofast-compile=mid"};  // of fast_compile for cubins
+  const std::vector<lang::Emitted> kernels{
+      math_kernel("a", "wp.pow(x[i], 2.0) * y[i] + wp.sin(y[i])"),
+      math_kernel("b", "wp.pow(x[i], y[i]) + wp.sin(2.0)")};
+  const std::string alone =
+      text_of(*jit::compile_batch(std::span(kernels).first(1), options, 1)[0].code);
+  const std::string both = text_of(*jit::compile_batch(kernels, options, 2)[0].code);
+  // Once in the program, for both kernels, and not the functions that nobody calls.
+  EXPECT_NE(both.find("called_sinf"), std::string::npos);
+  EXPECT_EQ(both.find("called_cosf"), std::string::npos);
+  const std::string a = function_in(alone, ".visible .entry a(");
+  EXPECT_NE(a.find("call.uni"), std::string::npos);
+  EXPECT_EQ(a.find("fma.rn"), std::string::npos);  // not contracted
+  options.call_math = false;
+  EXPECT_LT(3 * a.size(), function_in(text_of(*jit::compile_batch(kernels, options, 2)[0].code),
+                                      ".visible .entry a(")
+                              .size());
+  // The constant of one kernel's call does not change the function, nor do the other kernels.
+  const auto without_name = [](std::string text) {  // of the file, which has a hash of the program
+    for (std::size_t at = text.find("_INTERNAL_"); at != std::string::npos;
+         at = text.find("_INTERNAL_", at)) {
+      text.erase(at, text.find("called_", at) - at);
+    }
+    return text;
+  };
+  EXPECT_EQ(without_name(a), without_name(function_in(both, ".visible .entry a(")));
+}
+
+TEST(Batch, TextsThatRenamedMathWouldBreakCompileAsTheyAre) {
+  REQUIRE_NVRTC();
+  jit::CudaOptions options;
+  options.call_math = true;
+  std::vector<lang::Emitted> kernels{math_kernel("a", "wp.sin(x[i])"),
+                                     math_kernel("b", "wp.cos(x[i])")};
+  kernels[1].text = "extern \"C\" __global__ void b(float* x) { x[0] = ::sinf(x[1]); }\n";
+  EXPECT_NE(jit::compile_batch(kernels, options, 2)[1].code, nullptr);
+  kernels[1].text = "extern \"C\" __global__ void b(float* x) { x[0] = called_sin(x); }\n";
+  const auto results = jit::compile_batch(kernels, options, 2);
+  EXPECT_NE(results[0].code, nullptr);
+  EXPECT_EQ(results[1].code, nullptr);
+}
+
+TEST(Batch, ProgramsShrinkTowardsTheEnd) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t rest = 3000; rest > 0; rest -= sizes.back())
+    sizes.push_back(jit::program_size(rest, 16));
+  EXPECT_EQ(sizes.front(), 96U);
+  EXPECT_TRUE(std::ranges::is_sorted(sizes, std::greater<>()));
+  EXPECT_LE(sizes[sizes.size() - 2], 16U);
+  EXPECT_LT(sizes.size(), 70U);
+  EXPECT_EQ(jit::program_size(5, 16), 5U);
+  EXPECT_EQ(jit::program_size(1000, 1), 96U);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The C++ and CUDA texts of random programs against the interpreter.
-#include "causeway/jit/nvrtc.h"
+#include "causeway/jit/batch.h"
 #include "causeway/pairs/compare.h"
 #include "causeway/pairs/cpp_check.h"
 #include "causeway/pairs/dataset.h"
@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstring>
+#include <regex>
 
 namespace causeway::pairs {
 namespace {
@@ -131,6 +132,37 @@ TEST(PairsBackend, CompilingInProcessesGivesTheSameRecords) {
   EXPECT_EQ(lines(1), records);
 }
 
+// The PTX of a kernel, without what depends on its place in the program.
+std::string ptx_of(const jit::Bytes& code, const std::string& entry) {
+  const std::string ptx(reinterpret_cast<const char*>(code.data()), code.size());
+  const std::size_t begin = ptx.find(".visible .entry " + entry + "(");
+  const std::string text = ptx.substr(begin, ptx.find("\n}\n", begin) - begin);
+  static const std::regex place(
+      "_ZN?[0-9]+_INTERNAL_[0-9a-z_]*?(?=[0-9]+called)|kernel_[0-9]+|"
+      "L__BB[0-9]+|callseq [0-9]+|local_depot[0-9]+");
+  return std::regex_replace(text, place, "");
+}
+
+TEST(PairsBackend, CodeDoesNotDependOnTheOtherKernels) {
+  if (const auto nvrtc = jit::nvrtc_status(); nvrtc.version.empty()) GTEST_SKIP() << nvrtc.absence;
+  const SmallPrograms programs(44);
+  const std::vector<BackendTask> tasks = programs.tasks();
+  std::vector<lang::Emitted> kernels;
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    kernels.push_back(tasks[i].emit(lang::Dialect::cuda, "k_" + std::to_string(i)));
+  jit::CudaOptions options;
+  options.call_math = true;
+  options.kind = jit::CodeKind::ptx;
+  options.others = {"--Ofast-compile=mid"};  // of fast_compile for cubins
+  const auto together = jit::compile_batch(kernels, options, kernels.size());
+  const auto alone = jit::compile_batch(kernels, options, 1);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    ASSERT_NE(together[i].code, nullptr);
+    EXPECT_EQ(ptx_of(*together[i].code, kernels[i].entry), ptx_of(*alone[i].code, kernels[i].entry))
+        << kernels[i].text;
+  }
+}
+
 TEST(PairsBackend, ThreadsPassErrorsOn) {
   EXPECT_THROW(in_parallel(100, 3,
                            [](std::size_t i) {
@@ -179,6 +211,24 @@ TEST(GpuPairs, VariantsHaveTimes) {
   }
   EXPECT_GT(timed, 20);
   EXPECT_EQ(stream.rejections()[static_cast<std::size_t>(Rejection::variant)], 0U);
+}
+
+TEST(GpuPairs, RecordsDoNotDependOnThreads) {
+  REQUIRE_GPU();
+  DatasetConfig config;
+  config.seed = 23;
+  config.verify = {"run", "compile", "gpu"};
+  const auto lines = [&](int threads) {
+    Stream stream(config.stream(threads));
+    std::vector<std::string> list;
+    for (const Record& record : stream.next(120)) list.push_back(to_json(record, config.device));
+    return list;
+  };
+  const std::vector<std::string> records = lines(4);
+  EXPECT_GT(records.size(), 60U);
+  const auto passed = nlohmann::json::parse(records[0])["metadata"]["verification"]["passed"];
+  EXPECT_EQ(passed, nlohmann::json({"run", "compile", "gpu"}));
+  EXPECT_EQ(lines(1), records);
 }
 
 TEST(GpuPairs, RecordsHaveResourcesAndVerifyAgain) {

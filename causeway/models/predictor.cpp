@@ -3,6 +3,7 @@
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
 #include "causeway/kernels/matmul/bf16_product_cpu.h"
+#include "causeway/runtime/pool.h"
 #include "causeway/tensor/indexing.h"
 #include "causeway/tensor/reduce.h"
 
@@ -14,6 +15,9 @@
 namespace causeway::models {
 
 namespace {
+
+// Members whose contexts need less run as one batch on a GPU.
+constexpr std::size_t kTogether = std::size_t{512} << 20;
 
 Device device_of(const TabularTransformer& model) { return model.parameters().front().device(); }
 
@@ -56,14 +60,19 @@ std::size_t TabularPredictor::context_bytes() const {
          size_of(model_->parameters().front().dtype());
 }
 
-bool TabularPredictor::caches_contexts() const {
-  return fitted_.members.size() * context_bytes() <= options_.cache_bytes;
+bool TabularPredictor::can_cache() const {
+  const std::size_t needed = fitted_.members.size() * context_bytes();
+  if (options_.cache_bytes.has_value()) return needed <= *options_.cache_bytes;
+  constexpr std::size_t kOnCpu = std::size_t{4} << 30;
+  const Device device = device_of(*model_);
+  if (device.is_cpu() || needed <= kTogether) return needed <= kOnCpu;
+  return needed <= (describe(device).memory_free + pool_of(device).stats().cached) / 4;
 }
 
 std::vector<TabularPredictor::Batch> TabularPredictor::batches() const {
   // All members together fill a GPU. On a CPU members run one by one, which needs less memory.
   const std::size_t n_members = fitted_.members.size();
-  const bool fits = n_members * context_bytes() * 8 <= options_.cache_bytes;
+  const bool fits = n_members * context_bytes() <= kTogether;
   if (fits && device_of(*model_).is_cuda()) return {{0, n_members}};
   std::vector<Batch> single;
   for (std::size_t i = 0; i < n_members; ++i) single.push_back({i, 1});
@@ -120,7 +129,7 @@ TableContext TabularPredictor::context_of(std::size_t number, const Batch& batch
   const auto flops =
       static_cast<double>(batch.count) *
       TabularWork::of_context(model_->config(), fitted_.n_context, fitted_.n_columns).total();
-  if (!caches_contexts()) return make_context(batch, work.begin(flops));
+  if (!fitted_.caches) return make_context(batch, work.begin(flops));
   const std::scoped_lock lock(*lock_);
   std::optional<TableContext>& kept = fitted_.contexts[number];
   if (!kept.has_value()) kept = make_context(batch, work.begin(flops));
@@ -141,7 +150,7 @@ TabularPredictor::Work TabularPredictor::plan_work(const std::vector<Batch>& all
   double total = 0;
   for (std::size_t b = 0; b < all.size(); ++b) {
     double each = TabularWork::of_query(config, n_rows, n_columns, fitted_.n_context).total();
-    if (!caches_contexts() || !fitted_.contexts[b].has_value()) {
+    if (!fitted_.caches || !fitted_.contexts[b].has_value()) {
       each += TabularWork::of_context(config, fitted_.n_context, n_columns).total();
     }
     total += static_cast<double>(all[b].count) * each;

@@ -41,7 +41,8 @@ struct PredictorOptions {
   double temperature = 1;
   Precision precision = Precision::automatic;
   // Memory for contexts cached between calls; if they need more, each call computes them again.
-  std::size_t cache_bytes = std::size_t{4} << 30;
+  // Unset: 4 GiB on a CPU, a quarter of the free memory of a GPU.
+  std::optional<std::size_t> cache_bytes;
 
   // Throws invalid_argument if an option is out of range.
   void check() const;
@@ -126,6 +127,7 @@ class TabularPredictor {
     std::vector<double> frequencies;  // of classes
     std::vector<double> class_weight;
     double temperature = 1;
+    bool caches = false;                                // contexts
     std::vector<std::optional<TableContext>> contexts;  // per batch, if cached
     std::vector<std::string> warnings;
   };
@@ -153,7 +155,8 @@ class TabularPredictor {
 
   std::size_t context_bytes() const;  // of one member
   std::vector<Batch> batches() const;
-  bool caches_contexts() const;
+  // Whether there is memory to cache contexts of all members.
+  bool can_cache() const;
   // The members' rows of x (all rows where `of_context` is false), columns and transforms: (count,
   // rows, columns) on the model's device.
   Tensor arrange(const Batch& batch, const double* x, std::int64_t n_rows, bool of_context) const;

@@ -257,6 +257,7 @@ TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
 void TabularPredictor::keep(Fitted&& fitted) {
   const std::scoped_lock lock(*lock_);
   fitted_ = std::move(fitted);
+  fitted_.caches = can_cache();
   fitted_.contexts.resize(batches().size());
 }
 

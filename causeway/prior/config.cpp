@@ -185,6 +185,12 @@ ConfigDescription<PriorConfig> make_description() {
     return !config.regression && config.binary_share > 0;  // older configurations lack it
   });
   d.add("regression", &PriorConfig::regression, "Numeric target instead of classes");
+  d.add("skewed_share", &PriorConfig::skewed_share,
+        "Probability that a numeric target is skewed or rounded (not for simple)")
+      .between(0, 1);
+  d.applies_if("skewed_share", [](const PriorConfig& config) {
+    return config.regression && config.skewed_share > 0;  // older configurations lack it
+  });
   d.range("train_share", &PriorConfig::train_low, &PriorConfig::train_high,
           "Fraction of rows used as context, drawn per dataset")
       .between(0, 1);

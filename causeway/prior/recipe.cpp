@@ -28,6 +28,7 @@ Recipe recipe_of(const PriorConfig& config) {
   recipe.features = span_of(config.features);
   recipe.classes = config.regression ? Span{0, 0} : span_of(config.classes);
   recipe.binary_share = static_cast<float>(config.binary_share);
+  recipe.skewed_share = static_cast<float>(config.skewed_share);
   recipe.train_low = static_cast<float>(config.train_low);
   recipe.train_high = static_cast<float>(config.train_high);
   recipe.missing_low = static_cast<float>(config.missing_low);

@@ -97,6 +97,12 @@ std::vector<PriorConfig> more_configs() {
   rules.rows = {50, 333};
   rules.missing_high = 0.3;
   configs.push_back(rules);
+  for (const char* family : {"mlp", "graph"}) {
+    PriorConfig skewed = config_of(family);
+    skewed.regression = true;
+    skewed.skewed_share = 0.9;
+    configs.push_back(skewed);
+  }
   PriorConfig sums = config_of("linear");
   sums.features = {20, 100};
   sums.rows = {200, 200};

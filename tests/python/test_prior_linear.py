@@ -43,6 +43,23 @@ def test_context_rows_are_about_as_many_as_columns():
     assert batch.n_train.max() <= 450  # the upper end of train_share
 
 
+def test_skewed_share():
+    options = {"regression": True, "rows": 400, "features": (2, 8), "filter_predictable": False, "seed": 4}
+    plain, half, whole = (cw.Prior("mlp", skewed_share=share, **options).batch(200) for share in (0, 0.5, 1))
+    kept = sum(a == b for a, b in zip(plain.hashes(), half.hashes(), strict=True))
+    assert 70 < kept < 130  # the other datasets stay as they are
+    targets = [batch.y.numpy() for batch in (plain, whole)]
+    skews = [np.abs((y**3).mean(axis=1)) for y in targets]
+    distinct = [np.array([len(np.unique(row)) for row in y]) for y in targets]
+    assert np.percentile(skews[0], 90) < 1.5 < np.median(skews[1])
+    assert np.percentile(distinct[0], 5) > 200 and 0.4 < (distinct[1] < 150).mean() < 0.65
+    assert np.abs(targets[1].mean(axis=1)).max() < 1e-3
+    assert "skewed_share" not in cw.Prior("mlp", **options).config
+    assert cw.Prior("mlp", skewed_share=0.5, **options).config["skewed_share"] == 0.5
+    with pytest.raises(cw.InvalidArgument, match="skewed_share: expected 0 to 1"):
+        cw.Prior("mlp", skewed_share=1.5, **options)
+
+
 def test_binary_share():
     options = {"rows": 60, "features": (2, 5), "classes": (2, 10), "seed": 4}
     shares = [(cw.Prior("rules", binary_share=share, **options).batch(1000).n_classes == 2).mean()

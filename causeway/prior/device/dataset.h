@@ -9,6 +9,7 @@
 #include "causeway/prior/device/mlp.h"
 #include "causeway/prior/device/rules.h"
 #include "causeway/prior/device/simple.h"
+#include "causeway/prior/device/skew.h"
 #include "causeway/prior/device/tree.h"
 
 namespace causeway::prior {
@@ -92,6 +93,9 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
     if (shared.spreads != nullptr) lanes.each(1, [&](int) { shared.spreads[c] = spread; });
   });
   w.team.sync();
+  if (shape.n_classes == 0 && recipe.skewed_share > 0.0f) {
+    skew_target(w, recipe.skewed_share, out.column(n_features));
+  }
   if (numeric_target && shape.n_classes > 0) {
     const bool by_rank = shape.family == Family::simple || shared.mlp.by_rank;
     const bool balanced =

@@ -25,6 +25,7 @@ struct Recipe {
   Span features;
   Span classes;               // low 0: numeric target
   float binary_share = 0.0f;  // probability of two classes instead
+  float skewed_share = 0.0f;  // probability that a numeric target is skewed or rounded
   float train_low = 0.3f;
   float train_high = 0.9f;
   float missing_low = 0.0f;  // fraction of missing cells

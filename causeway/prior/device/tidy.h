@@ -43,14 +43,21 @@ CAUSEWAY_HOST_DEVICE Affine clamp_outliers(const W& w, const Lanes& lanes, float
   return {most.mean, most.deviation, low, high};
 }
 
+// Returns the mean and the deviation that the column had.
+template <class W, class Lanes>
+CAUSEWAY_HOST_DEVICE Affine standardise_column(const W& w, const Lanes& lanes, float* column) {
+  const Affine spread = spread_within(lanes, column, w.n_fit, -3.4e38f, 3.4e38f);
+  lanes.each(w.row_end(), [&](int i) {
+    column[i] = clamped((column[i] - spread.mean) / spread.deviation, -100.0f, 100.0f);
+  });
+  return spread;
+}
+
 template <class W, class Lanes>
 CAUSEWAY_HOST_DEVICE Affine tidy_column(const W& w, const Lanes& lanes, float* column) {
   const Affine cut = clamp_outliers(w, lanes, column);
   lanes.sync();
-  Affine spread = spread_within(lanes, column, w.n_fit, -3.4e38f, 3.4e38f);
-  lanes.each(w.row_end(), [&](int i) {
-    column[i] = clamped((column[i] - spread.mean) / spread.deviation, -100.0f, 100.0f);
-  });
+  Affine spread = standardise_column(w, lanes, column);
   spread.low = cut.low;
   spread.high = cut.high;
   return spread;

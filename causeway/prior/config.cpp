@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -72,6 +73,27 @@ const std::vector<std::string>& family_names() {
   return names;
 }
 
+const std::vector<std::string>& rule_names() {
+  static const std::vector<std::string> names = {"parity", "and",   "count",  "list",
+                                                 "tree",   "lines", "lookup", "comparison"};
+  return names;
+}
+
+namespace {
+
+void check_weights(const char* name, const std::vector<double>& weights,
+                   std::span<const std::string> names) {
+  const bool counts =
+      weights.size() <= names.size() &&
+      std::all_of(weights.begin(), weights.end(), [](double w) { return w >= 0; }) &&
+      std::any_of(weights.begin(), weights.end(), [](double w) { return w > 0; });
+  if (counts) return;
+  refuse(fmt::format("{}: expected non-negative weights of {}, at least one of them positive", name,
+                     fmt::join(names, ", ")));
+}
+
+}  // namespace
+
 void PriorConfig::check() const {
   const auto& names = family_names();
   if (std::find(names.begin(), names.end(), family) == names.end()) {
@@ -96,14 +118,8 @@ void PriorConfig::check() const {
   if (max_categories < 2 || max_categories > 1000) {
     refuse(fmt::format("max_categories {}: expected 2 to 1000", max_categories));
   }
-  if (family != "mix") return;
-  const bool counts = mix.size() <= kFamilies &&
-                      std::all_of(mix.begin(), mix.end(), [](double w) { return w >= 0.0; }) &&
-                      std::any_of(mix.begin(), mix.end(), [](double w) { return w > 0.0; });
-  if (!counts) {
-    refuse(fmt::format("mix: expected non-negative weights of {}, at least one of them positive",
-                       fmt::join(names.begin(), names.end() - 1, ", ")));
-  }
+  check_weights("rule_weights", rule_weights, rule_names());
+  if (family == "mix") check_weights("mix", mix, std::span(names).first(kFamilies));
 }
 
 namespace {
@@ -134,12 +150,14 @@ void count_from_json(const Json& json, CountRange& range) {
 }
 
 // "mlp=0.3,rules=0.1" as an object.
-Json named_weights(const std::string& text) {
+Json named_weights(const std::string& text, const char* what) {
   Json weights = Json::object();
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
     const std::size_t equals = part.find('=');
-    if (equals == std::string::npos) throw ValueExpected{"weights as family=weight"};
+    if (equals == std::string::npos) {
+      throw ValueExpected{fmt::format("weights as {}=weight", what)};
+    }
     weights[part.substr(0, equals)] = json_of_text(part.substr(equals + 1));
   }
   return weights;
@@ -148,7 +166,7 @@ Json named_weights(const std::string& text) {
 // Weights as an array in family order, as an object by family name, or as text of either.
 void mix_from_json(const Json& json, std::vector<double>& mix) {
   if (json.is_string() && json.get<std::string>().find('=') != std::string::npos) {
-    return mix_from_json(named_weights(json.get<std::string>()), mix);
+    return mix_from_json(named_weights(json.get<std::string>(), "family"), mix);
   }
   if (!json.is_object()) return value_from_json(json, mix);
   std::vector<std::string> names = family_names();
@@ -163,12 +181,24 @@ void mix_from_json(const Json& json, std::vector<double>& mix) {
   mix = weights;
 }
 
-Json mix_to_json(const std::vector<double>& mix) { return mix; }
+void rules_from_json(const Json& json, std::vector<double>& rules) {
+  if (json.is_string() && json.get<std::string>().find('=') != std::string::npos) {
+    return rules_from_json(named_weights(json.get<std::string>(), "rule"), rules);
+  }
+  if (!json.is_object()) return value_from_json(json, rules);
+  std::vector<double> weights(rule_names().size(), 0.0);
+  for (const auto& [name, weight] : json.items()) {
+    value_from_json(weight, weights[name_from_json(name, rule_names())]);
+  }
+  rules = weights;
+}
+
+Json weights_to_json(const std::vector<double>& weights) { return weights; }
 
 ConfigDescription<PriorConfig> make_description() {
   ConfigDescription<PriorConfig> d("prior");
   d.choice("family", &PriorConfig::family, family_names(), "Prior family").option_name("prior");
-  d.custom("mix", &PriorConfig::mix, "FAMILY=W,...", mix_to_json, mix_from_json,
+  d.custom("mix", &PriorConfig::mix, "FAMILY=W,...", weights_to_json, mix_from_json,
            "Weights of the families in a mix, by name or in the order of --prior");
   d.applies_if("mix", [](const PriorConfig& config) { return config.family == "mix"; });
   const auto count = [&](const char* name, CountRange PriorConfig::*member, const char* help) {
@@ -206,6 +236,11 @@ ConfigDescription<PriorConfig> make_description() {
         "Require that a forest beats the mean (graph; mix except rules and linear)");
   d.add("filter_trivial", &PriorConfig::filter_trivial,
         "Reject datasets that a forest predicts almost perfectly");
+  d.custom("rule_weights", &PriorConfig::rule_weights, "RULE=W,...", weights_to_json,
+           rules_from_json, "Weights of the rules of the rules family");
+  d.applies_if("rule_weights", [](const PriorConfig& config) {
+    return config.rule_weights != PriorConfig().rule_weights;  // older configurations lack it
+  });
   d.range("nodes", &PriorConfig::min_nodes, &PriorConfig::max_nodes, "Nodes of a graph");
   d.add("edge_offset", &PriorConfig::edge_offset, "More edges above 0, fewer below");
   d.add("graph_noise", &PriorConfig::graph_noise, "Add noise at every node");

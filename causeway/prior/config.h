@@ -45,6 +45,8 @@ struct PriorConfig {
   bool filter_classes = true;
   bool filter_predictable = true;
   bool filter_trivial = false;
+  // Weights of the rules of the rules family, in the order of rule_names(); absent ones are 0.
+  std::vector<double> rule_weights = {2, 1, 1, 1, 1, 2, 2};
   // Graph family only.
   int min_nodes = 2;
   int max_nodes = 32;
@@ -66,7 +68,8 @@ struct PriorConfig {
 
 const ConfigDescription<PriorConfig>& describe_prior();
 
-// Names of the prior families, in enum order.
+// Names of the prior families and of the rules, in enum order.
 const std::vector<std::string>& family_names();
+const std::vector<std::string>& rule_names();
 
 }  // namespace causeway::prior

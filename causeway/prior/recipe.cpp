@@ -28,6 +28,8 @@ Recipe recipe_of(const PriorConfig& config) {
   recipe.features = span_of(config.features);
   recipe.classes = config.regression ? Span{0, 0} : span_of(config.classes);
   recipe.binary_share = static_cast<float>(config.binary_share);
+  std::transform(config.rule_weights.begin(), config.rule_weights.end(), recipe.rules,
+                 [](double weight) { return static_cast<float>(weight); });
   recipe.skewed_share = static_cast<float>(config.skewed_share);
   recipe.train_low = static_cast<float>(config.train_low);
   recipe.train_high = static_cast<float>(config.train_high);

@@ -36,6 +36,13 @@ std::string lookup_text(const RulesPlan& plan, const std::vector<std::string>& n
   return fmt::format("lookup in {}", fmt::join(drivers, ", "));
 }
 
+std::string comparison_text(const RulesPlan& plan, const std::vector<std::string>& names) {
+  if (names.size() == 2) return fmt::format("comparison of {} and {}", names[0], names[1]);
+  const char operation = plan.multiplies ? '*' : '+';
+  return fmt::format("comparison of {0} {4} {1} and {2} {4} {3}", names[0], names[1], names[2],
+                     names[3], operation);
+}
+
 }  // namespace
 
 std::string rule_text(const RulesPlan& plan, int n_classes, const std::vector<std::string>& names) {
@@ -53,6 +60,7 @@ std::string rule_text(const RulesPlan& plan, int n_classes, const std::vector<st
     case Rule::tree: text = "decision tree over " + all; break;
     case Rule::lines: text = lines_text(plan, n_classes, names); break;
     case Rule::lookup: text = lookup_text(plan, names); break;
+    case Rule::comparison: text = comparison_text(plan, names); break;
   }
   if (n_classes == 0) return fmt::format("{}; noise {:.2g}", text, plan.noise);
   if (plan.noise > 0) text += fmt::format("; {:.1f}% random labels", 100 * plan.noise);

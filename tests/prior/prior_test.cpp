@@ -93,6 +93,10 @@ std::vector<PriorConfig> more_configs() {
   rules.features = {1, 100};
   rules.classes = {2, 10};
   configs.push_back(rules);
+  PriorConfig comparisons = rules;
+  comparisons.rule_weights = {0, 0, 0, 0, 0, 0, 1, 4};
+  comparisons.classes = {2, 3};
+  configs.push_back(comparisons);
   rules.regression = true;
   rules.rows = {50, 333};
   rules.missing_high = 0.3;

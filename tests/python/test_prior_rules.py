@@ -137,6 +137,42 @@ def test_regression_targets_take_the_values_of_the_outcomes():
     assert n_noisy == 40
 
 
+def test_comparisons():
+    prior = cw.Prior("rules", rows=400, features=(2, 8), classes=3, rule_weights={"lookup": 1, "comparison": 4}, seed=6)
+    seen = set()
+    for data in (Dataset(prior, k) for k in range(80)):
+        match = re.match(r"comparison of x(\d+)(?: ([*+]) x(\d+))? and x(\d+)(?: [*+] x(\d+))?", data.rule)
+        if match is None or not data.is_categorical:
+            continue
+        codes = [data.x[:, f] * data.model["features"][f]["deviation"] + data.model["features"][f]["mean"] + 1
+                 for f in (int(name) for name in match.group(1, 3, 4, 5) if name)]
+        codes = [np.round(code) for code in codes]
+        combine = {"*": np.multiply, "+": np.add, None: lambda a: a}[match.group(2)]
+        half = len(codes) // 2
+        signs = np.sign(combine(*codes[:half]) - combine(*codes[half:]))
+        for sign in (-1, 0, 1):
+            assert len(np.unique(data.clean[signs == sign])) <= 1, data.rule
+        assert len(np.unique(data.clean)) > 1
+        seen.add((match.group(2), half))
+    assert seen == {("*", 2), ("+", 2), (None, 1)}
+
+
+def test_weights_of_rules():
+    options = {"rows": 100, "features": (4, 8), "classes": 2, "seed": 6}
+    lines = cw.Prior("rules", rule_weights="lines=1", **options)
+    assert all(Dataset(lines, k).rule.startswith("any of") for k in range(20))
+    # A rule that does not suit the number of classes is a lookup.
+    many = cw.Prior("rules", rule_weights={"comparison": 1}, **options | {"classes": 5})
+    assert all(Dataset(many, k).rule.startswith("lookup") for k in range(20))
+    plain = cw.Prior("rules", **options)
+    assert "rule_weights" not in plain.config and lines.config["rule_weights"] == [0, 0, 0, 0, 0, 1, 0, 0]
+    same = cw.Prior("rules", rule_weights=[2, 1, 1, 1, 1, 2, 2, 0], **options)
+    assert same.batch(20).hashes() == plain.batch(20).hashes()
+    for weights in ("lines=-1", "lines=0", [1] * 9, "row=1"):
+        with pytest.raises(cw.InvalidArgument, match="rule"):
+            cw.Prior("rules", rule_weights=weights, **options)
+
+
 def test_interventions_on_drivers_follow_the_rule():
     """Rows that had the value keep their target; the rest has that of rows with the same cells."""
     prior = cw.Prior("rules", rows=500, features=6, classes=2, seed=4)

@@ -49,7 +49,8 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_family(W& w, const Recipe& recipe,
   }
   if (shape.family == Family::rules) {
     if (w.team.rank() == 0) {
-      draw_rules_plan(w.draws, n_features, shape.n_classes, shape.n_train, shared.rules);
+      draw_rules_plan(w.draws, n_features, shape.n_classes, shape.n_train, recipe.rules,
+                      shared.rules);
     }
     w.team.sync();
     return evaluate_rules(w, shared.rules, shape.n_classes, other, out, row_error);

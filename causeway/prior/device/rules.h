@@ -136,6 +136,18 @@ CAUSEWAY_HOST_DEVICE int outcome_of(const RulesPlan& plan, const State& state) {
     while (line < plan.n_lines && (plan.lines[line] & ~zeros) != 0) ++line;
     return line == plan.n_lines ? 0 : line + 1;
   }
+  if (plan.rule == Rule::comparison) {
+    const int half = plan.n_drivers / 2;
+    const auto side = [&](int first) {
+      const int a = state(first) + 1;
+      if (half == 1) return a;
+      const int b = state(first + 1) + 1;
+      return plan.multiplies ? a * b : a + b;
+    };
+    const int left = side(0);
+    const int right = side(half);
+    return left < right ? 0 : (left == right ? 1 : 2);
+  }
   int cell = 0;
   for (int k = plan.n_drivers - 1; k >= 0; --k) cell = cell * plan.drivers[k].n_states + state(k);
   return plan.cells[cell];

@@ -4,6 +4,7 @@
 
 #include "causeway/prior/device/bulk.h"
 #include "causeway/prior/device/mlp_plan.h"
+#include "causeway/prior/device/shape.h"
 
 namespace causeway::prior {
 
@@ -17,8 +18,9 @@ enum class Rule : std::uint8_t {
   tree,         // leaf of a random decision tree
   lines,        // the first of several sets of three drivers that are all in state 0
   lookup,       // a random outcome per combination of states
+  comparison,   // whether a driver, or a product or sum of two, is below, equal to or above another
 };
-inline constexpr int kRules = 7;
+static_assert(kRules == static_cast<int>(Rule::comparison) + 1);
 
 inline constexpr int kMostStates = 8;
 inline constexpr int kMostDrivers = 9;       // of lines
@@ -49,9 +51,10 @@ struct RulesPlan {
   Rule rule;
   ColumnLook look;
   bool alike;        // all columns have the same categories and direction
+  bool multiplies;   // a comparison of products, not of sums
   int n_categories;  // of alike categorical columns
   int n_drivers;
-  int n_cells;  // of the table; 0 for lines
+  int n_cells;  // of the table; 0 for lines and comparisons
   int n_lines;
   int n_outcomes;
   float twin_share;  // fraction of distractors that are noisy copies of a driver
@@ -62,9 +65,12 @@ struct RulesPlan {
   float values[kMostCells];         // class or number per outcome
 };
 
-CAUSEWAY_HOST_DEVICE_CALL Rule draw_rule(PlanDraws& d, int n_features, int n_classes) {
+// Of the rules with a weight one that suits the numbers of features and classes, or a lookup.
+CAUSEWAY_HOST_DEVICE_CALL Rule draw_rule(PlanDraws& d, int n_features, int n_classes,
+                                         const float (&given)[kRules]) {
   const int most_drivers = at_most(n_features, kMostTableDrivers);
-  float weights[kRules] = {2.0f, 1.0f, 1.0f, 1.0f, 1.0f, 2.0f, 2.0f};
+  float weights[kRules];
+  for (int k = 0; k < kRules; ++k) weights[k] = given[k];
   const auto exclude = [&](Rule rule) { weights[static_cast<int>(rule)] = 0.0f; };
   if (n_classes > 2) exclude(Rule::conjunction);  // it has two outcomes
   if (n_classes > most_drivers + 1) {             // they have one more than drivers
@@ -72,6 +78,10 @@ CAUSEWAY_HOST_DEVICE_CALL Rule draw_rule(PlanDraws& d, int n_features, int n_cla
     exclude(Rule::list);
   }
   if (n_features < 4) exclude(Rule::lines);
+  if (n_features < 2 || n_classes < 2 || n_classes > 3) exclude(Rule::comparison);
+  float total = 0.0f;
+  for (const float weight : weights) total += weight;
+  if (total == 0.0f) weights[static_cast<int>(Rule::lookup)] = 1.0f;
   return static_cast<Rule>(weighted(d.uniform(), weights));
 }
 
@@ -81,6 +91,7 @@ CAUSEWAY_HOST_DEVICE_CALL int draw_driver_count(PlanDraws& d, Rule rule, int n_f
   if ((rule == Rule::count || rule == Rule::list) && n < n_classes - 1) n = n_classes - 1;
   if (rule == Rule::lookup) n = 1 + d.below(kMostTableDrivers);
   if (rule == Rule::lines) n = 4 + d.below(kMostDrivers - 3);
+  if (rule == Rule::comparison) n = n_features < 4 || n == 2 ? 2 : 4;
   return at_most(n, n_features);
 }
 
@@ -89,10 +100,11 @@ CAUSEWAY_HOST_DEVICE_CALL int draw_driver_count(PlanDraws& d, Rule rule, int n_f
 CAUSEWAY_HOST_DEVICE_CALL void draw_states(PlanDraws& d, int n_classes, int n_train,
                                            RulesPlan& plan) {
   const bool is_lines = plan.rule == Rule::lines;
+  const bool has_table = !is_lines && plan.rule != Rule::comparison;
   const int wanted = n_classes > 4 ? n_classes : 4;
   const int learnable = at_most(n_train / 4, kMostCells);
   const int most_cells = learnable > wanted ? learnable : wanted;
-  plan.n_cells = is_lines ? 0 : 1;
+  plan.n_cells = has_table ? 1 : 0;
   for (int k = 0; k < plan.n_drivers; ++k) {
     int& n = plan.drivers[k].n_states;
     n = 2;
@@ -102,7 +114,8 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_states(PlanDraws& d, int n_classes, int n_tr
       if (plan.rule == Rule::lookup) n = 2 + d.below(kMostStates - 1);
     }
     if (plan.rule == Rule::parity) n = at_most(plan.n_outcomes, kMostStates);
-    if (is_lines) continue;
+    if (plan.rule == Rule::comparison) n = plan.n_categories;
+    if (!has_table) continue;
     const bool is_free = plan.rule == Rule::tree || plan.rule == Rule::lookup;
     const int room = (k < 2 && !is_free ? kMostCells : most_cells) / plan.n_cells;
     if (room < (is_free ? 2 : n)) {
@@ -249,12 +262,19 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_values(PlanDraws& d, int n_classes, RulesPla
 }
 
 CAUSEWAY_HOST_DEVICE_CALL void draw_rules_plan(const Draws& draws, int n_features, int n_classes,
-                                               int n_train, RulesPlan& plan) {
+                                               int n_train, const float (&weights)[kRules],
+                                               RulesPlan& plan) {
   PlanDraws d{draws, kPlanSite, nullptr};
-  plan.rule = draw_rule(d, n_features, n_classes);
+  plan.rule = draw_rule(d, n_features, n_classes, weights);
   plan.look = static_cast<ColumnLook>(d.below(4));
   plan.alike = d.below(2) == 1;
+  if (plan.rule == Rule::comparison) {  // the order of the values has a meaning
+    plan.alike = true;
+    plan.multiplies = d.below(2) == 1;
+    if (plan.look == ColumnLook::binary) plan.look = ColumnLook::categorical;
+  }
   plan.n_categories = 2 + d.below(kMostStates - 1);
+  if (plan.rule == Rule::comparison && plan.n_categories < 3) plan.n_categories = 3;
   plan.n_drivers = draw_driver_count(d, plan.rule, n_features, n_classes);
   plan.n_outcomes = n_classes > 0 ? n_classes : 2 + d.below(3);  // of parity; others set their own
   draw_states(d, n_classes, n_train, plan);
@@ -265,6 +285,10 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_rules_plan(const Draws& draws, int n_feature
     plan.n_outcomes = plan.n_lines + 1;
     draw_cuts(d, n_classes, plan);
     draw_lines(d, plan);
+  } else if (plan.rule == Rule::comparison) {
+    plan.n_outcomes = 3;
+    for (int k = 0; k < 3; ++k) shares[k] = k == 1 ? 0.2f : 0.4f;  // about
+    draw_cuts(d, n_classes, plan);
   } else {
     draw_cuts(d, n_classes, plan);
     fill_table(d, n_classes, plan, shares);

@@ -7,6 +7,7 @@ namespace causeway::prior {
 
 enum class Family : std::uint8_t { simple, mlp, tree, graph, rules, linear, mix };
 inline constexpr int kFamilies = 6;  // families that generate datasets; mix draws one of them
+inline constexpr int kRules = 8;     // of the rules family
 
 enum class MissingBy : std::uint8_t { none, chance, value, other_column };
 
@@ -25,6 +26,7 @@ struct Recipe {
   Span features;
   Span classes;               // low 0: numeric target
   float binary_share = 0.0f;  // probability of two classes instead
+  float rules[kRules] = {};   // weights of the rules of the rules family
   float skewed_share = 0.0f;  // probability that a numeric target is skewed or rounded
   float train_low = 0.3f;
   float train_high = 0.9f;

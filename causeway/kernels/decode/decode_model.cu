@@ -175,9 +175,8 @@ class Step {
 
   // Phase kOut: inner = the hidden units.
   __device__ __forceinline__ void read_hidden(int l) {
-    exchange(l, layout_.inner).gather<4>(model_.hidden, [&](int i, float value) {
-      inner_[Part::place_of(i)] = value;
-    });
+    const Exchange from = exchange(l, layout_.inner);
+    from.gather<4>(model_.hidden, [&](int i, float value) { inner_[Part::place_of(i)] = value; });
     finish_inner(model_.hidden);
   }
 

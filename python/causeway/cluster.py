@@ -47,7 +47,7 @@ class Executor(Protocol):
         and DistributedError if the call has lost too many workers."""
 
     def cancel(self, handles: Sequence[Any]) -> None:
-        """Stops calls whose results are not needed."""
+        """Stops calls whose results are not needed. Their results have not been read."""
 
     def n_workers(self) -> int:
         """The number of workers that can run a call."""
@@ -63,11 +63,13 @@ def run(
         with ProgressBar(label, always=False) as progress:
             while pending:
                 for handle in executor.wait(list(pending), _POLL):
+                    index = pending.pop(handle)  # the call has ended: there is nothing to cancel
                     try:
                         result = executor.result(handle, _PATIENCE)
                     except ResultLost:
+                        pending[handle] = index
                         continue
-                    yield pending.pop(handle), result
+                    yield index, result
                     seen = time.monotonic()
                     progress(1 - len(pending) / len(calls))
                 if pending and executor.n_workers():

@@ -56,7 +56,9 @@ class _Ray:
             raise DistributedError(f"[ray] a shard has lost too many workers: {problem}") from problem
 
     def cancel(self, handles: Sequence[ray.ObjectRef]) -> None:
-        for handle in handles:
+        # Ray ends this process if a call is cancelled whose result has just arrived.
+        running = ray.wait(handles, num_returns=len(handles), timeout=0)[1]
+        for handle in running:
             ray.cancel(handle)
 
     def n_workers(self) -> int:

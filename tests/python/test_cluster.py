@@ -233,8 +233,26 @@ class AlwaysDies:
 
 
 class TimesOut:
+    def __init__(self, after=None):
+        self.after = after
+
     def __call__(self):
+        while self.after is not None and not self.after.exists():
+            time.sleep(0.01)
         raise TimeoutError("the file server does not answer")
+
+
+class WaitsWhile:
+    """A function that makes a file and ends when it is removed."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __call__(self):
+        self.file.touch()
+        while self.file.exists():
+            time.sleep(0.01)
+        return np.zeros((3, 1))
 
 
 def test_errors_of_workers_reach_the_client(engine, tmp_path):
@@ -244,6 +262,35 @@ def test_errors_of_workers_reach_the_client(engine, tmp_path):
         engine.jobs.fit_tokenizer(cw.Tokenizer(), [TimesOut()])
     with pytest.raises(cw.DistributedError, match="lost too many workers"):
         engine.jobs.fit_tokenizer(cw.Tokenizer(), [AlwaysDies()])
+
+
+def test_an_error_stops_the_other_shards(engine, tmp_path):
+    file = tmp_path / "waits"
+    with pytest.raises(TimeoutError, match="the file server"):
+        engine.jobs.fit_tokenizer(cw.Tokenizer(), [WaitsWhile(file), TimesOut(after=file)])
+    limit = time.monotonic() + 60
+    while engine.busy():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+    assert file.exists()
+    file.unlink()
+
+
+def test_calls_that_have_ended_are_not_cancelled():
+    class Fails:
+        """Its first call fails, and the second one does not end."""
+        submit, wait = staticmethod(lambda function, version, job, i: i), staticmethod(lambda handles, seconds: [0])
+
+        def result(self, handle, seconds):
+            raise ValueError("failed")
+
+        def cancel(self, handles):
+            self.cancelled = handles
+
+    executor = Fails()
+    with pytest.raises(ValueError, match="failed"):
+        list(cluster.run(executor, "test", None, [(0,), (1,)]))
+    assert executor.cancelled == [1]
 
 
 def test_workers_of_another_version_are_refused(engine, monkeypatch, rng):

@@ -1,10 +1,16 @@
-"""cw.dask and cw.ray on local clusters of two workers, one of which is killed while it runs a shard."""
+"""cw.dask and cw.ray on local clusters of two workers, one of which is killed while it runs a shard.
+
+CAUSEWAY_TEST_CLUSTER names the engine. By default it is dask, and test_ray runs the tests on Ray in a process
+of their own.
+"""
 
 import importlib.util
 import os
+import secrets
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -40,12 +46,25 @@ class DaskCluster:
 
 
 class RayCluster:
+    # On busy cores its processes start late, and workers of the lowest priority, the default, hardly run.
+    # Versions of Ray that do not have a setting ignore it.
+    ENVIRONMENT = {
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_agent_register_timeout_ms": "300000",
+        "RAY_gcs_server_port_wait_time_s": "300",
+        "RAY_worker_niceness": "0",
+        "RAY_worker_register_timeout_seconds": "300",
+        "RAY_AUTH_MODE": "token",
+    }
+
     def __init__(self):
+        # A token that Ray makes would be stored in the home folder.
+        os.environ.update(self.ENVIRONMENT, RAY_AUTH_TOKEN=secrets.token_hex(32))
         import ray
 
         self.jobs, self._ray = cw.ray, ray
         ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000)
         self._session = ray._private.worker._global_node.get_session_dir_path()
 
     def busy(self):
@@ -72,7 +91,7 @@ class RayCluster:
 ENGINES = {"dask": ("distributed", DaskCluster), "ray": ("ray", RayCluster)}
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(scope="module", params=[os.environ.get("CAUSEWAY_TEST_CLUSTER", "dask")])
 def engine(request):
     package, start = ENGINES[request.param]
     if importlib.util.find_spec(package) is None:
@@ -335,3 +354,19 @@ def test_missing_package_says_what_to_install(name, package):
             f"try: causeway.{name}\nexcept ImportError as problem: print(problem)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert f"pip install 'causeway[{name}]'" in done.stdout
+
+
+def test_ray(tmp_path):
+    """Ray ends the process of the client when one of its checks fails, so it gets a process of its own."""
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("ray is not installed: pip install 'causeway[ray]'")
+    output = tmp_path / "output.txt"
+    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-k", "[ray]", __file__]
+    with tempfile.TemporaryDirectory(prefix="ray-") as folder, output.open("w") as file:  # short, since it has sockets
+        environment = os.environ | {"CAUSEWAY_TEST_CLUSTER": "ray", "RAY_TMPDIR": folder}
+        try:
+            status = subprocess.run(
+                command, env=environment, stdout=file, stderr=subprocess.STDOUT, timeout=900).returncode
+        except subprocess.TimeoutExpired:
+            status = "none after 900 s"
+    assert status == 0, output.read_text()

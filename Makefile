@@ -47,6 +47,8 @@ test: build  ## run all tests that need no GPU, also with sanitizers and fuzzing
 	$(phase) "build with ASan and UBSan" bash -ec \
 	  'cmake --preset asan >/dev/null; cmake --build build/asan -j $(JOBS) --target causeway_tests fuzzers'
 	$(phase) "tests with ASan and UBSan" $(CTEST) build/asan -L sanitized
+	$(phase) "build with TSan" cmake --build build -j $(JOBS) --target causeway_thread_tests
+	$(phase) "tests with TSan" $(CTEST) build -C threads -L sanitized
 	$(phase) "fuzz" tests/fuzz/run -seed=1 -runs=20000 -max_total_time=20
 	@printf '\n== %s\n' "all tests passed"
 	@sed -n 's/^$(STARTED) //p' build/phases.txt

@@ -163,34 +163,33 @@ Json named_weights(const std::string& text, const char* what) {
   return weights;
 }
 
-// Weights as an array in family order, as an object by family name, or as text of either.
-void mix_from_json(const Json& json, std::vector<double>& mix) {
+// Weights as an array in the order of the names, as an object by name, or as text of either. An
+// object gives `least` weights or more.
+void weights_from_json(const Json& json, const char* what, const std::vector<std::string>& names,
+                       std::size_t least, std::vector<double>& weights) {
   if (json.is_string() && json.get<std::string>().find('=') != std::string::npos) {
-    return mix_from_json(named_weights(json.get<std::string>(), "family"), mix);
+    const Json named = named_weights(json.get<std::string>(), what);
+    return weights_from_json(named, what, names, least, weights);
   }
-  if (!json.is_object()) return value_from_json(json, mix);
+  if (!json.is_object()) return value_from_json(json, weights);
+  std::vector<double> given(least, 0.0);
+  for (const auto& [name, weight] : json.items()) {
+    const std::size_t at = name_from_json(name, names);
+    if (at >= given.size()) given.resize(at + 1);
+    value_from_json(weight, given[at]);
+  }
+  weights = given;
+}
+
+void mix_from_json(const Json& json, std::vector<double>& mix) {
   std::vector<std::string> names = family_names();
   names.pop_back();  // mix itself
   // Four weights are written as before there were more families.
-  std::vector<double> weights(4, 0.0);
-  for (const auto& [name, weight] : json.items()) {
-    const std::size_t family = name_from_json(name, names);
-    if (family >= weights.size()) weights.resize(family + 1);
-    value_from_json(weight, weights[family]);
-  }
-  mix = weights;
+  weights_from_json(json, "family", names, 4, mix);
 }
 
 void rules_from_json(const Json& json, std::vector<double>& rules) {
-  if (json.is_string() && json.get<std::string>().find('=') != std::string::npos) {
-    return rules_from_json(named_weights(json.get<std::string>(), "rule"), rules);
-  }
-  if (!json.is_object()) return value_from_json(json, rules);
-  std::vector<double> weights(rule_names().size(), 0.0);
-  for (const auto& [name, weight] : json.items()) {
-    value_from_json(weight, weights[name_from_json(name, rule_names())]);
-  }
-  rules = weights;
+  weights_from_json(json, "rule", rule_names(), rule_names().size(), rules);
 }
 
 Json weights_to_json(const std::vector<double>& weights) { return weights; }
@@ -237,7 +236,9 @@ ConfigDescription<PriorConfig> make_description() {
   d.add("filter_trivial", &PriorConfig::filter_trivial,
         "Reject datasets that a forest predicts almost perfectly");
   d.custom("rule_weights", &PriorConfig::rule_weights, "RULE=W,...", weights_to_json,
-           rules_from_json, "Weights of the rules of the rules family");
+           rules_from_json,
+           "Weights of the rules of the rules family, by name or as parity,and,count,list,tree,"
+           "lines,lookup,comparison");
   d.applies_if("rule_weights", [](const PriorConfig& config) {
     return config.rule_weights != PriorConfig().rule_weights;  // older configurations lack it
   });

@@ -115,21 +115,24 @@ TEST(PairsBackend, VariantsAreCheckedAgain) {
   }
 }
 
+// The first records as JSON, made with that many threads.
+std::vector<std::string> lines_of(const DatasetConfig& config, int threads, int candidates) {
+  Stream stream(config.stream(threads));
+  std::vector<std::string> lines;
+  for (const Record& record : stream.next(candidates))
+    lines.push_back(to_json(record, config.device));
+  return lines;
+}
+
 TEST(PairsBackend, CompilingInProcessesGivesTheSameRecords) {
   if (const auto nvrtc = jit::nvrtc_status(); nvrtc.version.empty()) GTEST_SKIP() << nvrtc.absence;
   DatasetConfig config;
   config.seed = 22;
   config.verify = {"run", "compile"};
   config.ptx = true;
-  const auto lines = [&](int threads) {
-    Stream stream(config.stream(threads));
-    std::vector<std::string> list;
-    for (const Record& record : stream.next(80)) list.push_back(to_json(record, config.device));
-    return list;
-  };
-  const std::vector<std::string> records = lines(4);
+  const std::vector<std::string> records = lines_of(config, 4, 80);
   EXPECT_GT(records.size(), 40U);
-  EXPECT_EQ(lines(1), records);
+  EXPECT_EQ(lines_of(config, 1, 80), records);
 }
 
 // The PTX of a kernel, without what depends on its place in the program.
@@ -218,17 +221,11 @@ TEST(GpuPairs, RecordsDoNotDependOnThreads) {
   DatasetConfig config;
   config.seed = 23;
   config.verify = {"run", "compile", "gpu"};
-  const auto lines = [&](int threads) {
-    Stream stream(config.stream(threads));
-    std::vector<std::string> list;
-    for (const Record& record : stream.next(120)) list.push_back(to_json(record, config.device));
-    return list;
-  };
-  const std::vector<std::string> records = lines(4);
+  const std::vector<std::string> records = lines_of(config, 4, 120);
   EXPECT_GT(records.size(), 60U);
   const auto passed = nlohmann::json::parse(records[0])["metadata"]["verification"]["passed"];
   EXPECT_EQ(passed, nlohmann::json({"run", "compile", "gpu"}));
-  EXPECT_EQ(lines(1), records);
+  EXPECT_EQ(lines_of(config, 1, 120), records);
 }
 
 TEST(GpuPairs, RecordsHaveResourcesAndVerifyAgain) {

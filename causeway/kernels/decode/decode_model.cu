@@ -4,8 +4,8 @@
 //
 // A step is a sequence of phases: four per layer, one per matrix, and the head. Each prepares a
 // vector in shared memory and multiplies it. The phases share their code, because a multiprocessor
-// executes it once per phase: code that does not stay in the cache of instructions costs more time
-// than the arithmetic.
+// executes it once per phase: code that does not fit the instruction cache costs more time than
+// the arithmetic.
 //
 // Shared memory is written again without a barrier of its own: between the last read of a vector
 // and the next write to it each thread passes the barriers of another phase.

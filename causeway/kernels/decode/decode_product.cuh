@@ -62,8 +62,8 @@ struct Factor {
 
 // Products of matrices with vectors, one after the other, divided over all blocks. The rows of the
 // next product are loaded while this one ends, so that they arrive while the block waits for its
-// vector. The code is one copy for all products: what a step executes must stay in the caches of
-// instructions.
+// vector. The code is one copy for all products: what a step executes must fit the
+// instruction cache.
 template <class W, class TileShape>
 class Products {
  public:

@@ -109,7 +109,7 @@ void set_epilogue(cublasLtMatmulDesc_t operation, const Problem& problem) {
   set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, problem.n);
 }
 
-// What tells the algorithms of a list of candidates apart.
+// Identifies an algorithm among the candidates of cuBLASLt.
 struct Configuration {
   cublasLtMatmulTile_t tile;
   cublasLtClusterShape_t cluster;

@@ -65,7 +65,8 @@ struct RulesPlan {
   float values[kMostCells];         // class or number per outcome
 };
 
-// Of the rules with a weight one that suits the numbers of features and classes, or a lookup.
+// Draws a rule that is possible with these numbers of features and classes; a lookup if none of the
+// weighted rules is.
 CAUSEWAY_HOST_DEVICE_CALL Rule draw_rule(PlanDraws& d, int n_features, int n_classes,
                                          const float (&given)[kRules]) {
   const int most_drivers = at_most(n_features, kMostTableDrivers);

@@ -7,7 +7,7 @@
 
 namespace causeway::prior {
 
-// Beside those of the dataset's shape, so that the draws of other datasets stay as they are.
+// A site of its own, so that datasets whose target is not skewed keep their random draws.
 inline constexpr std::uint32_t kSkewSite = 0x10000008u;
 
 // With probability `share`, replaces a standardised target by an exponential of it, by rounded

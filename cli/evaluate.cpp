@@ -41,7 +41,7 @@ void print(const Options& given, const tables::LabelledTable& table,
   if (given.json) {
     nlohmann::ordered_json json;
     json["rows"] = table.n_rows();
-    json["features"] = table.names.size();
+    json["features"] = table.features.names.size();
     json["splits"] = given.splits;
     for (const Score& score : scores) json[score.name] = score.values;
     fmt::print("{}\n", json.dump());

@@ -67,7 +67,7 @@ void PredictOptions::add_ensemble(CLI::App& command) {
           fmt::format("Transforms of the columns, for the ensemble members in turn [{}]",
                       fmt::join(names_of(predictor.transforms), ",")))
       ->delimiter(',')
-      ->type_name("none|power|quantile,...");
+      ->type_name("none|power|quantile|components,...");
   command
       .add_option_function<std::string>(
           "--average",

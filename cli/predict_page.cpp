@@ -80,10 +80,10 @@ void add_importance(models::TabularPredictor& predictor, const tables::LabelledT
                     const Tensor& query, const models::ProgressHook& progress,
                     report::PredictionPage& page) {
   std::vector<std::vector<std::int64_t>> groups;
-  for (std::size_t i = 0; i < table.names.size(); ++i) {
-    if (i == 0 || table.names[i] != table.names[i - 1]) {
+  for (std::size_t i = 0; i < table.features.names.size(); ++i) {
+    if (i == 0 || table.features.names[i] != table.features.names[i - 1]) {
       groups.emplace_back();
-      page.importance.emplace_back(table.names[i], 0);
+      page.importance.emplace_back(table.features.names[i], 0);
     }
     groups.back().push_back(static_cast<std::int64_t>(i));
   }

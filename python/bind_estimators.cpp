@@ -77,6 +77,27 @@ EstimatorOptions options_of(std::int64_t n_estimators, std::int64_t max_features
   return made;
 }
 
+// The inputs of a member's components and their factors; None if it reads columns.
+nb::object components_of(const models::EnsembleMember& member) {
+  if (member.components == nullptr) return nb::none();
+  std::vector<std::int64_t> positions;
+  std::vector<double> levels;
+  std::vector<double> means;
+  std::vector<double> inverses;
+  std::vector<double> factors;
+  for (const auto& input : member.components->inputs()) {
+    for (const std::int64_t k : member.component_order) {
+      factors.push_back(member.components->factor(std::ssize(positions), k));
+    }
+    positions.push_back(input.position);
+    levels.push_back(input.level);
+    means.push_back(input.scale.mean);
+    inverses.push_back(input.scale.inverse);
+  }
+  const Shape shape{std::ssize(positions), std::ssize(member.component_order)};
+  return nb::make_tuple(positions, levels, means, inverses, Tensor::from<double>(factors, shape));
+}
+
 // Fits to the rows of a table that have a target; returns the labels and warnings.
 nb::tuple fit_target(Estimator& self, const Table& table, const std::string& target,
                      bool regression) {
@@ -209,12 +230,14 @@ void bind_estimators(nb::module_& module) {
             nb::list made;
             for (const models::EnsembleMember& member : self.predictor().members()) {
               made.append(nb::make_tuple(member.rows, member.columns, member.codes,
-                                         to_string(member.transform)));
+                                         to_string(member.transform), components_of(member)));
             }
             return made;
           },
-          "(rows, columns, codes, transform) of each ensemble member; columns count those that are "
-          "not constant.")
+          "(rows, columns, codes, transform, components) of each ensemble member; columns count "
+          "those that are not constant. Components are None or, for each input, the position of "
+          "the feature, the level (NaN: a number), mean and inverse deviation, and the factors "
+          "(inputs, components).")
       .def(
           "centres", [](Estimator& self) { return self.model().centres(); },
           "The means of the bins of the standardised target.")

@@ -14,7 +14,6 @@ namespace causeway::models {
 
 namespace {
 
-constexpr double kMostDeviations = 100;
 constexpr std::size_t kMostPoints = 256;  // of a quantile transform
 constexpr std::size_t kMostFitted = 512;  // values to which an exponent is fitted
 
@@ -58,16 +57,22 @@ const char* to_string(Transform transform) {
     case Transform::none: return "none";
     case Transform::power: return "power";
     case Transform::quantile: return "quantile";
+    case Transform::components: return "components";
   }
   return "";
 }
 
 Transform parse_transform(const std::string& name) {
-  for (const Transform each : {Transform::none, Transform::power, Transform::quantile}) {
+  for (const Transform each :
+       {Transform::none, Transform::power, Transform::quantile, Transform::components}) {
     if (name == to_string(each)) return each;
   }
   fail(ErrorKind::invalid_argument, "tabular predictor",
-       fmt::format("transform {}: expected none, power or quantile", shown(name)));
+       fmt::format("transform {}: expected none, power, quantile or components", shown(name)));
+}
+
+std::vector<double> column_values(const Tensor& x, std::int64_t position) {
+  return x.select(1, position).contiguous().to_vector<double>();
 }
 
 // Values are scaled by a power of two, so that squares neither overflow nor underflow.

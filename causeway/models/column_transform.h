@@ -1,7 +1,10 @@
-// Monotone transforms of a column, fitted to the context rows. Ensemble members with different
-// transforms see skewed and heavy-tailed columns in different ways.
+// Transforms of columns, fitted to the context rows. Ensemble members with different transforms see
+// the same table in different ways.
 #pragma once
 
+#include "causeway/tensor/tensor.h"
+
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,23 +12,29 @@
 namespace causeway::models {
 
 enum class Transform {
-  none,      // the value
-  power,     // Yeo and Johnson's power with the exponent of the greatest likelihood
-  quantile,  // the normal score of the value's rank
+  none,        // the value
+  power,       // Yeo and Johnson's power with the exponent of the greatest likelihood
+  quantile,    // the normal score of the value's rank
+  components,  // of all columns together: see principal_components.h
 };
 
 const char* to_string(Transform transform);
 // Throws invalid_argument and lists the names.
 Transform parse_transform(const std::string& name);
 
-// Transforms and standardises the values of one column.
+inline constexpr double kMostDeviations = 100;  // standardised values are clipped to these
+
+// The values of a column of x (rows, columns) f64.
+std::vector<double> column_values(const Tensor& x, std::int64_t position);
+
+// Transforms and standardises the values of one column, by any transform but `components`.
 class ColumnTransform {
  public:
   // Values that are not finite are ignored.
   ColumnTransform(Transform kind, std::span<const double> values);
 
   bool is_constant() const { return raw_.inverse == 0; }
-  // Clipped to 100 standard deviations; NaN stays NaN.
+  // Clipped to kMostDeviations; NaN stays NaN.
   double operator()(double value) const;
 
   struct Scale {

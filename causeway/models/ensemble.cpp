@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -181,6 +182,35 @@ std::vector<std::int64_t> draw_codes(std::int64_t i, std::int64_t n_classes, std
     codes[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k) % most;
   }
   return codes;
+}
+
+void fit_components(std::vector<EnsembleMember>& members, const Tensor& x,
+                    const std::vector<std::int64_t>& positions, const tables::Features& features,
+                    std::int64_t most, std::uint64_t seed) {
+  // By their features: all members share the components if each reads all columns.
+  std::map<std::vector<std::int64_t>, std::shared_ptr<const PrincipalComponents>> fitted;
+  bool is_first = true;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    EnsembleMember& member = members[i];
+    if (member.transform != Transform::components) continue;
+    std::vector<std::int64_t> read;
+    for (const std::int64_t column : member.columns) {
+      read.push_back(positions[static_cast<std::size_t>(column)]);
+    }
+    std::sort(read.begin(), read.end());
+    std::shared_ptr<const PrincipalComponents>& components = fitted[read];
+    if (components == nullptr && read.size() > 1) {
+      components = std::make_shared<PrincipalComponents>(x, read, features, most);
+    }
+    if (components == nullptr || components->size() == 0) {
+      member.transform = Transform::none;
+      continue;
+    }
+    member.components = components;
+    member.component_order = permutation(components->size(), seed, kColumnCalls + i);
+    if (is_first) std::sort(member.component_order.begin(), member.component_order.end());
+    is_first = false;
+  }
 }
 
 Tensor combine_members(const Tensor& logits, const std::vector<EnsembleMember>& members,

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "causeway/models/column_transform.h"
+#include "causeway/models/principal_components.h"
 #include "causeway/tensor/create.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,9 +17,17 @@ inline constexpr const char* kTabularPredictor = "tabular predictor";  // in mes
 
 struct EnsembleMember {
   std::vector<std::int64_t> rows;     // context rows; a row may occur several times
-  std::vector<std::int64_t> columns;  // in the order in which the model reads them
+  std::vector<std::int64_t> columns;  // in the order in which the model reads them, if it does
   std::vector<std::int64_t> codes;    // the model's class of each class; empty for numbers
   Transform transform = Transform::none;
+  // Of Transform::components: what the model reads instead of the columns, and in which order.
+  std::shared_ptr<const PrincipalComponents> components = nullptr;
+  std::vector<std::int64_t> component_order = {};
+
+  // The number of columns that the model reads.
+  std::int64_t n_inputs() const {
+    return components == nullptr ? std::ssize(columns) : std::ssize(component_order);
+  }
 };
 
 // What is averaged over members.
@@ -38,6 +48,14 @@ std::vector<std::vector<std::int64_t>> draw_columns(std::int64_t n_members, std:
 // size if there are more than `most`.
 std::vector<std::int64_t> draw_codes(std::int64_t i, std::int64_t n_classes, std::int64_t most,
                                      std::uint64_t seed);
+
+// Fits the components of members whose transform is `components` to the table x (rows, features),
+// at most `most`. `positions` are those of the columns in x. The first of these members reads its
+// components in descending order of variance, the others in a random one. A member with one column,
+// or without a component, gets the transform `none` instead.
+void fit_components(std::vector<EnsembleMember>& members, const Tensor& x,
+                    const std::vector<std::int64_t>& positions, const tables::Features& features,
+                    std::int64_t most, std::uint64_t seed);
 
 struct Combination {
   Average average = Average::probabilities;

@@ -100,7 +100,7 @@ void TabularEstimator::fit_encoded(const tables::Table& x, const std::vector<std
   Fitted fitted{tables::TableEncoder::fit(x, rows, target), new_predictor()};
   std::vector<std::string> warnings;
   const Tensor encoded = fitted.encoder.transform(x, rows, warnings, "fit");
-  fitted.predictor.fit(encoded, y, n_classes, fitted.encoder.feature_names(), weights);
+  fitted.predictor.fit(encoded, y, n_classes, fitted.encoder.features(), weights);
   warnings.insert(warnings.end(), fitted.predictor.warnings().begin(),
                   fitted.predictor.warnings().end());
   fitted_ = std::move(fitted);
@@ -114,7 +114,7 @@ TabularEstimator::State TabularEstimator::state() const {
 
 void TabularEstimator::restore(const State& state) {
   Fitted fitted{tables::TableEncoder::from_json(state.encoder), new_predictor()};
-  fitted.predictor.restore(state.predictor, fitted.encoder.feature_names());
+  fitted.predictor.restore(state.predictor, fitted.encoder.features());
   fitted_ = std::move(fitted);
   warnings_.clear();
 }

@@ -49,13 +49,13 @@ struct Rows {
   Tensor x;  // (rows, features) f64
   Tensor y;  // (rows,) f64
   std::int64_t n_classes = 0;
-  std::vector<std::string> names = {};
+  tables::Features features = {};
 };
 
 TableEvaluation evaluate_rows(TabularPredictor& predictor, const Rows& rows,
                               const tables::Halves& halves) {
   predictor.fit(index_select(rows.x, 0, halves.context), index_select(rows.y, 0, halves.context),
-                rows.n_classes, rows.names);
+                rows.n_classes, rows.features);
   const Tensor truth = index_select(rows.y, 0, halves.query);
   const Tensor x = index_select(rows.x, 0, halves.query);
   if (!predictor.is_regression()) {
@@ -101,7 +101,7 @@ std::pair<Rows, tables::Halves> rows_of_dataset(const Tables& datasets, std::int
 
 TableEvaluation evaluate_halves(TabularPredictor& predictor, const tables::LabelledTable& table,
                                 const tables::Halves& halves) {
-  return evaluate_rows(predictor, {table.x, table.y, table.n_classes(), table.names}, halves);
+  return evaluate_rows(predictor, {table.x, table.y, table.n_classes(), table.features}, halves);
 }
 
 double Evaluation::score() const {
@@ -172,7 +172,7 @@ Evaluation evaluate_tables(TabularTransformer& model,
     const tables::Halves halves = tables::halve(table.strata(), generator);
     TableEvaluation made = evaluate_halves(predictor, table, halves);
     made.name = name;
-    made.size = fmt::format("{} rows, {} features", table.n_rows(), table.names.size());
+    made.size = fmt::format("{} rows, {} features", table.n_rows(), table.features.names.size());
     if (table.n_classes() > 0) made.size += fmt::format(", {} classes", table.n_classes());
     evaluation.tables.push_back(std::move(made));
   }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -55,13 +56,15 @@ class TabularPredictor::Work {
 
 std::size_t TabularPredictor::context_bytes() const {
   const TabularConfig& config = model_->config();
-  const std::int64_t tokens = (fitted_.n_context + config.thinking) * (fitted_.n_columns + 1);
+  std::int64_t n_columns = 0;
+  for (const EnsembleMember& member : fitted_.members) n_columns += member.n_inputs() + 1;
+  const std::int64_t tokens = (fitted_.n_context + config.thinking) * n_columns;
   return static_cast<std::size_t>(tokens * config.layers * config.width * 2) *
          size_of(model_->parameters().front().dtype());
 }
 
 bool TabularPredictor::can_cache() const {
-  const std::size_t needed = fitted_.members.size() * context_bytes();
+  const std::size_t needed = context_bytes();
   if (options_.cache_bytes.has_value()) return needed <= *options_.cache_bytes;
   constexpr std::size_t kOnCpu = std::size_t{4} << 30;
   const Device device = device_of(*model_);
@@ -70,26 +73,42 @@ bool TabularPredictor::can_cache() const {
 }
 
 std::vector<TabularPredictor::Batch> TabularPredictor::batches() const {
-  // All members together fill a GPU. On a CPU members run one by one, which needs less memory.
-  const std::size_t n_members = fitted_.members.size();
-  const bool fits = n_members * context_bytes() <= kTogether;
-  if (fits && device_of(*model_).is_cuda()) return {{0, n_members}};
-  std::vector<Batch> single;
-  for (std::size_t i = 0; i < n_members; ++i) single.push_back({i, 1});
-  return single;
+  // Members together fill a GPU. On a CPU members run one by one, which needs less memory.
+  const bool together = device_of(*model_).is_cuda() && context_bytes() <= kTogether;
+  std::vector<Batch> made;
+  for (std::size_t i = 0; i < fitted_.members.size(); ++i) {
+    const std::int64_t n_columns = fitted_.members[i].n_inputs();
+    if (together && i > 0 && made.back().n_columns == n_columns) {
+      ++made.back().count;
+    } else {
+      made.push_back({i, 1, n_columns});
+    }
+  }
+  return made;
 }
 
 Tensor TabularPredictor::arrange(const Batch& batch, const double* x, std::int64_t n_rows,
                                  bool of_context) const {
-  const Tensor made =
-      Tensor::empty({static_cast<std::int64_t>(batch.count), n_rows, fitted_.n_columns}, DType::f32,
-                    Device::cpu());
+  const Tensor made = Tensor::empty(
+      {static_cast<std::int64_t>(batch.count), n_rows, batch.n_columns}, DType::f32, Device::cpu());
+  std::vector<std::int64_t> all(static_cast<std::size_t>(n_rows));
+  std::iota(all.begin(), all.end(), 0);
   auto* to = made.data_as<float>();
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
     const EnsembleMember& member = fitted_.members[i];
+    const std::vector<std::int64_t>& rows = of_context ? member.rows : all;
+    if (member.components != nullptr) {
+      const auto z = member.components->project(x, fitted_.n_features, rows);
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        for (const std::int64_t k : member.component_order) {
+          *to++ = static_cast<float>(
+              z[row * member.component_order.size() + static_cast<std::size_t>(k)]);
+        }
+      }
+      continue;
+    }
     const std::vector<ColumnTransform>& transforms = fitted_.transforms.at(member.transform);
-    for (std::int64_t row = 0; row < n_rows; ++row) {
-      const std::int64_t from = of_context ? member.rows[static_cast<std::size_t>(row)] : row;
+    for (const std::int64_t from : rows) {
       for (const std::int64_t column : member.columns) {
         const auto at = static_cast<std::size_t>(column);
         const double value = x[from * fitted_.n_features + fitted_.positions[at]];
@@ -116,7 +135,7 @@ TableContext TabularPredictor::make_context(const Batch& batch,
               : static_cast<double>(member.codes[static_cast<std::size_t>(targets[row])]);
       y.push_back(static_cast<float>(target));
     }
-    sizes.insert(sizes.end(), {fitted_.n_context, fitted_.n_columns, fitted_.n_context});
+    sizes.insert(sizes.end(), {fitted_.n_context, batch.n_columns, fitted_.n_context});
   }
   return model_->encode_context(
       {arrange(batch, fitted_.x.data_as<double>(), fitted_.n_context, true),
@@ -128,7 +147,7 @@ TableContext TabularPredictor::make_context(const Batch& batch,
 TableContext TabularPredictor::context_of(std::size_t number, const Batch& batch, Work& work) {
   const auto flops =
       static_cast<double>(batch.count) *
-      TabularWork::of_context(model_->config(), fitted_.n_context, fitted_.n_columns).total();
+      TabularWork::of_context(model_->config(), fitted_.n_context, batch.n_columns).total();
   if (!fitted_.caches) return make_context(batch, work.begin(flops));
   const std::scoped_lock lock(*lock_);
   std::optional<TableContext>& kept = fitted_.contexts[number];
@@ -138,7 +157,7 @@ TableContext TabularPredictor::context_of(std::size_t number, const Batch& batch
 
 std::int64_t TabularPredictor::rows_at_once(const Batch& batch) const {
   const std::int64_t tokens = device_of(*model_) == Device::cpu() ? 1 << 16 : 1 << 20;
-  const auto each = static_cast<std::int64_t>(batch.count) * (fitted_.n_columns + 1);
+  const auto each = static_cast<std::int64_t>(batch.count) * (batch.n_columns + 1);
   return std::clamp<std::int64_t>(tokens / each, 1, 4096);
 }
 
@@ -146,9 +165,9 @@ TabularPredictor::Work TabularPredictor::plan_work(const std::vector<Batch>& all
                                                    std::int64_t n_rows,
                                                    const ProgressHook& hook) const {
   const TabularConfig& config = model_->config();
-  const std::int64_t n_columns = fitted_.n_columns;
   double total = 0;
   for (std::size_t b = 0; b < all.size(); ++b) {
+    const std::int64_t n_columns = all[b].n_columns;
     double each = TabularWork::of_query(config, n_rows, n_columns, fitted_.n_context).total();
     if (!fitted_.caches || !fitted_.contexts[b].has_value()) {
       each += TabularWork::of_context(config, fitted_.n_context, n_columns).total();
@@ -185,7 +204,7 @@ Tensor TabularPredictor::run_members(const Tensor& x, std::int64_t width,
     for (std::int64_t row = 0; row < n_rows; row += step) {
       const std::int64_t n = std::min(step, n_rows - row);
       const double flops =
-          TabularWork::of_query(model_->config(), n, fitted_.n_columns, fitted_.n_context).total();
+          TabularWork::of_query(model_->config(), n, all[b].n_columns, fitted_.n_context).total();
       const double* from = table.data_as<double>() + row * fitted_.n_features;
       const Tensor made = run(context, arrange(all[b], from, n, false),
                               work.begin(static_cast<double>(count) * flops));

@@ -6,6 +6,7 @@
 #include "causeway/models/ensemble.h"
 #include "causeway/models/tabular.h"
 #include "causeway/models/target_distribution.h"
+#include "causeway/tables/features.h"
 
 #include <cstdint>
 #include <map>
@@ -34,7 +35,9 @@ struct PredictorOptions {
   std::int64_t max_features = 100;  // of more columns, each member reads a subset
   std::int64_t max_rows = 10'000;   // context rows; of more, each member reads a sample
   std::uint64_t seed = 0;
-  std::vector<Transform> transforms = {Transform::none};  // members take turns
+  // Members take turns.
+  std::vector<Transform> transforms = {Transform::none, Transform::none, Transform::none,
+                                       Transform::components};
   Average average = Average::probabilities;
   // Divides the logits. kCalibrated: fit chooses it by the log loss of held-back context rows,
   // which costs a prediction.
@@ -42,7 +45,7 @@ struct PredictorOptions {
   Precision precision = Precision::automatic;
   // Memory for contexts cached between calls; if they need more, each call computes them again.
   // Unset: 4 GiB on a CPU, a quarter of the free memory of a GPU.
-  std::optional<std::size_t> cache_bytes;
+  std::optional<std::size_t> cache_bytes = {};
 
   // Throws invalid_argument if an option is out of range.
   void check() const;
@@ -65,13 +68,13 @@ class TabularPredictor {
   TabularPredictor(std::shared_ptr<TabularTransformer> model, const PredictorOptions& options);
 
   // x (rows, features) f64 on the CPU, NaN where a cell is missing; y (rows,) f64: classes 0 to
-  // n_classes - 1, or numbers. `names` are used in messages. The first prediction computes the
-  // contexts. A fit that throws changes nothing.
+  // n_classes - 1, or numbers. `features` has the names for messages, and which features are
+  // categories. The first prediction computes the contexts. A fit that throws changes nothing.
   void fit(const Tensor& x, const Tensor& y, std::int64_t n_classes,
-           const std::vector<std::string>& names = {}, const FitWeights& weights = {});
+           const tables::Features& features = {}, const FitWeights& weights = {});
 
-  // What a fit keeps. A predictor with the same model and options that restores it predicts the
-  // same.
+  // What a fit keeps. A predictor with the same model and options that restores it, with the same
+  // features, predicts the same.
   struct State {
     Tensor x;     // (context rows, features) f64
     Tensor y;     // (context rows,) f64
@@ -81,7 +84,7 @@ class TabularPredictor {
     double temperature = 1;
   };
   State state() const;
-  void restore(const State& state, const std::vector<std::string>& names = {});
+  void restore(const State& state, const tables::Features& features = {});
 
   const PredictorOptions& options() const { return options_; }
   const std::shared_ptr<TabularTransformer>& model() const { return model_; }
@@ -89,6 +92,7 @@ class TabularPredictor {
   const std::vector<std::string>& warnings() const { return fitted_.warnings; }
   bool is_regression() const { return model_->config().is_regression(); }
   std::int64_t n_features() const { return fitted_.n_features; }
+  const tables::Features& features() const { return fitted_.features; }
   const std::vector<EnsembleMember>& members() const { return fitted_.members; }
   double temperature() const { return fitted_.temperature; }
 
@@ -107,17 +111,18 @@ class TabularPredictor {
                     const ProgressHook& progress = {});
 
  private:
-  // Ensemble members that run as one batch of tables.
+  // Ensemble members that run as one batch of tables, which have equally many columns.
   struct Batch {
     std::size_t first = 0;
     std::size_t count = 0;
+    std::int64_t n_columns = 0;
   };
   // The result of fit.
   struct Fitted {
     std::int64_t n_features = 0;
+    tables::Features features;
     std::int64_t n_outputs = 0;
     std::int64_t n_context = 0;           // rows that a member reads
-    std::int64_t n_columns = 0;           // columns that a member reads
     std::vector<std::int64_t> positions;  // of the columns in the table, without constant ones
     std::map<Transform, std::vector<ColumnTransform>> transforms;  // of those columns
     ColumnTransform::Scale target;                                 // for regression
@@ -147,13 +152,14 @@ class TabularPredictor {
   // Rows of each member.
   std::vector<std::vector<std::int64_t>> draw_rows(const Tensor& y, std::int64_t n_members,
                                                    const std::vector<double>& weights) const;
-  Fitted prepare(const State& state, const std::vector<std::string>& names) const;
-  void choose_columns(Fitted& fitted, const std::vector<std::string>& names) const;
+  Fitted prepare(const State& state, const tables::Features& features) const;
+  void choose_columns(Fitted& fitted) const;
   void keep(Fitted&& fitted);
   // The temperature with the least log loss on held-back rows of a table without weights.
-  double calibrate(const Tensor& x, const Tensor& y, std::int64_t n_classes) const;
+  double calibrate(const Tensor& x, const Tensor& y, std::int64_t n_classes,
+                   const tables::Features& features) const;
 
-  std::size_t context_bytes() const;  // of one member
+  std::size_t context_bytes() const;  // of all members
   std::vector<Batch> batches() const;
   // Whether there is memory to cache contexts of all members.
   bool can_cache() const;

@@ -24,10 +24,6 @@ constexpr std::uint64_t kRowCalls = std::uint64_t{1} << 20;
 // The most members that there are for the sake of columns.
 constexpr std::int64_t kMostForColumns = 16;
 
-std::vector<double> column_of(const Tensor& x, std::int64_t position) {
-  return x.select(1, position).contiguous().to_vector<double>();
-}
-
 std::vector<std::int64_t> strata_of(const Tensor& y, bool regression) {
   if (regression) return std::vector<std::int64_t>(static_cast<std::size_t>(y.size(0)), 0);
   return y.to(DType::i64).to_vector<std::int64_t>();
@@ -191,10 +187,11 @@ std::vector<std::vector<std::int64_t>> TabularPredictor::draw_rows(
   return drawn;
 }
 
-void TabularPredictor::choose_columns(Fitted& fitted, const std::vector<std::string>& names) const {
+void TabularPredictor::choose_columns(Fitted& fitted) const {
+  const std::vector<std::string>& names = fitted.features.names;
   std::string empty;
   for (std::int64_t position = 0; position < fitted.n_features; ++position) {
-    const std::vector<double> column = column_of(fitted.x, position);
+    const std::vector<double> column = column_values(fitted.x, position);
     if (!ColumnTransform(Transform::none, column).is_constant()) {
       fitted.positions.push_back(position);
     }
@@ -209,25 +206,27 @@ void TabularPredictor::choose_columns(Fitted& fitted, const std::vector<std::str
         fmt::format("columns without a value in any context row are left out: {}", empty));
   }
   if (fitted.positions.empty()) fitted.positions.push_back(0);  // constant, which reads as 0
-  for (const Transform transform : options_.transforms) {
+  for (const Transform given : options_.transforms) {
+    const Transform transform = given == Transform::components ? Transform::none : given;
     std::vector<ColumnTransform>& of_columns = fitted.transforms[transform];
     if (!of_columns.empty()) continue;
     for (const std::int64_t position : fitted.positions) {
-      of_columns.emplace_back(transform, column_of(fitted.x, position));
+      of_columns.emplace_back(transform, column_values(fitted.x, position));
     }
   }
 }
 
 TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
-                                                   const std::vector<std::string>& names) const {
+                                                   const tables::Features& features) const {
   Fitted fitted;
   fitted.n_features = state.x.size(1);
+  fitted.features = features;
   fitted.n_outputs = is_regression() ? model_->config().bins : state.n_classes;
   fitted.x = state.x.contiguous();
   fitted.y = state.y.contiguous();
   fitted.class_weight = state.class_weight;
   fitted.temperature = state.temperature;
-  choose_columns(fitted, names);
+  choose_columns(fitted);
   fitted.target = ColumnTransform::scale_of(fitted.y.to_vector<double>());
   if (!is_regression()) {
     fitted.frequencies.assign(static_cast<std::size_t>(state.n_classes), 1e-6);
@@ -236,7 +235,6 @@ TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
     }
   }
   const auto n_columns = static_cast<std::int64_t>(fitted.positions.size());
-  fitted.n_columns = std::min(n_columns, options_.max_features);
   fitted.n_context = state.rows.size(1);
   const auto columns =
       draw_columns(state.rows.size(0), n_columns, options_.max_features, options_.seed);
@@ -251,6 +249,8 @@ TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
     }
     fitted.members.push_back(std::move(member));
   }
+  fit_components(fitted.members, fitted.x, fitted.positions, features, options_.max_features,
+                 options_.seed);
   return fitted;
 }
 
@@ -261,7 +261,8 @@ void TabularPredictor::keep(Fitted&& fitted) {
   fitted_.contexts.resize(batches().size());
 }
 
-double TabularPredictor::calibrate(const Tensor& x, const Tensor& y, std::int64_t n_classes) const {
+double TabularPredictor::calibrate(const Tensor& x, const Tensor& y, std::int64_t n_classes,
+                                   const tables::Features& features) const {
   constexpr std::int64_t kFewest = 20;
   constexpr std::int64_t kMostHeld = 500;
   if (y.size(0) < kFewest || n_classes == 1) return 1;
@@ -277,7 +278,7 @@ double TabularPredictor::calibrate(const Tensor& x, const Tensor& y, std::int64_
   options.temperature = 1;
   TabularPredictor inner(model_, options);
   inner.fit(index_select(x, 0, rows_tensor(context)), index_select(y, 0, rows_tensor(context)),
-            n_classes);
+            n_classes, features);
   const Tensor logits = inner.member_logits(index_select(x, 0, rows_tensor(held)), {});
   std::vector<std::size_t> truth;  // the output of each held-back row
   const std::vector<double> edges = is_regression() ? inner.bins().edges : std::vector<double>();
@@ -302,7 +303,7 @@ double TabularPredictor::calibrate(const Tensor& x, const Tensor& y, std::int64_
 }
 
 void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_classes,
-                           const std::vector<std::string>& names, const FitWeights& weights) {
+                           const tables::Features& features, const FitWeights& weights) {
   require_table(x);
   if (y.shape() != Shape{x.size(0)} || y.dtype() != DType::f64 || x.size(1) == 0) {
     fail(ErrorKind::shape_mismatch, kTabularPredictor,
@@ -314,7 +315,7 @@ void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_clas
   if (x.size(0) == 0) fail(ErrorKind::invalid_argument, kTabularPredictor, "the table has no rows");
   std::int64_t n_columns = 0;
   for (std::int64_t i = 0; i < x.size(1); ++i) {
-    n_columns += ColumnTransform(Transform::none, column_of(x, i)).is_constant() ? 0 : 1;
+    n_columns += ColumnTransform(Transform::none, column_values(x, i)).is_constant() ? 0 : 1;
   }
   std::vector<std::string> warnings;
   if (x.size(0) > options_.max_rows) {
@@ -340,10 +341,10 @@ void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_clas
       *to++ = std::lower_bound(kept.begin(), kept.end(), row) - kept.begin();
     }
   }
-  Fitted fitted = prepare(state, names);
+  Fitted fitted = prepare(state, features);
   fitted.warnings.insert(fitted.warnings.begin(), warnings.begin(), warnings.end());
   if (options_.temperature == kCalibrated) {
-    fitted.temperature = calibrate(state.x, state.y, n_classes);
+    fitted.temperature = calibrate(state.x, state.y, n_classes, features);
   }
   keep(std::move(fitted));
 }
@@ -363,10 +364,10 @@ TabularPredictor::State TabularPredictor::state() const {
           fitted_.temperature};
 }
 
-void TabularPredictor::restore(const State& state, const std::vector<std::string>& names) {
+void TabularPredictor::restore(const State& state, const tables::Features& features) {
   require_table(state.x);
   require_target(state.y, state.n_classes);
-  keep(prepare(state, names));
+  keep(prepare(state, features));
 }
 
 }  // namespace causeway::models

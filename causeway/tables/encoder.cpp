@@ -90,12 +90,14 @@ std::vector<std::string> TableEncoder::names() const {
   return names;
 }
 
-std::vector<std::string> TableEncoder::feature_names() const {
-  std::vector<std::string> names;
+Features TableEncoder::features() const {
+  Features made;
   for (const ColumnEncoder& column : columns_) {
-    names.insert(names.end(), static_cast<std::size_t>(column.n_features()), column.name());
+    const auto n = static_cast<std::size_t>(column.n_features());
+    made.names.insert(made.names.end(), n, column.name());
+    made.categorical.insert(made.categorical.end(), n, column.kind() == ColumnKind::category);
   }
-  return names;
+  return made;
 }
 
 std::string TableEncoder::to_json() const {

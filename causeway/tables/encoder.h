@@ -4,6 +4,7 @@
 #pragma once
 
 #include "causeway/tables/column_encoder.h"
+#include "causeway/tables/features.h"
 #include "causeway/tables/table.h"
 
 #include <cstdint>
@@ -33,8 +34,7 @@ class TableEncoder {
                    std::vector<std::string>& warnings, const char* operation = "predict") const;
 
   std::vector<std::string> names() const;  // of the columns
-  // The column of each feature.
-  std::vector<std::string> feature_names() const;
+  Features features() const;
   const std::vector<ColumnEncoder>& columns() const { return columns_; }
 
   // The whole encoder as text.

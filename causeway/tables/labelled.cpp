@@ -10,7 +10,7 @@ LabelledTable::LabelledTable(const Table& table, const std::string& target, bool
   Target read = regression ? read_numbers(table, target) : read_classes(table, target);
   const TableEncoder encoder = TableEncoder::fit(table, read.rows, target);
   warnings = std::move(read.warnings);
-  names = encoder.feature_names();
+  features = encoder.features();
   x = encoder.transform(table, read.rows, warnings, "fit");
   y = read.y;
   classes = std::move(read.classes);

@@ -1,6 +1,7 @@
 // A table with a target, encoded as numbers: what a model is scored on.
 #pragma once
 
+#include "causeway/tables/features.h"
 #include "causeway/tables/table.h"
 
 #include <cstdint>
@@ -16,9 +17,9 @@ struct LabelledTable {
   // Of a CSV or Parquet file.
   LabelledTable(const std::filesystem::path& path, const std::string& target, bool regression);
 
-  std::vector<std::string> names;  // of the features
-  Tensor x;                        // (rows, features) f64, NaN where missing
-  Tensor y;                        // (rows,) f64: class codes, or numbers
+  Features features;
+  Tensor x;  // (rows, features) f64, NaN where missing
+  Tensor y;  // (rows,) f64: class codes, or numbers
   std::vector<std::string> classes;
   std::vector<std::string> warnings;
 

@@ -28,6 +28,7 @@ class Finetuning {
       : options_(options),
         settings_(predictor.options()),
         state_(predictor.state()),
+        features_(predictor.features()),
         generator_(predictor.options().seed) {
     const TabularTransformer& given = *predictor.model();
     const Device device = given.parameters().front().device();
@@ -100,8 +101,7 @@ class Finetuning {
     held_x_ = select(state_.x, held);
     held_y_ = select(state_.y, held).to_vector<double>();
     for (std::int64_t i = 0; i < x_.size(1); ++i) {
-      transforms_.emplace_back(models::Transform::none,
-                               x_.select(1, i).contiguous().to_vector<double>());
+      transforms_.emplace_back(models::Transform::none, models::column_values(x_, i));
       if (!transforms_.back().is_constant()) columns_.push_back(i);
     }
     if (columns_.empty()) columns_.push_back(0);
@@ -151,7 +151,7 @@ class Finetuning {
 
   double held_out_loss() const {
     TabularPredictor predictor(model_, settings_);
-    predictor.fit(x_, y_, state_.n_classes);
+    predictor.fit(x_, y_, state_.n_classes, features_);
     std::vector<double> edges;
     Tensor p;
     if (predictor.is_regression()) {
@@ -176,6 +176,7 @@ class Finetuning {
   FinetuneOptions options_;
   models::PredictorOptions settings_;
   TabularPredictor::State state_;
+  tables::Features features_;
   Generator generator_;
   std::shared_ptr<TabularTransformer> model_;
   Tensor x_;

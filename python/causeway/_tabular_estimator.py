@@ -32,6 +32,10 @@ except ImportError as problem:
     ) from problem
 
 
+# Of the ensemble's members in turn.
+TRANSFORMS = ("none", "none", "none", "components")
+
+
 def _packaged(regression: bool) -> Path:
     """The weights that come with the package, or those in the folder that CAUSEWAY_WEIGHTS names."""
     name, path, folders = _find_weights(regression)
@@ -68,7 +72,7 @@ class TabularEstimator(BaseEstimator):
         max_features: int = 100,
         max_rows: int = 10_000,
         random_state: Any = 0,
-        transforms: Sequence[str] = ("none",),
+        transforms: Sequence[str] = TRANSFORMS,
         average: str = "probabilities",
         temperature: float | str = 1.0,
         precision: str = "auto",

@@ -17,6 +17,7 @@ import numpy as np
 
 from ._core import _ranks_of_names
 from ._tabular_estimator import (
+    TRANSFORMS,
     BaseEstimator,
     ClassifierMixin,
     RegressorMixin,
@@ -54,8 +55,9 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
     max_rows: maximum number of context rows that a member reads. Of more, each member reads another
         stratified sample, with a warning.
     random_state: seed of the ensemble and of samples.
-    transforms: "none", "power" (Yeo-Johnson) or "quantile" (normal scores of ranks) for the columns
-        of the ensemble's members in turn.
+    transforms: "none", "power" (Yeo-Johnson), "quantile" (normal scores of ranks) or "components"
+        (whitened principal components of the columns, with categories one-hot encoded) for the
+        ensemble's members in turn.
     average: whether "probabilities" or "logits" of members are averaged.
     temperature: divides the logits; "calibrated": fit chooses it by the log loss of held-back context
         rows, which takes about as long as a prediction.
@@ -78,7 +80,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         max_features: int = 100,
         max_rows: int = 10_000,
         random_state: Any = 0,
-        transforms: Sequence[str] = ("none",),
+        transforms: Sequence[str] = TRANSFORMS,
         average: str = "probabilities",
         temperature: float | str = 1.0,
         precision: str = "auto",

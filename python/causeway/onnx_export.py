@@ -58,8 +58,16 @@ class _Graph:
         product = self.op("MatMul", x, self.constant(weight.T))
         return product if bias is None else self.op("Add", product, self.constant(bias))
 
-    def clip(self, x: str) -> str:
-        return self.op("Clip", x, self.constant(-_CLIP), self.constant(_CLIP))
+    def clip(self, x: str, dtype: Any = np.float32) -> str:
+        return self.op("Clip", x, self.constant(-_CLIP, dtype), self.constant(_CLIP, dtype))
+
+    def standardise(self, x: str, mean: np.ndarray, inverse: np.ndarray) -> str:
+        """Of doubles."""
+        centred = self.op("Sub", x, self.constant(mean, np.float64))
+        return self.op("Mul", centred, self.constant(inverse, np.float64))
+
+    def to_float(self, x: str) -> str:
+        return self.op("Cast", x, to=self.onnx.TensorProto.FLOAT)
 
     def where_missing(self, missing: str, x: str) -> str:
         return self.op("Where", missing, self.constant(0.0), x)
@@ -250,6 +258,50 @@ def _scales(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return positions, mean[positions], 1 / deviation[positions]
 
 
+class _Columns:
+    """The columns that a member reads, standardised."""
+
+    def __init__(self, at: np.ndarray, mean: np.ndarray, inverse: np.ndarray) -> None:
+        self.at, self.mean, self.inverse = at, mean, inverse
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        return np.clip((x[:, self.at] - self.mean) * self.inverse, -_CLIP, _CLIP)
+
+    def nodes(self, graph: _Graph) -> tuple[str, str]:
+        """Cells of the graph's input and which of them are missing, (rows, columns)."""
+        given = graph.gather("x", self.at, 1)
+        missing = graph.op("IsNaN", given)
+        known = graph.op("Where", missing, graph.constant(0.0, np.float64), given)
+        return graph.clip(graph.to_float(graph.standardise(known, self.mean, self.inverse))), missing
+
+
+class _Components:
+    """The principal components that a member reads: C++ has them in models/principal_components.h."""
+
+    def __init__(self, positions: list[int], levels: list[float], mean: list[float], inverse: list[float],
+                 factors: Any) -> None:
+        self.at, self.levels = np.array(positions), np.array(levels)
+        self.mean, self.inverse, self.factors = np.array(mean), np.array(inverse), factors.numpy()
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        given = x[:, self.at]
+        values = np.where(np.isnan(self.levels), given, given == self.levels)
+        z = np.clip((values - self.mean) * self.inverse, -_CLIP, _CLIP)
+        return np.clip(np.where(np.isnan(given), 0, z) @ self.factors, -_CLIP, _CLIP)
+
+    def nodes(self, graph: _Graph) -> tuple[str, str]:
+        """As of _Columns; no component is missing."""
+        double = graph.onnx.TensorProto.DOUBLE
+        given = graph.gather("x", self.at, 1)
+        is_level = graph.op("Cast", graph.op("Equal", given, graph.constant(self.levels, np.float64)), to=double)
+        values = graph.op("Where", graph.constant(np.isnan(self.levels), bool), given, is_level)
+        z = graph.clip(graph.standardise(values, self.mean, self.inverse), np.float64)
+        known = graph.op("Where", graph.op("IsNaN", given), graph.constant(0.0, np.float64), z)
+        product = graph.op("MatMul", known, graph.constant(self.factors, np.float64))
+        cells = graph.clip(graph.to_float(product))
+        return cells, graph.op("IsNaN", cells)
+
+
 def _on_host(model: Any) -> Any:
     if model.device == "cpu":
         return model
@@ -257,7 +309,8 @@ def _on_host(model: Any) -> Any:
 
 
 def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Writes a fitted TabularClassifier or TabularRegressor with transforms ("none",) as an ONNX file."""
+    """Writes a fitted TabularClassifier or TabularRegressor with the transforms "none" and "components" as an
+    ONNX file."""
     graph = _Graph()
     core, model = estimator._estimator, _on_host(estimator._model())
     regression = estimator._regression
@@ -265,25 +318,22 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     x, y = x.numpy(), y.numpy()
     members = core.members()
     n_outputs = model.config["bins"] if regression else n_classes
-    if any(transform != "none" for *_, transform in members):
-        raise ValueError('ONNX export needs transforms=("none",)')
-    if not regression and (n_classes < 2 or max(max(codes) for _, _, codes, _ in members) < n_classes - 1):
+    if any(transform not in ("none", "components") for _, _, _, transform, _ in members):
+        raise ValueError('ONNX export needs the transforms "none" and "components", not "power" or "quantile"')
+    if not regression and (n_classes < 2 or max(max(codes) for _, _, codes, _, _ in members) < n_classes - 1):
         raise ValueError(f"ONNX export needs 2 to {model.config['classes']} classes, or a model with a retrieval decoder")
     positions, mean, inverse = _scales(x)
     sums = []
-    for rows, columns, codes, _ in members:
-        at = positions[columns]
-        context_x = np.clip((x[rows][:, at] - mean[columns]) * inverse[columns], -_CLIP, _CLIP).astype(np.float32)
+    for rows, columns, codes, _, components in members:
+        if components is None:
+            read = _Columns(positions[columns], mean[columns], inverse[columns])
+        else:
+            read = _Components(*components)
+        context_x = read.of(x[rows]).astype(np.float32)
         spread = y.std() or np.inf
         context_y = ((y[rows] - y.mean()) / spread if regression else np.take(codes, y[rows].astype(int)))
         context = model.encode_context(context_x[None], context_y.astype(np.float32)[None])
-        given = graph.gather("x", at, 1)
-        missing = graph.op("IsNaN", given)
-        known = graph.op("Where", missing, graph.constant(0.0, np.float64), given)
-        scaled = graph.op("Mul", graph.op("Sub", known, graph.constant(mean[columns], np.float64)),
-                          graph.constant(inverse[columns], np.float64))
-        cells = graph.clip(graph.op("Cast", scaled, to=graph.onnx.TensorProto.FLOAT))
-        logits = _Member(graph, model, context, n_outputs).logits(cells, missing)
+        logits = _Member(graph, model, context, n_outputs).logits(*read.nodes(graph))
         logits = graph.gather(logits, range(n_outputs) if regression else codes, 1)
         logits = graph.op("Div", logits, graph.constant(temperature))
         sums.append(logits if estimator.average == "logits" else graph.op("Softmax", logits, axis=-1))

@@ -371,7 +371,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.bash("causeway", "info", "--j"), ["--json"])
         self.assertEqual(self.bash("causeway", "info", "--device", ""), ["auto", "cpu", "cuda"])
         self.assertEqual(self.bash("causeway", "completion", "z"), ["zsh"])
-        self.assertEqual(self.bash("causeway", "predict", "--transforms", ""), ["none", "power", "quantile"])
+        self.assertEqual(self.bash("causeway", "predict", "--transforms", ""),
+                         ["none", "power", "quantile", "components"])
 
     def test_every_option_is_there(self):
         """All long options that help shows, of every subcommand, are in every script."""

@@ -163,7 +163,7 @@ TEST(Predictor, ConstantColumnsAreLeftOut) {
   plain.fit(data.x, data.y, 4);
   EXPECT_TRUE(plain.warnings().empty());
   TabularPredictor predictor(model, {.max_features = 3});
-  predictor.fit(widened(data.x), data.y, 4, {"empty", "a", "b", "c", "seven"});
+  predictor.fit(widened(data.x), data.y, 4, {{"empty", "a", "b", "c", "seven"}, {}});
   ASSERT_EQ(predictor.warnings().size(), 1u);
   expect_words(predictor.warnings()[0], "left out: \"empty\"");
   expect_within(predictor.predict_proba(widened(data.query)), plain.predict_proba(data.query), 1e-6,

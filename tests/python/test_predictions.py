@@ -117,7 +117,7 @@ def test_transforms_and_averages():
     x, y = rare(400)
     x = np.exp(2 * x)
     results = {}
-    for transforms in (("none",), ("power",), ("quantile",), ("none", "power", "quantile")):
+    for transforms in (("none",), ("power",), ("quantile",), ("components",), ("none", "power", "quantile")):
         for average in ("probabilities", "logits"):
             model = classifier(n_estimators=3, transforms=transforms, average=average)
             shares = model.fit(x[:200], y[:200]).predict_proba(x[200:])
@@ -125,7 +125,7 @@ def test_transforms_and_averages():
             assert roc_auc_score(y[200:], shares[:, 1]) > 0.8, (transforms, average)
             results[transforms, average] = shares[0, 0]
     assert len(set(results.values())) == len(results)
-    with pytest.raises(cw.Error, match="expected none, power or quantile"):
+    with pytest.raises(cw.Error, match="expected none, power, quantile or components"):
         classifier(transforms=["log"]).fit(x, y)
     with pytest.raises(cw.Error, match="expected probabilities or logits"):
         classifier(average="votes").fit(x, y)

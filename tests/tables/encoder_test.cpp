@@ -88,7 +88,7 @@ TEST(Encoder, TimesHaveParts) {
                 {1709231400e6, 2, 29, 3, 18.5, -86400e6, 12, 31, 2, 0});
   const TableEncoder encoder = TableEncoder::fit(table_of({column, numbers("n", {1, 2})}));
   EXPECT_EQ(encoder.names(), (std::vector<std::string>{"x", "n"}));
-  EXPECT_EQ(encoder.feature_names(), (std::vector<std::string>{"x", "x", "x", "x", "x", "n"}));
+  EXPECT_EQ(encoder.features().names, (std::vector<std::string>{"x", "x", "x", "x", "x", "n"}));
 }
 
 double distance(const Values& values, std::size_t a, std::size_t b) {

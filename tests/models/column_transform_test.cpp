@@ -81,6 +81,7 @@ TEST(ColumnTransform, MissingAndConstant) {
     EXPECT_TRUE(ColumnTransform(kind, std::vector{missing}).is_constant());
     EXPECT_EQ(parse_transform(to_string(kind)), kind);
   }
+  EXPECT_EQ(parse_transform(to_string(Transform::components)), Transform::components);
   EXPECT_THROW(parse_transform("log"), Error);
 }
 

@@ -74,6 +74,29 @@ TEST(EstimatorFile, ARegressorPredictsTheSame) {
   EXPECT_EQ(loaded.predict_distribution(table).edges, regressor.predict_distribution(table).edges);
 }
 
+// Categories are not in the state of the predictor: the encoder has them.
+TEST(EstimatorFile, ComponentsPredictTheSame) {
+  const Scratch scratch;
+  const Table table = draw_table();
+  TabularClassifier classifier(make_model(false), {});
+  classifier.fit(table, "y");
+  const Tensor want = classifier.predict_proba(table);
+  classifier.save(scratch / "fitted.safetensors");
+  TabularClassifier loaded = TabularClassifier::load(scratch / "fitted.safetensors", "cpu");
+  expect_same_bytes(loaded.predict_proba(table), want, "loaded");
+  // Transforms in a file are kept, whatever the default.
+  EstimatorOptions plain;
+  plain.transforms = {Transform::none};
+  TabularClassifier before(make_model(false), plain);
+  before.fit(table, "y");
+  before.save(scratch / "plain.safetensors");
+  EXPECT_EQ(read_estimator_file(scratch / "plain.safetensors").options.transforms,
+            plain.transforms);
+  TabularClassifier again = TabularClassifier::load(scratch / "plain.safetensors", "cpu");
+  expect_same_bytes(again.predict_proba(table), before.predict_proba(table), "plain columns");
+  EXPECT_NE(again.predict_proba(table).to_vector<double>(), want.to_vector<double>());
+}
+
 TEST(EstimatorFile, OtherFilesAreRefused) {
   const Scratch scratch;
   save_tabular(scratch / "model.safetensors", *make_model(false));

@@ -60,8 +60,48 @@ def test_packaged_regressor(tmp_path):
     np.testing.assert_allclose(run(tmp_path / "model.onnx", query), regressor.predict(query), atol=1e-4 * y.std())
 
 
+@pytest.mark.parametrize("transforms", [("components",), ("none", "components")], ids=str)
+def test_components_of_numbers(transforms, tmp_path):
+    x, y = rows(60)
+    classifier = cw.TabularClassifier(transforms=transforms, precision="f32", device="cpu").fit(x, y)
+    classifier.export_onnx(tmp_path / "model.onnx")
+    query = rows(31, 1)[0]
+    query[0] = [1e300, -1e300, 1e-300, 7, 0]
+    query[1] = np.nan
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", query), classifier.predict_proba(query), atol=1e-4)
+
+
+def typed(n, seed, sizes="smlx"):
+    pd = pytest.importorskip("pandas")
+    x, y = rows(n, seed)
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(x, columns=list("abcde"))
+    frame["size"] = rng.choice(list(sizes), n)
+    frame["town"] = rng.choice([f"town {i}" for i in range(40)], n)  # more levels than are encoded
+    frame["same"] = "word"
+    frame.loc[rng.random(n) < 0.1, "size"] = None
+    return frame, y
+
+
+@pytest.mark.filterwarnings("ignore:column \"(size|town)\"")
+@pytest.mark.parametrize("regression", [False, True])
+def test_components_of_categories(regression, tmp_path):
+    frame, y = typed(150, 0)
+    kind = cw.TabularRegressor if regression else cw.TabularClassifier
+    estimator = kind(precision="f32", device="cpu").fit(frame, y * 1.5 if regression else y)
+    assert [transform for *_, transform, _ in estimator._estimator.members()] == ["none"] * 3 + ["components"]
+    estimator.export_onnx(tmp_path / "model.onnx")
+    query, _ = typed(31, 1, sizes="smlxq")  # q is missing in the context rows
+    encoded = estimator._estimator.encode(estimator._query_table(query)).numpy()
+    assert np.isnan(encoded[:, 5]).any()
+    want = estimator.predict(query) if regression else estimator.predict_proba(query)
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", encoded), want, atol=1e-4)
+
+
 def test_what_cannot_be_exported(tmp_path):
     x, y = rows(60)
+    with pytest.raises(ValueError, match='needs the transforms "none" and "components"'):
+        cw.TabularClassifier(transforms=("none", "quantile"), device="cpu").fit(x, y).export_onnx(tmp_path / "model.onnx")
     for classifier in (cw.TabularClassifier(transforms=("power",), device="cpu").fit(x, y),
                        cw.TabularClassifier(device="cpu").fit(x, np.arange(60) % 11)):
         with pytest.raises(ValueError, match="ONNX export needs"):

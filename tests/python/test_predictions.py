@@ -111,6 +111,47 @@ def test_sample_weight_shifts_predictions():
         np.testing.assert_array_equal(again.predict_proba(query), model.predict_proba(query))
 
 
+def bumps(n, seed=0):
+    """Curves of very different levels; the class is whether a small bump points up or down."""
+    rng = np.random.default_rng(seed)
+    at, centre = np.linspace(0, 1, 30), rng.uniform(0.2, 0.8, (n, 1))
+    level, sign = np.exp(2 * rng.normal(size=(n, 1)) + 5), rng.choice([-1, 1], (n, 1))
+    return level * (1 + 0.1 * sign * np.exp(-(((at - centre) / 0.05) ** 2))), sign[:, 0] > 0
+
+
+def test_components_show_differences_of_correlated_columns():
+    from sklearn.metrics import roc_auc_score
+
+    x, y = bumps(400)
+    scores = {}
+    for transforms in (("none",), cw.TabularClassifier().transforms):
+        model = classifier(transforms=transforms).fit(x[:200], y[:200])
+        scores[transforms] = roc_auc_score(y[200:], model.predict_proba(x[200:])[:, 1])
+    assert scores["none",] < 0.7
+    assert scores["none", "none", "none", "components"] > 0.9
+
+
+def test_components_of_categories_are_kept(tmp_path):
+    import pickle
+
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=90), "b": rng.choice(list("uvw"), 90), "c": rng.choice([True, False], 90)})
+    frame.loc[3, "b"] = None
+    y = (frame["b"] == "u") ^ frame["c"]
+    model = classifier(transforms=("components",)).fit(frame, y)
+    positions, levels, *_ = model._estimator.members()[0][4]
+    assert positions == [0, 1, 1, 1, 2]  # categories are one-hot encoded, booleans are numbers
+    assert sorted(levels[1:4]) == [0, 1, 2] and np.isnan([levels[0], levels[4]]).all()
+    want = model.predict_proba(frame)
+    model.save(tmp_path / "model.safetensors")
+    loaded = cw.TabularClassifier.load(tmp_path / "model.safetensors", device="cpu")
+    assert loaded.transforms == ("components",)
+    for same in (loaded, pickle.loads(pickle.dumps(model)), sklearn.base.clone(model).fit(frame, y)):
+        np.testing.assert_array_equal(same.predict_proba(frame), want)
+    assert len(model.importance(frame).values) == 3
+
+
 def test_transforms_and_averages():
     from sklearn.metrics import roc_auc_score
 

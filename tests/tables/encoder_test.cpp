@@ -89,6 +89,23 @@ TEST(Encoder, TimesHaveParts) {
   const TableEncoder encoder = TableEncoder::fit(table_of({column, numbers("n", {1, 2})}));
   EXPECT_EQ(encoder.names(), (std::vector<std::string>{"x", "n"}));
   EXPECT_EQ(encoder.features().names, (std::vector<std::string>{"x", "x", "x", "x", "x", "n"}));
+  EXPECT_EQ(encoder.features().categorical, std::vector<bool>(6, false));
+}
+
+TEST(Encoder, MarksCategories) {
+  std::vector<std::optional<std::string>> notes;
+  for (int i = 0; i < 30; ++i) notes.push_back("note " + std::to_string(i));
+  const std::vector<std::int64_t> codes(30, 1);
+  const TableEncoder encoder = TableEncoder::fit(
+      table_of({text("town", std::vector<std::optional<std::string>>(30, "Ulm")),
+                truths("truth", std::vector<bool>(30, true)), text("note", notes),
+                categories("size", {"s", "m"}, codes, true), numbers("n", Values(30, 1))}));
+  std::vector<bool> want(encoder.features().names.size(), false);
+  want.front() = true;           // town
+  want[want.size() - 2] = true;  // size
+  EXPECT_EQ(encoder.features().categorical, want);
+  EXPECT_GT(want.size(), 5u);  // of text
+  EXPECT_EQ(TableEncoder::from_json(encoder.to_json()).features().categorical, want);
 }
 
 double distance(const Values& values, std::size_t a, std::size_t b) {

@@ -1,18 +1,18 @@
 #include "causeway/jit/batch.h"
 
+#include "causeway/jit/joined_text.h"
 #include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
 #include <set>
 
 namespace causeway::jit {
 
 namespace {
-
-constexpr std::string_view kHalfHeader = "#include <cuda_fp16.h>\n";
 
 // Renames the math functions in the kernels to functions that are not inlined: the body of sinf or
 // pow is much longer than most kernels. Unused ones cost nothing. The optimizer treats a program
@@ -38,28 +38,13 @@ std::string math_functions() {
   return text + "extern \"C\" __global__ void called_none(float* x) { *x = sinf(*x); }\n";
 }
 
-using Members = std::vector<std::size_t>;  // kernels of a program, by index
-
-// One text of several kernels. Each has a namespace: types and functions of two kernels may share a
-// name.
-std::string joined(std::span<const lang::Emitted> kernels, const Members& members,
-                   const CudaOptions& options) {
-  std::string text;
-  const bool half =
-      std::ranges::any_of(members, [&](std::size_t i) { return kernels[i].uses_half; });
-  if (half) text += kHalfHeader;
-  if (options.call_math) {
-    static const std::string functions = math_functions();
-    text += functions;
-  }
-  for (const std::size_t i : members) {
-    std::string body = kernels[i].text;
-    if (const std::size_t at = body.find(kHalfHeader); at != std::string::npos) {
-      body.erase(at, kHalfHeader.size());
-    }
-    text += fmt::format("namespace kernel_{} {{\n{}}}\n", i, body);
-  }
-  return text;
+std::string program_text(std::span<const lang::Emitted> kernels, const Members& members,
+                         const CudaOptions& options) {
+  static const std::string functions = math_functions();
+  // Other optimizations inline a function here and there, depending on its other uses.
+  const bool share = options.fast_compile && members.size() > 1;
+  return joined_text(kernels, members, share ? Definitions::shared : Definitions::separate,
+                     options.call_math ? functions : "");
 }
 
 void require_distinct(std::span<const lang::Emitted> kernels) {
@@ -72,35 +57,47 @@ void require_distinct(std::span<const lang::Emitted> kernels) {
   }
 }
 
+// The programs of these kernels; `next_size` says how many of the rest are in the next one.
+template <class F>
+std::vector<Members> divided(std::span<const lang::Emitted> kernels,
+                             std::span<const std::size_t> members, const F& next_size) {
+  std::vector<Members> programs;
+  while (!members.empty()) {
+    const auto chosen = members.first(next_size(members.size()));
+    programs.emplace_back(chosen.begin(), chosen.end());
+    members = members.subspan(chosen.size());
+  }
+  std::ranges::stable_sort(programs, std::greater(), [&](const Members& program) {
+    std::size_t size = 0;
+    for (const std::size_t i : program) size += kernels[i].text.size();
+    return size;
+  });
+  return programs;
+}
+
 std::vector<Members> programs_of(std::span<const lang::Emitted> kernels, const CudaOptions& options,
                                  std::size_t kernels_per_program) {
-  std::vector<Members> programs;
+  Members alone;
   Members others;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
+  for (const std::size_t i : order_by_definitions(kernels)) {
     // The functions of cuda_fp16.h are inlined here and there, depending on their other uses.
-    const bool alone = options.call_math && kernels[i].uses_half;
-    if (alone) {
-      programs.push_back({i});
-    } else {
-      others.push_back(i);
-    }
+    (options.call_math && kernels[i].uses_half ? alone : others).push_back(i);
   }
   const std::size_t compilers = options.workers != nullptr
                                     ? options.workers->process_ids().size()
                                     : static_cast<std::size_t>(thread_count());
-  for (std::span<const std::size_t> rest = others; !rest.empty();) {
-    const std::size_t count = kernels_per_program > 0 ? std::min(rest.size(), kernels_per_program)
-                                                      : program_size(rest.size(), compilers);
-    const auto chosen = rest.first(count);
-    programs.emplace_back(chosen.begin(), chosen.end());
-    rest = rest.subspan(count);
-  }
+  std::vector<Members> programs = divided(kernels, others, [&](std::size_t rest) {
+    return kernels_per_program > 0 ? std::min(rest, kernels_per_program)
+                                   : program_size(rest, compilers);
+  });
+  for (const std::size_t i : alone) programs.push_back({i});
   return programs;
 }
 
 BatchResult compile_alone(const lang::Emitted& kernel, const CudaOptions& options) {
   if (options.call_math) {  // the code must not depend on the other kernels of the program
-    const CudaSource source{kernel.entry + ".cu", joined(std::span(&kernel, 1), {0}, options)};
+    const CudaSource source{kernel.entry + ".cu",
+                            program_text(std::span(&kernel, 1), {0}, options)};
     Bytes code = compile_cuda(std::span(&source, 1), options).front();
     if (!code.empty()) return {std::make_shared<const Bytes>(std::move(code)), ""};
   }
@@ -122,6 +119,11 @@ std::size_t program_size(std::size_t rest, std::size_t compilers) {
   return std::min(rest, std::clamp(share, kLeast, kMost));
 }
 
+std::vector<Members> divide(std::span<const lang::Emitted> kernels, std::size_t compilers) {
+  return divided(kernels, order_by_definitions(kernels),
+                 [&](std::size_t rest) { return program_size(rest, compilers); });
+}
+
 std::vector<BatchResult> compile_batch(std::span<const lang::Emitted> kernels,
                                        const CudaOptions& options,
                                        std::size_t kernels_per_program) {
@@ -130,7 +132,7 @@ std::vector<BatchResult> compile_batch(std::span<const lang::Emitted> kernels,
   std::vector<CudaSource> programs;
   for (const Members& program : members)
     programs.push_back(
-        {fmt::format("batch_{}.cu", programs.size()), joined(kernels, program, options)});
+        {fmt::format("batch_{}.cu", programs.size()), program_text(kernels, program, options)});
   std::vector<Bytes> codes = compile_cuda(programs, options);
   std::vector<BatchResult> results(kernels.size());
   for (std::size_t i = 0; i < codes.size(); ++i) {

@@ -22,8 +22,15 @@ struct BatchResult {
 // no compiler waits long for another.
 std::size_t program_size(std::size_t rest, std::size_t compilers);
 
+using Members = std::vector<std::size_t>;  // kernels of a program, by index
+
+// The kernels of each program for that many compilers. Kernels with the same definitions are
+// compiled together. The longest programs come first.
+std::vector<Members> divide(std::span<const lang::Emitted> kernels, std::size_t compilers);
+
 // One result per kernel. The names to launch (Emitted::entry) must differ. Where
-// `kernels_per_program` is 0, program_size chooses.
+// `kernels_per_program` is 0, program_size chooses. With fast_compile, types and functions that
+// kernels of a program define with the same text are compiled once.
 std::vector<BatchResult> compile_batch(std::span<const lang::Emitted> kernels,
                                        const CudaOptions& options,
                                        std::size_t kernels_per_program = 0);

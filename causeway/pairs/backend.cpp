@@ -15,7 +15,10 @@ lang::Emitted BackendTask::emit(lang::Dialect dialect, std::string name) const {
   options.form = form;
   if (text.empty()) options.entry = std::move(name);
   lang::Emitted emitted = lang::emit(module(), compiled->kernel, options);
-  if (!text.empty()) emitted.text = text;
+  if (!text.empty()) {
+    emitted.text = text;
+    emitted.kernel_begin = 0;
+  }
   return emitted;
 }
 

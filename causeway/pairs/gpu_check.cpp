@@ -75,16 +75,21 @@ std::string compare(Launched& launched, const BackendTask& task, const Arena& ar
   return task.compare(*launched.launch, std::move(launched.inputs), found);
 }
 
-void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> results, Device device,
+// Of all tasks, those of one program; takes their texts.
+void check_program(std::span<const BackendTask> all, const jit::Members& members,
+                   std::span<lang::Emitted> emitted, std::span<GpuResult> results, Device device,
                    jit::WorkerProcesses* workers) {
+  std::vector<const BackendTask*> tasks;
   std::vector<lang::Emitted> texts;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    texts.push_back(tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i)));
+  for (const std::size_t i : members) {
+    tasks.push_back(&all[i]);
+    texts.push_back(std::move(emitted[i]));
   }
   jit::CudaOptions options = jit::options_for(device);
   options.fast_compile = true;  // three times as fast, and every kernel runs only a few times
   // Texts that a model wrote stay as they are.
-  options.call_math = std::ranges::all_of(tasks, &std::string::empty, &BackendTask::text);
+  options.call_math =
+      std::ranges::all_of(tasks, [](const BackendTask* task) { return task->text.empty(); });
   options.workers = workers;
   const std::vector<jit::BatchResult> codes = jit::compile_batch(texts, options, texts.size());
   std::map<const jit::Bytes*, std::unique_ptr<DeviceCode>> loaded;
@@ -93,17 +98,18 @@ void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> resu
   const causeway::Stream stream(device);
   Arena arena;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
+    GpuResult& result = results[members[i]];
     if (codes[i].code == nullptr) {
-      results[i].compiled = false;
-      results[i].problem = codes[i].log;
+      result.compiled = false;
+      result.problem = codes[i].log;
       continue;
     }
     std::unique_ptr<DeviceCode>& code = loaded[codes[i].code.get()];
     if (code == nullptr) code = std::make_unique<DeviceCode>(*codes[i].code);
     kernels[i] = code->kernel(texts[i].entry);
-    results[i].resources = kernels[i].resources(device);
-    for (const Launch& launch : tasks[i].launches) {
-      Launched launched{i, &launch, tasks[i].inputs(launch), {}};
+    result.resources = kernels[i].resources(device);
+    for (const Launch& launch : tasks[i]->launches) {
+      Launched launched{i, &launch, tasks[i]->inputs(launch), {}};
       for (const std::vector<std::byte>& bytes : launched.inputs.bytes)
         launched.offsets.push_back(arena.add(bytes));
       launches.push_back(std::move(launched));
@@ -112,12 +118,12 @@ void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> resu
   if (launches.empty()) return;
   arena.upload(stream);
   for (Launched& launched : launches)
-    queue(launched, tasks[launched.task], texts[launched.task], kernels[launched.task], arena,
+    queue(launched, *tasks[launched.task], texts[launched.task], kernels[launched.task], arena,
           stream);
   arena.download(stream);
   for (Launched& launched : launches) {
-    std::string& problem = results[launched.task].problem;
-    if (problem.empty()) problem = compare(launched, tasks[launched.task], arena);
+    std::string& problem = results[members[launched.task]].problem;
+    if (problem.empty()) problem = compare(launched, *tasks[launched.task], arena);
   }
 }
 
@@ -126,17 +132,15 @@ void check_program(std::span<const BackendTask> tasks, std::span<GpuResult> resu
 std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device, int threads,
                                     jit::WorkerProcesses* workers) {
   std::vector<GpuResult> results(tasks.size());
-  std::vector<std::size_t> ends{0};
-  while (ends.back() < tasks.size()) {
-    const std::size_t rest = tasks.size() - ends.back();
-    ends.push_back(ends.back() + jit::program_size(rest, static_cast<std::size_t>(threads)));
-  }
+  std::vector<lang::Emitted> texts(tasks.size());
+  in_parallel(tasks.size(), threads, [&](std::size_t i) {
+    texts[i] = tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i));
+  });
+  const std::vector<jit::Members> programs = jit::divide(texts, static_cast<std::size_t>(threads));
   // Threads wait while a worker process compiles: the others keep all workers busy.
   const int waiting = workers != nullptr ? threads : 0;
-  in_parallel(ends.size() - 1, threads + waiting, [&](std::size_t p) {
-    const std::size_t count = ends[p + 1] - ends[p];
-    check_program(tasks.subspan(ends[p], count), std::span(results).subspan(ends[p], count), device,
-                  workers);
+  in_parallel(programs.size(), threads + waiting, [&](std::size_t p) {
+    check_program(tasks, programs[p], texts, results, device, workers);
   });
   return results;
 }

@@ -148,7 +148,7 @@ std::string ptx_of(const jit::Bytes& code, const std::string& entry) {
 
 TEST(PairsBackend, CodeDoesNotDependOnTheOtherKernels) {
   if (const auto nvrtc = jit::nvrtc_status(); nvrtc.version.empty()) GTEST_SKIP() << nvrtc.absence;
-  const SmallPrograms programs(44);
+  const SmallPrograms programs(66);
   const std::vector<BackendTask> tasks = programs.tasks();
   std::vector<lang::Emitted> kernels;
   for (std::size_t i = 0; i < tasks.size(); ++i)
@@ -156,11 +156,15 @@ TEST(PairsBackend, CodeDoesNotDependOnTheOtherKernels) {
   jit::CudaOptions options;
   options.call_math = true;
   options.kind = jit::CodeKind::ptx;
-  options.others = {"--Ofast-compile=mid"};  // of fast_compile for cubins
+  options.fast_compile = true;
+  options.others = {"--Ofast-compile=mid"};  // of fast_compile for cubins; the last one counts
   const auto together = jit::compile_batch(kernels, options, kernels.size());
   const auto alone = jit::compile_batch(kernels, options, 1);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     ASSERT_NE(together[i].code, nullptr);
+    if (!kernels[i].uses_half) {
+      EXPECT_EQ(together[i].code, together[0].code);
+    }
     EXPECT_EQ(ptx_of(*together[i].code, kernels[i].entry), ptx_of(*alone[i].code, kernels[i].entry))
         << kernels[i].text;
   }

@@ -70,6 +70,9 @@ struct Emitted {
   std::vector<EmittedParam> params;
   std::vector<LineEntry> lines;  // source locations of statements
   bool uses_half = false;        // includes <cuda_fp16.h>
+  // Where the kernel begins in the text. Before it are its types and functions, each followed by an
+  // empty line.
+  std::size_t kernel_begin = 0;
 };
 
 // The kernel with the functions and types it uses. CUDA kernels are grid-stride loops for

@@ -128,6 +128,7 @@ Emitted Program::run(int kernel) {
       writer.write_kernel(function_names[index]);
       result.params = std::move(writer.params);
       result.entry = function_names[index];
+      result.kernel_begin = begin + definitions_.size();
     } else {
       writer.write_function(function_names[index]);
     }
@@ -143,6 +144,7 @@ Emitted Program::run(int kernel) {
   const int shift = static_cast<int>(std::count(head.begin(), head.end(), '\n'));
   for (LineEntry& entry : result.lines) entry.line += shift;
   body.insert(0, head);
+  result.kernel_begin += head.size();
   result.uses_half = uses_half;
   return result;
 }

@@ -22,8 +22,10 @@ struct Zstd {
                          .variable = "CAUSEWAY_ZSTD",
                          .advice = "install libzstd1",
                          .kind = ErrorKind::io}};
-  std::size_t (*compress)(void*, std::size_t, const void*, std::size_t,
-                          int) = library.symbol<decltype(compress)>("ZSTD_compress");
+  void* (*open_context)() = library.symbol<decltype(open_context)>("ZSTD_createCCtx");
+  std::size_t (*close_context)(void*) = library.symbol<decltype(close_context)>("ZSTD_freeCCtx");
+  std::size_t (*compress)(void*, void*, std::size_t, const void*, std::size_t,
+                          int) = library.symbol<decltype(compress)>("ZSTD_compressCCtx");
   std::size_t (*bound)(std::size_t) = library.symbol<decltype(bound)>("ZSTD_compressBound");
   std::size_t (*decompress)(void*, std::size_t, const void*,
                             std::size_t) = library.symbol<decltype(decompress)>("ZSTD_decompress");
@@ -49,13 +51,23 @@ Error damaged(std::string_view name, std::string_view how) {
 
 }  // namespace
 
-std::string compress_zstd(std::string_view bytes, int level) {
-  std::string result(zstd().bound(bytes.size()), '\0');
+ZstdCompressor::ZstdCompressor(int level) : level_(level), context_(zstd().open_context()) {
+  if (context_ == nullptr) throw Error(ErrorKind::internal, "[zstd] out of memory");
+}
+
+ZstdCompressor::~ZstdCompressor() { zstd().close_context(context_); }
+
+std::string_view ZstdCompressor::compress(std::string_view bytes) {
+  const std::size_t bound = zstd().bound(bytes.size());
+  if (frame_.size() < bound) frame_.resize(bound);
   const std::size_t size =
-      zstd().compress(result.data(), result.size(), bytes.data(), bytes.size(), level);
+      zstd().compress(context_, frame_.data(), frame_.size(), bytes.data(), bytes.size(), level_);
   if (zstd().failed(size) != 0) throw Error(ErrorKind::internal, "[zstd] compression failed");
-  result.resize(size);
-  return result;
+  return std::string_view(frame_).substr(0, size);
+}
+
+std::string compress_zstd(std::string_view bytes, int level) {
+  return std::string(ZstdCompressor(level).compress(bytes));
 }
 
 std::string decompress_zstd(std::string_view bytes, std::string_view name, std::size_t limit) {

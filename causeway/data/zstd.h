@@ -8,6 +8,23 @@
 
 namespace causeway {
 
+// Compresses one buffer after the other in the same memory.
+class ZstdCompressor {
+ public:
+  explicit ZstdCompressor(int level = 3);
+  ~ZstdCompressor();
+  ZstdCompressor(const ZstdCompressor&) = delete;
+  ZstdCompressor& operator=(const ZstdCompressor&) = delete;
+
+  // One frame, valid until the next call.
+  std::string_view compress(std::string_view bytes);
+
+ private:
+  int level_;
+  void* context_;
+  std::string frame_;
+};
+
 // One frame. Frames may follow each other in a file: `zstd -d` and decompress_zstd read them all.
 std::string compress_zstd(std::string_view bytes, int level = 3);
 

@@ -127,14 +127,16 @@ class Writer {
               split_file(static_cast<Split>(i)).string()));
         files_[i]->cut(progress.bytes[i]);
       }
+      if (config.compress) compressor_.emplace();
     }
   }
 
   void add(const std::vector<Record>& records) {
-    std::array<std::string, 3> lines;
     for (const Record& record : records) {
       const auto split = static_cast<std::size_t>(record.structure.split());
-      std::string text = to_json(record, config_.device) + "\n";
+      std::string& text = lines_[split];
+      text = to_json(record, config_.device, std::move(text));
+      text += '\n';
       if (config_.format == Format::json) {
         // Not flushed to disk: files after the last note of progress are written again.
         const std::int64_t number = progress.result.written * shards_ + shard_;
@@ -142,17 +144,17 @@ class Writer {
         std::ofstream file(path, std::ios::binary);
         file << text;
         if (!file.flush()) fail_io(kOperation, "write", path, errno);
-      } else {
-        lines[split] += text;
+        text.clear();
       }
       ++progress.result.written;
       ++progress.result.splits[split];
       ++progress.result.categories[static_cast<std::size_t>(record.program.category)];
     }
     for (std::size_t i = 0; i < 3; ++i) {
-      if (lines[i].empty()) continue;
-      files_[i]->add(config_.compress ? compress_zstd(lines[i]) : lines[i]);
+      if (lines_[i].empty()) continue;
+      files_[i]->add(compressor_ ? compressor_->compress(lines_[i]) : lines_[i]);
       progress.bytes[i] = files_[i]->size();
+      lines_[i].clear();
     }
   }
 
@@ -250,6 +252,8 @@ class Writer {
   int shards_;
   std::optional<LockedFile> lock_;
   std::array<std::optional<AppendFile>, 3> files_;
+  std::optional<ZstdCompressor> compressor_;
+  std::array<std::string, 3> lines_;  // of a batch; their memory is used again
 };
 
 }  // namespace

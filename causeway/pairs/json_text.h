@@ -7,11 +7,15 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace causeway::pairs {
 
 class JsonText {
  public:
+  JsonText() = default;
+  explicit JsonText(std::string before) : text_(std::move(before)) {}  // is continued
+
   JsonText& open(char bracket) {  // { or [
     separate();
     text_ += bracket;

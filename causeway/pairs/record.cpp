@@ -244,8 +244,8 @@ void add_forward_texts(const Compiled& compiled, Record& record) {
   const lang::Function& kernel = compiled.function();
   record.tolerance = tolerance_of(compiled.module, kernel);
   record.ir = lang::print_ir(compiled.module);
-  const lang::Emitted cuda = lang::emit(compiled.module, compiled.kernel);
-  record.cuda_forward = cuda.text;
+  lang::Emitted cuda = lang::emit(compiled.module, compiled.kernel);
+  record.cuda_forward = std::move(cuda.text);
   for (const lang::LineEntry& entry : cuda.lines)
     record.lines.push_back({compiled.module.source->position(entry.span.begin).line, entry.line});
   lang::EmitOptions cpp;
@@ -267,8 +267,8 @@ void add_backward_text(Compiled& compiled, Record& record) {
   record.cuda_backward = lang::emit(compiled.module, compiled.adjoint).text;
 }
 
-std::string to_json(const Record& record, const std::string& device) {
-  JsonText json;
+std::string to_json(const Record& record, const std::string& device, std::string before) {
+  JsonText json(std::move(before));
   json.text().reserve(12'000);
   json.open('{')
       .member("python_source", record.program.source)

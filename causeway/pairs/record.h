@@ -74,8 +74,8 @@ struct Record {
 // "0123456789abcdef": of the structure and the seed.
 std::string record_id(const Record& record);
 
-// One line of JSON.
-std::string to_json(const Record& record, const std::string& device);
+// `before`, and after it one line of JSON.
+std::string to_json(const Record& record, const std::string& device, std::string before = {});
 
 // A compiled program. Throws lang::CompileError.
 struct Compiled {

@@ -115,8 +115,8 @@ Emitted Program::run(int kernel) {
   for (const int index : functions) find_needs(index);
   name_functions(functions);
   Emitted result;
-  std::string& body = result.text;
-  body.reserve(4096);
+  thread_local std::string body;  // its memory is used again
+  body.clear();
   definitions_.reserve(1024);
   int n_lines = 0;
   for (const int at : functions) {
@@ -143,7 +143,8 @@ Emitted Program::run(int kernel) {
   const std::string head = includes_and_tape(uses_tape[static_cast<std::size_t>(kernel)]);
   const int shift = static_cast<int>(std::count(head.begin(), head.end(), '\n'));
   for (LineEntry& entry : result.lines) entry.line += shift;
-  body.insert(0, head);
+  result.text.reserve(head.size() + body.size());
+  result.text.append(head).append(body);
   result.kernel_begin += head.size();
   result.uses_half = uses_half;
   return result;

@@ -35,7 +35,7 @@ struct DecodeLayer {
 // The largest number of parts into which the positions of a head are divided, and of positions that
 // a thread holds at a time.
 inline constexpr int kDecodeSplits = 8;
-inline constexpr int kDecodeRounds = 2;
+inline constexpr int kDecodeRounds = 4;
 
 struct DecodeModel {
   DType dtype = DType::f32;    // of the embedding and the caches

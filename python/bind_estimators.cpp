@@ -239,6 +239,19 @@ void bind_estimators(nb::module_& module) {
           "the feature, the level (NaN: a number), mean and inverse deviation, and the factors "
           "(inputs, components).")
       .def(
+          "powers",
+          [](Estimator& self) {
+            nb::list made;
+            for (const auto& column :
+                 self.predictor().column_transforms(models::Transform::power)) {
+              const auto& scale = column.transformed_scale();
+              made.append(nb::make_tuple(column.exponent(), scale.mean, scale.inverse));
+            }
+            return made;
+          },
+          "(exponent, mean, inverse deviation) of the power transform of each column that is not "
+          "constant.")
+      .def(
           "centres", [](Estimator& self) { return self.model().centres(); },
           "The means of the bins of the standardised target.")
       .def("encode", &Estimator::encode, "table"_a, "(rows, features) f64, NaN for missing values.")

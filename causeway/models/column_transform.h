@@ -46,6 +46,10 @@ class ColumnTransform {
   // The mean and deviation of the finite values.
   static Scale scale_of(std::span<const double> values);
 
+  double exponent() const { return exponent_; }  // of a power transform
+  // Of the values after a power or quantile transform.
+  const Scale& transformed_scale() const { return scale_; }
+
  private:
   double transformed(double z) const;
 

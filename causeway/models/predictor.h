@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,12 +37,13 @@ struct PredictorOptions {
   std::int64_t max_rows = 10'000;   // context rows; of more, each member reads a sample
   std::uint64_t seed = 0;
   // Members take turns.
-  std::vector<Transform> transforms = {Transform::none, Transform::none, Transform::none,
+  std::vector<Transform> transforms = {Transform::none, Transform::power, Transform::power,
                                        Transform::components};
   Average average = Average::probabilities;
   // Divides the logits. kCalibrated: fit chooses it by the log loss of held-back context rows,
-  // which costs a prediction.
-  double temperature = 1;
+  // which costs a prediction. An average of members is less sure than each of them: 0.9 corrects
+  // for it.
+  double temperature = 0.9;
   Precision precision = Precision::automatic;
   // Memory for contexts cached between calls; if they need more, each call computes them again.
   // Unset: 4 GiB on a CPU, a quarter of the free memory of a GPU.
@@ -95,6 +97,11 @@ class TabularPredictor {
   const tables::Features& features() const { return fitted_.features; }
   const std::vector<EnsembleMember>& members() const { return fitted_.members; }
   double temperature() const { return fitted_.temperature; }
+  // How members with this transform read each column that is not constant; empty if there are none.
+  std::span<const ColumnTransform> column_transforms(Transform transform) const {
+    const auto found = fitted_.transforms.find(transform);
+    return found == fitted_.transforms.end() ? std::span<const ColumnTransform>() : found->second;
+  }
 
   // For x (rows, features) f64 on the CPU: (rows, n_classes) f64, or (rows, bins) for regression.
   // `progress` is called with the fraction of the operations that are done.

@@ -33,7 +33,7 @@ except ImportError as problem:
 
 
 # Of the ensemble's members in turn.
-TRANSFORMS = ("none", "none", "none", "components")
+TRANSFORMS = ("none", "power", "power", "components")
 
 
 def _packaged(regression: bool) -> Path:
@@ -74,7 +74,7 @@ class TabularEstimator(BaseEstimator):
         random_state: Any = 0,
         transforms: Sequence[str] = TRANSFORMS,
         average: str = "probabilities",
-        temperature: float | str = 1.0,
+        temperature: float | str = 0.9,
         precision: str = "auto",
         device: str = "auto",
         verbose: bool = False,

@@ -82,7 +82,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         random_state: Any = 0,
         transforms: Sequence[str] = TRANSFORMS,
         average: str = "probabilities",
-        temperature: float | str = 1.0,
+        temperature: float | str = 0.9,
         precision: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
         device: str = "auto",

@@ -265,14 +265,56 @@ class _Columns:
         self.at, self.mean, self.inverse = at, mean, inverse
 
     def of(self, x: np.ndarray) -> np.ndarray:
-        return np.clip((x[:, self.at] - self.mean) * self.inverse, -_CLIP, _CLIP)
+        return np.clip(self._values((x[:, self.at] - self.mean) * self.inverse), -_CLIP, _CLIP)
 
     def nodes(self, graph: _Graph) -> tuple[str, str]:
         """Cells of the graph's input and which of them are missing, (rows, columns)."""
         given = graph.gather("x", self.at, 1)
         missing = graph.op("IsNaN", given)
         known = graph.op("Where", missing, graph.constant(0.0, np.float64), given)
-        return graph.clip(graph.to_float(graph.standardise(known, self.mean, self.inverse))), missing
+        z = graph.standardise(known, self.mean, self.inverse)
+        return graph.clip(graph.to_float(self._value_nodes(graph, z))), missing
+
+    def _values(self, z: np.ndarray) -> np.ndarray:
+        return z
+
+    def _value_nodes(self, graph: _Graph, z: str) -> str:
+        return z
+
+
+class _Powers(_Columns):
+    """The columns that a member reads, by Yeo and Johnson's power, standardised before and after."""
+
+    def __init__(self, at: np.ndarray, mean: np.ndarray, inverse: np.ndarray, powers: np.ndarray) -> None:
+        super().__init__(at, mean, inverse)
+        self.exponent, self.power_mean, self.power_inverse = powers.T
+
+    def _values(self, z: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN where a cell is missing
+            made = np.where(z >= 0, self._branch(np.log1p(np.maximum(z, 0)), self.exponent),
+                            -self._branch(np.log1p(np.maximum(-z, 0)), 2 - self.exponent))
+        return np.where(np.isnan(z), z, (made - self.power_mean) * self.power_inverse)
+
+    def _branch(self, log: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+        """((1 + |z|)^exponent - 1) / exponent of the logarithm of 1 + |z|; the logarithm for an exponent of 0."""
+        is_zero = np.abs(exponent) < 1e-9
+        return np.where(is_zero, log, np.expm1(exponent * log) / np.where(is_zero, 1, exponent))
+
+    def _value_nodes(self, graph: _Graph, z: str) -> str:
+        def double(values: Any) -> str:
+            return graph.constant(values, np.float64)
+
+        def branch(part: str, exponent: np.ndarray) -> str:
+            is_zero = np.abs(exponent) < 1e-9
+            log = graph.op("Log", graph.op("Add", graph.op("Max", part, double(0.0)), double(1.0)))
+            power = graph.op("Exp", graph.op("Mul", log, double(exponent)))
+            grown = graph.op("Div", graph.op("Sub", power, double(1.0)), double(np.where(is_zero, 1, exponent)))
+            return graph.op("Where", graph.constant(is_zero, bool), log, grown)
+
+        below = graph.op("Neg", branch(graph.op("Neg", z), 2 - self.exponent))
+        is_positive = graph.op("GreaterOrEqual", z, double(0.0))
+        made = graph.op("Where", is_positive, branch(z, self.exponent), below)
+        return graph.standardise(made, self.power_mean, self.power_inverse)
 
 
 class _Components:
@@ -309,8 +351,7 @@ def _on_host(model: Any) -> Any:
 
 
 def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Writes a fitted TabularClassifier or TabularRegressor with the transforms "none" and "components" as an
-    ONNX file."""
+    """Writes a fitted TabularClassifier or TabularRegressor as an ONNX file, with any transforms but "quantile"."""
     graph = _Graph()
     core, model = estimator._estimator, _on_host(estimator._model())
     regression = estimator._regression
@@ -318,17 +359,20 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     x, y = x.numpy(), y.numpy()
     members = core.members()
     n_outputs = model.config["bins"] if regression else n_classes
-    if any(transform not in ("none", "components") for _, _, _, transform, _ in members):
-        raise ValueError('ONNX export needs the transforms "none" and "components", not "power" or "quantile"')
+    if any(transform == "quantile" for _, _, _, transform, _ in members):
+        raise ValueError('ONNX export needs the transforms "none", "power" and "components", not "quantile"')
     if not regression and (n_classes < 2 or max(max(codes) for _, _, codes, _, _ in members) < n_classes - 1):
         raise ValueError(f"ONNX export needs 2 to {model.config['classes']} classes, or a model with a retrieval decoder")
     positions, mean, inverse = _scales(x)
     sums = []
-    for rows, columns, codes, _, components in members:
-        if components is None:
-            read = _Columns(positions[columns], mean[columns], inverse[columns])
-        else:
+    powers = np.array(core.powers())
+    for rows, columns, codes, transform, components in members:
+        plain = positions[columns], mean[columns], inverse[columns]
+        read: _Columns | _Components
+        if transform == "components":
             read = _Components(*components)
+        else:
+            read = _Powers(*plain, powers[columns]) if transform == "power" else _Columns(*plain)
         context_x = read.of(x[rows]).astype(np.float32)
         spread = y.std() or np.inf
         context_y = ((y[rows] - y.mean()) / spread if regression else np.take(codes, y[rows].astype(int)))

@@ -27,6 +27,8 @@ except ImportError as problem:
 
 __all__ = ["fit_tokenizer", "generate", "pairs", "score"]
 
+_CANCELS = 4  # of a call that does not end
+
 
 def _shard(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
@@ -56,10 +58,14 @@ class _Ray:
             raise DistributedError(f"[ray] a shard has lost too many workers: {problem}") from problem
 
     def cancel(self, handles: Sequence[ray.ObjectRef]) -> None:
-        # Ray ends this process if a call is cancelled whose result has just arrived.
+        # A request that reaches a worker before it runs the call may be lost, so it is repeated, and at last
+        # the worker is killed. Ray ends this process if a call is cancelled whose result has just arrived.
         running = ray.wait(handles, num_returns=len(handles), timeout=0)[1]
-        for handle in running:
-            ray.cancel(handle)
+        for attempt in range(_CANCELS):
+            for handle in running:
+                ray.cancel(handle, force=attempt + 1 == _CANCELS)
+            if running:
+                running = ray.wait(running, num_returns=len(running), timeout=2)[1]
 
     def n_workers(self) -> int:
         """Nodes that have what a shard needs."""

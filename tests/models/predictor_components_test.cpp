@@ -47,7 +47,7 @@ TEST(PredictorComponents, AreReadByTheFourthMember) {
   const auto& members = predictor.members();
   ASSERT_EQ(members.size(), 4u);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(members[i].transform, Transform::none);
+    EXPECT_EQ(members[i].transform, i == 0 ? Transform::none : Transform::power);
     EXPECT_EQ(members[i].components, nullptr);
     EXPECT_EQ(members[i].n_inputs(), 4);
   }

@@ -43,7 +43,8 @@ TEST(Predictor, RetrievalTakesAnyNumberOfClasses) {
 TEST(Predictor, OneEstimatorIsTheModel) {
   const auto model = make_model(small("default"));
   const Data data = draw_data(3, 4);
-  TabularPredictor predictor(model, {.n_estimators = 1, .precision = models::Precision::f32});
+  TabularPredictor predictor(
+      model, {.n_estimators = 1, .temperature = 1, .precision = models::Precision::f32});
   predictor.fit(data.x, data.y, 4);
   const Tensor got = predictor.predict_proba(data.query);
   const std::vector<Tensor> rows = {data.x, data.query};
@@ -60,7 +61,8 @@ TEST(Predictor, OneEstimatorIsTheModel) {
 // nothing.
 TEST(Predictor, UndoesTheRotationOfClasses) {
   const Data data = draw_data(1, 3);
-  TabularPredictor predictor(make_model(small("default")), {.n_estimators = 3});
+  TabularPredictor predictor(make_model(small("default")),
+                             {.n_estimators = 3, .transforms = {models::Transform::none}});
   predictor.fit(data.x, data.y, 3);
   const Tensor first = predictor.predict_proba(data.query);
   const Tensor turned = binary(BinaryOp::remainder, data.y + Scalar(1.0), Scalar(3.0));

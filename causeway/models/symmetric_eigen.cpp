@@ -20,9 +20,9 @@ void add_scaled(double factor, const double* x, double* y, std::size_t n) {
 
 // A = Q T Q' for an orthogonal Q and a tridiagonal T.
 struct Tridiagonal {
-  std::vector<double> diagonal;  // of T
-  std::vector<double> beside;    // beside[i] couples i and i + 1; the last is 0
-  std::vector<double> rows;      // (n, n): Q'
+  std::vector<double> diagonal;      // of T
+  std::vector<double> off_diagonal;  // element i couples i and i + 1; the last is 0
+  std::vector<double> rows;          // (n, n): Q'
 };
 
 // A reflection I - factor v v' of the elements from `first` on.
@@ -64,11 +64,11 @@ void reflect_both_sides(const Reflection& h, double* a, std::size_t n) {
 
 Tridiagonal tridiagonalise(std::vector<double>& a, std::size_t n) {
   Tridiagonal made;
-  made.beside.assign(n, 0);
+  made.off_diagonal.assign(n, 0);
   std::vector<Reflection> reflections;
   for (std::size_t k = 0; k + 1 < n; ++k) {
     // Row k of the symmetric matrix is its column k.
-    const Reflection h = reflection_of(a.data() + k * n, k + 1, n, made.beside[k]);
+    const Reflection h = reflection_of(a.data() + k * n, k + 1, n, made.off_diagonal[k]);
     if (h.factor == 0) continue;
     reflect_both_sides(h, a.data(), n);
     reflections.push_back(h);
@@ -108,7 +108,7 @@ void rotate(double c, double s, double* x, double* y, std::size_t n) {
 // One implicit QL step, with Wilkinson's shift, on the block from `first` to `last` of T.
 void ql_step(Tridiagonal& t, std::size_t first, std::size_t last, std::size_t n) {
   std::vector<double>& d = t.diagonal;
-  std::vector<double>& e = t.beside;
+  std::vector<double>& e = t.off_diagonal;
   const double half = (d[first + 1] - d[first]) / (2 * e[first]);
   const double shift = d[first] - e[first] / (half + std::copysign(std::hypot(half, 1.0), half));
   double c = 1;
@@ -147,7 +147,7 @@ void diagonalise(Tridiagonal& t, std::size_t n) {
   for (std::size_t first = 0; first < n; ++first) {
     while (true) {
       std::size_t last = first;
-      while (last + 1 < n && std::fabs(t.beside[last]) > kNone) ++last;
+      while (last + 1 < n && std::fabs(t.off_diagonal[last]) > kNone) ++last;
       if (last == first) break;
       if (steps_left-- == 0) {
         fail(ErrorKind::internal, "symmetric_eigen", "the QL iterations do not converge");

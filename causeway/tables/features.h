@@ -1,4 +1,4 @@
-// What the numbers of an encoded table stand for.
+// Names and types of the features of an encoded table.
 #pragma once
 
 #include <cstdint>

@@ -16,67 +16,19 @@ from typing import Any
 import numpy as np
 
 from .models import model_of
+from .onnx_graph import Graph
+from .onnx_inputs import Columns, Components, Powers, scales
 
 __all__ = ["export_onnx"]
 
 _OPSET = 18
-_CLIP = 100.0
 _BUMPS = 16
-
-
-class _Graph:
-    """Nodes and constants of a graph in the order in which they are computed."""
-
-    def __init__(self) -> None:
-        import onnx
-
-        self.onnx = onnx
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        name = f"c{len(self.constants)}"
-        array = np.ascontiguousarray(np.asarray(values, dtype=dtype))
-        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
-        return name
-
-    def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        name = f"v{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, list(inputs), [name], **attributes))
-        return name
-
-    def ints(self, *values: int) -> str:
-        return self.constant(values, np.int64)
-
-    def gather(self, x: str, indices: Any, axis: int) -> str:
-        return self.op("Gather", x, self.constant(indices, np.int64), axis=axis)
-
-    def reshape(self, x: str, *shape: int) -> str:
-        return self.op("Reshape", x, self.ints(*shape))
-
-    def linear(self, x: str, weight: np.ndarray, bias: np.ndarray | None = None) -> str:
-        product = self.op("MatMul", x, self.constant(weight.T))
-        return product if bias is None else self.op("Add", product, self.constant(bias))
-
-    def clip(self, x: str, dtype: Any = np.float32) -> str:
-        return self.op("Clip", x, self.constant(-_CLIP, dtype), self.constant(_CLIP, dtype))
-
-    def standardise(self, x: str, mean: np.ndarray, inverse: np.ndarray) -> str:
-        """Of doubles."""
-        centred = self.op("Sub", x, self.constant(mean, np.float64))
-        return self.op("Mul", centred, self.constant(inverse, np.float64))
-
-    def to_float(self, x: str) -> str:
-        return self.op("Cast", x, to=self.onnx.TensorProto.FLOAT)
-
-    def where_missing(self, missing: str, x: str) -> str:
-        return self.op("Where", missing, self.constant(0.0), x)
 
 
 class _Member:
     """The forward pass of one ensemble member."""
 
-    def __init__(self, graph: _Graph, model: Any, context: Any, n_classes: int) -> None:
+    def __init__(self, graph: Graph, model: Any, context: Any, n_classes: int) -> None:
         self.graph, self.config, self.n_classes = graph, model.config, n_classes
         self.weights = {name: np.asarray(values.to("cpu").numpy(), np.float32)
                         for name, values in model.state_dict().items()}
@@ -246,104 +198,6 @@ class _Member:
         return self._decode(readout)
 
 
-def _scales(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The columns that are not constant, their means and inverse deviations."""
-    finite = np.where(np.isfinite(x), x, np.nan)
-    present = np.isfinite(x).any(axis=0)
-    mean, deviation = np.zeros(x.shape[1]), np.zeros(x.shape[1])
-    mean[present], deviation[present] = np.nanmean(finite[:, present], 0), np.nanstd(finite[:, present], 0)
-    positions = np.flatnonzero(deviation > 1e-12 * np.abs(mean))
-    if not len(positions):
-        raise ValueError("all columns of the context rows are constant; there is nothing to export")
-    return positions, mean[positions], 1 / deviation[positions]
-
-
-class _Columns:
-    """The columns that a member reads, standardised."""
-
-    def __init__(self, at: np.ndarray, mean: np.ndarray, inverse: np.ndarray) -> None:
-        self.at, self.mean, self.inverse = at, mean, inverse
-
-    def of(self, x: np.ndarray) -> np.ndarray:
-        return np.clip(self._values((x[:, self.at] - self.mean) * self.inverse), -_CLIP, _CLIP)
-
-    def nodes(self, graph: _Graph) -> tuple[str, str]:
-        """Cells of the graph's input and which of them are missing, (rows, columns)."""
-        given = graph.gather("x", self.at, 1)
-        missing = graph.op("IsNaN", given)
-        known = graph.op("Where", missing, graph.constant(0.0, np.float64), given)
-        z = graph.standardise(known, self.mean, self.inverse)
-        return graph.clip(graph.to_float(self._value_nodes(graph, z))), missing
-
-    def _values(self, z: np.ndarray) -> np.ndarray:
-        return z
-
-    def _value_nodes(self, graph: _Graph, z: str) -> str:
-        return z
-
-
-class _Powers(_Columns):
-    """The columns that a member reads, by Yeo and Johnson's power, standardised before and after."""
-
-    def __init__(self, at: np.ndarray, mean: np.ndarray, inverse: np.ndarray, powers: np.ndarray) -> None:
-        super().__init__(at, mean, inverse)
-        self.exponent, self.power_mean, self.power_inverse = powers.T
-
-    def _values(self, z: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore", invalid="ignore"):  # NaN where a cell is missing
-            made = np.where(z >= 0, self._branch(np.log1p(np.maximum(z, 0)), self.exponent),
-                            -self._branch(np.log1p(np.maximum(-z, 0)), 2 - self.exponent))
-        return np.where(np.isnan(z), z, (made - self.power_mean) * self.power_inverse)
-
-    def _branch(self, log: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-        """((1 + |z|)^exponent - 1) / exponent of the logarithm of 1 + |z|; the logarithm for an exponent of 0."""
-        is_zero = np.abs(exponent) < 1e-9
-        return np.where(is_zero, log, np.expm1(exponent * log) / np.where(is_zero, 1, exponent))
-
-    def _value_nodes(self, graph: _Graph, z: str) -> str:
-        def double(values: Any) -> str:
-            return graph.constant(values, np.float64)
-
-        def branch(part: str, exponent: np.ndarray) -> str:
-            is_zero = np.abs(exponent) < 1e-9
-            log = graph.op("Log", graph.op("Add", graph.op("Max", part, double(0.0)), double(1.0)))
-            power = graph.op("Exp", graph.op("Mul", log, double(exponent)))
-            grown = graph.op("Div", graph.op("Sub", power, double(1.0)), double(np.where(is_zero, 1, exponent)))
-            return graph.op("Where", graph.constant(is_zero, bool), log, grown)
-
-        below = graph.op("Neg", branch(graph.op("Neg", z), 2 - self.exponent))
-        is_positive = graph.op("GreaterOrEqual", z, double(0.0))
-        made = graph.op("Where", is_positive, branch(z, self.exponent), below)
-        return graph.standardise(made, self.power_mean, self.power_inverse)
-
-
-class _Components:
-    """The principal components that a member reads: C++ has them in models/principal_components.h."""
-
-    def __init__(self, positions: list[int], levels: list[float], mean: list[float], inverse: list[float],
-                 factors: Any) -> None:
-        self.at, self.levels = np.array(positions), np.array(levels)
-        self.mean, self.inverse, self.factors = np.array(mean), np.array(inverse), factors.numpy()
-
-    def of(self, x: np.ndarray) -> np.ndarray:
-        given = x[:, self.at]
-        values = np.where(np.isnan(self.levels), given, given == self.levels)
-        z = np.clip((values - self.mean) * self.inverse, -_CLIP, _CLIP)
-        return np.clip(np.where(np.isnan(given), 0, z) @ self.factors, -_CLIP, _CLIP)
-
-    def nodes(self, graph: _Graph) -> tuple[str, str]:
-        """As of _Columns; no component is missing."""
-        double = graph.onnx.TensorProto.DOUBLE
-        given = graph.gather("x", self.at, 1)
-        is_level = graph.op("Cast", graph.op("Equal", given, graph.constant(self.levels, np.float64)), to=double)
-        values = graph.op("Where", graph.constant(np.isnan(self.levels), bool), given, is_level)
-        z = graph.clip(graph.standardise(values, self.mean, self.inverse), np.float64)
-        known = graph.op("Where", graph.op("IsNaN", given), graph.constant(0.0, np.float64), z)
-        product = graph.op("MatMul", known, graph.constant(self.factors, np.float64))
-        cells = graph.clip(graph.to_float(product))
-        return cells, graph.op("IsNaN", cells)
-
-
 def _on_host(model: Any) -> Any:
     if model.device == "cpu":
         return model
@@ -352,7 +206,7 @@ def _on_host(model: Any) -> Any:
 
 def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Writes a fitted TabularClassifier or TabularRegressor as an ONNX file, with any transforms but "quantile"."""
-    graph = _Graph()
+    graph = Graph()
     core, model = estimator._estimator, _on_host(estimator._model())
     regression = estimator._regression
     _, x, y, _, n_classes, class_weight, temperature = core.state()
@@ -363,16 +217,16 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError('ONNX export needs the transforms "none", "power" and "components", not "quantile"')
     if not regression and (n_classes < 2 or max(max(codes) for _, _, codes, _, _ in members) < n_classes - 1):
         raise ValueError(f"ONNX export needs 2 to {model.config['classes']} classes, or a model with a retrieval decoder")
-    positions, mean, inverse = _scales(x)
+    positions, mean, inverse = scales(x)
     sums = []
     powers = np.array(core.powers())
     for rows, columns, codes, transform, components in members:
         plain = positions[columns], mean[columns], inverse[columns]
-        read: _Columns | _Components
+        read: Columns | Components
         if transform == "components":
-            read = _Components(*components)
+            read = Components(*components)
         else:
-            read = _Powers(*plain, powers[columns]) if transform == "power" else _Columns(*plain)
+            read = Powers(*plain, powers[columns]) if transform == "power" else Columns(*plain)
         context_x = read.of(x[rows]).astype(np.float32)
         spread = y.std() or np.inf
         context_y = ((y[rows] - y.mean()) / spread if regression else np.take(codes, y[rows].astype(int)))
@@ -400,7 +254,7 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     _write(graph, path, name, shape, x.shape[1])
 
 
-def _write(graph: _Graph, path: str | os.PathLike[str], name: str, shape: list[Any], n_features: int) -> None:
+def _write(graph: Graph, path: str | os.PathLike[str], name: str, shape: list[Any], n_features: int) -> None:
     helper, types = graph.onnx.helper, graph.onnx.TensorProto
     made = helper.make_graph(
         graph.nodes, "causeway", [helper.make_tensor_value_info("x", types.DOUBLE, ["rows", n_features])],

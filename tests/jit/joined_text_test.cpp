@@ -88,12 +88,16 @@ TEST(JoinedText, LongProgramsComeFirst) {
   for (std::size_t i = 0; i < list.size(); ++i) EXPECT_EQ(all.at(i), i);
 }
 
-TEST(JoinedText, CompilesInOneProgram) {
-  if (const auto nvrtc = jit::nvrtc_status(); nvrtc.version.empty()) GTEST_SKIP() << nvrtc.absence;
+std::vector<jit::BatchResult> compiled_together(const std::vector<lang::Emitted>& list) {
   jit::CudaOptions options;
   options.fast_compile = true;
   options.kind = jit::CodeKind::ptx;
-  const auto results = jit::compile_batch(kernels(), options, 3);
+  return jit::compile_batch(list, options, list.size());
+}
+
+TEST(JoinedText, CompilesInOneProgram) {
+  if (const auto nvrtc = jit::nvrtc_status(); nvrtc.version.empty()) GTEST_SKIP() << nvrtc.absence;
+  const auto results = compiled_together(kernels());
   ASSERT_NE(results[0].code, nullptr);
   EXPECT_EQ(results[0].code, results[1].code);
   EXPECT_EQ(results[0].code, results[2].code);
@@ -108,10 +112,7 @@ TEST(JoinedText, ARepeatedDefinitionIsRefused) {
   const std::string last = wrong.text.substr(begin, wrong.kernel_begin - begin);
   wrong.text.insert(wrong.kernel_begin, last);
   wrong.kernel_begin += last.size();
-  jit::CudaOptions options;
-  options.fast_compile = true;
-  options.kind = jit::CodeKind::ptx;
-  const auto results = jit::compile_batch(list, options, 3);
+  const auto results = compiled_together(list);
   EXPECT_NE(results[0].code, nullptr);
   EXPECT_EQ(results[1].code, nullptr);
   EXPECT_NE(results[1].log.find("has already been defined"), std::string::npos) << results[1].log;
@@ -124,10 +125,7 @@ TEST(JoinedText, AWrongDefinitionIsRefusedWhereItOccurs) {
   std::vector<lang::Emitted> list = kernels();
   for (const std::size_t i : {0U, 1U})
     list[i].text.replace(list[i].text.find("return f(v)"), 11, "return h(v)");
-  jit::CudaOptions options;
-  options.fast_compile = true;
-  options.kind = jit::CodeKind::ptx;
-  const auto results = jit::compile_batch(list, options, 3);
+  const auto results = compiled_together(list);
   EXPECT_EQ(results[0].code, nullptr);
   EXPECT_EQ(results[1].code, nullptr);
   EXPECT_NE(results[1].log.find("\"h\" is undefined"), std::string::npos) << results[1].log;

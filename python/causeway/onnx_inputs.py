@@ -1,0 +1,109 @@
+"""What the members of an ensemble read, as arrays for the context rows and as nodes of an ONNX graph for query rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .onnx_graph import CLIP, Graph
+
+__all__ = ["Columns", "Components", "Powers", "scales"]
+
+
+def scales(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The columns that are not constant, their means and inverse deviations."""
+    finite = np.where(np.isfinite(x), x, np.nan)
+    present = np.isfinite(x).any(axis=0)
+    mean, deviation = np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    mean[present], deviation[present] = np.nanmean(finite[:, present], 0), np.nanstd(finite[:, present], 0)
+    positions = np.flatnonzero(deviation > 1e-12 * np.abs(mean))
+    if not len(positions):
+        raise ValueError("all columns of the context rows are constant; there is nothing to export")
+    return positions, mean[positions], 1 / deviation[positions]
+
+
+class Columns:
+    """The columns that a member reads, standardised."""
+
+    def __init__(self, at: np.ndarray, mean: np.ndarray, inverse: np.ndarray) -> None:
+        self.at, self.mean, self.inverse = at, mean, inverse
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        return np.clip(self._values((x[:, self.at] - self.mean) * self.inverse), -CLIP, CLIP)
+
+    def nodes(self, graph: Graph) -> tuple[str, str]:
+        """Cells of the graph's input and which of them are missing, (rows, columns)."""
+        given = graph.gather("x", self.at, 1)
+        missing = graph.op("IsNaN", given)
+        known = graph.op("Where", missing, graph.constant(0.0, np.float64), given)
+        z = graph.standardise(known, self.mean, self.inverse)
+        return graph.clip(graph.to_float(self._value_nodes(graph, z))), missing
+
+    def _values(self, z: np.ndarray) -> np.ndarray:
+        return z
+
+    def _value_nodes(self, graph: Graph, z: str) -> str:
+        return z
+
+
+class Powers(Columns):
+    """The columns that a member reads, by Yeo and Johnson's power, standardised before and after."""
+
+    def __init__(self, at: np.ndarray, mean: np.ndarray, inverse: np.ndarray, powers: np.ndarray) -> None:
+        super().__init__(at, mean, inverse)
+        self.exponent, self.power_mean, self.power_inverse = powers.T
+
+    def _values(self, z: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):  # NaN where a cell is missing
+            made = np.where(z >= 0, self._branch(np.log1p(np.maximum(z, 0)), self.exponent),
+                            -self._branch(np.log1p(np.maximum(-z, 0)), 2 - self.exponent))
+        return np.where(np.isnan(z), z, (made - self.power_mean) * self.power_inverse)
+
+    def _branch(self, log: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+        """((1 + |z|)^exponent - 1) / exponent of the logarithm of 1 + |z|; the logarithm for an exponent of 0."""
+        is_zero = np.abs(exponent) < 1e-9
+        return np.where(is_zero, log, np.expm1(exponent * log) / np.where(is_zero, 1, exponent))
+
+    def _value_nodes(self, graph: Graph, z: str) -> str:
+        def double(values: Any) -> str:
+            return graph.constant(values, np.float64)
+
+        def branch(part: str, exponent: np.ndarray) -> str:
+            is_zero = np.abs(exponent) < 1e-9
+            log = graph.op("Log", graph.op("Add", graph.op("Max", part, double(0.0)), double(1.0)))
+            power = graph.op("Exp", graph.op("Mul", log, double(exponent)))
+            grown = graph.op("Div", graph.op("Sub", power, double(1.0)), double(np.where(is_zero, 1, exponent)))
+            return graph.op("Where", graph.constant(is_zero, bool), log, grown)
+
+        below = graph.op("Neg", branch(graph.op("Neg", z), 2 - self.exponent))
+        is_positive = graph.op("GreaterOrEqual", z, double(0.0))
+        made = graph.op("Where", is_positive, branch(z, self.exponent), below)
+        return graph.standardise(made, self.power_mean, self.power_inverse)
+
+
+class Components:
+    """The principal components that a member reads: C++ has them in models/principal_components.h."""
+
+    def __init__(self, positions: list[int], levels: list[float], mean: list[float], inverse: list[float],
+                 factors: Any) -> None:
+        self.at, self.levels = np.array(positions), np.array(levels)
+        self.mean, self.inverse, self.factors = np.array(mean), np.array(inverse), factors.numpy()
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        given = x[:, self.at]
+        values = np.where(np.isnan(self.levels), given, given == self.levels)
+        z = np.clip((values - self.mean) * self.inverse, -CLIP, CLIP)
+        return np.clip(np.where(np.isnan(given), 0, z) @ self.factors, -CLIP, CLIP)
+
+    def nodes(self, graph: Graph) -> tuple[str, str]:
+        """As of Columns; no component is missing."""
+        double = graph.onnx.TensorProto.DOUBLE
+        given = graph.gather("x", self.at, 1)
+        is_level = graph.op("Cast", graph.op("Equal", given, graph.constant(self.levels, np.float64)), to=double)
+        values = graph.op("Where", graph.constant(np.isnan(self.levels), bool), given, is_level)
+        z = graph.clip(graph.standardise(values, self.mean, self.inverse), np.float64)
+        known = graph.op("Where", graph.op("IsNaN", given), graph.constant(0.0, np.float64), z)
+        product = graph.op("MatMul", known, graph.constant(self.factors, np.float64))
+        cells = graph.clip(graph.to_float(product))
+        return cells, graph.op("IsNaN", cells)

@@ -116,6 +116,7 @@ void run_gpt(Device device, const Report& report) {
   time_training("gpt2", 64, Recompute::none, device, report);
   time_training("gpt2", 64, Recompute::mlp, device, report);
   time_training("gpt2", 16, Recompute::none, device, report);
+  time_training("gpt2-xl", 8, Recompute::none, device, report);
   time_training("gpt2-xl", 32, Recompute::mlp, device, report);
 }
 

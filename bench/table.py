@@ -78,7 +78,7 @@ def main():
     lines = []
     for path in sorted((ROOT / "bench" / "results").glob("*.json")):
         record = json.loads(path.read_text())
-        for suite in ("ops", "learning", "tokenizer", "prior", "pretrain"):
+        for suite in ("ops", "learning", "tokenizer", "prior", "pretrain", "gpt"):
             if suite in record:
                 lines += ["", *table(record, suite), ""]
         if "handoff" in record:

@@ -98,15 +98,20 @@ def generation_ms(torch, preset, batch, device, compiled):
     model.to(dtype)
     shape = (batch, heads, length, width // heads)
     caches = [[torch.zeros(shape, device=device, dtype=dtype) for _ in range(2)] for _ in range(layers)]
+    if compiled:  # without it, no CUDA graph is recorded: a step changes its inputs
+        for cache in caches:
+            for tensor in cache:
+                torch._dynamo.mark_static_address(tensor)
     mask = torch.ones(length, length, dtype=torch.bool, device=device).tril()
     step = torch.compile(model.step, mode="reduce-overhead", fullgraph=True) if compiled else model.step
     steps = 512 if device == "cuda" else 32
     steps = min(steps, length - 4)
+    positions = torch.arange(steps, device=device)
 
     def run():
         tokens = torch.ones(batch, 1, dtype=torch.long, device=device)
         for i in range(steps):
-            tokens = step(tokens, torch.tensor([i], device=device), mask, caches).clone()
+            tokens = step(tokens, positions[i : i + 1], mask, caches).clone()
         return tokens.cpu()
 
     with torch.no_grad():

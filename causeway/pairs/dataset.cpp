@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <deque>
 #include <fstream>
 #include <future>
 #include <optional>
@@ -256,6 +257,15 @@ class Writer {
   std::array<std::string, 3> lines_;  // of a batch; their memory is used again
 };
 
+// By the checks of Stream::finish.
+std::int64_t n_rejected_late(const Rejections& rejections) {
+  std::uint64_t sum = 0;
+  for (const Rejection rejection :
+       {Rejection::compile, Rejection::cpp, Rejection::gpu, Rejection::variant})
+    sum += rejections[static_cast<std::size_t>(rejection)];
+  return static_cast<std::int64_t>(sum);
+}
+
 }  // namespace
 
 Category category_of(std::string_view name) {
@@ -349,31 +359,54 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
   Progress& progress = writer.progress;
   Stream stream(options);
   if (progress.result.written < count) stream.resume_at(progress.position);
-  const std::array<std::uint64_t, kRejections> earlier = progress.result.rejections;
+  Rejections rejections = progress.result.rejections;
   std::int64_t written = progress.result.written;
-  std::array<std::uint64_t, kRejections> rejections = earlier;
+  // Written records, and those that candidates become which passed the interpreter. Sizes of
+  // batches depend on it alone: a resumed run has the same ones.
+  std::int64_t expected = written + n_rejected_late(rejections);
+  // Compilers check a batch while the next one is generated and begins to compile, unless a GPU
+  // measures times.
+  const bool checks =
+      options.compile || options.cpp || options.gpu || options.ptx || options.variants > 0;
+  const std::size_t depth = checks && options.variants == 0 ? 2 : 1;
+  struct Pending {
+    std::future<Stream::Checked> checked;
+    std::uint64_t position = 0;
+  };
+  std::deque<Pending> pending;
   std::future<void> writing;  // of the batch before
+  if (report) report({written, count, rejections});
   while (written < count) {
-    if (report) report({written, count, rejections});
-    const std::int64_t missing = count - written;
-    // A fifth is rejected on average; the last batches are small.
-    const std::int64_t most = options.gpu ? kGpuBatch : options.compile ? kCompiledBatch : kBatch;
-    const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, most);
-    std::vector<Record> records = stream.next(static_cast<int>(wanted) * options.shards);
-    if (records.size() > static_cast<std::size_t>(missing))
-      records.resize(static_cast<std::size_t>(missing));
+    if (pending.empty() || (pending.size() < depth && expected < count)) {
+      const std::int64_t missing = count - (expected < count ? expected : written);
+      // A fifth is rejected on average; the last batches are small.
+      const std::int64_t most = options.gpu ? kGpuBatch : options.compile ? kCompiledBatch : kBatch;
+      const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, most);
+      Stream::Batch batch = stream.begin(static_cast<int>(wanted) * options.shards);
+      expected += static_cast<std::int64_t>(batch.n_passed());
+      auto checked = std::async(
+          checks ? std::launch::async : std::launch::deferred,
+          [&stream, batch = std::move(batch)]() mutable { return stream.finish(std::move(batch)); });
+      pending.push_back({std::move(checked), stream.position()});
+      continue;
+    }
+    auto [records, rejected] = pending.front().checked.get();
+    const std::uint64_t position = pending.front().position;
+    pending.pop_front();
+    if (const auto missing = static_cast<std::size_t>(count - written); records.size() > missing)
+      records.resize(missing);
     written += static_cast<std::int64_t>(records.size());
-    for (std::size_t i = 0; i < kRejections; ++i)
-      rejections[i] = earlier[i] + stream.rejections()[i];
+    for (std::size_t i = 0; i < kRejections; ++i) rejections[i] += rejected[i];
     if (writing.valid()) writing.get();
-    writing = std::async(std::launch::async, [&writer, records = std::move(records), rejections,
-                                              position = stream.position()]() mutable {
-      writer.add(records);
-      records.clear();  // not later, by the thread that generates
-      writer.progress.position = position;
-      writer.progress.result.rejections = rejections;
-      writer.save();
-    });
+    writing = std::async(std::launch::async,
+                         [&writer, records = std::move(records), rejections, position]() mutable {
+                           writer.add(records);
+                           records.clear();  // not later, by the thread that generates
+                           writer.progress.position = position;
+                           writer.progress.result.rejections = rejections;
+                           writer.save();
+                         });
+    if (report && written < count) report({written, count, rejections});
   }
   if (writing.valid()) writing.get();
   if (report) report({written, count, rejections});

@@ -35,14 +35,14 @@ struct DatasetConfig {
 struct DatasetProgress {
   std::int64_t written = 0;  // records of this shard so far
   std::int64_t count = 0;    // records of this shard in the end
-  std::array<std::uint64_t, kRejections> rejections{};
+  Rejections rejections{};
 };
 
 struct DatasetResult {
   std::int64_t written = 0;
   std::int64_t kept = 0;        // of them, found from an earlier run
   std::int64_t candidates = 0;  // of all shards
-  std::array<std::uint64_t, kRejections> rejections{};
+  Rejections rejections{};
   std::array<std::int64_t, 3> splits{};
   std::array<std::int64_t, kCategories> categories{};
 };

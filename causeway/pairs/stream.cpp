@@ -1,6 +1,5 @@
 #include "causeway/pairs/stream.h"
 
-#include "causeway/pairs/candidate.h"
 #include "causeway/pairs/generate.h"
 #include "causeway/pairs/generate/dice.h"
 #include "causeway/pairs/parallel.h"
@@ -143,6 +142,11 @@ void Stream::verify(const std::vector<Candidate*>& candidates) const {
       });
 }
 
+bool Stream::in_shard(const Candidate& candidate) const {
+  return candidate.number % static_cast<std::uint64_t>(options_.shards) ==
+         static_cast<std::uint64_t>(options_.shard);
+}
+
 std::vector<Stream::Candidate*> Stream::passing(const std::vector<Candidate*>& candidates) {
   std::vector<Candidate*> list;
   std::ranges::copy_if(candidates, std::back_inserter(list), [](const Candidate* candidate) {
@@ -151,41 +155,53 @@ std::vector<Stream::Candidate*> Stream::passing(const std::vector<Candidate*>& c
   return list;
 }
 
-std::vector<Record> Stream::next(int candidates) {
+Stream::Batch Stream::begin(int candidates) {
   const bool compiles = options_.compile || options_.gpu || options_.variants > 0 || options_.ptx;
   if (compiles && !workers_) workers_ = compile_workers_for(options_.threads);
-  std::vector<Candidate> batch(static_cast<std::size_t>(candidates));
-  std::vector<Candidate*> mine;
-  for (std::size_t begin = 0; begin < batch.size(); begin += part_size()) {
-    const auto part = std::span(batch).subspan(begin, std::min(part_size(), batch.size() - begin));
+  Batch batch;
+  batch.candidates_.resize(static_cast<std::size_t>(candidates));
+  const std::span<Candidate> all = batch.candidates_;
+  for (std::size_t begin = 0; begin < all.size(); begin += part_size()) {
+    const auto part = all.subspan(begin, std::min(part_size(), all.size() - begin));
     make(part);
     std::vector<Candidate*> fresh;
     for (Candidate& candidate : part) {
-      const bool here = candidate.number % static_cast<std::uint64_t>(options_.shards) ==
-                        static_cast<std::uint64_t>(options_.shard);
-      if (here && candidate.rejection == Rejection::none) {
+      if (in_shard(candidate) && candidate.rejection == Rejection::none) {
         fresh.push_back(&candidate);
-        continue;
+      } else {
+        candidate.compiled.reset();
       }
-      if (here) ++rejections_[static_cast<std::size_t>(candidate.rejection)];
-      candidate.compiled.reset();
     }
     verify(fresh);
-    mine.insert(mine.end(), fresh.begin(), fresh.end());
+    batch.n_passed_ += passing(fresh).size();
+  }
+  return batch;
+}
+
+Stream::Checked Stream::finish(Batch batch) const {
+  std::vector<Candidate*> mine;
+  for (Candidate& candidate : batch.candidates_) {
+    if (in_shard(candidate)) mine.push_back(&candidate);
   }
   if (options_.compile || options_.cpp || options_.gpu) check_cuda(passing(mine));
   if (options_.variants > 0) add_variants(passing(mine));
   if (options_.ptx) add_ptx(passing(mine));
-  std::vector<Record> records;
-  records.reserve(mine.size());
+  Checked checked;
+  checked.records.reserve(batch.n_passed_);
   for (Candidate* candidate : mine) {
     if (candidate->rejection == Rejection::none) {
-      records.push_back(std::move(candidate->record));
+      checked.records.push_back(std::move(candidate->record));
     } else {
-      ++rejections_[static_cast<std::size_t>(candidate->rejection)];
+      ++checked.rejections[static_cast<std::size_t>(candidate->rejection)];
     }
   }
-  return records;
+  return checked;
+}
+
+std::vector<Record> Stream::next(int candidates) {
+  Checked checked = finish(begin(candidates));
+  for (std::size_t i = 0; i < kRejections; ++i) rejections_[i] += checked.rejections[i];
+  return std::move(checked.records);
 }
 
 void Stream::resume_at(std::uint64_t candidate) {

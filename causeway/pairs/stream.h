@@ -8,6 +8,8 @@
 #include "causeway/pairs/backend.h"
 
 #include <array>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,21 +34,47 @@ struct StreamOptions {
   int threads = 1;
 };
 
+using Rejections = std::array<std::uint64_t, kRejections>;  // number of candidates by reason
+
 class Stream {
+  struct Candidate {
+    std::uint64_t number = 0;
+    Record record;
+    std::optional<Compiled> compiled;
+    Rejection rejection = Rejection::none;
+  };
+
  public:
   explicit Stream(StreamOptions options);
 
-  // The records of the next candidates, in order; empty now and then.
+  // Candidates that were generated and interpreted, before the checks of compilers and GPU.
+  class Batch {
+   public:
+    std::size_t n_passed() const { return n_passed_; }  // candidates that are not rejected so far
+
+   private:
+    friend class Stream;
+    std::vector<Candidate> candidates_;
+    std::size_t n_passed_ = 0;
+  };
+  struct Checked {
+    std::vector<Record> records;  // in order; none now and then
+    Rejections rejections{};
+  };
+
+  Batch begin(int candidates);
+  // Does the remaining checks. Several threads may call it while another one calls begin().
+  Checked finish(Batch batch) const;
+  // The records of the next candidates: both steps.
   std::vector<Record> next(int candidates);
   // Candidates before this one count as seen and give no records.
   void resume_at(std::uint64_t candidate);
 
   std::uint64_t position() const { return position_; }  // the next candidate
-  // Candidates of the shard by the reason why they became no record.
-  const std::array<std::uint64_t, kRejections>& rejections() const { return rejections_; }
+  // Of the calls of next(), in the shard.
+  const Rejections& rejections() const { return rejections_; }
 
  private:
-  struct Candidate;
   // The next candidates, rejected if their structure is not new.
   void make(std::span<Candidate> candidates);
   void verify(const std::vector<Candidate*>& candidates) const;
@@ -56,6 +84,7 @@ class Stream {
   // Does the steps for all candidates, in parallel.
   template <class... Steps>
   void in_steps(const std::vector<Candidate*>& candidates, const Steps&... steps) const;
+  bool in_shard(const Candidate& candidate) const;
   // Those that no check has rejected.
   static std::vector<Candidate*> passing(const std::vector<Candidate*>& candidates);
   // The checks `compile`, `cpp` and `gpu`, where they are asked for.
@@ -75,7 +104,7 @@ class Stream {
   StructureIndex index_;
   std::unique_ptr<jit::WorkerProcesses> workers_;  // for NVRTC, from the first batch on
   std::uint64_t position_ = 0;
-  std::array<std::uint64_t, kRejections> rejections_{};
+  Rejections rejections_{};
 };
 
 }  // namespace causeway::pairs

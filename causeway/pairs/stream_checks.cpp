@@ -1,12 +1,12 @@
 // Checks of a batch of candidates by compilers and other backends.
 #include "causeway/jit/batch.h"
 #include "causeway/jit/gpu_kernel.h"
-#include "causeway/pairs/candidate.h"
 #include "causeway/pairs/cpp_check.h"
 #include "causeway/pairs/generate/dice.h"
 #include "causeway/pairs/gpu_check.h"
 #include "causeway/pairs/gpu_times.h"
 #include "causeway/pairs/parallel.h"
+#include "causeway/pairs/stream.h"
 
 #include <fmt/format.h>
 

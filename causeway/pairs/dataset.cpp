@@ -364,11 +364,11 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
   // Written records, and those that candidates become which passed the interpreter. Sizes of
   // batches depend on it alone: a resumed run has the same ones.
   std::int64_t expected = written + n_rejected_late(rejections);
-  // Compilers check a batch while the next one is generated and begins to compile, unless a GPU
-  // measures times.
   const bool checks =
       options.compile || options.cpp || options.gpu || options.ptx || options.variants > 0;
-  const std::size_t depth = checks && options.variants == 0 ? 2 : 1;
+  // With many threads, compilers check a batch while the next one is generated and begins to
+  // compile, unless a GPU measures times.
+  const std::size_t depth = checks && options.variants == 0 && options.threads > 2 ? 2 : 1;
   struct Pending {
     std::future<Stream::Checked> checked;
     std::uint64_t position = 0;
@@ -384,9 +384,10 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
       const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, most);
       Stream::Batch batch = stream.begin(static_cast<int>(wanted) * options.shards);
       expected += static_cast<std::int64_t>(batch.n_passed());
-      auto checked = std::async(
-          checks ? std::launch::async : std::launch::deferred,
-          [&stream, batch = std::move(batch)]() mutable { return stream.finish(std::move(batch)); });
+      auto checked = std::async(checks ? std::launch::async : std::launch::deferred,
+                                [&stream, batch = std::move(batch)]() mutable {
+                                  return stream.finish(std::move(batch));
+                                });
       pending.push_back({std::move(checked), stream.position()});
       continue;
     }

@@ -97,9 +97,9 @@ TEST(GpuGptDecoder, Int8HeadOfManyRows) {
   CAUSEWAY_REQUIRE_GPU();
   GptConfig config = tiny();
   config.vocabulary = 30011;
-  for (const std::int64_t heads : {4, 12}) {
+  for (const std::int64_t heads : {4, 12, 16}) {
     config.heads = heads;
-    config.width = heads == 4 ? 32 : 768;  // one warp per row, or two
+    config.width = heads == 4 ? 32 : 64 * heads;  // one warp per row, or two
     const auto model = make(config, Device::cuda());
     auto decoder = decoder_int8(*model);
     ASSERT_NE(decoder.fused(), nullptr);

@@ -36,7 +36,7 @@ enum Phase { kQkv, kProjection, kIn, kOut, kHead };
 
 // What a warp multiplies at once: the fastest for GPT-2 124M on an H200, and one for longer rows.
 template <class W>
-using UsualTile = Tile<sizeof(W) == 2 ? 768 : 512, sizeof(W) == 2 ? 2 : 3>;
+using UsualTile = Tile<sizeof(W) == 4 ? 512 : 768, sizeof(W) == 4 ? 3 : 4 / sizeof(W)>;
 using LongTile = Tile<1024, 2>;
 
 template <class T, class W, class TileShape>

@@ -87,12 +87,13 @@ class Products {
   __device__ __forceinline__ void run(const float* x, float* scratch, const Factor& next,
                                       const Store& store) {
     const Place at;
+    const typename Part::Factor own = Part::factor_of(x + factor_.split.begin(), at.lane);
     bool last = false;
 #pragma unroll 1
     for (int turn = 0; !last; turn ^= 1) {
       const Factor now = factor_;
       float values[kRows];
-      Part::dot(rows_, n_rows_, x + now.split.begin(), at.lane, values);
+      Part::dot(rows_, n_rows_, own, at.lane, values);
       const int row = own_row();
       const int advance = now.gated ? distance_ : kRows * distance_;
       first_ += advance;

@@ -1,4 +1,4 @@
-"""Distributed fits on the command line: one process per part, files, error messages.
+"""`causeway tokenizer` on the command line: fits of tables and of their parts, files, error messages.
 
 Usage: tokenizer_test.py build/causeway
 """
@@ -6,6 +6,7 @@ Usage: tokenizer_test.py build/causeway
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,131 @@ def rows(n):
         yield f"{i},{city},{value},{i % 4},3.5,2026-{i % 12 + 1:02d}-01"
 
 
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name, text=None):
+        path = os.path.join(self.folder.name, name)
+        if text is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return path
+
+    def table(self):
+        rows = [f"{i},{'Rome' if i % 3 else 'Oslo'},{'' if i == 7 else i * i},2026-01-{i % 28 + 1:02d}"
+                for i in range(50)]
+        return self.path("x.csv", "id,city,area,day\n" + "\n".join(rows) + "\n")
+
+    def bad_input(self, arguments, *words):
+        """One line on stderr that holds the words, exit code 3, and no file that was not there."""
+        before = set(os.listdir(self.folder.name))
+        code, out, err = tokenizer(*arguments)
+        self.assertEqual((code, out, len(err.splitlines())), (3, "", 1), err)
+        for word in words:
+            self.assertIn(word, err)
+        self.assertEqual(set(os.listdir(self.folder.name)), before)
+
+    def test_round_trip(self):
+        tok, tokens, back = self.path("tok.json"), self.path("t.npy"), self.path("back.csv")
+        code, out, err = tokenizer("fit", self.table(), "--bins", "8", "--out", tok,
+                                  "--fields", "month,day", "--device", "cpu")
+        self.assertEqual((code, err), (0, ""))
+        self.assertIn("day.month", out)
+        code, out, _ = tokenizer("encode", tok, self.path("x.csv"), "--out", tokens,
+                                "--json", "--device", "cpu")
+        self.assertEqual(code, 0)
+        self.assertEqual([json.loads(out)[key] for key in ("rows", "slots", "dtype")], [50, 5, "u8"])
+        code, _, _ = tokenizer("decode", tok, tokens, "--out", back, "--as", "range")
+        self.assertEqual(code, 0)
+        with open(back, encoding="utf-8") as file:
+            lines = [line.rstrip("\n").split(",") for line in file]
+        self.assertEqual(lines[0], ["id.low", "id.high", "city", "area.low", "area.high", "day.month",
+                                    "day.day"])
+        for i, line in enumerate(lines[1:]):
+            self.assertLessEqual(float(line[0]), i)
+            self.assertGreaterEqual(float(line[1]), i)
+            self.assertEqual(line[2], "Rome" if i % 3 else "Oslo")
+            self.assertEqual(line[3] == "", i == 7)
+            self.assertEqual(line[6], str(i % 28 + 1))
+        page = self.path("page.html")
+        code, out, _ = tokenizer("inspect", tok, self.path("x.csv"), "--html", page)
+        self.assertEqual(code, 0)
+        self.assertIn("PSI", out)
+        with open(page, encoding="utf-8") as file:
+            html = file.read()
+        self.assertIn("<svg", html)
+        self.assertNotIn("http", html)
+        self.assertEqual(tokenizer("inspect", tok, "--export", "lightgbm")[0], 0)
+
+    def test_columns_of_matrices(self):
+        numbers, tok = self.path("m.npy"), self.path("tok.json")
+        header = "{'descr': '<f8', 'fortran_order': False, 'shape': (20, 3), }".ljust(117) + "\n"
+        values = [float(i * (c + 1) % 7) for i in range(20) for c in range(3)]
+        with open(numbers, "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+                       + struct.pack("<60d", *values))
+        for options in (["--drop", "1"], ["--target", "1", "--strategy", "tree"]):
+            code, out, err = tokenizer("fit", numbers, "--out", tok, "--bins", "3", *options,
+                                      "--device", "cpu")
+            self.assertEqual((code, err), (0, ""))
+            self.assertEqual([line.split()[0] for line in out.splitlines()[1:3]], ["0", "2"])
+        self.bad_input(["fit", numbers, "--out", tok, "--drop", "3"], 'm.npy" has no column "3"')
+        self.bad_input(["fit", numbers, "--out", tok, "--drop", "0,1,2"], "all columns of", "are dropped")
+        self.bad_input(["encode", tok, numbers, "--out", self.path("t.npy")],
+                       "the matrix has 3 columns, but the tokenizer was fitted on 2")
+
+    def test_two_passes_give_the_same_file(self):
+        whole, streamed = self.path("a.json"), self.path("b.json")
+        for out, memory in ((whole, "1GiB"), (streamed, "1KiB")):
+            code, _, err = tokenizer("fit", self.table(), "--bins", "4", "--out", out,
+                                    "--memory", memory, "--device", "cpu", "--drop", "id")
+            self.assertEqual((code, err), (0, ""))
+        with open(whole, encoding="utf-8") as a, open(streamed, encoding="utf-8") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_bad_input(self):
+        tok, out = self.path("tok.json"), self.path("out.npy")
+        ragged = self.path("ragged.csv", "a,b\n1,2\n3\n")
+        self.bad_input(["fit", ragged, "--out", tok], ragged, "line 3", "expected 2 fields")
+        rows = "".join(f"{i},{i}\n" for i in range(20))
+        number = self.path("number.csv", "a,b\n" + rows + "1,forty\n")
+        self.bad_input(["fit", number, "--out", tok], "line 22", 'column 2 "b"', "forty", "--missing")
+        coded = self.path("coded.csv")
+        with open(coded, "wb") as file:
+            file.write(b"a,b\nx,caf\xe9\n")
+        self.bad_input(["fit", coded, "--out", tok], "line 2", "UTF-8")
+        cut = self.path("cut.csv", 'a,b\n1,"x')
+        self.bad_input(["fit", cut, "--out", tok], "line 2", "not closed")
+        self.bad_input(["fit", self.path("nowhere.csv"), "--out", tok], "nowhere.csv")
+        self.bad_input(["fit", number, "--out", tok, "--missing", "forty", "--drop", "B"], 'no column "B"')
+        self.assertEqual(tokenizer("fit", number, "--missing", "forty", "--out", tok)[0], 0)
+        less = self.path("less.csv", "a\n1\n")
+        self.bad_input(["encode", tok, less, "--out", out],
+                       'column 1 "b" is missing from the table, which has "a"')
+        with open(tok, encoding="utf-8") as file:
+            text = file.read()
+        for name, changed, words in (
+            ("edited.json", text.replace("9.5", "9.25", 1), "edited"),
+            ("version.json", text.replace('"version": 1', '"version": 9'), "version"),
+            ("half.json", text[: len(text) // 2], "not JSON"),
+        ):
+            self.assertNotEqual(changed, text)
+            self.bad_input(["encode", self.path(name, changed), number, "--out", out], name, words)
+
+    def test_mistakes(self):
+        for arguments, words in ((["fit", "x.csv"], "--out is required"),
+                                 (["fit", "x.csv", "--out", "y", "--closed", "both"], "closed"),
+                                 ([], "expected a subcommand: fit")):
+            code, out, err = tokenizer(*arguments)
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertIn(words, err)
+
+
 class Parts(unittest.TestCase):
+    """Distributed fits: one process per part."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -147,6 +147,18 @@ class Pairs(unittest.TestCase):
         self.generate("two", "-n", "100", "--threads", "2")
         self.assertEqual(self.contents("one"), self.contents("two"))
 
+    def test_overlapping_batches_give_the_same_bytes(self):
+        """With more than two threads, a batch is compiled while the next one is generated."""
+        options = ("-n", "2200", "-c", "arithmetic", "--level", "1:2", "--verify", "compile", "--twins", "0")
+        code, _, errors = self.run_program("generate", "-o", "one", "--quiet", "--threads", "1", *options)
+        if "NVRTC" in errors:
+            self.skipTest(errors)
+        self.assertEqual((code, errors), (0, ""))
+        self.generate("four", "--threads", "4", *options)
+        self.assertEqual(self.contents("one"), self.contents("four"))
+        states = [json.loads((self.path / name / "dataset.json").read_text()) for name in ("one", "four")]
+        self.assertEqual(*states)
+
     def test_killed_run_resumes_to_the_same_bytes(self):
         options = ("-n", "6000", "-s", "5", "--verify", "none")
         self.generate("whole", *options)

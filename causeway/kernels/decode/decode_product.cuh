@@ -87,7 +87,7 @@ class Products {
   __device__ __forceinline__ void run(const float* x, float* scratch, const Factor& next,
                                       const Store& store) {
     const Place at;
-    const typename Part::Factor own = Part::factor_of(x + factor_.split.begin(), at.lane);
+    const typename Part::Operand own = Part::operand_of(x + factor_.split.begin(), at.lane);
     bool last = false;
 #pragma unroll 1
     for (int turn = 0; !last; turn ^= 1) {

@@ -103,14 +103,14 @@ struct RowPart {
 
   // What the lane multiplies its part of each row with: digits of 8 bits, or x itself, which is
   // read for every product.
-  using Factor = std::conditional_t<kIsInteger, DigitWords<kWords>, const float*>;
+  using Operand = std::conditional_t<kIsInteger, DigitWords<kWords>, const float*>;
 
   // x is in shared memory in the order of place_of. All lanes of a warp must call this.
-  __device__ __forceinline__ static Factor factor_of(const float* x, int lane) {
+  __device__ __forceinline__ static Operand operand_of(const float* x, int lane) {
     if constexpr (kIsInteger) {
       float4 own[kWords];
       read(x, lane, own);
-      return Factor(own);
+      return Operand(own);
     } else {
       return x;
     }
@@ -119,7 +119,7 @@ struct RowPart {
   // The products of the first n_rows rows with x; in all lanes. Others are 0.
   template <int kRows>
   __device__ __forceinline__ static void dot(const RowPart (&rows)[kRows], int n_rows,
-                                             const Factor& x, int lane, float (&sums)[kRows]) {
+                                             const Operand& x, int lane, float (&sums)[kRows]) {
     if constexpr (kIsInteger) {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) sums[r] = r < n_rows ? rows[r].dot_digits(x) : 0.0f;
@@ -162,7 +162,7 @@ struct RowPart {
   }
 
   // Of the warp. Sums of digits stay below 2^24 for parts of up to 1,024 elements: exact in floats.
-  __device__ __forceinline__ float dot_digits(const Factor& x) const {
+  __device__ __forceinline__ float dot_digits(const Operand& x) const {
     static_assert(kElements <= 1024);
     int high = 0;
     int low = 0;

@@ -74,8 +74,8 @@ void run_attention(Device device, const Report& report) {
   if (device.is_cpu()) return run_row({8, 4, 256, 32, AttentionMask::full}, device, report);
   for (const Row& row :
        {Row{16, 12, 1024, 64, AttentionMask::causal}, Row{4, 16, 4096, 128, AttentionMask::causal},
-        Row{2, 16, 8192, 128, AttentionMask::full}, Row{256, 4, 128, 32, AttentionMask::full},
-        Row{4096, 4, 20, 32, AttentionMask::full}}) {
+        Row{2, 16, 8192, 128, AttentionMask::full}, Row{32, 90, 256, 64, AttentionMask::full},
+        Row{256, 4, 128, 32, AttentionMask::full}, Row{4096, 4, 20, 32, AttentionMask::full}}) {
     run_row(row, device, report);
   }
 }

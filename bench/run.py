@@ -122,15 +122,16 @@ def main():
             if arguments.device == "cuda":
                 chosen = [peer for peer in CUDA_PEERS.get(suite, ["torch-cuda"])
                           if has_module(arguments.python, MODULES.get(peer))]
-        peers = dict(peer_cases(suite, peer, arguments.python, arguments.threads, env)
-                     for peer in chosen)
-        rows = join(ours, peers)
-        show(f"{suite}: {ours['name']}, {ours['device']}, {ours['threads']} CPU threads", rows,
-             peers)
         record |= {"machine": ours["name"], "device": ours["device"], "threads": ours["threads"]}
-        record[suite] = {"date": datetime.date.today().isoformat(), "commit": commit(),
-                         "cases": rows}
-        write(record, arguments.out)  # after each suite, so that a failure loses nothing
+        peers = {}
+        for peer in [None, *chosen]:  # written after each, so that a failure loses nothing
+            if peer is not None:
+                name, cases = peer_cases(suite, peer, arguments.python, arguments.threads, env)
+                peers[name] = cases
+            rows = join(ours, peers)
+            record[suite] = {"date": datetime.date.today().isoformat(), "commit": commit(), "cases": rows}
+            write(record, arguments.out)
+        show(f"{suite}: {ours['name']}, {ours['device']}, {ours['threads']} CPU threads", rows, peers)
     if arguments.device == "cuda" and "ops" in arguments.suites:
         _, cases = peer_cases("ops", "handoff", arguments.python, None, env)
         handoff = {name: case["ms"] for name, case in cases.items()}

@@ -14,6 +14,9 @@
 #include <cblas.h>
 #include <fmt/core.h>
 #include <gnu/libc-version.h>
+#ifdef CAUSEWAY_JEMALLOC
+#include <jemalloc/jemalloc.h>
+#endif
 #include <spdlog/version.h>
 
 #include <string_view>
@@ -60,6 +63,12 @@ std::vector<Component> components() {
       {"libstdc++, libgcc", gcc, "GPL-3.0-or-later WITH GCC-exception-3.1", kLinked},
       {"libgomp", gcc, "GPL-3.0-or-later WITH GCC-exception-3.1", kLinked},
       {"glibc", gnu_get_libc_version(), "LGPL-2.1-or-later", kLinked}};
+#ifdef CAUSEWAY_JEMALLOC
+  all.push_back({"jemalloc",
+                 fmt::format("{}.{}.{}", JEMALLOC_VERSION_MAJOR, JEMALLOC_VERSION_MINOR,
+                             JEMALLOC_VERSION_BUGFIX),
+                 "BSD-2-Clause", kLinked});
+#endif
   const std::string cuda = driver::runtime_version();
   if (!cuda.empty()) {
     constexpr const char* kNvidia = "LicenseRef-NVIDIA-CUDA-EULA";

@@ -20,11 +20,9 @@ namespace {
 
 constexpr std::string_view kOperation = "pairs";
 // Candidates of a shard between notes of progress, at most. Compilers take long, and threads
-// without work wait at the end of a batch: there it is larger, most of all on hosts with a GPU,
-// which have many threads.
+// without work wait at the end of a batch: there it is larger.
 constexpr std::int64_t kBatch = 512;
 constexpr std::int64_t kCompiledBatch = 2048;
-constexpr std::int64_t kGpuBatch = 4096;
 
 std::vector<std::string> category_names() {
   std::vector<std::string> names;
@@ -195,7 +193,7 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
     if (pending.empty() || (pending.size() < depth && expected < count)) {
       const std::int64_t missing = count - (expected < count ? expected : written);
       // A fifth is rejected on average; the last batches are small.
-      const std::int64_t most = options.gpu ? kGpuBatch : options.compile ? kCompiledBatch : kBatch;
+      const std::int64_t most = options.gpu || options.compile ? kCompiledBatch : kBatch;
       const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, most);
       Stream::Batch batch = stream.begin(static_cast<int>(wanted) * options.shards);
       expected += static_cast<std::int64_t>(batch.n_passed());

@@ -3,6 +3,7 @@
 #include "causeway/pairs/generate.h"
 #include "causeway/pairs/generate/dice.h"
 #include "causeway/pairs/parallel.h"
+#include "causeway/runtime/stream.h"
 
 #include <algorithm>
 #include <iterator>
@@ -158,6 +159,9 @@ std::vector<Stream::Candidate*> Stream::passing(const std::vector<Candidate*>& c
 Stream::Batch Stream::begin(int candidates) {
   const bool compiles = options_.compile || options_.gpu || options_.variants > 0 || options_.ptx;
   if (compiles && !workers_) workers_ = compile_workers_for(options_.threads);
+  // A GPU takes a second or more to start. Its first use reports an error.
+  if (options_.gpu && !gpu_.valid())
+    gpu_ = std::async(std::launch::async, [] { synchronize(Device::cuda()); });
   Batch batch;
   batch.candidates_.resize(static_cast<std::size_t>(candidates));
   const std::span<Candidate> all = batch.candidates_;

@@ -8,6 +8,7 @@
 #include "causeway/pairs/backend.h"
 
 #include <array>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -103,6 +104,7 @@ class Stream {
   StreamOptions options_;
   StructureIndex index_;
   std::unique_ptr<jit::WorkerProcesses> workers_;  // for NVRTC, from the first batch on
+  std::future<void> gpu_;                          // its start
   std::uint64_t position_ = 0;
   Rejections rejections_{};
 };

@@ -63,7 +63,9 @@ class Run:
         return [self.program, *self.arguments, "--out", str(out), "--resume"]
 
     def start(self, out, environment):
-        preload = {"LD_PRELOAD": self.library} if environment else {}
+        # The standard libraries come before an allocator that the program is linked with, so that all allocations reach
+        # the library's malloc.
+        preload = {"LD_PRELOAD": f"{self.library} libstdc++.so.6 libc.so.6"} if environment else {}
         return subprocess.Popen(
             self.command(out), env=os.environ | {"OMP_NUM_THREADS": "1"} | preload | environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",

@@ -87,7 +87,8 @@ class TokenAttention {
     combine_warps(softmax, splits);
   }
 
-  // Calls sink(i, value) for the attention of all heads, from their splits.
+  // Calls sink(i, first, second) for the attention of all heads, from their splits: elements i and
+  // i + 1.
   template <class Sink>
   __device__ __forceinline__ void mix(const Exchange& splits, const Sink& sink) const {
     constexpr int kAtOnce = 4;
@@ -129,8 +130,7 @@ class TokenAttention {
         }
         top = highest;
       }
-      sink(i, sums[0] / total);
-      sink(i + 1, sums[1] / total);
+      sink(i, sums[0] / total, sums[1] / total);
     }
   }
 

@@ -71,8 +71,9 @@ class Exchange {
     }
   }
 
-  // Calls sink(i, value) for the elements below `count`, which is even, in the thread that owns i:
-  // thread t owns 2t and 2t + 1, modulo twice the block. It reads kAtOnce pairs at a time.
+  // Calls sink(i, first, second) for the elements i and i + 1 below `count`, which is even, in the
+  // thread that owns them: thread t owns 2t and 2t + 1, modulo twice the block. It reads kAtOnce
+  // pairs at a time.
   template <int kAtOnce, class Sink>
   __device__ __forceinline__ void gather(int count, const Sink& sink) const {
     constexpr int kStride = 2 * kBlock;
@@ -85,8 +86,7 @@ class Exchange {
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
         if (k >= n) break;
-        sink(index_of(k), pairs[k].value(0));
-        sink(index_of(k) + 1, pairs[k].value(1));
+        sink(index_of(k), pairs[k].value(0), pairs[k].value(1));
       }
     }
   }

@@ -92,7 +92,7 @@ class Step {
       const int next_layer = layer + (ends ? 1 : 0);
       const int next = ends ? (next_layer < model_.n_layers ? kQkv : kHead) : phase + 1;
       const Exchange to = exchange(layer, result_of(phase));
-      const float* x = phase == kProjection || phase == kOut ? inner_ : x_;
+      float* x = phase == kProjection || phase == kOut ? inner_ : x_;
       products.run(x, scratch_, factor(next_layer, next), [&](int row, float value, float up) {
         if (phase == kHead) {
           model_.logits[row] = value;
@@ -155,7 +155,10 @@ class Step {
     } else {
       const Exchange from =
           phase == kIn ? exchange(l, layout_.middle) : exchange(l - 1, layout_.last);
-      from.gather<1>(model_.width, [&](int i, float value) { to[i] = value; });
+      from.gather<1>(model_.width, [&](int i, float first, float second) {
+        to[i] = first;
+        to[i + 1] = second;
+      });
     }
     trace_.mark();
     normalize(to, norm.bias != nullptr);
@@ -169,14 +172,18 @@ class Step {
     attention_.attend(layer, exchange(l, layout_.qkv), attention_.load_cached(layer), splits,
                       [&] { trace_.mark(); });
     trace_.mark();
-    attention_.mix(splits, [&](int i, float value) { inner_[Part::place_of(i)] = value; });
+    attention_.mix(splits, [&](int i, float first, float second) {
+      Part::store_pair(inner_, i, mixed(), first, second);
+    });
     finish_inner(mixed());
   }
 
   // Phase kOut: inner = the hidden units.
   __device__ __forceinline__ void read_hidden(int l) {
     const Exchange from = exchange(l, layout_.inner);
-    from.gather<4>(model_.hidden, [&](int i, float value) { inner_[Part::place_of(i)] = value; });
+    from.gather<4>(model_.hidden, [&](int i, float first, float second) {
+      Part::store_pair(inner_, i, model_.hidden, first, second);
+    });
     finish_inner(model_.hidden);
   }
 
@@ -200,7 +207,7 @@ class Step {
     const int end = padded(count);
 #pragma unroll 1
     for (int i = count + static_cast<int>(threadIdx.x); i < end; i += kBlock) {
-      vector[Part::place_of(i)] = 0;
+      Part::clear(vector, i);
     }
   }
 
@@ -227,15 +234,18 @@ class Step {
       if (positions == nullptr) return value;
       return value + static_cast<float>(positions[std::int64_t{position_} * model_.width + i]);
     };
-    for_own([&](int i) { to[i] = value_of(i); });
+    for_own([&](int i) {
+      to[i] = value_of(i);
+      to[i + 1] = value_of(i + 1);
+    });
     if (model_.norm == DecodeNorm::layer) pivot_ = value_of(0);
   }
+  // Calls body(i) for the elements i and i + 1 of this thread.
   template <class Body>
   __device__ __forceinline__ void for_own(const Body& body) const {
 #pragma unroll 1
     for (int i = 2 * static_cast<int>(threadIdx.x); i < model_.width; i += 2 * kBlock) {
       body(i);
-      body(i + 1);
     }
   }
 
@@ -258,9 +268,11 @@ class Step {
     float sum = 0;
     float squares = 0;
     for_own([&](int i) {
-      const float distance = residual[i] - pivot_;
-      sum += distance;
-      squares += distance * distance;
+      for (const float value : {residual[i], residual[i + 1]}) {
+        const float distance = value - pivot_;
+        sum += distance;
+        squares += distance * distance;
+      }
     });
     sum = sum_warp(sum);
     squares = sum_warp(squares);
@@ -280,10 +292,11 @@ class Step {
     }
     const float scale = rsqrtf(variance + model_.epsilon);
     __pipeline_wait_prior(0);
-    for_own([&](int i) {
+    const auto normal = [&](int i) {
       const float shift = has_bias ? norm_bias_[i] : 0.0f;
-      x_[Part::place_of(i)] = (residual[i] - mean) * scale * norm_weight_[i] + shift;
-    });
+      return (residual[i] - mean) * scale * norm_weight_[i] + shift;
+    };
+    for_own([&](int i) { Part::store_pair(x_, i, model_.width, normal(i), normal(i + 1)); });
     pad(x_, model_.width);
     __syncthreads();
   }
@@ -299,7 +312,7 @@ class Step {
   float pivot_ = 0;  // near the mean of the residual stream: that of the norm before
   // In shared memory:
   DecodeLayer* layers_;
-  float* x_;            // the normalized residual stream, in the order of place_of
+  float* x_;            // the normalized residual stream, as Part::store_pair writes it
   float* inner_;        // the operand of the products after it: mixed heads, hidden units
   float* residual_;     // (2, width): before and after the attention
   float* norm_weight_;  // (width)

@@ -79,12 +79,12 @@ class Products {
     load_scale();
   }
 
-  // Multiplies with x, which is in shared memory in the order of place_of, and calls
+  // Multiplies with x, which is in shared memory as Part::store_pair writes it, and calls
   // store(row, value, up). Scratch memory has kScratch floats; between two calls the block needs a
   // barrier. `next` is the factor of the next product; one with no rows ends the sequence. All
   // threads of the block must call this.
   template <class Store>
-  __device__ __forceinline__ void run(const float* x, float* scratch, const Factor& next,
+  __device__ __forceinline__ void run(float* x, float* scratch, const Factor& next,
                                       const Store& store) {
     const Place at;
     const typename Part::Operand own = Part::operand_of(x + factor_.split.begin(), at.lane);
@@ -92,20 +92,15 @@ class Products {
 #pragma unroll 1
     for (int turn = 0; !last; turn ^= 1) {
       const Factor now = factor_;
-      float values[kRows];
-      Part::dot(rows_, n_rows_, own, at.lane, values);
+      float value = Part::dot(rows_, n_rows_, own, at.lane);
       const int row = own_row();
       const int advance = now.gated ? distance_ : kRows * distance_;
       first_ += advance;
       row_ += advance;
       last = first_ >= now.out;
       if (!last) load_rows();
-      float value = values[0];
       if (now.split.parts() > 1) {
-        value = sum_parts(now.split, values, scratch + turn * kRows * kWarps);
-      } else {
-#pragma unroll
-        for (int k = 1; k < kRows; ++k) value = at.lane == k ? values[k] : value;
+        value = sum_parts(now.split, value, scratch + turn * kRows * kWarps);
       }
       value = value * scale_ + bias_;
       const float up = now.gated ? __shfl_down_sync(0xffffffffu, value, 1) : 0.0f;
@@ -164,12 +159,9 @@ class Products {
   // The sum of the products of the parts of this lane's row, in order. Calls that follow each other
   // need other scratch memory.
   __device__ __forceinline__ static float sum_parts(const RowSplit<TileShape::kElements>& split,
-                                                    const float (&values)[kRows], float* scratch) {
+                                                    float value, float* scratch) {
     const Place at;
-    if (at.lane == 0) {
-#pragma unroll
-      for (int k = 0; k < kRows; ++k) scratch[k * kWarps + at.warp] = values[k];
-    }
+    if (at.lane < kRows) scratch[at.lane * kWarps + at.warp] = value;
     __syncthreads();
     float sum = 0;
     if (at.lane >= kRows) return sum;

@@ -1,6 +1,6 @@
 // A warp's part of a row of weights, and its product with x. With 8-bit weights x is rounded to 16
 // bits, in two digits, so that products are integer dot products; compared with the weights, the
-// rounding of x is negligible.
+// rounding of x is negligible. A block rounds it once, when it is written to shared memory.
 #pragma once
 
 #include "causeway/kernels/rows.cuh"
@@ -20,6 +20,29 @@ __device__ __forceinline__ float sum_warp(float value) {
   return value;
 }
 
+// The sums over a warp of kRows values per lane: lane i receives that of value i % 4, or i % 2 if
+// there are at most two. Each exchange halves the values that a lane still has.
+template <int kRows>
+__device__ __forceinline__ float sum_rows(const float (&values)[kRows]) {
+  static_assert(kRows >= 2 && kRows <= 4);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto exchange = [&](float lower, float upper, int mask) {
+    const bool is_upper = (lane & mask) != 0;
+    const float given = __shfl_xor_sync(0xffffffffu, is_upper ? lower : upper, mask);
+    return (is_upper ? upper : lower) + given;
+  };
+  float sum = exchange(values[0], values[1], 16);
+  if constexpr (kRows == 2) {
+    sum = sum_warp<16>(sum);
+    return __shfl_sync(0xffffffffu, sum, lane % 2 * 16);
+  } else {
+    float last = 0;
+    if constexpr (kRows == 4) last = values[3];
+    sum = sum_warp<8>(exchange(sum, exchange(values[2], last, 16), 8));
+    return __shfl_sync(0xffffffffu, sum, lane % 2 * 16 + lane / 2 % 2 * 8);
+  }
+}
+
 // The elements of type W in 16 bytes.
 template <class W>
 __device__ __forceinline__ void to_floats(const uint4& bytes, float (&values)[16 / sizeof(W)]) {
@@ -35,48 +58,65 @@ __device__ __forceinline__ void to_floats(const uint4& bytes, float (&values)[16
   }
 }
 
-// A lane's elements of x as integers of 16 bits with one scale per warp: x = scale * (256 * high +
-// low). Words hold four digits of 8 bits, as the weights that they are multiplied with.
-template <int kWords>
-struct DigitWords {
-  std::uint32_t high[kWords];
-  std::uint32_t low[kWords];
-  float scale;
+// Elements of x as integers of 16 bits: 64 neighbours are scale * (256 * high + low), with digits
+// of 8 bits. They take the place of 64 floats. Groups begin in different banks: what half a warp
+// reads at the same time is in all of them.
+class DigitGroup {
+ public:
+  static constexpr int kElements = 64;
 
-  // All lanes of a warp must call this.
-  __device__ __forceinline__ explicit DigitWords(const float4 (&x)[kWords]) {
+  // The group of element i of x.
+  __device__ __forceinline__ DigitGroup(float* x, int i)
+      : bytes_(reinterpret_cast<unsigned char*>(x + i / kElements * kElements)),
+        shift_(i / kElements % 4 * kElements),
+        at_(i % kElements) {}
+
+  // Rounds elements i and i + 1. The lanes of `mask`, whose elements are all of the group that
+  // exist, must call this together.
+  __device__ __forceinline__ void store(unsigned mask, float first, float second) const {
     constexpr float kLimit = 127 * 256;
-    constexpr float kSmallest = 1e-30f;  // below it the inverse may be infinite: a vector of zeros
+    constexpr float kSmallest = 1e-30f;  // below it the inverse may be infinite: zeros
     // Floats without their sign have the order of their bits; NaN is the largest.
-    std::uint32_t most = 0;
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) {
-      for (const float value : {x[i].x, x[i].y, x[i].z, x[i].w}) {
-        most = max(most, __float_as_uint(fabsf(value)));
-      }
-    }
-    const float largest = __uint_as_float(__reduce_max_sync(0xffffffffu, most));
+    const std::uint32_t most = max(__float_as_uint(fabsf(first)), __float_as_uint(fabsf(second)));
+    const float largest = __uint_as_float(__reduce_max_sync(mask, most));
     const bool is_zero = largest < kSmallest;
     const float inverse = is_zero ? 0.0f : __fdividef(kLimit, largest);
-    scale = is_zero ? 0.0f : largest / kLimit;
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) {
-      const std::uint32_t bits[4] = {integer_bits(x[i].x * inverse), integer_bits(x[i].y * inverse),
-                                     integer_bits(x[i].z * inverse),
-                                     integer_bits(x[i].w * inverse)};
-      low[i] = __byte_perm(__byte_perm(bits[0], bits[1], 0x0040),
-                           __byte_perm(bits[2], bits[3], 0x0040), 0x5410);
-      // The second byte of the number plus 128: the low digit is signed.
-      high[i] = __byte_perm(__byte_perm(bits[0] + 128, bits[1] + 128, 0x0051),
-                            __byte_perm(bits[2] + 128, bits[3] + 128, 0x0051), 0x5410);
-    }
+    const std::uint32_t bits[2] = {integer_bits(first * inverse), integer_bits(second * inverse)};
+    // The second byte of the number plus 128: the low digit is signed.
+    store_two(0, __byte_perm(bits[0] + 128, bits[1] + 128, 0x0051));
+    store_two(2, __byte_perm(bits[0], bits[1], 0x0040));
+    if (at_ == 0) scale() = is_zero ? 0.0f : largest * (1 / kLimit);
+  }
+  // Element i = 0; of a group without elements, the scale too.
+  __device__ __forceinline__ void clear() const {
+    *place(0) = 0;
+    *place(2) = 0;
+    if (at_ == 0) scale() = 0;
+  }
+
+  // The digits of elements i to i + 7.
+  __device__ __forceinline__ uint2 high() const { return *reinterpret_cast<uint2*>(place(0)); }
+  __device__ __forceinline__ uint2 low() const { return *reinterpret_cast<uint2*>(place(2)); }
+  __device__ __forceinline__ float& scale() const {
+    return *reinterpret_cast<float*>(bytes_ + (shift_ + kElements) % (4 * kElements));
   }
 
  private:
+  // In one of the four quarters of the group.
+  __device__ __forceinline__ unsigned char* place(int quarter) const {
+    return bytes_ + (shift_ + quarter * kElements) % (4 * kElements) + at_;
+  }
+  __device__ __forceinline__ void store_two(int quarter, std::uint32_t digits) const {
+    *reinterpret_cast<std::uint16_t*>(place(quarter)) = static_cast<std::uint16_t>(digits);
+  }
   // The nearest integer, whose 16 bits are the last ones of the result.
   __device__ __forceinline__ static std::uint32_t integer_bits(float value) {
     return __float_as_uint(value + 12582912.0f);  // 1.5 * 2^23: the unit of its last bit is 1
   }
+
+  unsigned char* bytes_;
+  int shift_;
+  int at_;
 };
 
 // The part of a row that one warp multiplies: vectors of kVec elements, interleaved over the lanes.
@@ -103,46 +143,74 @@ struct RowPart {
 
   // What the lane multiplies its part of each row with: digits of 8 bits, or x itself, which is
   // read for every product.
-  using Operand = std::conditional_t<kIsInteger, DigitWords<kWords>, const float*>;
+  struct Digits {
+    uint2 high[kVectors];
+    uint2 low[kVectors];
+    float scale[kVectors];
+  };
+  using Operand = std::conditional_t<kIsInteger, Digits, const float*>;
 
-  // x is in shared memory in the order of place_of. All lanes of a warp must call this.
-  __device__ __forceinline__ static Operand operand_of(const float* x, int lane) {
+  // From x in shared memory, which store_pair and clear wrote.
+  __device__ __forceinline__ static Operand operand_of(float* x, int lane) {
     if constexpr (kIsInteger) {
-      float4 own[kWords];
-      read(x, lane, own);
-      return Operand(own);
+      Digits digits;
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        const DigitGroup group(x, (v * 32 + lane) * kVec);
+        digits.high[v] = group.high();
+        digits.low[v] = group.low();
+        digits.scale[v] = group.scale();
+      }
+      return digits;
     } else {
       return x;
     }
   }
 
-  // The products of the first n_rows rows with x; in all lanes. Others are 0.
+  // The product of one of the first n_rows rows with x, in the order of sum_rows; 0 for others.
   template <int kRows>
-  __device__ __forceinline__ static void dot(const RowPart (&rows)[kRows], int n_rows,
-                                             const Operand& x, int lane, float (&sums)[kRows]) {
+  __device__ __forceinline__ static float dot(const RowPart (&rows)[kRows], int n_rows,
+                                              const Operand& x, int lane) {
+    float sums[kRows];
     if constexpr (kIsInteger) {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) sums[r] = r < n_rows ? rows[r].dot_digits(x) : 0.0f;
     } else {
       float4 own[kWords];  // once for all rows
-      read(x, lane, own);
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) own[i] = reinterpret_cast<const float4*>(x)[i * 32 + lane];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) sums[r] = r < n_rows ? rows[r].dot_floats(own) : 0.0f;
-#pragma unroll
-      for (int r = 0; r < kRows; ++r) sums[r] = sum_warp(sums[r]);
+    }
+    return sum_rows(sums);
+  }
+
+  // Writes elements i and i + 1 of x, which has `count` of them. i is even and grows with the lane.
+  // The lanes of a warp that have elements must call this together.
+  __device__ __forceinline__ static void store_pair(float* x, int i, int count, float first,
+                                                    float second) {
+    if constexpr (kIsInteger) {
+      const int lanes = (count - i / DigitGroup::kElements * DigitGroup::kElements) / 2;
+      DigitGroup(x, i).store(lanes < 32 ? (1u << lanes) - 1 : 0xffffffffu, first, second);
+    } else {
+      x[place_of(i)] = first;
+      x[place_of(i + 1)] = second;
+    }
+  }
+  // Element i of x = 0.
+  __device__ __forceinline__ static void clear(float* x, int i) {
+    if constexpr (kIsInteger) {
+      DigitGroup(x, i).clear();
+    } else {
+      x[place_of(i)] = 0;
     }
   }
 
+ private:
   // Where element i of x is: what the lanes read at the same time are neighbours.
   __device__ __forceinline__ static int place_of(int i) {
     const int lane = i / kVec % 32;
     return i / (32 * kVec) * (32 * kVec) + i % kVec / 4 * 128 + lane * 4 + i % 4;
-  }
-
- private:
-  __device__ __forceinline__ static void read(const float* x, int lane, float4 (&own)[kWords]) {
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) own[i] = reinterpret_cast<const float4*>(x)[i * 32 + lane];
   }
 
   // Of this lane.
@@ -160,25 +228,19 @@ struct RowPart {
     }
     return sum;
   }
-
-  // Of the warp. Sums of digits stay below 2^24 for parts of up to 1,024 elements: exact in floats.
-  __device__ __forceinline__ float dot_digits(const Operand& x) const {
-    static_assert(kElements <= 1024);
-    int high = 0;
-    int low = 0;
+  __device__ __forceinline__ float dot_digits(const Digits& x) const {
+    float sum = 0;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      const std::uint32_t words[2] = {vectors[v].x, vectors[v].y};
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const int weights = static_cast<int>(words[i]);
-        high = __dp4a(weights, static_cast<int>(x.high[2 * v + i]), high);
-        low = __dp4a(weights, static_cast<int>(x.low[2 * v + i]), low);
-      }
+      const int left = static_cast<int>(vectors[v].x);
+      const int right = static_cast<int>(vectors[v].y);
+      const int high = __dp4a(right, static_cast<int>(x.high[v].y),
+                              __dp4a(left, static_cast<int>(x.high[v].x), 0));
+      const int low = __dp4a(right, static_cast<int>(x.low[v].y),
+                             __dp4a(left, static_cast<int>(x.low[v].x), 0));
+      sum += x.scale[v] * static_cast<float>(256 * high + low);
     }
-    const auto upper = static_cast<float>(__reduce_add_sync(0xffffffffu, high));
-    const auto lower = static_cast<float>(__reduce_add_sync(0xffffffffu, low));
-    return x.scale * (256.0f * upper + lower);
+    return sum;
   }
 };
 

@@ -124,14 +124,19 @@ def main():
                           if has_module(arguments.python, MODULES.get(peer))]
         record |= {"machine": ours["name"], "device": ours["device"], "threads": ours["threads"]}
         peers = {}
-        for peer in [None, *chosen]:  # written after each, so that a failure loses nothing
-            if peer is not None:
-                name, cases = peer_cases(suite, peer, arguments.python, arguments.threads, env)
-                peers[name] = cases
-            rows = join(ours, peers)
-            record[suite] = {"date": datetime.date.today().isoformat(), "commit": commit(), "cases": rows}
+
+        def store():
+            record[suite] = {"date": datetime.date.today().isoformat(), "commit": commit(),
+                             "cases": join(ours, peers)}
             write(record, arguments.out)
-        show(f"{suite}: {ours['name']}, {ours['device']}, {ours['threads']} CPU threads", rows, peers)
+
+        store()  # a peer that fails loses nothing
+        for peer in chosen:
+            name, cases = peer_cases(suite, peer, arguments.python, arguments.threads, env)
+            peers[name] = cases
+            store()
+        show(f"{suite}: {ours['name']}, {ours['device']}, {ours['threads']} CPU threads",
+             record[suite]["cases"], peers)
     if arguments.device == "cuda" and "ops" in arguments.suites:
         _, cases = peer_cases("ops", "handoff", arguments.python, None, env)
         handoff = {name: case["ms"] for name, case in cases.items()}

@@ -7,8 +7,8 @@
 #include "causeway/pairs/backend.h"
 #include "causeway/pairs/dataset.h"
 #include "causeway/pairs/export.h"
+#include "causeway/pairs/gpu_check.h"
 #include "causeway/pairs/verify_record.h"
-#include "causeway/runtime/device.h"
 #include "causeway/runtime/threads.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ void verify(const ReadOptions& options) {
   pairs::RecordChecks checks;
   checks.threads = options.threads > 0 ? options.threads : thread_count();
   for (const std::string& check : options.checks) (check == "cpp" ? checks.cpp : checks.gpu) = true;
-  if (checks.gpu) parse_device("cuda");  // throws where there is none
+  if (checks.gpu) pairs::require_gpu();
   const auto workers = checks.gpu ? pairs::compile_workers_for(checks.threads) : nullptr;
   checks.workers = workers.get();
   std::int64_t count = 0;

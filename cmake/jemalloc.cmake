@@ -1,5 +1,5 @@
 # Finds jemalloc for the program: the target causeway::jemalloc, if it is installed. `causeway pairs generate` allocates
-# in all threads and is 14% faster than with glibc's allocator. Sanitizers bring an allocator of their own.
+# in all threads and is 12% faster than with glibc's allocator. Sanitizers bring an allocator of their own.
 find_path(JEMALLOC_INCLUDE_DIR jemalloc/jemalloc.h)
 find_library(JEMALLOC_LIBRARY jemalloc)
 mark_as_advanced(JEMALLOC_INCLUDE_DIR JEMALLOC_LIBRARY)

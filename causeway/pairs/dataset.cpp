@@ -5,7 +5,7 @@
 #include "causeway/core/nearest.h"
 #include "causeway/pairs/dataset_json.h"
 #include "causeway/pairs/dataset_writer.h"
-#include "causeway/runtime/device.h"
+#include "causeway/pairs/gpu_check.h"
 
 #include <fmt/format.h>
 
@@ -113,7 +113,7 @@ StreamOptions DatasetConfig::stream(int threads) const {
   options.compile = wants("compile");
   options.cpp = wants("cpp");
   options.gpu = wants("gpu");
-  if (options.gpu) parse_device("cuda");  // throws where there is none
+  if (options.gpu) require_gpu();
   options.twins = twins;
   options.variants = variants;
   options.ptx = ptx;

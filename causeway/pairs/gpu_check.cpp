@@ -1,8 +1,10 @@
 #include "causeway/pairs/gpu_check.h"
 
+#include "causeway/core/error.h"
 #include "causeway/jit/batch.h"
 #include "causeway/jit/gpu_kernel.h"
 #include "causeway/pairs/parallel.h"
+#include "causeway/runtime/device.h"
 #include "causeway/runtime/pool.h"
 #include "causeway/runtime/transfer.h"
 
@@ -128,6 +130,11 @@ void check_program(std::span<const BackendTask> all, const jit::Members& members
 }
 
 }  // namespace
+
+void require_gpu() {
+  const std::string absence = cuda_absence();
+  if (!absence.empty()) fail(ErrorKind::device, "pairs", "verify: \"gpu\" needs a GPU: " + absence);
+}
 
 std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device, int threads,
                                     jit::WorkerProcesses* workers) {

@@ -16,6 +16,9 @@ struct GpuResult {
   KernelResources resources;  // of the loaded kernel
 };
 
+// Throws a device error if there is no GPU for the check.
+void require_gpu();
+
 // One result per task. Each of the threads compiles the kernels of several tasks to one cubin,
 // loads it and launches them on a stream of its own, so that the GPU works while others compile.
 // With worker processes, twice as many threads are used, and at most half of them compute for long.

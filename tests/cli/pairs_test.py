@@ -96,6 +96,15 @@ class Pairs(unittest.TestCase):
         self.assertIn("--verify run|adjoint|compile|cpp|gpu|none,...\n", text)
         self.assertIn("or none [run,adjoint]", text)
 
+    def test_gpu_check_without_a_gpu(self):
+        if Path("/dev/nvidia0").exists():
+            self.skipTest("there is a GPU")
+        self.generate("set", "-n", "5")
+        for arguments in (("generate", "-n", "5", "-o", "other", "--verify", "gpu"), ("verify", "set", "--verify", "gpu")):
+            code, output, errors = self.run_program(*arguments)
+            self.assertEqual((code, output), (4, ""))
+            self.assertRegex(errors, r'^causeway: \[pairs\] verify: "gpu" needs a GPU: .+\n$')
+
     def test_gallery_of_generated_pairs_has_filters(self):
         code, _, _ = self.run_program("gallery", "-n", "12", "-c", "vector,atomic", "-o", "page.html")
         self.assertEqual(code, 0)

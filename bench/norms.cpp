@@ -168,9 +168,11 @@ void run_norms(Device device, const Report& report) {
   }
   run_softmax(bench, 16384, 4096, DType::bf16);
   run_softmax(bench, 1048576, 256, DType::bf16);
+  run_softmax(bench, 262144, 192, DType::bf16);
   for (NormOp op : {NormOp::layer, NormOp::rms}) {
     run_norm(bench, op, 16384, 4096, DType::bf16);
     run_norm(bench, op, 1048576, 256, DType::bf16);
+    run_norm(bench, op, 262144, 192, DType::bf16);
     run_norm(bench, op, 1048576, 96, DType::f32);
     clean();
   }

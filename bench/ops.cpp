@@ -62,6 +62,12 @@ void run_matrices(Device device, const Report& report) {
   time("sum over columns", one, [&] { (void)sum(x, {0}); });
   time("transpose", 2 * one, [&] { (void)x.transpose().contiguous(); });
   time("add row", 2 * one, [&] { (void)(x + row); });
+  if (device.is_cuda()) {  // the gradient of a bias
+    const Tensor tall = generator.normal({262144, 576}, 0, 1, DType::bf16, device);
+    report(measure({"sum over columns bf16 262144x576", static_cast<double>(tall.n_bytes()), 0,
+                    [&] { (void)sum(tall, {0}); }},
+                   device));
+  }
   const std::int64_t n = device.is_cuda() ? 10'000'000 : 1'000'000;
   const Tensor keys = generator.normal({n}, 0, 1, DType::f32, device);
   report(measure({fmt::format("sort f32 {}M", n / 1'000'000), 0, 0, [&] { (void)sort(keys); }},

@@ -36,6 +36,7 @@ struct Options : PredictOptions {
     options.transforms = predictor.transforms;
     options.average = predictor.average;
     options.temperature = predictor.temperature;
+    options.member_weights = predictor.member_weights;
     options.precision = predictor.precision;
     options.balanced = balanced;
     return options;
@@ -172,6 +173,8 @@ std::string command_of(const Options& given) {
   } else {
     add("temperature", given.predictor.temperature, defaults.temperature);
   }
+  add("member-weights", std::string(to_string(given.predictor.member_weights)),
+      std::string(to_string(defaults.member_weights)));
   add("precision", std::string(to_string(given.predictor.precision)),
       std::string(to_string(defaults.precision)));
   add("output", given.output, Options().output);

@@ -90,6 +90,16 @@ void PredictOptions::add_ensemble(CLI::App& command) {
       ->type_name("NUMBER|calibrated");
   command
       .add_option_function<std::string>(
+          "--member-weights",
+          [this](const std::string& name) {
+            predictor.member_weights = models::parse_member_weights(name);
+          },
+          fmt::format("Weights of ensemble members; fitted: by their predictions for held-back "
+                      "context rows; auto: fitted for regression [{}]",
+                      to_string(predictor.member_weights)))
+      ->type_name("auto|equal|fitted");
+  command
+      .add_option_function<std::string>(
           "--precision",
           [this](const std::string& name) { predictor.precision = models::parse_precision(name); },
           fmt::format("Matrix products on a CPU: auto rounds their operands to bf16 where the CPU "

@@ -52,13 +52,14 @@ class Estimator : public TabularEstimator {
 nb::tuple tuple_of(const TabularEstimator::State& given) {
   const auto& [encoder, state] = given;
   return nb::make_tuple(encoder, state.x, state.y, state.rows, state.n_classes, state.class_weight,
-                        state.temperature);
+                        state.temperature, state.member_weights);
 }
 
 EstimatorOptions options_of(std::int64_t n_estimators, std::int64_t max_features,
                             std::int64_t max_rows, std::uint64_t random_state,
                             const std::vector<std::string>& transforms, const std::string& average,
-                            double temperature, const std::string& precision,
+                            double temperature, const std::string& member_weights,
+                            const std::string& precision,
                             std::map<std::string, double> class_weight, bool balanced) {
   EstimatorOptions made;
   made.n_estimators = n_estimators;
@@ -71,6 +72,7 @@ EstimatorOptions options_of(std::int64_t n_estimators, std::int64_t max_features
   }
   made.average = models::parse_average(average);
   made.temperature = temperature;
+  made.member_weights = models::parse_member_weights(member_weights);
   made.precision = models::parse_precision(precision);
   made.class_weight = std::move(class_weight);
   made.balanced = balanced;
@@ -106,8 +108,10 @@ nb::tuple fit_target(Estimator& self, const Table& table, const std::string& tar
   });
   const models::FitWeights weights{
       {}, regression ? std::vector<double>() : models::class_weights_of(self.options(), read)};
-  without_gil(
-      [&] { self.fit_encoded(table, read.rows, read.y, read.n_classes(), target, weights); });
+  interruptible([&] {
+    self.fit_encoded(table, read.rows, read.y, read.n_classes(), target, weights);
+    return 0;
+  });
   std::vector<std::string> sentences = read.warnings;
   sentences.insert(sentences.end(), self.warnings().begin(), self.warnings().end());
   return nb::make_tuple(read.classes, sentences);
@@ -127,6 +131,7 @@ nb::dict read_estimator(const std::string& path) {
   settings["transforms"] = transforms;
   settings["average"] = to_string(options.average);
   settings["temperature"] = options.temperature;
+  settings["member_weights"] = to_string(options.member_weights);
   settings["precision"] = to_string(options.precision);
   nb::dict read;
   read["regression"] = file.regression;
@@ -169,17 +174,18 @@ void bind_estimators(nb::module_& module) {
           [](Estimator* self, std::shared_ptr<TabularTransformer> model, bool regression,
              std::int64_t n_estimators, std::int64_t max_features, std::int64_t max_rows,
              std::uint64_t random_state, const std::vector<std::string>& transforms,
-             const std::string& average, double temperature, const std::string& precision,
-             std::map<std::string, double> class_weight, bool balanced) {
-            new (self) Estimator(
-                std::move(model),
-                options_of(n_estimators, max_features, max_rows, random_state, transforms, average,
-                           temperature, precision, std::move(class_weight), balanced),
-                regression);
+             const std::string& average, double temperature, const std::string& member_weights,
+             const std::string& precision, std::map<std::string, double> class_weight,
+             bool balanced) {
+            new (self) Estimator(std::move(model),
+                                 options_of(n_estimators, max_features, max_rows, random_state,
+                                            transforms, average, temperature, member_weights,
+                                            precision, std::move(class_weight), balanced),
+                                 regression);
           },
           "model"_a, "regression"_a, "n_estimators"_a, "max_features"_a, "max_rows"_a,
-          "random_state"_a, "transforms"_a, "average"_a, "temperature"_a, "precision"_a,
-          "class_weight"_a, "balanced"_a)
+          "random_state"_a, "transforms"_a, "average"_a, "temperature"_a, "member_weights"_a,
+          "precision"_a, "class_weight"_a, "balanced"_a)
       .def(
           "fit",
           [](Estimator& self, const Table& table, const Tensor& y, std::int64_t n_classes,
@@ -286,13 +292,15 @@ void bind_estimators(nb::module_& module) {
           "restore",
           [](Estimator& self, const std::string& encoder, const Tensor& x, const Tensor& y,
              const Tensor& rows, std::int64_t n_classes, std::vector<double> class_weight,
-             double temperature) {
+             double temperature, std::vector<double> member_weights) {
             without_gil([&] {
-              self.restore(
-                  {encoder, {x, y, rows, n_classes, std::move(class_weight), temperature}});
+              self.restore({encoder,
+                            {x, y, rows, n_classes, std::move(class_weight), temperature,
+                             std::move(member_weights)}});
             });
           },
           "encoder"_a, "x"_a, "y"_a, "rows"_a, "n_classes"_a, "class_weight"_a, "temperature"_a,
+          "member_weights"_a = std::vector<double>(),  // states of version 0.2 have none
           "Restores the result of state().");
 }
 

@@ -87,6 +87,10 @@ def torch_cases(torch, device):
     yield f"sum over columns f32 {shape}", lambda: x.sum(0)
     yield f"transpose f32 {shape}", lambda: x.t().contiguous()
     yield f"add row f32 {shape}", lambda: x + row
+    if cuda:
+        tall = torch.randn(262144, 576, device=device, dtype=torch.bfloat16)
+        yield "sum over columns bf16 262144x576", lambda: tall.sum(0)
+        del tall
     keys = torch.randn(10_000_000 if cuda else 1_000_000, device=device)
     yield f"sort f32 {len(keys) // 1_000_000}M", lambda: torch.sort(keys, stable=True)
     index = torch.randint(0, rows, (rows,), device=device)

@@ -222,9 +222,8 @@ Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
   const Tensor out =
       product(Epilogue::bias, hidden, weight_out.transpose(), {&second_bias, nullptr})
           .reshape(with_last(x.shape(), weight_out.size(0)));
-  constexpr std::size_t kLarge = std::size_t{512} << 20;
   std::optional<Tensor> kept;
-  if (keep_hidden && hidden.n_bytes() < kLarge) kept = hidden;
+  if (keep_hidden) kept = hidden;
   return record(
       "mlp", out, {&x, &weight_in, &bias_in, &weight_out, &bias_out},
       Reads{&rows, &weight_in, &weight_out},

@@ -82,8 +82,9 @@ class RowCombiner {
 
   void average(double* out) {
     std::vector<double> sums(n_outputs_, 0);
-    const double weight = 1 / static_cast<double>(members_.size());
+    const double equal = 1 / static_cast<double>(members_.size());
     for (std::size_t i = 0; i < members_.size(); ++i) {
+      const double weight = how_.weights.empty() ? equal : how_.weights[i];
       for (std::size_t c = 0; c < n_outputs_; ++c) {
         sums[c] += weight * of_members_[i][code(members_[i], c)];
       }

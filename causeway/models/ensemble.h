@@ -60,13 +60,14 @@ void fit_components(std::vector<EnsembleMember>& members, const Tensor& x,
 struct Combination {
   Average average = Average::probabilities;
   double temperature = 1;                 // divides the logits
+  std::vector<double> weights = {};       // of members, which sum to 1; empty: equal
   std::vector<double> frequencies = {};   // of classes in the context rows
   std::vector<double> class_weight = {};  // multiplies probabilities; empty: 1
 };
 
 // Probabilities (rows, n_outputs) f64 from the logits (rows, members, outputs) f32 of all members.
 // Where members predict groups of classes, the result is the distribution whose groups are closest
-// to theirs. Throws invalid_argument if a logit is not finite.
+// to theirs, and the weights are not used. Throws invalid_argument if a logit is not finite.
 Tensor combine_members(const Tensor& logits, const std::vector<EnsembleMember>& members,
                        std::int64_t n_outputs, const Combination& how);
 

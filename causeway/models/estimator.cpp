@@ -52,6 +52,7 @@ PredictorOptions EstimatorOptions::predictor() const {
   made.transforms = transforms;
   made.average = average;
   made.temperature = temperature;
+  made.member_weights = member_weights;
   made.precision = precision;
   return made;
 }

@@ -31,7 +31,8 @@ struct EstimatorOptions {
   std::vector<Transform> transforms = PredictorOptions().transforms;  // members take turns
   Average average = PredictorOptions().average;
   double temperature = PredictorOptions().temperature;  // or kCalibrated
-  Precision precision = PredictorOptions().precision;   // of products on a CPU
+  MemberWeights member_weights = PredictorOptions().member_weights;
+  Precision precision = PredictorOptions().precision;  // of products on a CPU
   // Of a classifier: class probabilities are multiplied by these weights, by label, and normalised;
   // labels that are not named have weight 1. Or by weights inverse to the classes' frequencies.
   std::map<std::string, double> class_weight;

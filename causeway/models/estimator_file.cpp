@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 namespace causeway::models {
 
@@ -28,6 +30,7 @@ nlohmann::ordered_json json_of(const EstimatorOptions& options) {
           {"transforms", transforms},
           {"average", to_string(options.average)},
           {"temperature", options.temperature},
+          {"member_weights", to_string(options.member_weights)},
           {"precision", to_string(options.precision)}};
 }
 
@@ -43,8 +46,10 @@ EstimatorOptions options_of(const nlohmann::json& json) {
     options.transforms.push_back(parse_transform(name.get<std::string>()));
   }
   options.average = parse_average(json.at("average").get<std::string>());
-  // Files of version 0.2 have none.
+  // Files of version 0.2 have neither.
   options.precision = parse_precision(json.value("precision", to_string(options.precision)));
+  options.member_weights =
+      parse_member_weights(json.value("member_weights", to_string(options.member_weights)));
   return options;
 }
 
@@ -60,6 +65,8 @@ EstimatorFile parse(const std::string& config, TabularConfig& model) {
     json.at("named_columns").get_to(file.named_columns);
     json.at("class_weight").get_to(file.state.predictor.class_weight);
     json.at("temperature").get_to(file.state.predictor.temperature);
+    if (json.contains("member_weights"))
+      json.at("member_weights").get_to(file.state.predictor.member_weights);
     file.state.predictor.n_classes = std::ssize(file.classes);
     model = TabularConfig::from_json(json.at("model").dump());
     return file;
@@ -79,6 +86,14 @@ Tensor take(State& state, const char* name) {
   return taken;
 }
 
+// Whether these are weights of n members; none are equal ones.
+bool is_distribution(const std::vector<double>& weights, std::int64_t n) {
+  const auto is_share = [](double weight) { return weight >= 0 && weight <= 1; };
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  return weights.empty() || (std::ssize(weights) == n && std::ranges::all_of(weights, is_share) &&
+                             std::abs(sum - 1) < 1e-6);
+}
+
 // Throws a format error unless the context fits together.
 void require_context(const TabularPredictor::State& state) {
   const Tensor& x = state.x;
@@ -87,7 +102,7 @@ void require_context(const TabularPredictor::State& state) {
   const bool shaped =
       x.n_dims() == 2 && y.shape() == Shape{x.size(0)} && rows.n_dims() == 2 && rows.numel() > 0 &&
       x.dtype() == DType::f64 && y.dtype() == DType::f64 && rows.dtype() == DType::i64 &&
-      state.temperature > 0 &&
+      state.temperature > 0 && is_distribution(state.member_weights, rows.size(0)) &&
       (state.class_weight.empty() || std::ssize(state.class_weight) == state.n_classes);
   if (shaped) {
     const auto numbers = rows.contiguous().to_vector<std::int64_t>();
@@ -109,6 +124,7 @@ void write_estimator_file(const std::filesystem::path& path, const EstimatorFile
       {"named_columns", file.named_columns},
       {"class_weight", kept.class_weight},
       {"temperature", kept.temperature},
+      {"member_weights", kept.member_weights},
       {"encoder", nlohmann::ordered_json::parse(file.state.encoder)},
       {"model", nlohmann::ordered_json::parse(file.model->config().to_json())}};
   State state = {{kX, kept.x}, {kY, kept.y}, {kRows, kept.rows}};

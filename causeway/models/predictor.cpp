@@ -226,9 +226,16 @@ Tensor TabularPredictor::member_logits(const Tensor& x, const ProgressHook& prog
 }
 
 Tensor TabularPredictor::combine(const Tensor& logits, double temperature) const {
-  return combine_members(
-      logits, fitted_.members, fitted_.n_outputs,
-      {options_.average, temperature, fitted_.frequencies, fitted_.class_weight});
+  return combine_members(logits, fitted_.members, fitted_.n_outputs,
+                         {options_.average, temperature, fitted_.member_weights,
+                          fitted_.frequencies, fitted_.class_weight});
+}
+
+Tensor TabularPredictor::of_member(const Tensor& logits, std::size_t i, double temperature) const {
+  const auto at = static_cast<std::int64_t>(i);
+  return combine_members(logits.slice(1, at, at + 1).contiguous(), {fitted_.members[i]},
+                         fitted_.n_outputs,
+                         {options_.average, temperature, {}, fitted_.frequencies, {}});
 }
 
 Tensor TabularPredictor::predict_proba(const Tensor& x, const ProgressHook& progress) {

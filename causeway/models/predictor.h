@@ -4,6 +4,7 @@
 #pragma once
 
 #include "causeway/models/ensemble.h"
+#include "causeway/models/member_weights.h"
 #include "causeway/models/tabular.h"
 #include "causeway/models/target_distribution.h"
 #include "causeway/tables/features.h"
@@ -44,6 +45,9 @@ struct PredictorOptions {
   // which costs a prediction. An average of members is less sure than each of them: 0.9 corrects
   // for it.
   double temperature = 0.9;
+  // fitted: fit chooses them by the predictions for held-back context rows, at most 500, from at
+  // most 1,000 others.
+  MemberWeights member_weights = MemberWeights::automatic;
   Precision precision = Precision::automatic;
   // Memory for contexts cached between calls; if they need more, each call computes them again.
   // Unset: 4 GiB on a CPU, a quarter of the free memory of a GPU.
@@ -84,6 +88,7 @@ class TabularPredictor {
     std::int64_t n_classes = 0;
     std::vector<double> class_weight;
     double temperature = 1;
+    std::vector<double> member_weights = {};  // empty: equal
   };
   State state() const;
   void restore(const State& state, const tables::Features& features = {});
@@ -97,6 +102,8 @@ class TabularPredictor {
   const tables::Features& features() const { return fitted_.features; }
   const std::vector<EnsembleMember>& members() const { return fitted_.members; }
   double temperature() const { return fitted_.temperature; }
+  // The weights of the members in the average; empty if they are equal.
+  const std::vector<double>& member_weights() const { return fitted_.member_weights; }
   // How members with this transform read each column that is not constant; empty if there are none.
   std::span<const ColumnTransform> column_transforms(Transform transform) const {
     const auto found = fitted_.transforms.find(transform);
@@ -139,6 +146,7 @@ class TabularPredictor {
     std::vector<double> frequencies;  // of classes
     std::vector<double> class_weight;
     double temperature = 1;
+    std::vector<double> member_weights;                 // empty: equal
     bool caches = false;                                // contexts
     std::vector<std::optional<TableContext>> contexts;  // per batch, if cached
     std::vector<std::string> warnings;
@@ -162,9 +170,13 @@ class TabularPredictor {
   Fitted prepare(const State& state, const tables::Features& features) const;
   void choose_columns(Fitted& fitted) const;
   void keep(Fitted&& fitted);
-  // The temperature with the least log loss on held-back rows of a table without weights.
-  double calibrate(const Tensor& x, const Tensor& y, std::int64_t n_classes,
-                   const tables::Features& features) const;
+  bool fits_member_weights(const Fitted& fitted) const;
+  // Chooses the members' weights and the temperature, if the options ask for it, by predictions for
+  // held-back rows.
+  void calibrate(Fitted& fitted) const;
+  void fit_member_weights(const Tensor& logits, const std::vector<double>& targets);
+  // The temperature with the least log loss.
+  double best_temperature(const Tensor& logits, const std::vector<double>& targets) const;
 
   std::size_t context_bytes() const;  // of all members
   std::vector<Batch> batches() const;
@@ -186,6 +198,8 @@ class TabularPredictor {
                      const Run& run);
   Tensor member_logits(const Tensor& x, const ProgressHook& progress);
   Tensor combine(const Tensor& logits, double temperature) const;
+  // The same for one member.
+  Tensor of_member(const Tensor& logits, std::size_t i, double temperature) const;
   // A distribution without rows: edges and centres of the bins.
   TargetDistribution bins() const;
 

@@ -3,7 +3,6 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
-#include "causeway/models/golden_section.h"
 #include "causeway/tables/split.h"
 #include "causeway/tensor/indexing.h"
 
@@ -226,6 +225,7 @@ TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
   fitted.y = state.y.contiguous();
   fitted.class_weight = state.class_weight;
   fitted.temperature = state.temperature;
+  fitted.member_weights = state.member_weights;
   choose_columns(fitted);
   fitted.target = ColumnTransform::scale_of(fitted.y.to_vector<double>());
   if (!is_regression()) {
@@ -259,47 +259,6 @@ void TabularPredictor::keep(Fitted&& fitted) {
   fitted_ = std::move(fitted);
   fitted_.caches = can_cache();
   fitted_.contexts.resize(batches().size());
-}
-
-double TabularPredictor::calibrate(const Tensor& x, const Tensor& y, std::int64_t n_classes,
-                                   const tables::Features& features) const {
-  constexpr std::int64_t kFewest = 20;
-  constexpr std::int64_t kMostHeld = 500;
-  if (y.size(0) < kFewest || n_classes == 1) return 1;
-  Generator generator(options_.seed);
-  const auto context =
-      tables::stratified_sample(strata_of(y, is_regression()), y.size(0) * 4 / 5, generator);
-  std::vector<std::int64_t> held;
-  for (const std::int64_t row : range(y.size(0))) {
-    if (!std::binary_search(context.begin(), context.end(), row)) held.push_back(row);
-  }
-  held.resize(static_cast<std::size_t>(std::min(std::ssize(held), kMostHeld)));
-  PredictorOptions options = options_;
-  options.temperature = 1;
-  TabularPredictor inner(model_, options);
-  inner.fit(index_select(x, 0, rows_tensor(context)), index_select(y, 0, rows_tensor(context)),
-            n_classes, features);
-  const Tensor logits = inner.member_logits(index_select(x, 0, rows_tensor(held)), {});
-  std::vector<std::size_t> truth;  // the output of each held-back row
-  const std::vector<double> edges = is_regression() ? inner.bins().edges : std::vector<double>();
-  for (const double target : index_select(y, 0, rows_tensor(held)).to_vector<double>()) {
-    if (!is_regression()) {
-      truth.push_back(static_cast<std::size_t>(target));
-      continue;
-    }
-    const auto above = std::upper_bound(edges.begin() + 1, edges.end() - 1, target);
-    truth.push_back(static_cast<std::size_t>(above - edges.begin()) - 1);
-  }
-  const auto loss = [&](double log_temperature) {
-    const Tensor p = inner.combine(logits, std::exp(log_temperature));
-    double sum = 0;
-    for (std::size_t row = 0; row < truth.size(); ++row) {
-      const auto at = row * static_cast<std::size_t>(p.size(1)) + truth[row];
-      sum -= std::log(std::max(p.data_as<double>()[at], 1e-300));
-    }
-    return sum;
-  };
-  return std::exp(least_argument(std::log(0.25), std::log(4), 16, loss));
 }
 
 void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_classes,
@@ -343,9 +302,7 @@ void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_clas
   }
   Fitted fitted = prepare(state, features);
   fitted.warnings.insert(fitted.warnings.begin(), warnings.begin(), warnings.end());
-  if (options_.temperature == kCalibrated) {
-    fitted.temperature = calibrate(state.x, state.y, n_classes, features);
-  }
+  calibrate(fitted);
   keep(std::move(fitted));
 }
 
@@ -361,7 +318,8 @@ TabularPredictor::State TabularPredictor::state() const {
           Tensor::from<std::int64_t>(rows, {std::ssize(fitted_.members), fitted_.n_context}),
           is_regression() ? 0 : fitted_.n_outputs,
           fitted_.class_weight,
-          fitted_.temperature};
+          fitted_.temperature,
+          fitted_.member_weights};
 }
 
 void TabularPredictor::restore(const State& state, const tables::Features& features) {

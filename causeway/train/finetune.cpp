@@ -39,6 +39,7 @@ class Finetuning {
     model_->load_state(weights);
     split(predictor);
     settings_.temperature = 1;
+    settings_.member_weights = models::MemberWeights::equal;
     settings_.n_estimators = 1;
   }
 

@@ -75,6 +75,7 @@ class TabularEstimator(BaseEstimator):
         transforms: Sequence[str] = TRANSFORMS,
         average: str = "probabilities",
         temperature: float | str = 0.9,
+        member_weights: str = "auto",
         precision: str = "auto",
         device: str = "auto",
         verbose: bool = False,
@@ -87,6 +88,7 @@ class TabularEstimator(BaseEstimator):
         self.transforms = transforms
         self.average = average
         self.temperature = temperature
+        self.member_weights = member_weights
         self.precision = precision
         self.device = device
         self.verbose = verbose
@@ -109,7 +111,7 @@ class TabularEstimator(BaseEstimator):
         by_label = class_weight if isinstance(class_weight, dict) else {}
         return _Estimator(
             model, self._regression, self.n_estimators, self.max_features, self.max_rows, self._seed,
-            list(self.transforms), self.average, self._temperature(), self.precision,
+            list(self.transforms), self.average, self._temperature(), self.member_weights, self.precision,
             {str(label): float(weight) for label, weight in by_label.items()}, class_weight == "balanced",
         )
 

@@ -61,6 +61,9 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
     average: whether "probabilities" or "logits" of members are averaged.
     temperature: divides the logits; "calibrated": fit chooses it by the log loss of held-back context
         rows, which takes about as long as a prediction.
+    member_weights: "equal", or "fitted": fit weights the members by their predictions for held-back
+        context rows, which takes as long as a prediction from 1,000 rows. "auto": "fitted" for
+        regression.
     precision: "auto" rounds the operands of matrix products to bf16 where the CPU has instructions for
         it (Arm); "f32" does not. Sums are f32. On a GPU the model's dtype decides.
     class_weight: "balanced", or weights by class: probabilities are multiplied by the weights and
@@ -83,6 +86,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         transforms: Sequence[str] = TRANSFORMS,
         average: str = "probabilities",
         temperature: float | str = 0.9,
+        member_weights: str = "auto",
         precision: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
         device: str = "auto",
@@ -91,7 +95,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         super().__init__(
             model, n_estimators=n_estimators, max_features=max_features, max_rows=max_rows,
             random_state=random_state, transforms=transforms, average=average, temperature=temperature,
-            precision=precision, device=device, verbose=verbose,
+            member_weights=member_weights, precision=precision, device=device, verbose=verbose,
         )  # fmt: skip
         self.class_weight = class_weight
 
@@ -129,7 +133,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         labels = _labels(read["classes"], read["label_type"])
         order = np.argsort(labels)
         self.classes_, self._ranks = labels[order], order
-        weights = read["state"][-2]
+        _, _, _, _, _, weights, *_ = read["state"]
         if weights:
             self.class_weight = dict(zip(labels.tolist(), weights))
 
@@ -225,7 +229,7 @@ class TabularEmbedding(TransformerMixin, BaseEstimator):
     def _new_estimator(self, y: Any) -> Any:
         if self.estimator is not None:
             return clone(self.estimator)
-        return TabularRegressor() if np.asarray(y).dtype.kind == "f" else TabularClassifier()
+        return TabularRegressor(member_weights="equal") if np.asarray(y).dtype.kind == "f" else TabularClassifier()
 
     def fit(self, X: Any, y: Any) -> TabularEmbedding:
         """Fits the estimator to the rows of X (rows, features) with targets y."""

@@ -209,7 +209,7 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     graph = Graph()
     core, model = estimator._estimator, _on_host(estimator._model())
     regression = estimator._regression
-    _, x, y, _, n_classes, class_weight, temperature = core.state()
+    _, x, y, _, n_classes, class_weight, temperature, weights = core.state()
     x, y = x.numpy(), y.numpy()
     members = core.members()
     n_outputs = model.config["bins"] if regression else n_classes
@@ -235,7 +235,9 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
         logits = graph.gather(logits, range(n_outputs) if regression else codes, 1)
         logits = graph.op("Div", logits, graph.constant(temperature))
         sums.append(logits if estimator.average == "logits" else graph.op("Softmax", logits, axis=-1))
-    combined = graph.op("Mean", *sums)
+    weights = weights or [1 / len(sums)] * len(sums)
+    weighed = [graph.op("Mul", each, graph.constant(weight)) for each, weight in zip(sums, weights)]
+    combined = graph.op("Sum", *weighed)
     if estimator.average == "logits":
         combined = graph.op("Softmax", combined, axis=-1)
     if class_weight:

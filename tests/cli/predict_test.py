@@ -192,13 +192,13 @@ class Predict(unittest.TestCase):
         self.assertEqual(same, plain)
         self.assertIn("[none,power,power,components]", causeway("predict", "--help")[1])
         for options in (["--transforms", "none"], ["--transforms", "power,quantile"], ["--average", "logits"], ["--temperature", "0.5"],
-                        ["--balanced"]):
+                        ["--member-weights", "fitted"], ["--balanced"]):
             code, out, err = causeway(*arguments, *options)
             self.assertEqual(code, 0, err)
             self.assertEqual(len(out.splitlines()), len(plain.splitlines()))
             self.assertNotEqual(out, plain, options)
         for options in (["--transforms", "log"], ["--average", "votes"], ["--temperature", "-1"],
-                        ["--precision", "f16"]):
+                        ["--member-weights", "votes"], ["--precision", "f16"]):
             code, out, err = causeway(*arguments, *options)
             self.assertIn(code, (2, 3), options)
             self.assertEqual(out, "")

@@ -185,7 +185,7 @@ class PredictPage(Folder):
 
     def test_the_command_has_all_options(self):
         options = ["--transforms", "none,power", "--average", "logits", "--temperature", "calibrated",
-                   "--precision", "f32"]
+                   "--member-weights", "fitted", "--precision", "f32"]
         root, _ = self.predict(lambda x: "ab"[x % 2], 20, *options, "--balanced")
         command = shlex.split("".join(root.find(".//section[@id='reproduce']//code").itertext()))
         self.assertEqual(command[6:-2], [*options, "--balanced"])

@@ -71,6 +71,9 @@ TEST(EstimatorFile, ARegressorPredictsTheSame) {
   regressor.save(scratch / "fitted.safetensors");
   TabularRegressor loaded = TabularRegressor::load(scratch / "fitted.safetensors", "cpu");
   expect_same_bytes(loaded.predict(table), regressor.predict(table), "loaded");
+  EXPECT_EQ(read_estimator_file(scratch / "fitted.safetensors").state.predictor.member_weights,
+            regressor.state().predictor.member_weights);
+  EXPECT_EQ(regressor.state().predictor.member_weights.size(), 4u);
   EXPECT_EQ(loaded.predict_distribution(table).edges, regressor.predict_distribution(table).edges);
 }
 
@@ -108,6 +111,17 @@ TEST(EstimatorFile, OtherFilesAreRefused) {
   classifier.save(path);
   SafetensorsFile file = load_safetensors(path);
   file.metadata.erase("sha256");
+  for (const char* weights : {"[2.0,-1.0,0.0,0.0]", "[0.5,0.0,0.0,0.0]", "[1.0]"}) {
+    auto metadata = file.metadata;
+    const std::string equal = "\"member_weights\":[]";
+    std::string& config = metadata.at("config");
+    ASSERT_NE(config.find(equal), std::string::npos);
+    config.replace(config.find(equal) + equal.size() - 2, 2, weights);
+    save_safetensors(path, file.tensors, metadata);
+    EXPECT_TRUE(says(failure([&] { TabularClassifier::load(path, "cpu"); }),
+                     "format: [load_estimator]", "context rows are damaged"))
+        << weights;
+  }
   file.tensors.at("context.rows").data_as<std::int64_t>()[0] = 1'000'000;
   save_safetensors(path, file.tensors, file.metadata);
   EXPECT_TRUE(says(failure([&] { TabularClassifier::load(path, "cpu"); }),

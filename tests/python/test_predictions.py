@@ -187,6 +187,21 @@ def test_precision():
         classifier(precision="bf16").fit(x, y)
 
 
+def test_fitted_member_weights():
+    # Without a power, such heavy tails hide most rows.
+    rng = np.random.default_rng(5)
+    z = rng.normal(size=(400, 3))
+    x, y = np.exp(4 * z), z.sum(axis=1)
+    scores = {}
+    for weights in ("equal", "fitted", "auto"):
+        model = cw.TabularRegressor(member_weights=weights, device="cpu").fit(x[:250], y[:250])
+        scores[weights] = model.score(x[250:], y[250:])
+    assert scores["fitted"] > scores["equal"] + 0.02
+    assert scores["auto"] == scores["fitted"]
+    with pytest.raises(cw.Error, match="expected auto, equal or fitted"):
+        classifier(member_weights="votes").fit(x, y > 0)
+
+
 def test_calibration_lowers_the_log_loss():
     from sklearn.metrics import log_loss
 

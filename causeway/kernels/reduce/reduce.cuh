@@ -123,8 +123,11 @@ __device__ __forceinline__ void combine_heights(const Reducer& reducer,
   for (int i = 0; i < kVec; ++i) lanes[i] = shared[slot + i];
 }
 
-// Rows of a column piece in flight per thread.
-inline constexpr int kRowsInFlight = 4;
+// Rows of a column piece in flight per thread: 64 bytes if a row's part has 8 or more.
+template <int kVec, class T>
+constexpr int rows_in_flight() {
+  return sizeof(T) * kVec > 8 ? 4 : 8;
+}
 
 // Columns: one block for some adjacent ones, or for one of their pieces. The limit of four blocks
 // per multiprocessor gives each thread enough registers for all its rows in flight; without it the
@@ -145,8 +148,9 @@ __global__ void __launch_bounds__(kThreads, 4)
   const std::int64_t end = begin + piece < cube.axis ? begin + piece : cube.axis;
   const bool inside = column < cube.inner;
   Acc lanes[kVec];
-  reduce_down<kVec, kRowsInFlight>(reducer, in + outer * cube.axis * cube.inner + column, begin,
-                                   inside ? end : begin, cube.inner, lanes);
+  reduce_down<kVec, rows_in_flight<kVec, T>()>(reducer,
+                                               in + outer * cube.axis * cube.inner + column, begin,
+                                               inside ? end : begin, cube.inner, lanes);
   combine_heights<kVec>(reducer, shared, lanes);
   if (n_pieces > 1) {
     if (threadIdx.y == 0 && inside) {
@@ -157,7 +161,7 @@ __global__ void __launch_bounds__(kThreads, 4)
     }
     if (!is_last_block(counters + outer * column_blocks + column_block, n_pieces)) return;
     // With few rows each round waits for its full latency: more rows in flight mean fewer rounds.
-    constexpr int kInFlight = sizeof(Acc) * kVec <= 16 ? 2 * kRowsInFlight : kRowsInFlight / 2;
+    constexpr int kInFlight = sizeof(Acc) * kVec <= 16 ? 8 : 2;
     const reducers::Combiner<Reducer> combiner{reducer};
     reduce_down<kVec, kInFlight>(combiner, partial + outer * n_pieces * cube.inner + column, 0,
                                  inside ? n_pieces : 0, cube.inner, lanes);
@@ -264,7 +268,8 @@ void reduce_columns(StreamView stream, const Reducer& reducer, const T* in,
   const unsigned width = (blocks_for(lanes, column_blocks) + 7) / 8 * 8;
   const unsigned height = cube.axis >= 16 ? std::bit_floor(kThreads / width) : 1;
   const dim3 block(width, height);
-  const std::int64_t turn = std::int64_t{height} * kRowsInFlight;
+  const int in_flight = vectors ? rows_in_flight<kVec, T>() : rows_in_flight<1, T>();
+  const std::int64_t turn = std::int64_t{height} * in_flight;
   const Pieces pieces =
       cut_axis(cube.outer * column_blocks, cube.axis, {4 * turn, kEnoughColumnBlocks, 1, turn});
   const SharedOutputs<Acc> shared_outputs(stream, pieces, cube.outer * cube.inner);

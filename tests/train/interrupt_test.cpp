@@ -4,6 +4,8 @@
 #include "tests/train/checkpoints.h"
 
 #include <csignal>
+#include <thread>
+#include <vector>
 
 namespace causeway::train_test {
 namespace {
@@ -78,6 +80,28 @@ TEST(Interrupt, NestedObjectsShareTheFlag) {
                 if (!inner.requested()) return 1;
               }
               return outer.requested() ? 0 : 2;
+            }),
+            0);
+}
+
+TEST(Interrupt, ObjectsInSeveralThreads) {
+  EXPECT_EQ(in_child([] {
+              ::signal(SIGINT, count_own);
+              {
+                std::vector<std::thread> threads;
+                for (int i = 0; i < 8; ++i) {
+                  threads.emplace_back([] {
+                    for (int round = 0; round < 2000; ++round) const Interrupt interrupt;
+                  });
+                }
+                for (std::thread& thread : threads) thread.join();
+              }
+              ::raise(SIGINT);
+              if (n_own != 1) return 1;
+              const Interrupt outer;
+              { const Interrupt inner; }
+              ::raise(SIGINT);
+              return outer.requested() && n_own == 1 ? 0 : 2;
             }),
             0);
 }

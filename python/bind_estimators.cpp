@@ -300,8 +300,7 @@ void bind_estimators(nb::module_& module) {
             });
           },
           "encoder"_a, "x"_a, "y"_a, "rows"_a, "n_classes"_a, "class_weight"_a, "temperature"_a,
-          "member_weights"_a = std::vector<double>(),  // states of version 0.2 have none
-          "Restores the result of state().");
+          "member_weights"_a, "Restores the result of state().");
 }
 
 }  // namespace causeway::python

@@ -2,6 +2,7 @@
 
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
+#include "causeway/models/ensemble.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +31,7 @@ MemberWeights parse_member_weights(const std::string& name) {
   for (const MemberWeights each : {automatic, equal, fitted}) {
     if (name == to_string(each)) return each;
   }
-  fail(ErrorKind::invalid_argument, "tabular predictor",
+  fail(ErrorKind::invalid_argument, kTabularPredictor,
        fmt::format("member weights {}: expected auto, equal or fitted", shown(name)));
 }
 

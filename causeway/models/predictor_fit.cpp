@@ -325,6 +325,11 @@ TabularPredictor::State TabularPredictor::state() const {
 void TabularPredictor::restore(const State& state, const tables::Features& features) {
   require_table(state.x);
   require_target(state.y, state.n_classes);
+  if (!state.member_weights.empty() && std::ssize(state.member_weights) != state.rows.size(0)) {
+    fail(ErrorKind::shape_mismatch, kTabularPredictor,
+         fmt::format("{} member weights for {} members", state.member_weights.size(),
+                     state.rows.size(0)));
+  }
   keep(prepare(state, features));
 }
 

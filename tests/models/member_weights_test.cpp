@@ -132,6 +132,9 @@ TEST(Predictor, MembersHaveFittedWeights) {
     expect_within(got, mean, 1e-12, "weighted mean");
     other.restore(predictor.state());
     expect_same_bytes(other.predict_proba(data.query), got, "restored");
+    TabularPredictor::State damaged = predictor.state();
+    damaged.member_weights.pop_back();
+    expect_words(failure([&] { other.restore(damaged); }), "3 member weights for 4 members");
   }
 }
 

@@ -24,10 +24,11 @@ inline constexpr int kFlashKeys = 64;
 // registers allow.
 template <int kHead>
 struct FlashPlan {
-  static constexpr int kTiles = kHead <= 64 ? 2 : 1;
+  static constexpr int kTiles = kHead <= 32 ? 2 : 1;
   static constexpr int kWarps = kFlashQueries / 16 / kTiles;
   static constexpr int kBlock = kWarps * 32;
-  static constexpr int kBlocks = kHead <= 24 ? 4 : (kHead <= 32 ? 3 : 1);  // see GradientPlan
+  static constexpr int kBlocks =
+      kHead <= 24 ? 4 : (kHead <= 32 ? 3 : (kHead <= 64 ? 2 : 1));  // see GradientPlan
   static constexpr int kQueryBytes = kTileBytes<kHead, kFlashQueries>;
   static constexpr int kKeyBytes = kTileBytes<kHead, kFlashKeys>;
   static constexpr std::size_t kShared = kQueryBytes + 4 * kKeyBytes;

@@ -23,8 +23,8 @@ dim3 grid_over(std::int64_t count) {
   return dim3(static_cast<unsigned>((count + kThreads - 1) / kThreads));
 }
 
-// T is a word of up to 16 bytes; each index selects `run` words. The block's x dimension covers a
-// run, its y dimension several runs.
+// T is a word of up to 16 bytes; each index selects `run` words, or zeros if it is out of range.
+// The block's x dimension covers a run, its y dimension several runs.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     index_select_kernel(const T* in, const std::int64_t* indices, T* out, std::int64_t outer,
@@ -33,11 +33,11 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t line = std::int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   if (line >= outer * n_indices) return;
   const std::int64_t index = indices[line % n_indices];
-  if (!check.fits(index)) return;
-  const T* from = in + (line / n_indices * axis + index) * run;
+  const bool fits = check.fits(index);
+  const T* from = in + (line / n_indices * axis + (fits ? index : 0)) * run;
   T* to = out + line * run;
 #pragma unroll 4
-  for (std::int64_t i = threadIdx.x; i < run; i += blockDim.x) to[i] = from[i];
+  for (std::int64_t i = threadIdx.x; i < run; i += blockDim.x) to[i] = fits ? from[i] : T{};
 }
 
 // The flat position in the cube selected by position `at` of the indices.
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at >= cube.outer * n_indices * cube.inner) return;
   const std::int64_t index = indices[at];
-  if (check.fits(index)) out[at] = in[target_of(at, index, cube, n_indices)];
+  out[at] = check.fits(index) ? in[target_of(at, index, cube, n_indices)] : T{};
 }
 
 // The largest k that writes to each position.

@@ -10,6 +10,8 @@
 #include "causeway/kernels/norm/norm_gradient_long.cuh"
 #include "causeway/runtime/driver.h"
 
+#include <bit>
+
 namespace causeway::kernels::cuda {
 
 namespace {
@@ -17,6 +19,16 @@ namespace {
 // Vectors in a thread's registers for rows that are not aligned and read element by element.
 template <class T>
 constexpr int kSingles = sizeof(T) == 8 ? 4 : 8;
+
+// Threads of a multiprocessor: more vectors per thread need more registers. With three, the other
+// warps hide the latency better than reading ahead does.
+template <int kVectors>
+struct NormGradientPlan {
+  static constexpr int kBlock = kVectors == 3 ? 128 : kRowThreads;
+  static constexpr int kBlocks = kVectors == 3 ? 3 : (kVectors == 1 ? 2 : 1);
+  static constexpr bool kReadsAhead = kVectors > 1 && kVectors != 3;
+  static constexpr std::int64_t kAllThreads = kProcessors * kBlock * kBlocks;
+};
 
 // A thread's part of one row.
 template <int kVec, int kVectors, class T>
@@ -73,10 +85,11 @@ __device__ __forceinline__ void store_partial(const Team& team, int n_columns, C
 }
 
 template <int kVec, int kVectors, class T>
-__global__ void __launch_bounds__(kRowThreads, kVectors == 1 ? 2 : 1)
+__global__ void __launch_bounds__(NormGradientPlan<kVectors>::kBlock,
+                                  NormGradientPlan<kVectors>::kBlocks)
     norm_gradient_kernel(NormGradientRows<T> rows, int team_size) {
   using C = Compute<T>;
-  constexpr bool kReadsAhead = kVectors > 1;
+  constexpr bool kReadsAhead = NormGradientPlan<kVectors>::kReadsAhead;
   __shared__ RowSums<C> memory[64];
   TeamScratch<RowSums<C>> scratch(memory);
   const Team team(team_size);
@@ -156,12 +169,14 @@ __global__ void __launch_bounds__(kRowThreads, kVectors == 1 ? 2 : 1)
 template <int kVec, int kVectors, class T>
 bool gradient_in_registers(StreamView stream, NormGradientRows<T> rows, T* weight_gradient,
                            T* bias_gradient) {
-  const RowPlan plan = plan_rows(rows.n_columns, kVec, kVec > 1 ? kVectors : 4, kVectors);
+  using Plan = NormGradientPlan<kVectors>;
+  RowPlan plan = plan_rows(rows.n_columns, kVec, kVec > 1 ? kVectors : 4, kVectors);
   if (!plan.fits()) return false;
+  if (kVectors == 3) plan.threads = Plan::kBlock;
   const std::int64_t teams = plan.rows_per_block();
   const std::int64_t least = teams * kLeastRows;
-  const std::int64_t blocks = std::min(kGridThreads[kVectors == 1 ? 0 : 1] / plan.threads,
-                                       (rows.n_rows + least - 1) / least);
+  const std::int64_t blocks =
+      std::min(Plan::kAllThreads / plan.threads, (rows.n_rows + least - 1) / least);
   const Buffer space = allocate_partial(stream, rows, blocks,
                                         weight_gradient != nullptr || bias_gradient != nullptr);
   const std::size_t shared =
@@ -205,10 +220,17 @@ void norm_gradient(StreamView stream, const Norm& how, const Operand& x, const O
                                     rows.gradient, rows.sum_gradient, rows.x_gradient);
     if constexpr (sizeof(T) < 8) {  // vectors do not help 8-byte elements
       if (aligned && norm_gradient_by_blocks(stream, rows, to_weight, to_bias)) return;
-      // Rows within a warp use two vectors per thread.
-      const bool by_blocks = how.n_columns > 2 * 32 * kWide;
+      // Rows within a warp use three vectors per thread where those leave no thread idle, else two.
+      const std::int64_t n_vectors = how.n_columns / kWide;
+      const bool by_blocks = n_vectors > 2 * 32;
       if (aligned && by_blocks &&
           gradient_in_registers<kWide, 1>(stream, rows, to_weight, to_bias)) {
+        return;
+      }
+      const bool by_threes =
+          n_vectors % 3 == 0 && std::has_single_bit(static_cast<std::uint64_t>(n_vectors / 3));
+      if (aligned && by_threes &&
+          gradient_in_registers<kWide, 3>(stream, rows, to_weight, to_bias)) {
         return;
       }
       if (aligned && gradient_in_registers<kWide, 2>(stream, rows, to_weight, to_bias)) return;

@@ -8,8 +8,9 @@
 
 namespace causeway::kernels::cuda {
 
-// Threads of all blocks, with one vector of a row each and with two: those resident on an H200.
-inline constexpr std::int64_t kGridThreads[] = {132 * 1024, 132 * 512};
+// Multiprocessors of an H200. Kernels start the blocks that are resident there, on any GPU, since
+// the order of sums depends on their number.
+inline constexpr std::int64_t kProcessors = 132;
 inline constexpr std::int64_t kLeastRows = 4;  // per team, if that leaves enough blocks
 
 template <class T>

@@ -139,7 +139,7 @@ bool gradient_with(StreamView stream, NormGradientRows<T> rows, T* weight_gradie
   constexpr int kThreadsOfRow = kWarps * 32;
   if (rows.n_columns != kThreadsOfRow * vector_width<T>()) return false;
   const std::int64_t blocks =
-      std::min(kGridThreads[0] / kThreadsOfRow, (rows.n_rows + kLeastRows - 1) / kLeastRows);
+      std::min(kProcessors * 1024 / kThreadsOfRow, (rows.n_rows + kLeastRows - 1) / kLeastRows);
   const Buffer space = allocate_partial(stream, rows, blocks,
                                         weight_gradient != nullptr || bias_gradient != nullptr);
   launch({"norm_gradient", stream, dim3(static_cast<unsigned>(blocks)), dim3(kThreadsOfRow),

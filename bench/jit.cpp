@@ -4,6 +4,8 @@
 #include "causeway/jit/kernel.h"
 #include "causeway/lang/adjoint/adjoint.h"
 #include "causeway/lang/emit/emit.h"
+#include "causeway/pairs/backend.h"
+#include "causeway/pairs/generate.h"
 #include "causeway/runtime/threads.h"
 #include "causeway/tensor/create.h"
 
@@ -88,6 +90,30 @@ Result per_kernel(const std::string& name, double ms, int count) {
   return result;
 }
 
+// Kernels of pairs, compiled as `causeway pairs generate --verify gpu` does it.
+void run_pairs(const Report& report) {
+  constexpr int kKernels = 384;
+  std::vector<lang::Emitted> kernels;
+  for (int i = 0; i < kKernels; ++i) {
+    const auto category = static_cast<pairs::Category>(i % pairs::kCategories);
+    const int level = 1 + i / pairs::kCategories % pairs::kLevels;
+    const pairs::Compiled compiled =
+        pairs::compile_program(pairs::generate(category, level, static_cast<std::uint64_t>(i)));
+    pairs::BackendTask task;
+    task.compiled = &compiled;
+    kernels.push_back(task.emit(lang::Dialect::cuda, fmt::format("kernel_{}", i)));
+  }
+  jit::CudaOptions options;
+  options.fast_compile = true;
+  options.call_math = true;
+  for (const int count : {16, 96, 192}) {
+    const double ms = milliseconds(
+        [&] { jit::compile_batch(kernels, options, static_cast<std::size_t>(count)); });
+    report(
+        per_kernel(fmt::format("NVRTC of pairs, {} a program, per kernel", count), ms, kKernels));
+  }
+}
+
 void run_compile(const Report& report) {
   if (!jit::nvrtc_status().version.empty()) {
     jit::compile_cuda({"first.cu", fresh_kernel(0).text});  // opens the library
@@ -103,6 +129,7 @@ void run_compile(const Report& report) {
                        ms, count));
       }
     }
+    run_pairs(report);
     const lang::Emitted known = fresh_kernel(0);
     const jit::CudaSource source{"k.cu", known.text};
     jit::compile_cuda(source);

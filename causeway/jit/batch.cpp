@@ -114,7 +114,7 @@ BatchResult compile_alone(const lang::Emitted& kernel, const CudaOptions& option
 
 std::size_t program_size(std::size_t rest, std::size_t compilers) {
   constexpr std::size_t kLeast = 16;
-  constexpr std::size_t kMost = 96;
+  constexpr std::size_t kMost = 192;
   const std::size_t share = rest / std::max<std::size_t>(compilers, 1);
   return std::min(rest, std::clamp(share, kLeast, kMost));
 }

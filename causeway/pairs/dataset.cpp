@@ -179,9 +179,9 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
   std::int64_t expected = written + n_rejected_late(rejections);
   const bool checks =
       options.compile || options.cpp || options.gpu || options.ptx || options.variants > 0;
-  // With many threads, compilers check a batch while the next one is generated and begins to
-  // compile, unless a GPU measures times.
-  const std::size_t depth = checks && options.variants == 0 && options.threads > 2 ? 2 : 1;
+  // With many threads, compilers check batches while the next one is generated, unless a GPU
+  // measures times.
+  const std::size_t depth = checks && options.variants == 0 && options.threads > 2 ? 3 : 1;
   struct Pending {
     std::future<Stream::Checked> checked;
     std::uint64_t position = 0;
@@ -197,9 +197,10 @@ DatasetResult write_dataset(const DatasetConfig& config, const std::filesystem::
       const auto wanted = std::clamp<std::int64_t>((missing * 5 / 4 + 63) / 64 * 64, 64, most);
       Stream::Batch batch = stream.begin(static_cast<int>(wanted) * options.shards);
       expected += static_cast<std::int64_t>(batch.n_passed());
+      const bool last = depth == 1 || expected >= count;
       auto checked = std::async(checks ? std::launch::async : std::launch::deferred,
-                                [&stream, batch = std::move(batch)]() mutable {
-                                  return stream.finish(std::move(batch));
+                                [&stream, last, batch = std::move(batch)]() mutable {
+                                  return stream.finish(std::move(batch), last);
                                 });
       pending.push_back({std::move(checked), stream.position()});
       continue;

@@ -137,13 +137,14 @@ void require_gpu() {
 }
 
 std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device, int threads,
-                                    jit::WorkerProcesses* workers) {
+                                    jit::WorkerProcesses* workers, bool last) {
   std::vector<GpuResult> results(tasks.size());
   std::vector<lang::Emitted> texts(tasks.size());
   in_parallel(tasks.size(), threads, [&](std::size_t i) {
     texts[i] = tasks[i].emit(lang::Dialect::cuda, "kernel_" + std::to_string(i));
   });
-  const std::vector<jit::Members> programs = jit::divide(texts, static_cast<std::size_t>(threads));
+  const std::vector<jit::Members> programs =
+      jit::divide(texts, last ? static_cast<std::size_t>(threads) : 1);
   // Threads wait while a worker process compiles: the others keep all workers busy.
   const int waiting = workers != nullptr ? threads : 0;
   in_parallel(programs.size(), threads + waiting, [&](std::size_t p) {

@@ -22,8 +22,8 @@ void require_gpu();
 // One result per task. Each of the threads compiles the kernels of several tasks to one cubin,
 // loads it and launches them on a stream of its own, so that the GPU works while others compile.
 // With worker processes, twice as many threads are used, and at most half of them compute for long.
-// Throws device errors.
+// `last`: as of Stream::finish. Throws device errors.
 std::vector<GpuResult> check_on_gpu(std::span<const BackendTask> tasks, Device device, int threads,
-                                    jit::WorkerProcesses* workers = nullptr);
+                                    jit::WorkerProcesses* workers = nullptr, bool last = true);
 
 }  // namespace causeway::pairs

@@ -182,12 +182,12 @@ Stream::Batch Stream::begin(int candidates) {
   return batch;
 }
 
-Stream::Checked Stream::finish(Batch batch) const {
+Stream::Checked Stream::finish(Batch batch, bool last) const {
   std::vector<Candidate*> mine;
   for (Candidate& candidate : batch.candidates_) {
     if (in_shard(candidate)) mine.push_back(&candidate);
   }
-  if (options_.compile || options_.cpp || options_.gpu) check_cuda(passing(mine));
+  if (options_.compile || options_.cpp || options_.gpu) check_cuda(passing(mine), last);
   if (options_.variants > 0) add_variants(passing(mine));
   if (options_.ptx) add_ptx(passing(mine));
   Checked checked;

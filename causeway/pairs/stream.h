@@ -64,8 +64,9 @@ class Stream {
   };
 
   Batch begin(int candidates);
-  // Does the remaining checks. Several threads may call it while another one calls begin().
-  Checked finish(Batch batch) const;
+  // Does the remaining checks. Several threads may call it while another one calls begin(). `last`:
+  // the compilers have nothing to do after this batch, so they should end at the same time.
+  Checked finish(Batch batch, bool last = true) const;
   // The records of the next candidates: both steps.
   std::vector<Record> next(int candidates);
   // Candidates before this one count as seen and give no records.
@@ -89,10 +90,10 @@ class Stream {
   // Those that no check has rejected.
   static std::vector<Candidate*> passing(const std::vector<Candidate*>& candidates);
   // The checks `compile`, `cpp` and `gpu`, where they are asked for.
-  void check_cuda(const std::vector<Candidate*>& candidates) const;
+  void check_cuda(const std::vector<Candidate*>& candidates, bool last) const;
   // Compiles the backward kernels of the candidates, many in one program, and the forward kernels
   // unless the GPU check compiles them. The log of a refusal by candidate, empty without one.
-  std::vector<std::string> compile(const std::vector<Candidate*>& candidates) const;
+  std::vector<std::string> compile(const std::vector<Candidate*>& candidates, bool last) const;
   std::vector<std::string> refusals(const std::vector<BackendTask>& tasks) const;
   static std::vector<BackendTask> tasks_of(const std::vector<Candidate*>& candidates);
   void run_cpp(const std::vector<Candidate*>& candidates) const;  // the forward kernels

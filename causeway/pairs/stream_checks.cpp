@@ -27,7 +27,8 @@ jit::CudaOptions ptx_options(jit::WorkerProcesses* workers) {
 
 }  // namespace
 
-std::vector<std::string> Stream::compile(const std::vector<Candidate*>& candidates) const {
+std::vector<std::string> Stream::compile(const std::vector<Candidate*>& candidates,
+                                         bool last) const {
   const jit::CudaOptions options = ptx_options(workers_.get());
   // The GPU check compiles the forward kernels, for the same architecture.
   const bool forward =
@@ -51,22 +52,24 @@ std::vector<std::string> Stream::compile(const std::vector<Candidate*>& candidat
     texts.push_back(std::move(kernels[i]));
   }
   std::vector<std::string> refusals(candidates.size());
-  std::vector<jit::BatchResult> results = jit::compile_batch(texts, options);
+  std::vector<jit::BatchResult> results =
+      jit::compile_batch(texts, options, last ? 0 : jit::program_size(texts.size(), 1));
   for (std::size_t k = 0; k < results.size(); ++k) {
     if (!results[k].code) refusals[owners[k]] = std::move(results[k].log);
   }
   return refusals;
 }
 
-void Stream::check_cuda(const std::vector<Candidate*>& candidates) const {
+void Stream::check_cuda(const std::vector<Candidate*>& candidates, bool last) const {
   // At the same time, so that the worker processes are busy until both end.
   std::future<std::vector<std::string>> compiled;
   if (options_.compile)
     compiled = std::async(workers_ ? std::launch::async : std::launch::deferred,
-                          [&] { return compile(candidates); });
+                          [&] { return compile(candidates, last); });
   std::vector<GpuResult> runs;
   if (options_.gpu)
-    runs = check_on_gpu(tasks_of(candidates), Device::cuda(), options_.threads, workers_.get());
+    runs =
+        check_on_gpu(tasks_of(candidates), Device::cuda(), options_.threads, workers_.get(), last);
   const auto reject = [](Candidate& candidate, Rejection rejection, std::string& problem) {
     if (candidate.rejection != Rejection::none) return;
     candidate.rejection = rejection;

@@ -135,6 +135,24 @@ TEST(PairsBackend, CompilingInProcessesGivesTheSameRecords) {
   EXPECT_EQ(lines_of(config, 1, 80), records);
 }
 
+TEST(PairsBackend, BatchesThatOthersFollowGiveTheSameRecords) {
+  if (const auto nvrtc = jit::nvrtc_status(); nvrtc.version.empty()) GTEST_SKIP() << nvrtc.absence;
+  StreamOptions options;
+  options.seed = 24;
+  options.compile = true;
+  const auto texts = [&](bool last) {
+    Stream stream(options);
+    std::vector<std::string> found;
+    for (const Record& record : stream.finish(stream.begin(60), last).records) {
+      found.push_back(record.cuda_backward);
+    }
+    return found;
+  };
+  const std::vector<std::string> found = texts(true);
+  EXPECT_GT(found.size(), 30U);
+  EXPECT_EQ(texts(false), found);
+}
+
 // The PTX of a kernel, without what depends on its place in the program.
 std::string ptx_of(const jit::Bytes& code, const std::string& entry) {
   const std::string ptx(reinterpret_cast<const char*>(code.data()), code.size());

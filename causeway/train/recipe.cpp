@@ -10,17 +10,20 @@ namespace causeway::train {
 namespace {
 
 constexpr std::string_view kClassifier = R"({
-  "run": {"steps": 11750, "log_steps": 50},
+  "run": {"steps": 26000, "log_steps": 50},
   "model": {
     "width": 192, "heads": 3, "hidden": 576, "layers": 4,
     "cell_encoding": "radial", "labels": "cells", "layer_order": "rows,mlp,columns",
     "scaled_softmax": true, "mean_readout": true
   },
   "prior": {
-    "family": "mix", "mix": {"mlp": 0.3, "tree": 0.1, "graph": 0.4, "rules": 0.15, "linear": 0.05},
+    "family": "mix", "mix": {"mlp": 0.25, "tree": 0.1, "graph": 0.4, "rules": 0.2, "linear": 0.05},
+    "rule_weights": {
+      "parity": 2, "and": 1, "count": 1, "list": 1, "tree": 1, "lines": 4, "lookup": 2, "comparison": 1
+    },
     "features": "log 2:100", "classes": "2:10", "binary_share": 0.45, "missing_share": [0, 0.1]
   },
-  "stages": "0:256,9000:512,10900:1024,11600:2048",
+  "stages": "0:256,19300:512,23700:1024,25250:2048",
   "batch": 32, "decay": "linear", "seed": 1, "prior_seed": 1
 })";
 

@@ -173,6 +173,7 @@ void run_norms(Device device, const Report& report) {
     run_norm(bench, op, 16384, 4096, DType::bf16);
     run_norm(bench, op, 1048576, 256, DType::bf16);
     run_norm(bench, op, 262144, 192, DType::bf16);
+    run_norm(bench, op, 65536, 768, DType::bf16);
     run_norm(bench, op, 1048576, 96, DType::f32);
     clean();
   }

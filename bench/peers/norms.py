@@ -95,6 +95,7 @@ def norm_cases(torch, device):
     yield from row_cases(torch, device, "bf16", bf16, 16384, 4096)
     yield from row_cases(torch, device, "bf16", bf16, 1048576, 256)
     yield from row_cases(torch, device, "bf16", bf16, 262144, 192)
+    yield from row_cases(torch, device, "bf16", bf16, 65536, 768)
     yield from row_cases(torch, device, "f32", f32, 1048576, 96)
     yield from batch_norm_cases(torch, device, "f32", f32, 64, 256, 3136)
     yield cross_entropy_case(torch, device, "bf16", bf16, 32768, 50304)

@@ -227,8 +227,8 @@ void norm_gradient(StreamView stream, const Norm& how, const Operand& x, const O
           gradient_in_registers<kWide, 1>(stream, rows, to_weight, to_bias)) {
         return;
       }
-      const bool by_threes =
-          n_vectors % 3 == 0 && std::has_single_bit(static_cast<std::uint64_t>(n_vectors / 3));
+      const bool by_threes = !by_blocks && n_vectors % 3 == 0 &&
+                             std::has_single_bit(static_cast<std::uint64_t>(n_vectors / 3));
       if (aligned && by_threes &&
           gradient_in_registers<kWide, 3>(stream, rows, to_weight, to_bias)) {
         return;

@@ -218,7 +218,7 @@ class Dumps(Folder):
     def test_killed_runs_resume(self):
         for name in self.names:
             whole = self.folder / f"whole-{name}"
-            command = [*MLP, "--count", 800, "--batch", 10, "--threads", 1, "--hash"]
+            command = [*MLP, "--count", 320, "--batch", 10, "--threads", 1, "--hash"]
             expected = generate(*command, "--out", whole).splitlines()[-1]
             path = self.folder / name
             kills = 0
@@ -245,7 +245,7 @@ class Dumps(Folder):
             self.assertEqual(self.contents(path), self.contents(whole))
             # Once more: all is there.
             out = generate(*command, "--out", path)
-            self.assertIn("800 of them already written", out)
+            self.assertIn("320 of them already written", out)
             self.assertEqual(out.splitlines()[-1], expected)
 
     def n_done(self, path):

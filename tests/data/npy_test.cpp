@@ -25,7 +25,7 @@ std::string dictionary(std::string_view descr, std::string_view shape,
          ", 'shape': " + std::string(shape) + ", }\n";
 }
 
-std::string read_failure(std::string_view file) {
+std::string npy_failure(std::string_view file) {
   return failure([&] { read_npy(bytes(file)); });
 }
 
@@ -182,22 +182,22 @@ TEST(Npy, RejectsInvalidHeaders) {
       {std::string(60'000, '{'), "a key in quotes"},
   };
   for (const Case& wrong : cases) {
-    EXPECT_TRUE(says(read_failure(npy_file(wrong.dictionary, "\0\0\0\0"s)), "format: [read_npy] ",
+    EXPECT_TRUE(says(npy_failure(npy_file(wrong.dictionary, "\0\0\0\0"s)), "format: [read_npy] ",
                      wrong.part))
         << wrong.dictionary.substr(0, 100);
   }
 }
 
 TEST(Npy, RejectsInvalidMagicAndVersion) {
-  EXPECT_TRUE(says(read_failure(""), "format:", "got \"\"; is it an .npy file?"));
-  EXPECT_TRUE(says(read_failure("PK\3\4 and so on"), "format:", "unpack the .npz archive first"));
-  EXPECT_TRUE(says(read_failure("\x93NUMPY\4\0\0\0"s), "format:", "got 4.0"));
-  EXPECT_TRUE(says(read_failure("\x93NUMPY\1\1\0\0"s), "format:", "got 1.1"));
+  EXPECT_TRUE(says(npy_failure(""), "format:", "got \"\"; is it an .npy file?"));
+  EXPECT_TRUE(says(npy_failure("PK\3\4 and so on"), "format:", "unpack the .npz archive first"));
+  EXPECT_TRUE(says(npy_failure("\x93NUMPY\4\0\0\0"s), "format:", "got 4.0"));
+  EXPECT_TRUE(says(npy_failure("\x93NUMPY\1\1\0\0"s), "format:", "got 1.1"));
   EXPECT_TRUE(
-      says(read_failure("\x93NUMPY\1\0\3\0{}"s), "format:", "expected 3 bytes of header, got 2"));
-  EXPECT_TRUE(says(read_failure("\x93NUMPY\1\0\xff\xff{}"s),
+      says(npy_failure("\x93NUMPY\1\0\3\0{}"s), "format:", "expected 3 bytes of header, got 2"));
+  EXPECT_TRUE(says(npy_failure("\x93NUMPY\1\0\xff\xff{}"s),
                    "format:", "expected 65535 bytes of header, got 2"));
-  EXPECT_TRUE(says(read_failure("\x93NUMPY\2\0\xff\xff\xff\xff{}"s),
+  EXPECT_TRUE(says(npy_failure("\x93NUMPY\2\0\xff\xff\xff\xff{}"s),
                    "format:", "expected 4294967295 bytes of header, got 2"));
 }
 
@@ -205,9 +205,9 @@ TEST(Npy, RejectsEveryTruncationAndExtension) {
   const std::vector<std::byte> whole = write_npy(patterned({2, 3}, DType::f32));
   const std::string file(reinterpret_cast<const char*>(whole.data()), whole.size());
   for (std::size_t size = 0; size < file.size(); ++size) {
-    EXPECT_TRUE(says(read_failure(file.substr(0, size)), "format: [read_npy] ")) << size;
+    EXPECT_TRUE(says(npy_failure(file.substr(0, size)), "format: [read_npy] ")) << size;
   }
-  EXPECT_TRUE(says(read_failure(file + '\0'), "format:", "expected 24 bytes of data"));
+  EXPECT_TRUE(says(npy_failure(file + '\0'), "format:", "expected 24 bytes of data"));
 }
 
 TEST(Npy, SurvivesEveryFlippedBit) {
@@ -224,14 +224,14 @@ TEST(Npy, SurvivesEveryFlippedBit) {
 }
 
 TEST(Npy, RejectsInvalidBools) {
-  EXPECT_TRUE(says(read_failure(npy_file(dictionary("'|b1'", "(3,)"), "\0\1\2"s)),
+  EXPECT_TRUE(says(npy_failure(npy_file(dictionary("'|b1'", "(3,)"), "\0\1\2"s)),
                    "format:", "expected bools to be 0 or 1, got 2 in element 2"));
 }
 
 TEST(Npy, ChecksSizesBeforeAllocating) {
   const std::string file = npy_file(dictionary("'<f8'", "(1000000000000,)"), "12345678");
   const std::uint64_t before = pool_of(Device::cpu()).stats().allocations;
-  EXPECT_TRUE(says(read_failure(file), "format:", "expected 8000000000000 bytes"));
+  EXPECT_TRUE(says(npy_failure(file), "format:", "expected 8000000000000 bytes"));
   EXPECT_EQ(pool_of(Device::cpu()).stats().allocations, before);
 }
 

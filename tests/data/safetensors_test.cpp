@@ -24,7 +24,7 @@ std::string entry(std::string_view name, std::string_view dtype, std::string_vie
          "\",\"shape\":" + std::string(shape) + ",\"data_offsets\":" + std::string(offsets) + "}";
 }
 
-std::string read_failure(std::string_view file) {
+std::string safetensors_failure(std::string_view file) {
   return failure([&] { read_safetensors(bytes(file)); });
 }
 
@@ -153,7 +153,7 @@ TEST(Safetensors, RejectsInvalidOffsets) {
       {entry("a", "U8", "[0,4294967296,4294967296]", "[0,0]"), "more than 2^63"},
   };
   for (const Case& wrong : cases) {
-    EXPECT_TRUE(says(read_failure(file_of("{" + wrong.entries + "}", "12345678")),
+    EXPECT_TRUE(says(safetensors_failure(file_of("{" + wrong.entries + "}", "12345678")),
                      "format: [read_safetensors] ", wrong.part))
         << wrong.entries;
   }
@@ -210,8 +210,8 @@ TEST(Safetensors, RejectsInvalidEntries) {
       {"{\"__metadata__\":{},\"__metadata__\":{}}", "duplicate key \"__metadata__\" in the header"},
   };
   for (const Case& wrong : cases) {
-    EXPECT_TRUE(
-        says(read_failure(file_of(wrong.json, "1")), "format: [read_safetensors] ", wrong.part))
+    EXPECT_TRUE(says(safetensors_failure(file_of(wrong.json, "1")), "format: [read_safetensors] ",
+                     wrong.part))
         << wrong.json;
   }
 }
@@ -220,34 +220,34 @@ TEST(Safetensors, RejectsInvalidJson) {
   for (const std::string& json :
        {"{"s, "{}}"s, "{} x"s, "{\"a\"}"s, "{\"a\":}"s, "{'a':1}"s, "{/**/}"s, "{},"s,
         "{\"\xff\":1}"s, "{\"a\":nul}"s, "{\"a\":\"\n\"}"s, "{\"a\":1e999}"s, "{\"\\ud800\":1}"s}) {
-    EXPECT_TRUE(says(read_failure(file_of(json)),
+    EXPECT_TRUE(says(safetensors_failure(file_of(json)),
                      "format: [read_safetensors] the header is not valid "
                      "JSON at its byte "))
         << json;
   }
-  EXPECT_TRUE(says(read_failure(file_of("{}\0 "s)), "format:", "a zero byte at its byte 2"));
-  EXPECT_TRUE(says(read_failure(file_of("")), "format:", "start with '{', got \"\""));
-  EXPECT_TRUE(says(read_failure(file_of(" {}")), "format:", "start with '{', got \" \""));
-  EXPECT_TRUE(says(read_failure(file_of("\xef\xbb\xbf{}")), "format:", "got \"\\xef\""));
+  EXPECT_TRUE(says(safetensors_failure(file_of("{}\0 "s)), "format:", "a zero byte at its byte 2"));
+  EXPECT_TRUE(says(safetensors_failure(file_of("")), "format:", "start with '{', got \"\""));
+  EXPECT_TRUE(says(safetensors_failure(file_of(" {}")), "format:", "start with '{', got \" \""));
+  EXPECT_TRUE(says(safetensors_failure(file_of("\xef\xbb\xbf{}")), "format:", "got \"\\xef\""));
 }
 
 TEST(Safetensors, RejectsInvalidLengths) {
-  EXPECT_TRUE(says(read_failure(""), "format:", "expected at least 8 bytes, got 0"));
-  EXPECT_TRUE(
-      says(read_failure("\x03\0\0\0\0\0\0\0{}"s), "format:", "expected 3 bytes of header, got 2"));
-  EXPECT_TRUE(says(read_failure("\x01\xe1\xf5\5\0\0\0\0{}"s), "format:",
+  EXPECT_TRUE(says(safetensors_failure(""), "format:", "expected at least 8 bytes, got 0"));
+  EXPECT_TRUE(says(safetensors_failure("\x03\0\0\0\0\0\0\0{}"s),
+                   "format:", "expected 3 bytes of header, got 2"));
+  EXPECT_TRUE(says(safetensors_failure("\x01\xe1\xf5\5\0\0\0\0{}"s), "format:",
                    "at most 100000000 bytes, got 100000001; is it a .safetensors file?"));
-  EXPECT_TRUE(says(read_failure("\xff\xff\xff\xff\xff\xff\xff\xff{}"s),
+  EXPECT_TRUE(says(safetensors_failure("\xff\xff\xff\xff\xff\xff\xff\xff{}"s),
                    "format:", "got 18446744073709551615"));
 }
 
 TEST(Safetensors, RejectsDeepNesting) {
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-  EXPECT_TRUE(says(read_failure(file_of(objects)), "format:"));
-  EXPECT_TRUE(says(read_failure(file_of("{\"a\":" + std::string(1'000'000, '['))),
+  EXPECT_TRUE(says(safetensors_failure(file_of(objects)), "format:"));
+  EXPECT_TRUE(says(safetensors_failure(file_of("{\"a\":" + std::string(1'000'000, '['))),
                    "format:", "tensor \"a\": expected an object, got a list"));
-  EXPECT_TRUE(says(read_failure(file_of("{\"a\":{\"shape\":" + std::string(1'000'000, '['))),
+  EXPECT_TRUE(says(safetensors_failure(file_of("{\"a\":{\"shape\":" + std::string(1'000'000, '['))),
                    "format:", "got a list"));
 }
 
@@ -257,7 +257,7 @@ TEST(Safetensors, KeepsMessagesShort) {
   for (const std::string& json :
        {"{\"" + name + "\":1}", "{\"a\":{\"dtype\":\"" + name + "\"}}", "{\"a\":" + number + "}",
         "{\"a\":" + number + ".5}", "{\"" + name + "\n\":1}"}) {
-    const std::string message = read_failure(file_of(json));
+    const std::string message = safetensors_failure(file_of(json));
     EXPECT_TRUE(says(message, "format:"));
     EXPECT_LT(message.size(), 400u) << message.substr(0, 1000);
   }
@@ -265,9 +265,11 @@ TEST(Safetensors, KeepsMessagesShort) {
 
 TEST(Safetensors, RejectsEveryTruncationAndExtension) {
   for (std::size_t size = 0; size < kGolden.size(); ++size) {
-    EXPECT_TRUE(says(read_failure(kGolden.substr(0, size)), "format: [read_safetensors] ")) << size;
+    EXPECT_TRUE(says(safetensors_failure(kGolden.substr(0, size)), "format: [read_safetensors] "))
+        << size;
   }
-  EXPECT_TRUE(says(read_failure(kGolden + '\0'), "format:", "expected 46 bytes of data, got 47"));
+  EXPECT_TRUE(
+      says(safetensors_failure(kGolden + '\0'), "format:", "expected 46 bytes of data, got 47"));
 }
 
 TEST(Safetensors, SurvivesEveryFlippedBit) {
@@ -286,16 +288,17 @@ TEST(Safetensors, SurvivesEveryFlippedBit) {
 }
 
 TEST(Safetensors, RejectsInvalidBools) {
-  EXPECT_TRUE(says(read_failure(file_of("{" + entry("m", "BOOL", "[2]", "[0,2]") + "}", "\1\xff")),
-                   "format:", "tensor \"m\": expected bools to be 0 or 1, got 255 in element 1"));
+  EXPECT_TRUE(
+      says(safetensors_failure(file_of("{" + entry("m", "BOOL", "[2]", "[0,2]") + "}", "\1\xff")),
+           "format:", "tensor \"m\": expected bools to be 0 or 1, got 255 in element 1"));
 }
 
 TEST(Safetensors, ChecksSizesBeforeAllocating) {
   const std::uint64_t before = pool_of(Device::cpu()).stats().allocations;
   const std::string json = "{" + entry("a", "U8", "[8]", "[0,8]") + "," +
                            entry("b", "F64", "[1000000000000]", "[8,8000000000008]") + "}";
-  EXPECT_TRUE(
-      says(read_failure(file_of(json, "12345678")), "format:", "tensor \"b\": expected data"));
+  EXPECT_TRUE(says(safetensors_failure(file_of(json, "12345678")),
+                   "format:", "tensor \"b\": expected data"));
   EXPECT_EQ(pool_of(Device::cpu()).stats().allocations, before);
 }
 

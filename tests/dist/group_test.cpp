@@ -15,8 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const auto launch_of = thread_launch;
-
 std::vector<std::string> run_ranks(int size, const std::function<void(Group&)>& body,
                                    const Timeouts& timeouts = kPatient) {
   return errors_of_ranks(size, body, timeouts);
@@ -269,8 +267,8 @@ TEST(Group, ReportsHangingRank) {
 TEST(Group, SecondGroupAfterTheFirst) {
   const int port = free_port();
   for (int turn = 0; turn < 3; ++turn) {
-    std::thread other([&] { Group(launch_of(1, 2, port), kPatient).barrier(); });
-    Group(launch_of(0, 2, port), kPatient).barrier();
+    std::thread other([&] { Group(thread_launch(1, 2, port), kPatient).barrier(); });
+    Group(thread_launch(0, 2, port), kPatient).barrier();
     other.join();
   }
 }

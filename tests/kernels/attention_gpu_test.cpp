@@ -11,7 +11,6 @@ namespace {
 using kernels::AttentionMask;
 using kernels::AttentionPath;
 
-const Device kGpu = Device::cuda(0);
 constexpr DType kHalves[] = {DType::bf16, DType::f16};
 const auto kFull = AttentionMask::full;
 const auto kCausal = AttentionMask::causal;

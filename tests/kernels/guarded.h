@@ -9,7 +9,6 @@
 
 namespace causeway {
 
-inline const Device kGpu = Device::cuda(0);
 inline constexpr DType kFloating[] = {DType::f64, DType::f32, DType::f16, DType::bf16};
 
 inline kernels::Operand operand_of(const Tensor& tensor) {

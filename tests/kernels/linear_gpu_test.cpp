@@ -16,8 +16,6 @@ namespace {
 
 using kernels::Epilogue;
 
-const Device kGpu = Device::cuda(0);
-
 struct Case {
   Epilogue epilogue;
   std::int64_t m;

@@ -25,7 +25,7 @@ using models::TabularTransformer;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-TabularConfig small() {
+TabularConfig tiny() {
   TabularConfig config;
   config.width = 16;
   config.heads = 2;
@@ -56,7 +56,7 @@ void rewrite(const std::filesystem::path& path, Change&& change) {
 TEST(ModelFile, EveryFlippedBitOfTheTensorsIsNoticed) {
   const Scratch scratch;
   const auto path = scratch / "model.safetensors";
-  models::save_tabular(path, *make(small()));
+  models::save_tabular(path, *make(tiny()));
   EXPECT_EQ(loading(path), "");
   const std::string whole = contents(path);
   for (std::size_t at = whole.size() - 1; at > whole.size() / 2; at -= 997) {
@@ -70,7 +70,7 @@ TEST(ModelFile, EveryFlippedBitOfTheTensorsIsNoticed) {
 TEST(ModelFile, TheConfigurationIsHashedToo) {
   const Scratch scratch;
   const auto path = scratch / "model.safetensors";
-  models::save_tabular(path, *make(small()));
+  models::save_tabular(path, *make(tiny()));
   SafetensorsFile file = load_safetensors(path);
   std::string& config = file.metadata.at("config");
   config.replace(config.find("\"residual_decay\":1.0"), 20, "\"residual_decay\":0.5");
@@ -83,7 +83,7 @@ TEST(ModelFile, WeightsThatAreNotFiniteAreRefused) {
   const auto path = scratch / "model.safetensors";
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
     for (const float bad : {kNaN, kInfinity, -kInfinity}) {
-      models::save_tabular(path, *make(small()));
+      models::save_tabular(path, *make(tiny()));
       rewrite(path, [&](SafetensorsFile& file) {
         Tensor& encoder = file.tensors.at("encoder");
         encoder.select(0, 1).select(0, 2).copy_from(full({}, bad));
@@ -98,7 +98,7 @@ TEST(ModelFile, WeightsThatAreNotFiniteAreRefused) {
 TEST(ModelFile, IntegersAreNoWeights) {
   const Scratch scratch;
   const auto path = scratch / "model.safetensors";
-  models::save_tabular(path, *make(small()));
+  models::save_tabular(path, *make(tiny()));
   rewrite(path, [](SafetensorsFile& file) {
     for (auto& [name, tensor] : file.tensors) tensor = tensor.to(DType::bf16);
   });
@@ -115,9 +115,9 @@ TEST(ModelFile, IntegersAreNoWeights) {
 TEST(ModelFile, SizesAreComparedBeforeMemoryIsTaken) {
   const Scratch scratch;
   const auto path = scratch / "model.safetensors";
-  models::save_tabular(path, *make(small()));
+  models::save_tabular(path, *make(tiny()));
   rewrite(path, [](SafetensorsFile& file) {
-    TabularConfig config = small();
+    TabularConfig config = tiny();
     config.layers = 64;
     config.width = 4096;
     config.hidden = 65536;
@@ -131,7 +131,7 @@ TEST(ModelFile, SizesAreComparedBeforeMemoryIsTaken) {
 TEST(ModelFile, WidthsAreIntegers) {
   const Scratch scratch;
   const auto path = scratch / "model.safetensors";
-  models::save_tabular(path, *make(small()));
+  models::save_tabular(path, *make(tiny()));
   rewrite(path, [](SafetensorsFile& file) {
     std::string& config = file.metadata.at("config");
     config.replace(config.find("\"width\":16"), 10, "\"width\":16.5");
@@ -140,11 +140,11 @@ TEST(ModelFile, WidthsAreIntegers) {
 }
 
 TEST(ModelFile, ParameterCountsOfConfigurations) {
-  std::vector<TabularConfig> configs = {small()};
+  std::vector<TabularConfig> configs = {tiny()};
   for (const char* name : {"default", "nanotabpfn", "speedrun"}) {
     configs.push_back(TabularConfig::preset(name));
   }
-  configs.push_back(small());
+  configs.push_back(tiny());
   configs.back().classes = 0;
   for (const TabularConfig& config : configs) {
     EXPECT_EQ(config.n_parameters(), make(config)->n_parameters()) << config.to_json();
@@ -153,7 +153,7 @@ TEST(ModelFile, ParameterCountsOfConfigurations) {
 
 // Finite weights whose products are not.
 TEST(ModelFile, LogitsThatAreNotFiniteAreRefused) {
-  const auto model = make(small());
+  const auto model = make(tiny());
   for (const Tensor& parameter : model->parameters()) {
     autograd::detach(parameter).copy_from(full(parameter.shape(), 1e38));
   }

@@ -4,6 +4,7 @@
 #include "causeway/models/tabular.h"
 #include "tests/tensor/devices.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -40,6 +41,16 @@ inline models::Tables draw_tables(const std::vector<TableSize>& tables, std::int
     made.sizes.select(0, k).copy_from(Tensor::from<std::int64_t>(size, {3}));
   }
   return made;
+}
+
+inline Tensor logits_of(models::TabularTransformer& model, const models::Tables& tables) {
+  const autograd::NoGrad no_grad;
+  return model.logits(tables);
+}
+
+// For draw_tables.
+inline std::int64_t classes_of(const models::TabularConfig& config) {
+  return config.is_regression() ? 0 : std::min<std::int64_t>(config.classes, 3);
 }
 
 // A small configuration of a preset's kind.

@@ -24,10 +24,6 @@ Tables on(Device device, const Tables& tables) {
 
 const std::vector<TableSize> kSizes = {{37, 9, 20}, {64, 3, 33}, {12, 1, 5}, {50, 20, 49}};
 
-std::int64_t classes_of(const TabularConfig& config) {
-  return config.is_regression() ? 0 : std::min<std::int64_t>(config.classes, 3);
-}
-
 // Both models have the same weights.
 struct Pair {
   TabularTransformer cpu;

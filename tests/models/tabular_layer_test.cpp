@@ -12,11 +12,6 @@ using models::Tables;
 using models::TabularConfig;
 using models::TabularTransformer;
 
-Tensor logits_of(TabularTransformer& model, const Tables& tables) {
-  const autograd::NoGrad no_grad;
-  return model.logits(tables);
-}
-
 TEST(TabularLayer, SoftmaxIsNotScaledInitially) {
   TabularConfig config = small("default");
   const Tables tables = draw_tables({{9, 4, 5}, {7, 2, 1}}, 3, 4);

@@ -28,15 +28,6 @@ struct Model : TabularTransformer {
   }
 };
 
-Tensor logits_of(TabularTransformer& model, const Tables& tables) {
-  const autograd::NoGrad no_grad;
-  return model.logits(tables);
-}
-
-std::int64_t classes_of(const TabularConfig& config) {
-  return config.is_regression() ? 0 : std::min<std::int64_t>(config.classes, 3);
-}
-
 bool is_finite(const Tensor& x) {
   return all(predicate(PredicateOp::is_finite, x)).item_integer() != 0;
 }

@@ -54,7 +54,7 @@ TEST(PriorTeam, DatasetsAreTheSameForAnyTeamSize) {
       recipe.family = family;
       recipe.classes = classes;
       recipe.features = {1, varied ? 40 : 6};
-      for (std::uint64_t index = 0; index < (varied ? 24 : 4); ++index) {
+      for (std::uint64_t index = 0; index < (varied ? 12 : 4); ++index) {
         // Every third time there is no spare memory.
         recipe.arena_floats = std::int64_t{1} << (index % 3 == 2 ? 16 : 20);
         const Made one = made_by_one(recipe, index);
@@ -77,7 +77,7 @@ TEST(PriorTeam, DatasetsDoNotDependOnPreviousMemoryContents) {
   recipe.classes = {2, 6};
   for (const int power : {17, 18, 19, 20}) {
     recipe.arena_floats = std::int64_t{1} << power;
-    for (std::uint64_t index = 0; index < 24; ++index) {
+    for (std::uint64_t index = 0; index < 12; ++index) {
       const Made one = made_by_one(recipe, index);
       for (const float before : {std::numeric_limits<float>::quiet_NaN(), 1e30f, -3.0f}) {
         const Made other = made_by_one(recipe, index, before);

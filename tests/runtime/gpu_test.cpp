@@ -12,8 +12,6 @@
 namespace causeway {
 namespace {
 
-const Device kGpu = Device::cuda(0);
-
 TEST(GpuRuntime, Describe) {
   CAUSEWAY_REQUIRE_GPU();
   const DeviceInfo info = describe(kGpu);

@@ -17,6 +17,8 @@
 
 namespace causeway {
 
+inline const Device kGpu = Device::cuda(0);
+
 // Skips a Gpu test if there is no GPU.
 #define CAUSEWAY_REQUIRE_GPU() \
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence()

@@ -8,8 +8,6 @@
 namespace causeway {
 namespace {
 
-const Device kGpu = Device::cuda(0);
-
 TEST(GpuParity, Matmul) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(13);

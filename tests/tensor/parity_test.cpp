@@ -9,8 +9,7 @@
 namespace causeway {
 namespace {
 
-const Device kGpu = Device::cuda(0);
-constexpr std::int64_t kSizes[] = {1, 31, 32, 33, 1003};
+constexpr std::int64_t kRowCounts[] = {1, 31, 32, 33, 1003};
 
 constexpr UnaryOp kUnary[] = {UnaryOp::negate,
                               UnaryOp::absolute,
@@ -62,7 +61,7 @@ TEST(GpuParity, Copies) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(1);
   for (DType dtype : kAllDTypes) {
-    for (std::int64_t rows : kSizes) {
+    for (std::int64_t rows : kRowCounts) {
       for (std::int64_t columns : {3, 32, 68, 257}) {
         const Tensor base = draw(generator, {rows, columns}, dtype);
         for (const Layout& layout : layouts()) {

@@ -6,6 +6,7 @@
 #include "causeway/train/gpt_trainer.h"
 #include "causeway/train/memory_plan.h"
 #include "tests/tensor/devices.h"
+#include "tests/train/counting_tokens.h"
 
 #include <fmt/format.h>
 
@@ -17,14 +18,9 @@ using models::Recompute;
 using train::GptMemoryPlan;
 using train::GptTrainConfig;
 using train::GptTrainer;
+using train_test::counting;
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
-
-data::TokenData counting(std::int64_t count) {
-  std::vector<data::TokenId> ids;
-  for (std::int64_t i = 0; i < count; ++i) ids.push_back(static_cast<data::TokenId>(i % 7));
-  return data::TokenData::from(ids);
-}
 
 // Peak bytes of a forward and backward pass.
 std::size_t measured_pass(const GptConfig& config, DType dtype, std::int64_t sequences,

@@ -3,9 +3,9 @@
 
 #include "causeway/core/error.h"
 #include "causeway/models/gpt_file.h"
-#include "causeway/train/gpt_data.h"
 #include "tests/data/scratch.h"
 #include "tests/tensor/devices.h"
+#include "tests/train/counting_tokens.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using train::GptTrainConfig;
 using train::GptTrainer;
+using train_test::counting;
 
 GptTrainConfig tiny() {
   GptTrainConfig config;
@@ -29,12 +30,6 @@ GptTrainConfig tiny() {
   config.batch = 4;
   config.schedule.warmup = 2;
   return config;
-}
-
-data::TokenData counting(std::int64_t count) {
-  std::vector<data::TokenId> ids;
-  for (std::int64_t i = 0; i < count; ++i) ids.push_back(static_cast<data::TokenId>(i % 7));
-  return data::TokenData::from(ids);
 }
 
 std::map<std::string, std::vector<double>> weights(GptTrainer& trainer) {

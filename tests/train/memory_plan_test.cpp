@@ -20,11 +20,6 @@ using train::Pretrainer;
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
-dist::Group& alone() {
-  static dist::Group group;
-  return group;
-}
-
 // Large enough that activations dominate.
 PretrainConfig wide_pretraining() {
   PretrainConfig config = small_pretraining();

@@ -13,11 +13,6 @@ namespace {
 using train::PretrainConfig;
 using train::Pretrainer;
 
-dist::Group& alone() {
-  static dist::Group group;
-  return group;
-}
-
 std::vector<double> losses_of(Pretrainer& trainer, int n_steps) {
   std::vector<double> losses;
   for (int i = 0; i < n_steps; ++i) {

@@ -112,7 +112,7 @@ class Training {
   std::unique_ptr<optim::LastAverage> last_;
 };
 
-void expect_same_state(const Checkpoint& found, const Checkpoint& expected) {
+void expect_same_tensors(const Checkpoint& found, const Checkpoint& expected) {
   EXPECT_EQ(found.random, expected.random);
   for (const auto& [set, tensors] : expected.tensors) {
     ASSERT_EQ(found.tensors.at(set).size(), tensors.size()) << set;
@@ -145,7 +145,7 @@ TEST_P(Resume, TenStepsAndTenMoreEqualTwenty) {
   second.resume(*CheckpointFolder(scratch.folder()).load_newest());
   for (int i = 0; i < 10; ++i) losses.push_back(second.step());
   EXPECT_EQ(losses, expected);
-  expect_same_state(second.checkpoint(), end);
+  expect_same_tensors(second.checkpoint(), end);
 }
 
 // Without the optimizer's state the resumed run differs, so the tests above can fail.
@@ -217,7 +217,7 @@ TEST(ResumeAveraged, EvaluationModeIsRestored) {
     second.resume(*CheckpointFolder(scratch.folder()).load_newest());
     second.train();
     second.step();
-    expect_same_state(second.checkpoint(), expected);
+    expect_same_tensors(second.checkpoint(), expected);
   }
 }
 

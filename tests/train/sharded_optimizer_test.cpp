@@ -14,7 +14,6 @@ namespace causeway::train {
 namespace {
 
 using dist::run_ranks;
-constexpr std::int64_t kRows = SmallModel::kRows;
 
 optim::GroupOptions adamw() {
   optim::GroupOptions options;
@@ -42,7 +41,7 @@ TEST(ShardedOptimizer, EqualsTheReplicatedOptimizer) {
         return muon ? mixed_groups(parameters)
                     : std::vector<optim::ParameterGroup>{{parameters, adamw()}};
       };
-      const std::int64_t first = group.rank() * kRows / 3;
+      const std::int64_t first = group.rank() * SmallModel::kRows / 3;
       const SmallModel replicated;
       GradientSync sync(group, replicated.parameters);
       optim::Optimizer optimizer;
@@ -52,10 +51,10 @@ TEST(ShardedOptimizer, EqualsTheReplicatedOptimizer) {
       const SmallModel model;
       ShardedOptimizer sharded(group, {}, model.parameters, groups_of(model.parameters));
       for (int step = 0; step < 4; ++step) {
-        sync.backward(replicated.loss(first, first + kRows / 3));
+        sync.backward(replicated.loss(first, first + SmallModel::kRows / 3));
         optimizer.step();
         optimizer.zero_grad();
-        sharded.backward(model.loss(first, first + kRows / 3));
+        sharded.backward(model.loss(first, first + SmallModel::kRows / 3));
         sharded.step();
       }
       for (std::size_t i = 0; i < model.parameters.size(); ++i) {
@@ -71,13 +70,13 @@ TEST(ShardedOptimizer, ClipsTheNormOverAllRanks) {
   dist::Group one;
   const SmallModel whole;
   ShardedOptimizer alone(one, clipped, whole.parameters, {{whole.parameters, adamw()}});
-  alone.backward(whole.loss(0, kRows));
+  alone.backward(whole.loss(0, SmallModel::kRows));
   alone.step();
   run_ranks(3, [&](dist::Group& group) {
     const SmallModel model;
     ShardedOptimizer sharded(group, clipped, model.parameters, {{model.parameters, adamw()}});
-    const std::int64_t first = group.rank() * kRows / 3;
-    sharded.backward(model.loss(first, first + kRows / 3));
+    const std::int64_t first = group.rank() * SmallModel::kRows / 3;
+    sharded.backward(model.loss(first, first + SmallModel::kRows / 3));
     sharded.step();
     EXPECT_NEAR(sharded.norm().item() / alone.norm().item(), 1, 1e-5);
   });

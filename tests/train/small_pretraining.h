@@ -35,4 +35,10 @@ inline train::PretrainConfig small_pretraining(std::uint64_t seed = 5) {
   return config;
 }
 
+// The group of a process that trains alone.
+inline dist::Group& alone() {
+  static dist::Group group;
+  return group;
+}
+
 }  // namespace causeway::train_test

@@ -222,15 +222,15 @@ void norm_gradient(StreamView stream, const Norm& how, const Operand& x, const O
       if (aligned && norm_gradient_by_blocks(stream, rows, to_weight, to_bias)) return;
       // Rows within a warp use three vectors per thread where those leave no thread idle, else two.
       const std::int64_t n_vectors = how.n_columns / kWide;
-      const bool by_blocks = n_vectors > 2 * 32;
-      if (aligned && by_blocks &&
-          gradient_in_registers<kWide, 1>(stream, rows, to_weight, to_bias)) {
-        return;
-      }
-      const bool by_threes = !by_blocks && n_vectors % 3 == 0 &&
+      const bool by_threes = n_vectors <= 3 * 32 && n_vectors % 3 == 0 &&
                              std::has_single_bit(static_cast<std::uint64_t>(n_vectors / 3));
       if (aligned && by_threes &&
           gradient_in_registers<kWide, 3>(stream, rows, to_weight, to_bias)) {
+        return;
+      }
+      const bool by_blocks = n_vectors > 2 * 32;
+      if (aligned && by_blocks &&
+          gradient_in_registers<kWide, 1>(stream, rows, to_weight, to_bias)) {
         return;
       }
       if (aligned && gradient_in_registers<kWide, 2>(stream, rows, to_weight, to_bias)) return;

@@ -1,20 +1,20 @@
 """Runs records in NVIDIA Warp on the CPU and compares every written array with the interpreter's.
 
-Usage: warp_check.py DATASET [COUNT]. The inputs are made here, from the formulas in docs/pairs.md and the
-record alone. Exits with 77 where warp-lang is not installed.
+Usage: warp_check.py DATASET [COUNT]. The inputs are made from the record
+alone. Exits with 77 where warp-lang is not installed.
 """
 
 import contextlib
 import importlib.util
 import io
 import math
-import re
 import sys
 import tempfile
 from pathlib import Path
 
 import causeway as cw
 import numpy as np
+from record_inputs import parse_type, values
 
 try:
     import warp as wp
@@ -24,60 +24,6 @@ except ImportError:
 
 wp.config.quiet = True
 wp.config.enable_backward = False
-MASK = (1 << 64) - 1
-
-
-def mix(x):
-    x = (x + 0x9E3779B97F4A7C15) & MASK
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-    return x ^ (x >> 31)
-
-
-def parse_type(text):
-    """The scalar's name and the shape of a value: "mat2x2<float32>" gives ("float32", (2, 2))."""
-    match = re.fullmatch(r"(vec|mat|quat)?([\dx]*)<(\w+)>", text)
-    if not match:
-        return text, ()
-    kind, sizes, scalar = match.groups()
-    return scalar, (4,) if kind == "quat" else tuple(int(n) for n in sizes.split("x"))
-
-
-def number(field, edges, u):
-    low, high, whole = field["low"], field["high"], field["fill"] == "integers"
-    if edges:
-        middle = (low + high) / 2
-        ends = [low, high, 0 if low < 0 < high else low, math.floor(middle) if whole else middle]
-        return ends[int(u * 4)]
-    return low + math.floor(u * (high - low + 1)) if whole else low + u * (high - low)
-
-
-def values(parameter, place, launch):
-    """All scalars of a parameter, element by element."""
-    fields = parameter.get("fields") or [parameter]
-    count = math.prod(parameter.get("shape", [1]))
-    stream = mix((launch["seed"] + 1000 + place) & MASK)
-    out = []
-    for element in range(count):
-        leaf = 0
-        row = []
-        for field in fields:
-            for _ in range(math.prod(parse_type(field["type"])[1])):
-                u = (mix((stream + element * 64 + leaf) & MASK) >> 11) / 2**53
-                leaf += 1
-                if field["fill"] == "constant":
-                    row.append(field["value"])
-                elif field["fill"] == "permutation":
-                    step = 1 + mix(stream) % count
-                    while math.gcd(step, count) != 1:
-                        step += 1
-                    row.append((element * step + mix((stream + 1) & MASK) % count) % count)
-                else:
-                    row.append(number(field, launch["set"] == "edges", u))
-        out.append(row)
-    return out
-
-
 def warp_type(text):
     scalar, shape = parse_type(text)
     dtype = getattr(wp, scalar)

@@ -1,5 +1,5 @@
 // Parquet dumps: what is written is read back in any order; damage and other layouts are refused.
-// tests/cli/prior_test.py reads them with pyarrow.
+// tests/cli/prior_dump_test.py reads them with pyarrow.
 #include "causeway/data/parquet_dump.h"
 
 #include "causeway/tensor/create.h"

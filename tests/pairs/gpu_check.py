@@ -17,11 +17,10 @@ from pathlib import Path
 
 import causeway as cw
 import numpy as np
-from record_inputs import array_of
+from records import array_of, difference, tolerance_of
 
 NVCC = shutil.which("nvcc", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
 BLOCK = 128
-TOLERANCES = {"float16": 2e-2, "float64": 1e-8}  # by what the Python text has, else 1e-3
 
 
 class Driver:
@@ -121,13 +120,6 @@ def worst_difference(driver, record, code):
     return worst
 
 
-def difference(found, expected):
-    found = found.astype(np.float64)
-    expected = expected.astype(np.float64).reshape(found.shape)
-    scale = np.maximum(np.abs(expected), 0.01 * max(np.abs(expected).max(initial=0.0), 1e-6))
-    return float((np.abs(found - expected) / scale).max(initial=0.0))
-
-
 def main():
     if NVCC is None or shutil.which("nvidia-smi") is None:
         print("nvcc or a GPU is missing")
@@ -137,9 +129,8 @@ def main():
     wrong = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for record, code in zip(records, pool.map(compiled, records)):
-            limits = [limit for name, limit in TOLERANCES.items() if name in record["python_source"]]
             worst = worst_difference(driver, record, code)
-            if not worst <= max(limits, default=1e-3):
+            if worst > tolerance_of(record):
                 wrong += 1
                 print(record["metadata"]["id"], record["metadata"]["category"], f"differs by {worst:.2g}")
     print(f"{len(records) - wrong} of {len(records)} records agree on the GPU")

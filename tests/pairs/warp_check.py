@@ -1,7 +1,7 @@
 """Runs records in NVIDIA Warp on the CPU and compares every written array with the interpreter's.
 
-Usage: warp_check.py DATASET [COUNT]. The inputs are made from the record
-alone. Exits with 77 where warp-lang is not installed.
+Usage: warp_check.py DATASET [COUNT]. The inputs are made from the record alone.
+Exits with 77 where warp-lang is not installed.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import causeway as cw
 import numpy as np
-from record_inputs import parse_type, values
+from records import array_of, difference, parse_type, tolerance_of, values
 
 try:
     import warp as wp
@@ -24,6 +24,8 @@ except ImportError:
 
 wp.config.quiet = True
 wp.config.enable_backward = False
+
+
 def warp_type(text):
     scalar, shape = parse_type(text)
     dtype = getattr(wp, scalar)
@@ -47,16 +49,12 @@ def struct_value(module, parameter, row):
 
 
 def argument(module, parameter, place, launch):
-    rows = values(parameter, place, launch)
     if "fields" in parameter:
-        made = [struct_value(module, parameter, row) for row in rows]
+        made = [struct_value(module, parameter, row) for row in values(parameter, place, launch)]
         return wp.array(made, dtype=getattr(module, parameter["type"])) if "shape" in parameter else made[0]
-    scalar, shape = parse_type(parameter["type"])
-    if "shape" in parameter:
-        data = np.array(rows).astype(scalar).reshape(*parameter["shape"], *shape)
-        return wp.array(data, dtype=warp_type(parameter["type"]))
-    data = np.array(rows[0]).astype(scalar)
-    return warp_type(parameter["type"])(*data.tolist()) if shape else getattr(wp, scalar)(data[0])
+    data = array_of(parameter, place, launch)
+    made = warp_type(parameter["type"])
+    return wp.array(data, dtype=made) if "shape" in parameter else made(*data.ravel().tolist())
 
 
 def differences(record, folder, number_of_record):
@@ -75,10 +73,7 @@ def differences(record, folder, number_of_record):
         for parameter, given in zip(launch["parameters"], arguments):
             if not parameter.get("output"):
                 continue
-            theirs = given.numpy().astype(np.float64)
-            mine = ours[parameter["name"]].astype(np.float64).reshape(theirs.shape)
-            scale = np.maximum(np.abs(mine), 0.01 * max(np.abs(mine).max(initial=0.0), 1e-6))
-            worst = max(worst, float((np.abs(mine - theirs) / scale).max(initial=0.0)))
+            worst = max(worst, difference(given.numpy(), ours[parameter["name"]]))
     return worst
 
 
@@ -87,12 +82,10 @@ def main():
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         for i, record in enumerate(records):
-            half = "float16" in record["python_source"]
-            tolerance = 2e-2 if half else 1e-8 if "float64" in record["python_source"] else 1e-3
             try:
                 with contextlib.redirect_stdout(io.StringIO()):
                     worst = differences(record, Path(folder), i)
-                problem = None if worst <= tolerance else f"differs by {worst:.2g}"
+                problem = None if worst <= tolerance_of(record) else f"differs by {worst:.2g}"
             except Exception as error:  # noqa: BLE001 what Warp refuses is what this looks for
                 problem = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"
             if problem:

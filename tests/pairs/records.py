@@ -1,4 +1,4 @@
-"""The inputs of a record's launches, made from the formulas in docs/pairs.md and the record alone."""
+"""Shared by checks of records: inputs, made from the formulas in docs/pairs.md and the record alone, and comparisons."""
 
 import math
 import re
@@ -69,13 +69,12 @@ def dtype_of(parameter):
 
 def array_of(parameter, place, launch):
     """The elements of a parameter, of its shape; of shape () for one that is no array."""
-    dtype = dtype_of(parameter)
     rows = values(parameter, place, launch)
     shape = tuple(parameter.get("shape", ()))
     if "fields" not in parameter:
         scalar, inner = parse_type(parameter["type"])
         return np.array(rows).astype(scalar).reshape((*shape, *inner))
-    made = np.zeros(len(rows), dtype)
+    made = np.zeros(len(rows), dtype_of(parameter))
     for i, row in enumerate(rows):
         at = 0
         for field in parameter["fields"]:
@@ -84,3 +83,23 @@ def array_of(parameter, place, launch):
             made[i][field["name"]] = np.array(row[at : at + size]).astype(scalar).reshape(inner)
             at += size
     return made.reshape(shape)
+
+
+def difference(found, expected):
+    """The largest relative difference; infinite where integers differ or only one of two values is finite."""
+    expected = expected.reshape(found.shape)
+    if found.dtype.kind != "f":
+        return 0.0 if np.array_equal(found, expected) else math.inf
+    found, expected = found.astype(np.float64), expected.astype(np.float64)
+    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    if not np.isfinite(found[~same]).all() or not np.isfinite(expected[~same]).all():
+        return math.inf
+    largest = np.abs(expected[np.isfinite(expected)]).max(initial=0.0)
+    scale = np.maximum(np.abs(expected[~same]), 0.01 * max(largest, 1e-6))
+    return float((np.abs(found[~same] - expected[~same]) / scale).max(initial=0.0))
+
+
+def tolerance_of(record):
+    if "float16" in record["python_source"]:
+        return 2e-2
+    return 1e-8 if "float64" in record["python_source"] else 1e-3

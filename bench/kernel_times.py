@@ -8,6 +8,7 @@ several streams overlap: the sum of their times is more than the time in which a
 """
 
 import argparse
+import json
 import re
 import struct
 import tempfile
@@ -93,11 +94,20 @@ def report(found, steps):
         print(f"{time / total:6.1%} {time / steps:10.1f} us {count:8.1f} per step  {name[:110]}")
 
 
+def setting(text):
+    """NAME=VALUE as a pair; numbers, true and false become values of Python."""
+    name, value = text.split("=", 1)
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=("pretrain", "gpt"))
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--set", action="append", default=[], type=lambda text: text.split("=", 1))
+    parser.add_argument("--set", action="append", default=[], type=setting)
     given = parser.parse_args()
     given.steps = given.steps or {"pretrain": 96, "gpt": 12}[given.what]
     torch.cuda.init()

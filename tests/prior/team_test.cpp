@@ -54,7 +54,7 @@ TEST(PriorTeam, DatasetsAreTheSameForAnyTeamSize) {
       recipe.family = family;
       recipe.classes = classes;
       recipe.features = {1, varied ? 40 : 6};
-      for (std::uint64_t index = 0; index < (varied ? 12 : 4); ++index) {
+      for (std::uint64_t index = 0; index < (varied ? 6 : 4); ++index) {
         // Every third time there is no spare memory.
         recipe.arena_floats = std::int64_t{1} << (index % 3 == 2 ? 16 : 20);
         const Made one = made_by_one(recipe, index);

@@ -102,10 +102,10 @@ def test_targets_without_noise_are_functions_of_the_features(family):
     prior = cw.Prior(family, rows=200, features=1, regression=True, seed=21)
     checked = 0
     for k in range(150):
-        if family == "mlp" and prior.describe(k)["features"][0]["node"] != 0:
+        feature = prior.describe(k)["features"][0]
+        if family == "mlp" and feature["node"] != 0:
             continue  # a causal network: the feature is not all there is
-        model = prior.describe(k)
-        if model["features"][0]["kind"] == "categories":
+        if feature["kind"] == "categories":
             continue  # cut after the target was made
         world = prior.without_noise(k)
         x, y, quiet = (t.numpy() for t in (world.x, world.y, world.counterfactual_y))

@@ -45,9 +45,9 @@ def test_context_rows_are_about_as_many_as_columns():
 
 def test_skewed_share():
     options = {"regression": True, "rows": 400, "features": (2, 8), "filter_predictable": False, "seed": 4}
-    plain, half, whole = (cw.Prior("mlp", skewed_share=share, **options).batch(200) for share in (0, 0.5, 1))
+    plain, half, whole = (cw.Prior("mlp", skewed_share=share, **options).batch(120) for share in (0, 0.5, 1))
     kept = sum(a == b for a, b in zip(plain.hashes(), half.hashes(), strict=True))
-    assert 70 < kept < 130  # the other datasets stay as they are
+    assert 40 < kept < 80  # the other datasets stay as they are
     targets = [batch.y.numpy() for batch in (plain, whole)]
     skews = [np.abs((y**3).mean(axis=1)) for y in targets]
     distinct = [np.array([len(np.unique(row)) for row in y]) for y in targets]

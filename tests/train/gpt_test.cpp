@@ -104,6 +104,10 @@ TEST(GptTrainer, ResumeEqualsUnbrokenRun) {
 TEST(GpuGptTrainer, ResumeEqualsUnbrokenRun) {
   CAUSEWAY_REQUIRE_GPU();
   expect_resume_equals_unbroken_run(Device::cuda(), DType::f32);
+}
+
+TEST(GpuGptTrainer, ResumeEqualsUnbrokenRunInBf16AndF16) {
+  CAUSEWAY_REQUIRE_GPU();
   expect_resume_equals_unbroken_run(Device::cuda(), DType::bf16);
   expect_resume_equals_unbroken_run(Device::cuda(), DType::f16);
 }

@@ -12,7 +12,7 @@ namespace causeway::kernels::cpu {
 
 namespace {
 
-constexpr std::int64_t kBlock = 16;  // queries that share a pass over the keys
+constexpr std::int64_t kBlock = 2 * kBf16Lines;  // queries that share a pass over the keys
 
 // Working memory of one thread: the packed keys and values of a head, and a block of queries.
 class Bf16Forward {
@@ -31,11 +31,11 @@ class Bf16Forward {
     const std::int64_t size = sizes_.head_size;
     n_keys_ = sizes_.seen(entry, 0);
     keys_.resize(static_cast<std::size_t>(packed_size(n_keys_, size)));
-    values_.resize(static_cast<std::size_t>(width_ * whole_groups(n_keys_)));
-    kernels_.pack_rows(k.data, k.stride, n_keys_, size, keys_.data());
+    values_.resize(static_cast<std::size_t>(packed_size(size, n_keys_)));
+    kernels_.pack_right(k.data, k.stride, n_keys_, size, keys_.data());
     for (std::int64_t key = 0; key < n_keys_; key += kKeys) {
-      kernels_.pack_columns(v.data + key * v.stride, v.stride, size, std::min(kKeys, n_keys_ - key),
-                            values_.data() + key * width_);
+      kernels_.pack_right_across(v.data + key * v.stride, v.stride, size,
+                                 std::min(kKeys, n_keys_ - key), values_of(key));
     }
   }
 
@@ -45,7 +45,7 @@ class Bf16Forward {
     const std::int64_t size = sizes_.head_size;
     q.load(begin, count, size, rows_.data());
     for (std::int64_t i = 0; i < count * width_; ++i) rows_[static_cast<std::size_t>(i)] *= scale_;
-    kernels_.pack_rows(rows_.data(), width_, count, size, queries_.data());
+    kernels_.pack_left(rows_.data(), width_, count, size, queries_.data());
     std::fill_n(largest_, count, std::numeric_limits<float>::lowest());
     std::fill_n(sum_, count, 0.0f);
     if (n_keys_ == 0) std::fill(rows_.begin(), rows_.end(), 0.0f);
@@ -78,8 +78,12 @@ class Bf16Forward {
       sum_[j] = sum_[j] * rescale + sums[j];
       if (key > 0 && rescale != 1) scale_row(j, rescale);
     }
-    kernels_.multiply({n_rows, size, count, width_, key > 0}, probabilities_.data(),
-                      values_.data() + key * width_, rows_.data());
+    kernels_.multiply({n_rows, size, count, width_, key > 0}, probabilities_.data(), values_of(key),
+                      rows_.data());
+  }
+
+  Bf16Bits* values_of(std::int64_t key) {  // `key` is the first of a tile
+    return values_.data() + key * whole_lines(sizes_.head_size);
   }
 
   void scale_row(std::int64_t j, float factor) {

@@ -111,30 +111,32 @@ void multiply_blocks(const Bf16Kernels& kernels, const MatrixLayout& a, const fl
   const std::int64_t groups = whole_groups(inner);
   // The whole right is packed once; a panel of it stays in L1 with all rows of a block.
   std::vector<Bf16Bits> right(static_cast<std::size_t>(packed_size(b.columns, inner)));
-  parallel_for(whole_panels(b.columns) / kPanel, kLeastWork / 8 / kPanel / std::max(groups, kPanel),
+  const std::int64_t grain = kLeastWork / 8 / kBf16Lines / std::max(groups, kBf16Lines);
+  parallel_for(whole_lines(b.columns) / kBf16Lines, grain,
                [&](std::int64_t first, std::int64_t last) {
-                 const std::int64_t column = first * kPanel;
-                 const std::int64_t count = std::min(b.columns, last * kPanel) - column;
-                 const auto pack = b.transposed ? kernels.pack_rows : kernels.pack_columns;
+                 const std::int64_t column = first * kBf16Lines;
+                 const std::int64_t count = std::min(b.columns, last * kBf16Lines) - column;
+                 const auto pack = b.transposed ? kernels.pack_right : kernels.pack_right_across;
                  pack(b_data + column * (b.transposed ? b.leading : 1), b.leading, count, inner,
                       right.data() + column * groups);
                });
-  const std::int64_t height = panels_in(kLeftBf16, std::max<std::int64_t>(groups, 1));
-  const std::int64_t work = std::max<std::int64_t>(inner * b.columns * kPanel, 1);  // of a tile
+  const std::int64_t height =
+      std::max(kBf16Lines, kLeftBf16 / std::max<std::int64_t>(groups, 1) / kBf16Lines * kBf16Lines);
+  const std::int64_t work =
+      std::max<std::int64_t>(inner * b.columns * kBf16Lines, 1);  // of a panel
   const auto multiply_rows = [&](std::int64_t first, std::int64_t last) {
     thread_local std::vector<Bf16Bits> left;
     left.resize(std::max(left.size(), static_cast<std::size_t>(packed_size(height, inner))));
-    const std::int64_t end = std::min(a.rows, last * kPanel);
-    for (std::int64_t row = first * kPanel; row < end; row += height) {
+    const std::int64_t end = std::min(a.rows, last * kBf16Lines);
+    for (std::int64_t row = first * kBf16Lines; row < end; row += height) {
       const std::int64_t rows = std::min(height, end - row);
-      const auto pack = a.transposed ? kernels.pack_columns : kernels.pack_rows;
-      pack(a_data + row * (a.transposed ? 1 : a.leading), a.leading, rows, inner, left.data());
+      kernels.pack_left(a_data + row * a.leading, a.leading, rows, inner, left.data());
       kernels.multiply({rows, b.columns, inner, b.columns, false}, left.data(), right.data(),
                        out + row * b.columns);
       if (after) after(row, row + rows);
     }
   };
-  parallel_for(whole_panels(a.rows) / kPanel, kLeastWork / work + 1, multiply_rows);
+  parallel_for(whole_lines(a.rows) / kBf16Lines, kLeastWork / work + 1, multiply_rows);
 }
 
 }  // namespace causeway::kernels::cpu

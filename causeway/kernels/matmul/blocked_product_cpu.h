@@ -18,7 +18,7 @@ using AfterRows = std::function<void(std::int64_t begin, std::int64_t end)>;
 // nothing where OpenBLAS is faster: on x86, and for few rows, which do not amortise the packing.
 bool multiply_blocks(const MatrixLayout& a, const float* a_data, const MatrixLayout& b,
                      const float* b_data, bool adds, float* out, const AfterRows& after = {});
-// out = a b of elements rounded to bf16, for any number of rows.
+// out = a b of elements rounded to bf16, for any number of rows. `a` is not transposed.
 void multiply_blocks(const Bf16Kernels& kernels, const MatrixLayout& a, const float* a_data,
                      const MatrixLayout& b, const float* b_data, float* out,
                      const AfterRows& after = {});

@@ -108,7 +108,8 @@ void linear(StreamView stream, Epilogue epilogue, const Operand& a, const Operan
       }
     };
     if constexpr (std::is_same_v<T, float>) {
-      if (const Bf16Kernels* bf16 = Bf16Products::kernels(); bf16 != nullptr) {
+      const Bf16Kernels* bf16 = Bf16Products::kernels();
+      if (bf16 != nullptr && !matrix_layout(a).transposed) {
         return multiply_blocks(*bf16, matrix_layout(a), static_cast<const float*>(a.data),
                                matrix_layout(b), static_cast<const float*>(b.data),
                                static_cast<float*>(out.data), after);

@@ -21,6 +21,11 @@ CAUSEWAY_HOST_DEVICE bool multiply_parts(W& w, const MatrixShape& shape, std::ui
     normals_of_rows(w, u_site, first, here, k, [&](int row, int j, float value) {
       u[static_cast<std::int64_t>(j) * part + row - first] = value * weights[j];
     });
+    // Tiles are read whole; the sums of the padding are not stored.
+    const int padding = tiled(here) - here;
+    for_each(w.team, padding * k, [&](int at) {
+      u[static_cast<std::int64_t>(at / padding) * part + here + at % padding] = 0.0f;
+    });
     w.team.sync();
     const Columns to{out + static_cast<std::int64_t>(first) * shape.m, here, shape.m};
     const Columns from{const_cast<float*>(v), k, shape.m};

@@ -34,6 +34,7 @@ struct Options : PredictOptions {
     options.max_rows = predictor.max_rows;
     options.random_state = predictor.seed;
     options.transforms = predictor.transforms;
+    options.target_transforms = predictor.target_transforms;
     options.average = predictor.average;
     options.temperature = predictor.temperature;
     options.member_weights = predictor.member_weights;
@@ -138,7 +139,7 @@ Predictions predictions_of(const Options& given, const tables::Table& train,
     }
     const Tensor numbers = given.output == "median" ? predicted.median()
                            : given.output == "mode" ? predicted.mode()
-                                                    : predicted.mean();
+                                                    : predicted.means;
     return {given.target, {}, numbers.to_vector<double>()};
   }
   models::TabularClassifier classifier(model, given.estimator());
@@ -161,11 +162,15 @@ std::string command_of(const Options& given) {
   add("max-rows", given.predictor.max_rows, defaults.max_rows);
   add("max-features", given.predictor.max_features, defaults.max_features);
   add("seed", given.predictor.seed, defaults.seed);
-  if (given.predictor.transforms != defaults.transforms) {
+  const auto add_transforms = [&](const char* name, const auto& value, const auto& usual) {
+    if (value == usual) return;
     std::vector<std::string_view> names;
-    for (const auto transform : given.predictor.transforms) names.push_back(to_string(transform));
-    text += fmt::format(" --transforms {}", fmt::join(names, ","));
-  }
+    for (const auto transform : value) names.push_back(to_string(transform));
+    text += fmt::format(" --{} {}", name, fmt::join(names, ","));
+  };
+  add_transforms("transforms", given.predictor.transforms, defaults.transforms);
+  add_transforms("target-transforms", given.predictor.target_transforms,
+                 defaults.target_transforms);
   add("average", std::string(to_string(given.predictor.average)),
       std::string(to_string(defaults.average)));
   if (given.predictor.temperature == models::kCalibrated) {

@@ -21,6 +21,23 @@ std::vector<std::string> names_of(const std::vector<models::Transform>& transfor
   return names;
 }
 
+CLI::Option* add_transforms(CLI::App& command, const char* option,
+                            std::vector<models::Transform>& transforms, const char* help) {
+  using Names = std::vector<std::string>;
+  return command
+      .add_option_function<Names>(
+          option,
+          [&transforms](const Names& names) {
+            transforms.clear();
+            for (const std::string& name : names) {
+              transforms.push_back(models::parse_transform(name));
+            }
+          },
+          fmt::format("{}, for the ensemble members in turn [{}]", help,
+                      fmt::join(names_of(transforms), ",")))
+      ->delimiter(',');
+}
+
 }  // namespace
 
 void PredictOptions::add_to(CLI::App& command) {
@@ -54,20 +71,11 @@ void PredictOptions::add_to(CLI::App& command) {
 }
 
 void PredictOptions::add_ensemble(CLI::App& command) {
-  using Names = std::vector<std::string>;
-  command
-      .add_option_function<Names>(
-          "--transforms",
-          [this](const Names& names) {
-            predictor.transforms.clear();
-            for (const std::string& name : names) {
-              predictor.transforms.push_back(models::parse_transform(name));
-            }
-          },
-          fmt::format("Transforms of the columns, for the ensemble members in turn [{}]",
-                      fmt::join(names_of(predictor.transforms), ",")))
-      ->delimiter(',')
+  add_transforms(command, "--transforms", predictor.transforms, "Transforms of the columns")
       ->type_name("none|power|quantile|components,...");
+  add_transforms(command, "--target-transforms", predictor.target_transforms,
+                 "Transforms of the target of a regression")
+      ->type_name("none|power,...");
   command
       .add_option_function<std::string>(
           "--average",
@@ -78,16 +86,17 @@ void PredictOptions::add_ensemble(CLI::App& command) {
       .add_option_function<std::string>(
           "--temperature",
           [this](const std::string& text) {
-            double value = models::kCalibrated;
-            if (text != "calibrated" && !(CLI::detail::lexical_cast(text, value) && value > 0)) {
+            double value = text == "auto" ? models::kAutomatic : models::kCalibrated;
+            if (text != "auto" && text != "calibrated" &&
+                !(CLI::detail::lexical_cast(text, value) && value > 0)) {
               throw CLI::ValidationError("--temperature",
-                                         "expected a positive number or calibrated");
+                                         "expected a positive number, auto or calibrated");
             }
             predictor.temperature = value;
           },
-          fmt::format("Divides the logits; calibrated: chosen on held-back context rows [{}]",
-                      predictor.temperature))
-      ->type_name("NUMBER|calibrated");
+          "Divides the logits; auto: 0.9 for classes, 0.8 for numbers; calibrated: chosen on "
+          "held-back context rows [auto]")
+      ->type_name("auto|calibrated|NUMBER");
   command
       .add_option_function<std::string>(
           "--member-weights",

@@ -55,21 +55,32 @@ nb::tuple tuple_of(const TabularEstimator::State& given) {
                         state.temperature, state.member_weights);
 }
 
+std::vector<models::Transform> transforms_of(const std::vector<std::string>& names) {
+  std::vector<models::Transform> made;
+  for (const std::string& name : names) made.push_back(models::parse_transform(name));
+  return made;
+}
+
+nb::list names_of(const std::vector<models::Transform>& transforms) {
+  nb::list names;
+  for (const models::Transform each : transforms) names.append(to_string(each));
+  return names;
+}
+
 EstimatorOptions options_of(std::int64_t n_estimators, std::int64_t max_features,
                             std::int64_t max_rows, std::uint64_t random_state,
-                            const std::vector<std::string>& transforms, const std::string& average,
-                            double temperature, const std::string& member_weights,
-                            const std::string& precision,
+                            const std::vector<std::string>& transforms,
+                            const std::vector<std::string>& target_transforms,
+                            const std::string& average, double temperature,
+                            const std::string& member_weights, const std::string& precision,
                             std::map<std::string, double> class_weight, bool balanced) {
   EstimatorOptions made;
   made.n_estimators = n_estimators;
   made.max_features = max_features;
   made.max_rows = max_rows;
   made.random_state = random_state;
-  made.transforms.clear();
-  for (const std::string& name : transforms) {
-    made.transforms.push_back(models::parse_transform(name));
-  }
+  made.transforms = transforms_of(transforms);
+  made.target_transforms = transforms_of(target_transforms);
   made.average = models::parse_average(average);
   made.temperature = temperature;
   made.member_weights = models::parse_member_weights(member_weights);
@@ -121,14 +132,13 @@ nb::tuple fit_target(Estimator& self, const Table& table, const std::string& tar
 nb::dict read_estimator(const std::string& path) {
   const models::EstimatorFile file = without_gil([&] { return models::read_estimator_file(path); });
   const EstimatorOptions& options = file.options;
-  nb::list transforms;
-  for (const models::Transform each : options.transforms) transforms.append(to_string(each));
   nb::dict settings;
   settings["n_estimators"] = options.n_estimators;
   settings["max_features"] = options.max_features;
   settings["max_rows"] = options.max_rows;
   settings["random_state"] = options.random_state;
-  settings["transforms"] = transforms;
+  settings["transforms"] = names_of(options.transforms);
+  if (file.regression) settings["target_transforms"] = names_of(options.target_transforms);
   settings["average"] = to_string(options.average);
   settings["temperature"] = options.temperature;
   settings["member_weights"] = to_string(options.member_weights);
@@ -151,7 +161,7 @@ void bind_distribution(nb::module_& module) {
   nb::class_<TargetDistribution>(module, "_TargetDistribution", "Predicted histograms.")
       .def_ro("edges", &TargetDistribution::edges)
       .def_ro("probabilities", &TargetDistribution::probabilities)
-      .def("mean", &TargetDistribution::mean)
+      .def("mean", [](const TargetDistribution& self) { return self.means; })
       .def("median", &TargetDistribution::median)
       .def("mode", &TargetDistribution::mode)
       .def("interval", &TargetDistribution::interval, "coverage"_a)
@@ -174,18 +184,19 @@ void bind_estimators(nb::module_& module) {
           [](Estimator* self, std::shared_ptr<TabularTransformer> model, bool regression,
              std::int64_t n_estimators, std::int64_t max_features, std::int64_t max_rows,
              std::uint64_t random_state, const std::vector<std::string>& transforms,
-             const std::string& average, double temperature, const std::string& member_weights,
-             const std::string& precision, std::map<std::string, double> class_weight,
-             bool balanced) {
-            new (self) Estimator(std::move(model),
-                                 options_of(n_estimators, max_features, max_rows, random_state,
-                                            transforms, average, temperature, member_weights,
-                                            precision, std::move(class_weight), balanced),
-                                 regression);
+             const std::vector<std::string>& target_transforms, const std::string& average,
+             double temperature, const std::string& member_weights, const std::string& precision,
+             std::map<std::string, double> class_weight, bool balanced) {
+            new (self)
+                Estimator(std::move(model),
+                          options_of(n_estimators, max_features, max_rows, random_state, transforms,
+                                     target_transforms, average, temperature, member_weights,
+                                     precision, std::move(class_weight), balanced),
+                          regression);
           },
           "model"_a, "regression"_a, "n_estimators"_a, "max_features"_a, "max_rows"_a,
-          "random_state"_a, "transforms"_a, "average"_a, "temperature"_a, "member_weights"_a,
-          "precision"_a, "class_weight"_a, "balanced"_a)
+          "random_state"_a, "transforms"_a, "target_transforms"_a, "average"_a, "temperature"_a,
+          "member_weights"_a, "precision"_a, "class_weight"_a, "balanced"_a)
       .def(
           "fit",
           [](Estimator& self, const Table& table, const Tensor& y, std::int64_t n_classes,
@@ -258,8 +269,19 @@ void bind_estimators(nb::module_& module) {
           "(exponent, mean, inverse deviation) of the power transform of each column that is not "
           "constant.")
       .def(
-          "centres", [](Estimator& self) { return self.model().centres(); },
-          "The means of the bins of the standardised target.")
+          "targets",
+          [](Estimator& self, std::size_t i) {
+            TabularPredictor& fitted = self.predictor();
+            const models::EnsembleMember& member = fitted.members().at(i);
+            const bool regression = fitted.is_regression();
+            return nb::make_tuple(fitted.context_targets(member),
+                                  to_string(member.target_transform),
+                                  regression ? fitted.bins().centres(member.target_transform)
+                                             : std::vector<double>());
+          },
+          "member"_a,
+          "The targets of a member's context rows as the model reads them, their transform, and "
+          "the means of the model's bins in units of the target.")
       .def("encode", &Estimator::encode, "table"_a, "(rows, features) f64, NaN for missing values.")
       .def("state", [](const Estimator& self) { return tuple_of(self.state()); })
       .def(

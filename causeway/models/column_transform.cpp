@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -25,6 +26,16 @@ double yeo_johnson(double z, double exponent) {
   const double other = 2 - exponent;
   if (std::fabs(other) < 1e-9) return -std::log1p(-z);
   return -std::expm1(other * std::log1p(-z)) / other;
+}
+
+double inverse_yeo_johnson(double made, double exponent) {
+  const double part = made >= 0 ? exponent : 2 - exponent;
+  const double size = std::fabs(made);
+  if (std::fabs(part) < 1e-9) return std::copysign(std::expm1(size), made);
+  // log1p is NaN below -1, where no value has this power.
+  const double grown = part * size > -1 ? std::expm1(std::log1p(part * size) / part)
+                                        : std::numeric_limits<double>::infinity();
+  return std::copysign(grown, made);
 }
 
 // Every k-th of the values, at most kMostFitted of them.
@@ -142,6 +153,14 @@ double ColumnTransform::operator()(double value) const {
   const double z = raw_(value);
   const double made = kind_ == Transform::none ? z : scale_(transformed(z));
   return std::clamp(made, -kMostDeviations, kMostDeviations);
+}
+
+double ColumnTransform::inverse(double z) const {
+  const auto undo = [](const Scale& scale, double value) {
+    return scale.mean + value * scale.deviation();
+  };
+  if (kind_ == Transform::none || is_constant()) return undo(raw_, z);
+  return undo(raw_, inverse_yeo_johnson(undo(scale_, z), exponent_));
 }
 
 }  // namespace causeway::models

@@ -36,6 +36,8 @@ class ColumnTransform {
   bool is_constant() const { return raw_.inverse == 0; }
   // Clipped to kMostDeviations; NaN stays NaN.
   double operator()(double value) const;
+  // Of a standardised value, by `none` or `power`. Beyond the range of a power, infinity.
+  double inverse(double z) const;
 
   struct Scale {
     double mean = 0;

@@ -20,6 +20,7 @@ struct EnsembleMember {
   std::vector<std::int64_t> columns;  // in the order in which the model reads them, if it does
   std::vector<std::int64_t> codes;    // the model's class of each class; empty for numbers
   Transform transform = Transform::none;
+  Transform target_transform = Transform::none;  // of numbers
   // Of Transform::components: what the model reads instead of the columns, and in which order.
   std::shared_ptr<const PrincipalComponents> components = nullptr;
   std::vector<std::int64_t> component_order = {};

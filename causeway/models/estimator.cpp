@@ -50,6 +50,7 @@ PredictorOptions EstimatorOptions::predictor() const {
   made.max_rows = max_rows;
   made.seed = random_state;
   made.transforms = transforms;
+  made.target_transforms = target_transforms;
   made.average = average;
   made.temperature = temperature;
   made.member_weights = member_weights;
@@ -195,7 +196,7 @@ void TabularRegressor::fit(const tables::Table& table, const std::string& target
 }
 
 Tensor TabularRegressor::predict(const tables::Table& table) {
-  return predict_distribution(table).mean();
+  return predict_distribution(table).means;
 }
 
 TargetDistribution TabularRegressor::predict_distribution(const tables::Table& table) {

@@ -20,14 +20,25 @@ constexpr const char* kX = "context.x";
 constexpr const char* kY = "context.y";
 constexpr const char* kRows = "context.rows";
 
+nlohmann::ordered_json names_of(const std::vector<Transform>& transforms) {
+  auto names = nlohmann::ordered_json::array();
+  for (const Transform each : transforms) names.push_back(to_string(each));
+  return names;
+}
+
+std::vector<Transform> transforms_of(const nlohmann::json& names) {
+  std::vector<Transform> transforms;
+  for (const auto& name : names) transforms.push_back(parse_transform(name.get<std::string>()));
+  return transforms;
+}
+
 nlohmann::ordered_json json_of(const EstimatorOptions& options) {
-  auto transforms = nlohmann::ordered_json::array();
-  for (const Transform each : options.transforms) transforms.push_back(to_string(each));
   return {{"n_estimators", options.n_estimators},
           {"max_features", options.max_features},
           {"max_rows", options.max_rows},
           {"random_state", options.random_state},
-          {"transforms", transforms},
+          {"transforms", names_of(options.transforms)},
+          {"target_transforms", names_of(options.target_transforms)},
           {"average", to_string(options.average)},
           {"temperature", options.temperature},
           {"member_weights", to_string(options.member_weights)},
@@ -41,10 +52,10 @@ EstimatorOptions options_of(const nlohmann::json& json) {
   json.at("max_rows").get_to(options.max_rows);
   json.at("random_state").get_to(options.random_state);
   json.at("temperature").get_to(options.temperature);
-  options.transforms.clear();
-  for (const auto& name : json.at("transforms")) {
-    options.transforms.push_back(parse_transform(name.get<std::string>()));
-  }
+  options.transforms = transforms_of(json.at("transforms"));
+  // Files of version 0.2 have none.
+  options.target_transforms =
+      transforms_of(json.value("target_transforms", nlohmann::json{"none"}));
   options.average = parse_average(json.at("average").get<std::string>());
   // Files of version 0.2 have neither.
   options.precision = parse_precision(json.value("precision", to_string(options.precision)));

@@ -63,7 +63,7 @@ TableEvaluation evaluate_rows(TabularPredictor& predictor, const Rows& rows,
                             truth.to(DType::i64).to_vector<std::int64_t>(), rows.n_classes);
   }
   const TargetDistribution distribution = predictor.predict_distribution(x);
-  const auto predicted = distribution.mean().to_vector<double>();
+  const auto predicted = distribution.means.to_vector<double>();
   const auto numbers = truth.to_vector<double>();
   TableEvaluation made;
   made.scores = {tables::root_mean_squared_error(predicted, numbers),

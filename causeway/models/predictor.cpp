@@ -119,22 +119,26 @@ Tensor TabularPredictor::arrange(const Batch& batch, const double* x, std::int64
   return made.to(device_of(*model_));
 }
 
+std::vector<double> TabularPredictor::context_targets(const EnsembleMember& member) const {
+  const auto* y = fitted_.y.data_as<double>();
+  std::vector<double> made;
+  for (const std::int64_t row : member.rows) {
+    made.push_back(is_regression()
+                       ? fitted_.bins.read(member.target_transform, y[row])
+                       : static_cast<double>(member.codes[static_cast<std::size_t>(y[row])]));
+  }
+  return made;
+}
+
 TableContext TabularPredictor::make_context(const Batch& batch,
                                             const ProgressHook& progress) const {
   const Device device = device_of(*model_);
   const auto n_tables = static_cast<std::int64_t>(batch.count);
-  const auto* targets = fitted_.y.data_as<double>();
   std::vector<float> y;
   std::vector<std::int64_t> sizes;
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
     const EnsembleMember& member = fitted_.members[i];
-    for (const std::int64_t row : member.rows) {
-      const double target =
-          is_regression()
-              ? fitted_.target(targets[row])
-              : static_cast<double>(member.codes[static_cast<std::size_t>(targets[row])]);
-      y.push_back(static_cast<float>(target));
-    }
+    for (const double target : context_targets(member)) y.push_back(static_cast<float>(target));
     sizes.insert(sizes.end(), {fitted_.n_context, batch.n_columns, fitted_.n_context});
   }
   return model_->encode_context(
@@ -226,9 +230,36 @@ Tensor TabularPredictor::member_logits(const Tensor& x, const ProgressHook& prog
 }
 
 Tensor TabularPredictor::combine(const Tensor& logits, double temperature) const {
+  if (is_regression()) return distribution(logits, temperature).probabilities;
   return combine_members(logits, fitted_.members, fitted_.n_outputs,
                          {options_.average, temperature, fitted_.member_weights,
                           fitted_.frequencies, fitted_.class_weight});
+}
+
+TargetDistribution TabularPredictor::distribution(const Tensor& logits, double temperature) const {
+  const double equal = 1 / static_cast<double>(fitted_.members.size());
+  std::vector<TargetBins::Part> parts;
+  for (const Transform transform : fitted_.bins.transforms()) {
+    std::vector<EnsembleMember> members;
+    std::vector<std::int64_t> numbers;
+    std::vector<double> weights;
+    for (std::size_t i = 0; i < fitted_.members.size(); ++i) {
+      if (fitted_.members[i].target_transform != transform) continue;
+      members.push_back(fitted_.members[i]);
+      numbers.push_back(static_cast<std::int64_t>(i));
+      weights.push_back(fitted_.member_weights.empty() ? equal : fitted_.member_weights[i]);
+    }
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (sum == 0) continue;
+    for (double& weight : weights) weight /= sum;
+    const Tensor of_members =
+        index_select(logits, 1, Tensor::from<std::int64_t>(numbers, {std::ssize(numbers)}));
+    parts.push_back({transform,
+                     combine_members(of_members, members, fitted_.n_outputs,
+                                     {options_.average, temperature, weights, {}, {}}),
+                     sum});
+  }
+  return fitted_.bins.join(parts);
 }
 
 Tensor TabularPredictor::of_member(const Tensor& logits, std::size_t i, double temperature) const {
@@ -244,40 +275,17 @@ Tensor TabularPredictor::predict_proba(const Tensor& x, const ProgressHook& prog
   return combine(member_logits(x, progress), fitted_.temperature);
 }
 
-TargetDistribution TabularPredictor::bins() const {
-  const auto& scale = fitted_.target;
-  const auto of_target = [&](double z) { return scale.mean + z * scale.deviation(); };
-  TargetDistribution made;
-  made.centres = model_->centres();
-  for (const float border : model_->borders()->to(Device::cpu()).to_vector<float>()) {
-    made.edges.push_back(border);
-  }
-  // The outer bins have no end. They end as far from their mean as they begin, or at the extreme
-  // of the context rows if that is farther.
-  const auto y = fitted_.y.to_vector<double>();
-  const auto [least, greatest] = std::minmax_element(y.begin(), y.end());
-  const double low = 2 * made.centres.front() - made.edges.front();
-  const double high = 2 * made.centres.back() - made.edges.back();
-  made.edges.insert(made.edges.begin(), std::min(low, scale(*least)));
-  made.edges.push_back(std::max(high, scale(*greatest)));
-  std::transform(made.edges.begin(), made.edges.end(), made.edges.begin(), of_target);
-  std::transform(made.centres.begin(), made.centres.end(), made.centres.begin(), of_target);
-  return made;
-}
-
 TargetDistribution TabularPredictor::predict_distribution(const Tensor& x,
                                                           const ProgressHook& progress) {
   if (!is_regression()) {
     fail(ErrorKind::invalid_argument, kTabularPredictor, "the model predicts classes, not numbers");
   }
-  const Tensor probabilities = predict_proba(x, progress);
-  TargetDistribution made = bins();
-  made.probabilities = probabilities;
-  return made;
+  require_query(x);
+  return distribution(member_logits(x, progress), fitted_.temperature);
 }
 
 Tensor TabularPredictor::predict_mean(const Tensor& x, const ProgressHook& progress) {
-  return predict_distribution(x, progress).mean();
+  return predict_distribution(x, progress).means;
 }
 
 Tensor TabularPredictor::embed(const Tensor& x, const ProgressHook& progress) {

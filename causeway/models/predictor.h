@@ -6,7 +6,7 @@
 #include "causeway/models/ensemble.h"
 #include "causeway/models/member_weights.h"
 #include "causeway/models/tabular.h"
-#include "causeway/models/target_distribution.h"
+#include "causeway/models/target_bins.h"
 #include "causeway/tables/features.h"
 
 #include <cstdint>
@@ -20,11 +20,13 @@
 
 namespace causeway::models {
 
+// Temperatures that fit chooses.
+inline constexpr double kAutomatic = -1;
 inline constexpr double kCalibrated = 0;
 
 // Of the products of linear layers and attention on a CPU. automatic: the operands are rounded to
-// bf16, where the CPU has matrix instructions for it (Arm); sums are f32. On a GPU the model's
-// dtype decides.
+// bf16, where the CPU has instructions for products of it; sums are f32. On a GPU the model's dtype
+// decides.
 enum class Precision { automatic, f32 };
 
 const char* to_string(Precision precision);
@@ -40,11 +42,14 @@ struct PredictorOptions {
   // Members take turns.
   std::vector<Transform> transforms = {Transform::none, Transform::power, Transform::power,
                                        Transform::components};
+  // Of the target of a regression: `none` or `power`. Members take turns.
+  std::vector<Transform> target_transforms = {Transform::none, Transform::power};
+  // Logits are averaged over the members with one target transform.
   Average average = Average::probabilities;
-  // Divides the logits. kCalibrated: fit chooses it by the log loss of held-back context rows,
-  // which costs a prediction. An average of members is less sure than each of them: 0.9 corrects
-  // for it.
-  double temperature = 0.9;
+  // Divides the logits. An average of members is less sure than each of them, which kAutomatic
+  // corrects: 0.9 for classes, 0.8 for numbers. kCalibrated: by the log loss of held-back context
+  // rows, which costs a prediction.
+  double temperature = kAutomatic;
   // fitted: fit chooses them by the predictions for held-back context rows, at most 500, from at
   // most 1,000 others.
   MemberWeights member_weights = MemberWeights::automatic;
@@ -104,6 +109,10 @@ class TabularPredictor {
   double temperature() const { return fitted_.temperature; }
   // The weights of the members in the average; empty if they are equal.
   const std::vector<double>& member_weights() const { return fitted_.member_weights; }
+  // The targets of a member's context rows as the model reads them.
+  std::vector<double> context_targets(const EnsembleMember& member) const;
+  // The bins of the target; for regression.
+  const TargetBins& bins() const { return fitted_.bins; }
   // How members with this transform read each column that is not constant; empty if there are none.
   std::span<const ColumnTransform> column_transforms(Transform transform) const {
     const auto found = fitted_.transforms.find(transform);
@@ -139,7 +148,7 @@ class TabularPredictor {
     std::int64_t n_context = 0;           // rows that a member reads
     std::vector<std::int64_t> positions;  // of the columns in the table, without constant ones
     std::map<Transform, std::vector<ColumnTransform>> transforms;  // of those columns
-    ColumnTransform::Scale target;                                 // for regression
+    TargetBins bins;                                               // for regression
     std::vector<EnsembleMember> members;
     Tensor x;  // (rows, n_features) f64
     Tensor y;
@@ -197,11 +206,11 @@ class TabularPredictor {
   Tensor run_members(const Tensor& x, std::int64_t width, const ProgressHook& progress,
                      const Run& run);
   Tensor member_logits(const Tensor& x, const ProgressHook& progress);
+  // Probabilities from the logits of all members, as of predict_proba.
   Tensor combine(const Tensor& logits, double temperature) const;
-  // The same for one member.
+  TargetDistribution distribution(const Tensor& logits, double temperature) const;
+  // Of one member: probabilities of classes, or of the model's bins.
   Tensor of_member(const Tensor& logits, std::size_t i, double temperature) const;
-  // A distribution without rows: edges and centres of the bins.
-  TargetDistribution bins() const;
 
   std::shared_ptr<TabularTransformer> model_;
   PredictorOptions options_;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace causeway::models {
 
@@ -55,14 +54,13 @@ void TabularPredictor::calibrate(Fitted& fitted) const {
 void TabularPredictor::fit_member_weights(const Tensor& logits,
                                           const std::vector<double>& targets) {
   const std::size_t n_members = fitted_.members.size();
-  const std::vector<double> centres = is_regression() ? bins().centres : std::vector<double>();
   std::vector<double> of_members(targets.size() * n_members);
   for (std::size_t i = 0; i < n_members; ++i) {
     const Tensor p = of_member(logits, i, options_.temperature);
     const auto* of_row = p.data_as<double>();
     for (std::size_t row = 0; row < targets.size(); ++row, of_row += p.size(1)) {
       of_members[row * n_members + i] =
-          is_regression() ? std::inner_product(centres.begin(), centres.end(), of_row, 0.0)
+          is_regression() ? fitted_.bins.mean(fitted_.members[i].target_transform, of_row)
                           : of_row[static_cast<std::size_t>(targets[row])];
     }
   }
@@ -73,7 +71,7 @@ void TabularPredictor::fit_member_weights(const Tensor& logits,
 double TabularPredictor::best_temperature(const Tensor& logits,
                                           const std::vector<double>& targets) const {
   std::vector<std::size_t> truth;  // the output of each row
-  const std::vector<double> edges = is_regression() ? bins().edges : std::vector<double>();
+  const std::vector<double>& edges = fitted_.bins.edges();
   for (const double target : targets) {
     if (!is_regression()) {
       truth.push_back(static_cast<std::size_t>(target));

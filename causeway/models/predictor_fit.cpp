@@ -54,7 +54,13 @@ void PredictorOptions::check() const {
   if (max_features < 1) refuse("max_features", max_features);
   if (max_rows < 1) refuse("max_rows", max_rows);
   if (transforms.empty()) refuse("the number of transforms", 0);
-  if (!(temperature >= 0 && std::isfinite(temperature))) {
+  if (target_transforms.empty()) refuse("the number of target transforms", 0);
+  for (const Transform each : target_transforms) {
+    if (each == Transform::none || each == Transform::power) continue;
+    fail(ErrorKind::invalid_argument, kTabularPredictor,
+         fmt::format("target transform {}: expected none or power", to_string(each)));
+  }
+  if (temperature != kAutomatic && !(temperature >= 0 && std::isfinite(temperature))) {
     fail(ErrorKind::invalid_argument, kTabularPredictor,
          fmt::format("temperature is {}; expected a positive number", temperature));
   }
@@ -81,6 +87,7 @@ TabularPredictor::TabularPredictor(std::shared_ptr<TabularTransformer> model,
                                    const PredictorOptions& options)
     : model_(std::move(model)), options_(options), lock_(std::make_unique<std::mutex>()) {
   options_.check();
+  if (options_.temperature == kAutomatic) options_.temperature = is_regression() ? 0.8 : 0.9;
 }
 
 void TabularPredictor::require_target(const Tensor& y, std::int64_t n_classes) const {
@@ -227,7 +234,6 @@ TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
   fitted.temperature = state.temperature;
   fitted.member_weights = state.member_weights;
   choose_columns(fitted);
-  fitted.target = ColumnTransform::scale_of(fitted.y.to_vector<double>());
   if (!is_regression()) {
     fitted.frequencies.assign(static_cast<std::size_t>(state.n_classes), 1e-6);
     for (const double c : fitted.y.to_vector<double>()) {
@@ -244,10 +250,21 @@ TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
     member.rows = state.rows.select(0, i).contiguous().to_vector<std::int64_t>();
     member.columns = columns[at];
     member.transform = options_.transforms[at % options_.transforms.size()];
-    if (!is_regression()) {
+    if (is_regression()) {
+      member.target_transform = options_.target_transforms[at % options_.target_transforms.size()];
+    } else {
       member.codes = draw_codes(i, state.n_classes, most_classes(state.n_classes), options_.seed);
     }
     fitted.members.push_back(std::move(member));
+  }
+  if (is_regression()) {
+    std::vector<Transform> transforms;
+    for (const EnsembleMember& member : fitted.members) {
+      transforms.push_back(member.target_transform);
+    }
+    const auto borders = model_->borders()->to(Device::cpu()).to(DType::f64).to_vector<double>();
+    fitted.bins =
+        TargetBins({borders, model_->centres()}, fitted.y.to_vector<double>(), transforms);
   }
   fit_components(fitted.members, fitted.x, fitted.positions, features, options_.max_features,
                  options_.seed);

@@ -30,21 +30,6 @@ double quantile(const std::vector<double>& edges, const double* of_bin, double s
 
 }  // namespace
 
-Tensor TargetDistribution::mean() const {
-  Tensor out = Tensor::empty({probabilities.size(0)}, DType::f64);
-  for (std::int64_t row = 0; row < out.numel(); ++row) {
-    const double* of_row = probabilities.data_as<double>() + row * probabilities.size(1);
-    // Relative to a bin in the middle, so that a constant target is exact.
-    const double middle = centres[centres.size() / 2];
-    double sum = 0;
-    for (std::size_t bin = 0; bin < centres.size(); ++bin) {
-      sum += of_row[bin] * (centres[bin] - middle);
-    }
-    out.data_as<double>()[row] = middle + sum;
-  }
-  return out;
-}
-
 Tensor TargetDistribution::mode() const {
   Tensor out = Tensor::empty({probabilities.size(0)}, DType::f64);
   for (std::int64_t row = 0; row < out.numel(); ++row) {

@@ -9,12 +9,11 @@
 namespace causeway::models {
 
 struct TargetDistribution {
-  std::vector<double> edges;    // of the bins, ascending, n_bins + 1, in units of the target
-  std::vector<double> centres;  // the mean of each bin, from which means are computed
-  Tensor probabilities;         // (rows, n_bins) f64
+  std::vector<double> edges;  // of the bins, ascending, n_bins + 1, in units of the target
+  Tensor probabilities;       // (rows, n_bins) f64
+  Tensor means;               // (rows,) f64
 
-  // (rows,) f64. The mode is the middle of the bin with the greatest density.
-  Tensor mean() const;
+  // The middle of the bin with the greatest density, (rows,) f64.
   Tensor mode() const;
   // (rows, shares) f64: the values below which the target is with the given probabilities, each
   // between 0 and 1. The density within a bin is constant. Throws invalid_argument.

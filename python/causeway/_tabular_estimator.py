@@ -34,6 +34,9 @@ except ImportError as problem:
 
 # Of the ensemble's members in turn.
 TRANSFORMS = ("none", "power", "power", "components")
+TARGET_TRANSFORMS = ("none", "power")
+# As in C++: kAutomatic and kCalibrated.
+TEMPERATURES = {"auto": -1.0, "calibrated": 0.0}
 
 
 def _packaged(regression: bool) -> Path:
@@ -74,7 +77,7 @@ class TabularEstimator(BaseEstimator):
         random_state: Any = 0,
         transforms: Sequence[str] = TRANSFORMS,
         average: str = "probabilities",
-        temperature: float | str = 0.9,
+        temperature: float | str = "auto",
         member_weights: str = "auto",
         precision: str = "auto",
         device: str = "auto",
@@ -111,16 +114,17 @@ class TabularEstimator(BaseEstimator):
         by_label = class_weight if isinstance(class_weight, dict) else {}
         return _Estimator(
             model, self._regression, self.n_estimators, self.max_features, self.max_rows, self._seed,
-            list(self.transforms), self.average, self._temperature(), self.member_weights, self.precision,
+            list(self.transforms), list(getattr(self, "target_transforms", TARGET_TRANSFORMS)), self.average,
+            self._temperature(), self.member_weights, self.precision,
             {str(label): float(weight) for label, weight in by_label.items()}, class_weight == "balanced",
         )
 
     def _temperature(self) -> float:
-        if self.temperature == "calibrated":
-            return 0.0
+        if isinstance(self.temperature, str) and self.temperature in TEMPERATURES:
+            return TEMPERATURES[self.temperature]
         if isinstance(self.temperature, numbers.Real) and self.temperature > 0:
             return float(self.temperature)
-        raise ValueError(f'temperature={self.temperature!r}: expected a positive number or "calibrated"')
+        raise ValueError(f'temperature={self.temperature!r}: expected a positive number, "auto" or "calibrated"')
 
     def _draw_seed(self) -> int:
         """An integer random_state is the seed, as for `causeway predict` and in C++."""
@@ -254,8 +258,11 @@ class TabularEstimator(BaseEstimator):
             raise ValueError(f'"{path}" is a {"regressor" if read["regression"] else "classifier"}, '
                              f"not for {cls.__name__}")
         options = dict(read["options"])
-        options["transforms"] = tuple(options["transforms"])
-        options["temperature"] = options["temperature"] or "calibrated"
+        for name in ("transforms", "target_transforms"):
+            if name in options:
+                options[name] = tuple(options[name])
+        names = {number: name for name, number in TEMPERATURES.items()}
+        options["temperature"] = names.get(options["temperature"], options["temperature"])
         made = cls(model_of(read["config"], read["weights"], device), **options, device=device)
         made._seed = options["random_state"]
         made._names = read["names"] if read["named_columns"] else None

@@ -17,6 +17,7 @@ import numpy as np
 
 from ._core import _ranks_of_names
 from ._tabular_estimator import (
+    TARGET_TRANSFORMS,
     TRANSFORMS,
     BaseEstimator,
     ClassifierMixin,
@@ -59,13 +60,14 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         (whitened principal components of the columns, with categories one-hot encoded) for the
         ensemble's members in turn.
     average: whether "probabilities" or "logits" of members are averaged.
-    temperature: divides the logits; "calibrated": fit chooses it by the log loss of held-back context
-        rows, which takes about as long as a prediction.
+    temperature: divides the logits. "auto": 0.9 for classes and 0.8 for numbers, since an average of
+        members is less sure than each of them. "calibrated": fit chooses it by the log loss of held-back
+        context rows, which takes about as long as a prediction.
     member_weights: "equal", or "fitted": fit weights the members by their predictions for held-back
         context rows, which takes as long as a prediction from 1,000 rows. "auto": "fitted" for
         regression.
     precision: "auto" rounds the operands of matrix products to bf16 where the CPU has instructions for
-        it (Arm); "f32" does not. Sums are f32. On a GPU the model's dtype decides.
+        it (AMX, AVX-512 BF16, Arm BF16); "f32" does not. Sums are f32. On a GPU the model's dtype decides.
     class_weight: "balanced", or weights by class: probabilities are multiplied by the weights and
         normalised. "balanced" weights are inverse to the classes' frequencies.
     device: "auto", "cpu" or "cuda".
@@ -85,7 +87,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         random_state: Any = 0,
         transforms: Sequence[str] = TRANSFORMS,
         average: str = "probabilities",
-        temperature: float | str = 0.9,
+        temperature: float | str = "auto",
         member_weights: str = "auto",
         precision: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
@@ -173,9 +175,38 @@ class TargetDistribution(NamedTuple):
 
 class TabularRegressor(RegressorMixin, TabularEstimator):
     """Predicts a numeric target from labelled context rows. Parameters as for TabularClassifier,
-    without class_weight."""
+    without class_weight, and:
+
+    target_transforms: "none" or "power" (Yeo-Johnson) for the target that the ensemble's members read,
+        in turn. Their predictions are mapped back and averaged. Logits are averaged over the members
+        with the same transform.
+    """
 
     _regression = True
+
+    def __init__(
+        self,
+        model: Any = None,
+        *,
+        n_estimators: int = 4,
+        max_features: int = 100,
+        max_rows: int = 10_000,
+        random_state: Any = 0,
+        transforms: Sequence[str] = TRANSFORMS,
+        target_transforms: Sequence[str] = TARGET_TRANSFORMS,
+        average: str = "probabilities",
+        temperature: float | str = "auto",
+        member_weights: str = "auto",
+        precision: str = "auto",
+        device: str = "auto",
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            model, n_estimators=n_estimators, max_features=max_features, max_rows=max_rows,
+            random_state=random_state, transforms=transforms, average=average, temperature=temperature,
+            member_weights=member_weights, precision=precision, device=device, verbose=verbose,
+        )  # fmt: skip
+        self.target_transforms = target_transforms
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TabularRegressor:
         """Stores the rows of X (rows, features) as context. y holds their targets, or is the name of

@@ -11,7 +11,7 @@ are constants.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -204,13 +204,38 @@ def _on_host(model: Any) -> Any:
     return model_of(model._config, {name: values.to("cpu") for name, values in model.state_dict().items()}, "cpu")
 
 
+class _Part(NamedTuple):
+    """The ensemble members with one target transform."""
+
+    logits: list[str]
+    weights: list[float]
+    centres: np.ndarray  # means of the model's bins, for regression
+
+
+def _combined(graph: Graph, part: _Part, average: str) -> str:
+    """The probabilities of the part's members together."""
+    weights = np.array(part.weights) / max(sum(part.weights), 1e-300)
+    each = part.logits if average == "logits" else [graph.op("Softmax", x, axis=-1) for x in part.logits]
+    combined = graph.op("Sum", *[graph.op("Mul", x, graph.constant(weight)) for x, weight in zip(each, weights)])
+    return graph.op("Softmax", combined, axis=-1) if average == "logits" else combined
+
+
+def _mean(graph: Graph, parts: list[_Part], average: str) -> str:
+    terms = []
+    for part in parts:
+        middle, weight = part.centres[len(part.centres) // 2], sum(part.weights)
+        offset = graph.op("MatMul", _combined(graph, part, average), graph.constant(part.centres - middle))
+        terms.append(graph.op("Mul", graph.op("Add", offset, graph.constant(middle)), graph.constant(weight)))
+    return graph.op("Sum", *terms)
+
+
 def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Writes a fitted TabularClassifier or TabularRegressor as an ONNX file, with any transforms but "quantile"."""
     graph = Graph()
     core, model = estimator._estimator, _on_host(estimator._model())
     regression = estimator._regression
-    _, x, y, _, n_classes, class_weight, temperature, weights = core.state()
-    x, y = x.numpy(), y.numpy()
+    _, x, _, _, n_classes, class_weight, temperature, weights = core.state()
+    x = x.numpy()
     members = core.members()
     n_outputs = model.config["bins"] if regression else n_classes
     if any(transform == "quantile" for _, _, _, transform, _ in members):
@@ -218,9 +243,10 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     if not regression and (n_classes < 2 or max(max(codes) for _, _, codes, _, _ in members) < n_classes - 1):
         raise ValueError(f"ONNX export needs 2 to {model.config['classes']} classes, or a model with a retrieval decoder")
     positions, mean, inverse = scales(x)
-    sums = []
+    weights = weights or [1 / len(members)] * len(members)
+    parts: dict[str, _Part] = {}  # by target transform
     powers = np.array(core.powers())
-    for rows, columns, codes, transform, components in members:
+    for i, (rows, columns, codes, transform, components) in enumerate(members):
         plain = positions[columns], mean[columns], inverse[columns]
         read: Columns | Components
         if transform == "components":
@@ -228,29 +254,23 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
         else:
             read = Powers(*plain, powers[columns]) if transform == "power" else Columns(*plain)
         context_x = read.of(x[rows]).astype(np.float32)
-        spread = y.std() or np.inf
-        context_y = ((y[rows] - y.mean()) / spread if regression else np.take(codes, y[rows].astype(int)))
-        context = model.encode_context(context_x[None], context_y.astype(np.float32)[None])
+        context_y, target_transform, centres = core.targets(i)
+        context = model.encode_context(context_x[None], np.array(context_y, np.float32)[None])
         logits = _Member(graph, model, context, n_outputs).logits(*read.nodes(graph))
         logits = graph.gather(logits, range(n_outputs) if regression else codes, 1)
-        logits = graph.op("Div", logits, graph.constant(temperature))
-        sums.append(logits if estimator.average == "logits" else graph.op("Softmax", logits, axis=-1))
-    weights = weights or [1 / len(sums)] * len(sums)
-    weighed = [graph.op("Mul", each, graph.constant(weight)) for each, weight in zip(sums, weights)]
-    combined = graph.op("Sum", *weighed)
-    if estimator.average == "logits":
-        combined = graph.op("Softmax", combined, axis=-1)
-    if class_weight:
-        weighted = graph.op("Mul", combined, graph.constant(class_weight))
-        combined = graph.op("Div", weighted, graph.op("ReduceSum", weighted, graph.ints(1), keepdims=1))
+        part = parts.setdefault(target_transform, _Part([], [], np.array(centres)))
+        part.logits.append(graph.op("Div", logits, graph.constant(temperature)))
+        part.weights.append(weights[i])
     if regression:
         name, shape = "mean", ["rows"]
-        centres = y.mean() + np.array(core.centres()) * y.std()
-        middle = centres[len(centres) // 2]
-        offset = graph.op("MatMul", combined, graph.constant(centres - middle))
-        result = graph.op("Add", offset, graph.constant(middle))
+        result = _mean(graph, list(parts.values()), estimator.average)
     else:
         name, shape = "probabilities", ["rows", n_classes]
+        (part,) = parts.values()
+        combined = _combined(graph, part, estimator.average)
+        if class_weight:
+            weighted = graph.op("Mul", combined, graph.constant(class_weight))
+            combined = graph.op("Div", weighted, graph.op("ReduceSum", weighted, graph.ints(1), keepdims=1))
         result = graph.gather(combined, estimator._ranks, 1)
     graph.nodes.append(graph.onnx.helper.make_node("Identity", [result], [name]))
     _write(graph, path, name, shape, x.shape[1])

@@ -189,9 +189,10 @@ class PredictPage(Folder):
         root, _ = self.predict(lambda x: "ab"[x % 2], 20, *options, "--balanced")
         command = shlex.split("".join(root.find(".//section[@id='reproduce']//code").itertext()))
         self.assertEqual(command[6:-2], [*options, "--balanced"])
-        root, _ = self.predict(lambda x: x + 0.5, 20, "--output", "median", "--temperature", "0.8")
+        root, _ = self.predict(lambda x: x + 0.5, 20, "--output", "median", "--temperature", "0.8",
+                               "--target-transforms", "power")
         command = shlex.split("".join(root.find(".//section[@id='reproduce']//code").itertext()))
-        self.assertEqual(command[6:-2], ["--temperature", "0.8", "--output", "median"])
+        self.assertEqual(command[6:-2], ["--target-transforms", "power", "--temperature", "0.8", "--output", "median"])
 
     def test_too_few_rows_to_hold_back(self):
         root, _ = self.predict(lambda x: "ab"[x % 2], 7)

@@ -44,6 +44,24 @@ TEST(ColumnTransform, RemovesSkew) {
   }
 }
 
+TEST(ColumnTransform, Inverse) {
+  auto values = lognormal(300);
+  for (int sign = 0; sign < 2; ++sign) {
+    for (const Transform kind : {Transform::none, Transform::power}) {
+      const ColumnTransform transform(kind, values);
+      for (const double value : values) {
+        EXPECT_NEAR(transform.inverse(transform(value)), value, 1e-9 * (1 + std::fabs(value)));
+      }
+    }
+    for (double& value : values) value = -value;
+  }
+  // No value has such a power: the exponent is negative.
+  const ColumnTransform power(Transform::power, values);
+  ASSERT_LT(power.exponent(), 0);
+  EXPECT_TRUE(std::isinf(power.inverse(kMostDeviations)));
+  EXPECT_EQ(ColumnTransform(Transform::power, std::vector<double>(5, 7)).inverse(1), 7);
+}
+
 // Normal scores of ranks, here of ranks 1 to 5 of 5.
 TEST(ColumnTransform, QuantilesAreNormalScores) {
   const std::vector<double> values = {10, -3, 7, 1e6, 2};

@@ -77,6 +77,27 @@ TEST(EstimatorFile, ARegressorPredictsTheSame) {
   EXPECT_EQ(loaded.predict_distribution(table).edges, regressor.predict_distribution(table).edges);
 }
 
+// Files from before there were target transforms.
+TEST(EstimatorFile, ARegressorWithoutTargetTransforms) {
+  const Scratch scratch;
+  const Table table = draw_table();
+  EstimatorOptions options;
+  options.target_transforms = {Transform::none};
+  TabularRegressor regressor(make_model(true), options);
+  regressor.fit(table, "size");
+  const auto path = scratch / "fitted.safetensors";
+  regressor.save(path);
+  SafetensorsFile file = load_safetensors(path);
+  file.metadata.erase("sha256");
+  const std::string given = "\"target_transforms\":[\"none\"],";
+  std::string& config = file.metadata.at("config");
+  ASSERT_NE(config.find(given), std::string::npos);
+  config.erase(config.find(given), given.size());
+  save_safetensors(path, file.tensors, file.metadata);
+  TabularRegressor loaded = TabularRegressor::load(path, "cpu");
+  expect_same_bytes(loaded.predict(table), regressor.predict(table), "loaded");
+}
+
 // Categories are not in the state of the predictor: the encoder has them.
 TEST(EstimatorFile, ComponentsPredictTheSame) {
   const Scratch scratch;

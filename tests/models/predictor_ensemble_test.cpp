@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -47,6 +48,54 @@ TEST(Predictor, WideTablesAreReadInParts) {
   }
   EXPECT_EQ(read.size(), 50u);
   EXPECT_EQ(predictor.predict_proba(data.query).shape(), (Shape{9, 4}));
+}
+
+// Members read the target itself and a power of it in turn.
+TEST(Predictor, TargetTransforms) {
+  using models::Transform;
+  const auto model = make_model(small("default", true));
+  Data data = draw_data(3, 0, 60);
+  for (std::int64_t row = 0; row < 60; ++row) {
+    double& y = data.y.data_as<double>()[row];
+    y = std::exp(y);
+  }
+  const auto fitted = [&](std::vector<Transform> transforms, models::Average average) {
+    models::PredictorOptions options;
+    options.target_transforms = std::move(transforms);
+    options.average = average;
+    options.member_weights = models::MemberWeights::equal;
+    TabularPredictor predictor(model, options);
+    predictor.fit(data.x, data.y, 0);
+    return predictor;
+  };
+  for (const auto average : {models::Average::probabilities, models::Average::logits}) {
+    TabularPredictor both = fitted({Transform::none, Transform::power}, average);
+    const auto got = both.predict_distribution(data.query);
+    std::map<Transform, Tensor> means;
+    for (const Transform transform : {Transform::none, Transform::power}) {
+      TabularPredictor same = fitted({transform}, average);
+      // The weight of the members with the other transform is 0.
+      auto state = same.state();
+      state.member_weights = transform == Transform::none ? std::vector{0.5, 0.0, 0.5, 0.0}
+                                                          : std::vector{0.0, 0.5, 0.0, 0.5};
+      same.restore(state);
+      means[transform] = same.predict_mean(data.query);
+    }
+    expect_within(got.means, (means[Transform::none] + means[Transform::power]) * Scalar(0.5), 1e-9,
+                  to_string(average));
+    expect_within(sum(got.probabilities, {1}), ones({9}, DType::f64), 1e-9, "probabilities");
+    const auto& members = both.members();
+    EXPECT_EQ(members[0].target_transform, Transform::none);
+    EXPECT_EQ(members[3].target_transform, Transform::power);
+    EXPECT_LT(both.context_targets(members[1]).front(), 3);
+    TabularPredictor plain = fitted({Transform::none}, average);
+    EXPECT_EQ(std::ssize(plain.predict_distribution(data.query).edges), model->config().bins + 1);
+  }
+  for (const Transform wrong : {Transform::quantile, Transform::components}) {
+    expect_words(failure([&] { fitted({wrong}, models::Average::logits); }),
+                 "expected none or power");
+  }
+  expect_words(failure([&] { fitted({}, models::Average::logits); }), "target transforms");
 }
 
 // A row of weight 0 is as if it were not there, and equal weights change nothing.

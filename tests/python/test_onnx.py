@@ -51,10 +51,13 @@ def test_packaged_classifier(settings, tmp_path):
     np.testing.assert_allclose(run(tmp_path / "model.onnx", query), classifier.predict_proba(query), atol=1e-4)
 
 
-def test_packaged_regressor(tmp_path):
+@pytest.mark.parametrize("settings", [{}, {"average": "logits", "n_estimators": 3}, {"target_transforms": ["none"]}],
+                         ids=str)
+def test_packaged_regressor(settings, tmp_path):
     x, _ = rows(60)
-    y = np.nan_to_num(x[:, 0]) * 50 + 7
-    regressor = cw.TabularRegressor(n_estimators=2, precision="f32", device="cpu").fit(x, y)
+    y = np.exp(np.nan_to_num(x[:, 0])) * 50 + 7
+    settings = {"n_estimators": 2, **settings}
+    regressor = cw.TabularRegressor(precision="f32", device="cpu", **settings).fit(x, y)
     regressor.export_onnx(tmp_path / "model.onnx")
     query = rows(31, 1)[0]
     np.testing.assert_allclose(run(tmp_path / "model.onnx", query), regressor.predict(query), atol=1e-4 * y.std())

@@ -202,6 +202,31 @@ def test_fitted_member_weights():
         classifier(member_weights="votes").fit(x, y > 0)
 
 
+def test_target_transforms(tmp_path):
+    # A product of factors and noise: its logarithm is a sum.
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(500, 4))
+    y = np.exp(x[:, 0] + 0.5 * x[:, 1] + 0.3 * rng.normal(size=500))
+    scores = {}
+    for transforms in (["none"], ["power"], ("none", "power")):
+        model = cw.TabularRegressor(target_transforms=transforms, device="cpu").fit(x[:250], y[:250])
+        edges, shares = model.predict_distribution(x[250:])
+        assert np.all(np.diff(edges) > 0) and shares.shape == (250, len(edges) - 1)
+        np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-9)
+        low, high = model.predict_interval(x[250:], 0.8).T
+        assert 0.68 < np.mean((low <= y[250:]) & (y[250:] <= high)) < 0.9, transforms
+        scores[tuple(transforms)] = model.score(x[250:], y[250:])
+    assert scores["power",] > scores["none",] and scores["none", "power"] > scores["none",]
+    model.save(tmp_path / "model.safetensors")
+    loaded = cw.TabularRegressor.load(tmp_path / "model.safetensors", device="cpu")
+    assert loaded.target_transforms == ("none", "power")
+    np.testing.assert_array_equal(loaded.predict(x[250:]), model.predict(x[250:]))
+    with pytest.raises(cw.Error, match="expected none or power"):
+        cw.TabularRegressor(target_transforms=["quantile"]).fit(x, y)
+    with pytest.raises(TypeError, match="target_transforms"):
+        cw.TabularClassifier(target_transforms=["none"])
+
+
 def test_calibration_lowers_the_log_loss():
     from sklearn.metrics import log_loss
 

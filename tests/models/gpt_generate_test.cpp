@@ -41,6 +41,7 @@ void expect_calls_agree(Device device) {
     EXPECT_NE(other, expected);
     EXPECT_EQ(GptDecoder(*model, batch).generate(prompts, drawn_options(40, 2)), other);
     for (const std::int64_t tokens : {1, 2, 8, 9, 10, 16, 17, 18, 40}) {
+      if (few_cases() && tokens != 10) continue;
       EXPECT_EQ(decoder.generate(prompts, drawn_options(tokens, 1)),
                 first_tokens(expected, static_cast<std::size_t>(tokens)))
           << batch << " sequences, " << tokens << " tokens";

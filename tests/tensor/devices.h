@@ -5,6 +5,7 @@
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/tensor.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -22,6 +23,9 @@ inline const Device kGpu = Device::cuda(0);
 // Skips a Gpu test if there is no GPU.
 #define CAUSEWAY_REQUIRE_GPU() \
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence()
+
+// Whether to leave cases out, for sanitizers of the GPU: a launch takes minutes under some of them.
+inline bool few_cases() { return std::getenv("CAUSEWAY_FEW_CASES") != nullptr; }
 
 // Random values of a dtype, drawn on the CPU; small integers, so that sums and products do not
 // overflow.

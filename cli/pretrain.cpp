@@ -88,10 +88,12 @@ void print_result(const PretrainOptions& options, const train::RunResult& result
   if (!shown) fmt::print("{}\n", describe(result.last, regression));
   if (options.folder.empty()) return;
   if (result.interrupted) {
-    fmt::print("interrupted at step {}; resume with: causeway pretrain --out {} --resume\n",
-               result.last.step, options.folder);
+    print_text(
+        fmt::format("interrupted at step {}; resume with: causeway pretrain --out {} --resume\n",
+                    result.last.step, options.folder));
   } else {
-    fmt::print("model: {0}/model.safetensors\nreport: {0}/report.html\n", options.folder);
+    print_text(
+        fmt::format("model: {0}/model.safetensors\nreport: {0}/report.html\n", options.folder));
   }
 }
 
@@ -104,6 +106,22 @@ void print_plan(const PretrainOptions& options, const train::PretrainSettings& s
                  trainer.plan().summary(),
                  train::estimate_time(settings.run, flops, device, settings.config.dtype)},
                 options.json);
+}
+
+// The defaults are for a GPU. A time limit is checked between steps only.
+void warn_if_slow(const train::PretrainSettings& settings, Device device, int n_ranks) {
+  constexpr double kSlow = 20;  // seconds
+  if (device.is_cuda() || settings.config.prior.rows.high == 0) return;
+  train::LoopConfig one_step;
+  one_step.steps = 1;
+  const double flops = train::mean_step_flops(settings.config, 1, n_ranks);
+  const double seconds =
+      train::estimate_time(one_step, flops, device, settings.config.dtype).seconds;
+  if (seconds < kSlow) return;
+  logger::warn(
+      fmt::format("[pretrain] a step takes about {} or more on this CPU; smaller ones: --rows 256 "
+                  "--features 1:20 --batch 8",
+                  format_seconds(seconds)));
 }
 
 // Returns whether the run was interrupted.
@@ -130,7 +148,9 @@ bool pretrain(const PretrainOptions& options) {
   const bool reports = group.rank() == 0 && !options.quiet;
   train::Pretrainer trainer(settings.config, device, group, settings.run.memory);
   run.on_start = [&] {
-    if (reports) fmt::print(stderr, "memory: {}\n", trainer.plan().summary());
+    if (!reports) return;
+    note("memory: {}\n", trainer.plan().summary());
+    warn_if_slow(settings, device, group.size());
   };
   if (reports && options.folder.empty()) {
     logger::warn("[pretrain] without --out, neither the model nor checkpoints are saved");

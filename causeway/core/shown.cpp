@@ -1,5 +1,7 @@
 #include "causeway/core/shown.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace causeway {
@@ -49,6 +51,15 @@ std::string shown(std::string_view text) {
     }
   }
   return result + (text.size() > kLongest ? "...\"" : "\"");
+}
+
+std::string shown_list(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 20;
+  const std::size_t n = std::min(names.size(), kMost);
+  std::string text = fmt::format(
+      "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(n), ", "));
+  if (names.size() > n) text += fmt::format(" and {} more", names.size() - n);
+  return text;
 }
 
 std::string shell_word(std::string_view text) {

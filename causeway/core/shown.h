@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace causeway {
 
@@ -10,6 +11,9 @@ namespace causeway {
 // file's content can then neither flood the terminal nor send control sequences, and Python can
 // always decode the message.
 std::string shown(std::string_view text);
+
+// The first names, and how many others there are: "a, b and 7 more".
+std::string shown_list(const std::vector<std::string>& names);
 
 // The text with control characters (except newlines and tabs) and bytes that are not UTF-8 written
 // as \x1b.

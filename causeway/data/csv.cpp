@@ -108,11 +108,7 @@ void CsvReader::begin() {
       continue;
     }
     if (name.empty()) {
-      csv::fail_at(
-          layout_,
-          {line, column,
-           std::string("a column has no name; ") +
-               std::string(advice("name it, or pass --no-header", "name it in the file"))});
+      csv::fail_at(layout_, {line, column, "a column has no name; name it in the file"});
     }
     if (!places.emplace(name, layout_.names.size() - 1).second) {
       csv::fail_at(layout_, {line, column, "duplicate column name; rename one of them"});

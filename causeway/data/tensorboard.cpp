@@ -104,6 +104,10 @@ void warn_if_damaged(const std::filesystem::path& path) {
   try {
     const MappedFile file(kTensorboard, path);
     const std::uint64_t good = data::undamaged_events(file.bytes());
+    if (file.bytes().empty()) {
+      logger::warn(fmt::format("[{}] \"{}\" is empty", kTensorboard, path.string()));
+      return;
+    }
     if (good == file.bytes().size()) return;
     logger::warn(
         fmt::format("[{}] \"{}\" is damaged: TensorBoard shows the first {} of its {} bytes",

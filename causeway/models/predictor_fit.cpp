@@ -93,8 +93,14 @@ TabularPredictor::TabularPredictor(std::shared_ptr<TabularTransformer> model,
 void TabularPredictor::require_target(const Tensor& y, std::int64_t n_classes) const {
   const auto values = y.to_vector<double>();
   if (is_regression()) {
+    constexpr double kGreatest = 1e300;  // sums and differences of targets must not overflow
     for (std::size_t row = 0; row < values.size(); ++row) {
-      if (std::isfinite(values[row])) continue;
+      if (std::fabs(values[row]) <= kGreatest) continue;
+      if (std::isfinite(values[row])) {
+        fail(ErrorKind::invalid_argument, kTabularPredictor,
+             fmt::format("target, row {} (from 0): {}; expected at most {}: use a larger unit", row,
+                         values[row], kGreatest));
+      }
       fail(ErrorKind::invalid_argument, kTabularPredictor,
            fmt::format("target, row {} (from 0): {}; expected a finite number", row,
                        std::isnan(values[row]) ? "NaN" : "infinity"));

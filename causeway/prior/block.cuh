@@ -139,6 +139,7 @@ struct Block {
   // A barrier that is valid when the threads of a warp have diverged. Inside functions that are not
   // inlined, __syncthreads would require convergence.
   __device__ __forceinline__ void sync() const { asm volatile("barrier.sync 0;" ::: "memory"); }
+  __device__ __forceinline__ bool stops() const { return false; }
   // Computed by one warp.
   template <class F>
   __device__ __forceinline__ float for_all(const F& f) const {
@@ -219,6 +220,7 @@ struct PlanTeam {
   __device__ __forceinline__ int rank() const { return 0; }
   __device__ __forceinline__ int size() const { return 1; }
   __device__ __forceinline__ void sync() const {}
+  __device__ __forceinline__ bool stops() const { return false; }
   template <class F>
   __device__ __forceinline__ void columns(int n_columns, const F& f) const {
     for (int c = 0; c < n_columns; ++c) f(c, SoloLanes{});

@@ -85,8 +85,8 @@ void generate(const Recipe& recipe, std::uint64_t seed, const BatchOut& out) {
       for (std::int64_t k = next++; k < out.count; k = next++) {
         if (interruptible && interrupt_requested()) return;
         const DatasetOut to = out.of(k);
-        out.info[k] = make_dataset(Solo{}, recipe, seed, out.index_of(k), 0, OtherWorld{}, *shared,
-                                   arena, to);
+        out.info[k] = make_dataset(Solo{nullptr, interruptible}, recipe, seed, out.index_of(k), 0,
+                                   OtherWorld{}, *shared, arena, to);
         // Zero the padding rows.
         if (out.offsets != nullptr) continue;
         const std::int64_t used = out.info[k].n_rows;

@@ -50,7 +50,7 @@ Table read_table_with_target(const std::filesystem::path& path, const std::strin
   if (table.find(target) < 0) {
     fail(ErrorKind::invalid_argument, "read_table",
          fmt::format("\"{}\" has no column {} for the target; it has: {}", path.string(),
-                     shown(target), fmt::join(table.names(), ", ")));
+                     shown(target), shown_list(table.names())));
   }
   return table;
 }

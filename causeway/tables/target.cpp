@@ -27,7 +27,7 @@ const TableColumn& target_column(const Table& table, std::string_view target) {
   const std::int64_t at = table.find(target);
   if (at >= 0) return table.column(at);
   refuse(fmt::format("the table has no column {} for the target; it has: {}", shown(target),
-                     fmt::join(table.names(), ", ")));
+                     shown_list(table.names())));
 }
 
 // The cell as a number, where it is one; times are none.

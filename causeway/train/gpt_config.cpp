@@ -213,9 +213,8 @@ std::string gpt_settings_of_run(const std::string& folder) {
   if (auto settings = settings_in(folder, kGptTrain)) return *settings;
   const auto newest = CheckpointFolder(folder).load_newest();
   if (newest.has_value()) return GptTrainConfig::from_json(newest->configuration).to_json();
-  logger::warn(fmt::format(
-      "[{}] there is no \"{}/config.json\" and no checkpoint to resume from; this is a new run",
-      kGptTrain, folder));
+  logger::warn(fmt::format("[{}] \"{}\" has no checkpoint to resume from; this is a new run",
+                           kGptTrain, folder));
   return "{}";
 }
 

@@ -36,13 +36,19 @@ std::optional<std::string> settings_in(const std::filesystem::path& folder,
                                        const std::string& operation) {
   const std::filesystem::path file = folder / "config.json";
   std::error_code none;
-  if (!std::filesystem::exists(file, none)) return std::nullopt;
-  try {
-    return read_config_file(operation, file.string()).dump();
-  } catch (const Error& error) {
-    logger::warn(fmt::format("{}; taking the settings of the newest checkpoint", error.what()));
-    return std::nullopt;
+  std::string problem = fmt::format("[{}] \"{}\" does not exist", operation, file.string());
+  if (std::filesystem::exists(file, none)) {
+    try {
+      return read_config_file(operation, file.string()).dump();
+    } catch (const Error& error) {
+      problem = error.what();
+    }
   }
+  logger::warn(
+      fmt::format("{}; taking the settings of the newest checkpoint, if there is one, and "
+                  "defaults for when to log and save and for how many checkpoints to keep",
+                  problem));
+  return std::nullopt;
 }
 
 bool has_setting(const Json& settings, const char* name) {

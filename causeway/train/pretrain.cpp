@@ -130,12 +130,17 @@ MemoryPlan Pretrainer::make_plan() {
   auto live = static_cast<std::int64_t>(pool_of(device_).stats().current);
   for (const std::int64_t other : group_.all_gather(budget)) budget = std::min(budget, other);
   for (const std::int64_t other : group_.all_gather(live)) live = std::max(live, other);
-  return {config_,
-          device_,
-          config_.batch / group_.size(),
-          n_weights,
-          static_cast<std::size_t>(live),
-          static_cast<std::size_t>(budget)};
+  const auto plan_for = [&](std::int64_t bytes) {
+    return MemoryPlan(config_, device_, config_.batch / group_.size(), n_weights,
+                      static_cast<std::size_t>(live), static_cast<std::size_t>(bytes));
+  };
+  // On a CPU, which has other programs, larger passes are no faster.
+  constexpr std::int64_t kEnoughOnCpu = std::int64_t{4} << 30;
+  if (device_.is_cpu() && budget > kEnoughOnCpu) {
+    MemoryPlan small = plan_for(kEnoughOnCpu);
+    if (small.needed() <= small.budget()) return small;
+  }
+  return plan_for(budget);
 }
 
 Tensor Pretrainer::loss_of(const models::Tables& tables) {
@@ -250,7 +255,7 @@ Pretrainer::Progress Pretrainer::progress() {
     fail(ErrorKind::invalid_argument, "pretrain",
          fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate, or set "
                      "detect_anomaly to find the operation",
-                     step_ - n_losses_ + 1, step_, progress.loss));
+                     step_ - n_losses_ + 1, step_, std::isnan(progress.loss) ? "NaN" : "infinite"));
   }
   reset_losses();
   return progress;

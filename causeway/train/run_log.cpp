@@ -50,6 +50,10 @@ RunLog::RunLog(const std::filesystem::path& run, std::int64_t last_step)
       lines_(kRunLog, path_),
       events_(run, std::max<std::int64_t>(last_step, -1) + 1) {
   lines_.cut(find_end(last_step));
+  if (last_step > 0 && last_step_ < 0) {
+    logger::warn(fmt::format("[run_log] \"{}\" has no lines of the steps up to {}", path_.string(),
+                             last_step));
+  }
 }
 
 std::uint64_t RunLog::find_end(std::int64_t last_step) {

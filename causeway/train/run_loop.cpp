@@ -6,6 +6,7 @@
 #include "causeway/core/interrupt.h"
 #include "causeway/core/log.h"
 #include "causeway/models/model_file.h"
+#include "causeway/train/agreement.h"
 #include "causeway/train/checkpoint_writer.h"
 #include "causeway/train/interrupt.h"
 #include "causeway/train/run_log.h"
@@ -116,13 +117,16 @@ class Loop {
   // Called by another thread: launchers end a rank soon after another one, perhaps before its step
   // is over.
   void report_failure(const Error& error) const {
-    const std::int64_t saved = saved_;
+    const std::int64_t saved = saved_;  // other ranks than 0 may not know the newest one
+    std::string next = "there is no checkpoint to resume from";
+    if (saved >= 0) {
+      next = fmt::format(
+          "resume from the {} with {}",
+          group_.rank() == 0 ? fmt::format("checkpoint of step {}", saved) : "newest checkpoint",
+          advice("--resume", "resume=True"));
+    }
     logger::error(fmt::format("[{}] rank {} stops at step {}: {}; {}", options_.operation,
-                              group_.rank(), known_step_.load(), error.message(),
-                              saved >= 0
-                                  ? fmt::format("resume from the checkpoint of step {} with {}",
-                                                saved, advice("--resume", "resume=True"))
-                                  : std::string("there is no checkpoint to resume from")));
+                              group_.rank(), known_step_.load(), error.message(), next));
   }
 
   bool holds_a_run() const {
@@ -373,6 +377,14 @@ void check_resumed_settings(const std::string& operation,
 }
 
 LoopResult run_loop(TrainingJob& job, dist::Group& group, const LoopOptions& options) {
+  const LoopConfig& config = options.config;
+  const nlohmann::json when{{"steps", config.steps},
+                            {"seconds", config.seconds},
+                            {"log_steps", config.log_steps},
+                            {"save_steps", config.save_steps},
+                            {"evaluate_steps", config.evaluate_steps},
+                            {"resume", options.resume}};
+  require_same_settings(options.operation, group, when.dump());
   return Loop(job, group, options).go();
 }
 

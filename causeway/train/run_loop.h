@@ -25,7 +25,7 @@ struct LoopConfig {
   double save_seconds = 300;        // of training between checkpoints; at least 100 times a save
   std::int64_t keep = 3;            // checkpoints kept, besides the best
   std::int64_t evaluate_steps = 0;  // between scores, besides the last; 0: none
-  std::size_t memory = 0;           // bytes that the run may use on its device; 0: what is free
+  std::size_t memory = 0;           // bytes that the run may use on its device; 0: default
 
   // The fraction of a run that is done, by the limit that is reached first.
   double fraction_done(std::int64_t step, double seconds_trained) const;

@@ -85,8 +85,8 @@ class Output(Folder):
         self.assertEqual(len(log_of(folder)), 300)
 
     def test_closed_descriptors(self):
-        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
-            folder = self.folder / closed.replace(" ", "")
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-", "2>/dev/full"):
+            folder = self.folder / closed.replace(" ", "").replace("/", "")
             words = " ".join(f"'{word}'" for word in [pretrain_runs.PROGRAM, *command(out=folder, steps=4)])
             done = subprocess.run(["bash", "-c", f"{words} {closed}"], capture_output=True, check=False)
             self.assertEqual(done.returncode, 0, (closed, done.stderr))
@@ -163,6 +163,14 @@ class Damage(Folder):
         (folder / "config.json").write_text("{")
         self.assertRegex(self.resumed(folder, 8), "config.json.*taking the settings of the newest checkpoint")
         self.assertEqual(losses_of(folder), losses_of(self.train("whole", steps=8)))
+        (folder / "config.json").unlink()
+        log.write_text("")
+        events = sorted(folder.glob("events.out.*"))[-1]
+        events.write_bytes(b"")
+        err = self.resumed(folder, 9)
+        self.assertRegex(err, "config.json.*does not exist; taking the settings of the newest checkpoint")
+        self.assertRegex(err, f"{events.name}.* is empty")
+        self.assertRegex(err, "log.jsonl.* has no lines of the steps up to 8")
 
     def test_report_names_damage(self):
         folder = self.train("run", steps=4)

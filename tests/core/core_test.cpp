@@ -102,6 +102,14 @@ TEST(Shown, ControlCharactersAreEscaped) {
   EXPECT_EQ(printable("\x9b\xff\xe2\x82"), "\\x9b\\xff\\xe2\\x82");  // not UTF-8
 }
 
+TEST(Shown, ListsAreShortened) {
+  EXPECT_EQ(shown_list({}), "");
+  EXPECT_EQ(shown_list({"a", "b"}), "a, b");
+  const std::string list = shown_list(std::vector<std::string>(100'000, "x"));
+  EXPECT_LT(list.size(), 100u);
+  EXPECT_TRUE(list.ends_with("x, x and 99980 more"));
+}
+
 TEST(Shown, WordsOfAShell) {
   EXPECT_EQ(shell_word("runs/a-1.csv"), "runs/a-1.csv");
   EXPECT_EQ(shell_word("a b"), "'a b'");

@@ -141,6 +141,19 @@ TEST(Predictor, UnitsDoNotMatter) {
   }
 }
 
+// Squares and differences of such targets would be infinite.
+TEST(Predictor, GreatestTargets) {
+  const Data data = draw_data(3, 0);
+  TabularPredictor predictor(make_model(small("default", true)), {});
+  predictor.fit(data.x, data.y * Scalar(1e299), 0);
+  for (const double mean : predictor.predict_mean(data.query).to_vector<double>()) {
+    EXPECT_TRUE(std::isfinite(mean));
+  }
+  data.y.data_as<double>()[2] = -1e308;
+  expect_words(failure([&] { predictor.fit(data.x, data.y, 0); }),
+               "target, row 2 (from 0): -1e+308; expected at most 1e+300");
+}
+
 TEST(Predictor, RegressionKeepsTheUnit) {
   const Data data = draw_data(3, 0);
   TabularPredictor predictor(make_model(small("default", true)), {});

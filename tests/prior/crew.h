@@ -31,6 +31,7 @@ struct Crew {
   int rank() const { return member; }
   int size() const { return common->members; }
   void sync() const { common->barrier.arrive_and_wait(); }
+  bool stops() const { return false; }
   template <class F>
   float for_all(const F& f) const {
     return f();

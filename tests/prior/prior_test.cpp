@@ -2,14 +2,17 @@
 #include "causeway/prior/prior.h"
 
 #include "causeway/core/error.h"
+#include "causeway/core/interrupt.h"
 #include "causeway/runtime/threads.h"
 #include "tests/tensor/devices.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace causeway::prior {
@@ -177,6 +180,29 @@ TEST(Prior, DatasetsDoNotDependOnTheBatch) {
     }
     set_thread_count(before);
   }
+}
+
+// A large dataset takes seconds.
+TEST(Prior, AnInterruptEndsADataset) {
+  PriorConfig config = config_of("graph");
+  config.rows = {16384, 16384};
+  config.features = {100, 100};
+  const Prior prior(config);
+  const auto start = std::chrono::steady_clock::now();
+  std::thread other([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    request_interrupt();
+  });
+  try {
+    const Interruptible on;
+    prior.batch(0, 8);
+    ADD_FAILURE() << "not interrupted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::interrupted);
+  }
+  other.join();
+  clear_interrupt();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
 TEST(Prior, RejectsInvalidConfigurations) {

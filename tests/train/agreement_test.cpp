@@ -4,6 +4,7 @@
 #include "causeway/core/error.h"
 #include "causeway/tensor/create.h"
 #include "causeway/train/gpt_trainer.h"
+#include "causeway/train/pretrain_run.h"
 #include "causeway/train/run_loop.h"
 #include "tests/data/scratch.h"
 #include "tests/dist/thread_ranks.h"
@@ -35,6 +36,19 @@ TEST(Agreement, OtherSettingsOfPretrainingAreRefused) {
   expect_refused("prior.", [](PretrainConfig& config) { config.prior.features = {1, 11}; });
   expect_refused("prior.binary_share 0.5",
                  [](PretrainConfig& config) { config.prior.binary_share = 0.5; });
+}
+
+TEST(Agreement, OtherStepsAreRefused) {
+  const auto messages = errors_of_ranks(2, [](dist::Group& group) {
+    Pretrainer trainer(train_test::small_pretraining(), Device::cpu(), group);
+    RunOptions options;
+    options.config.steps = 4;
+    options.config.log_steps = group.rank() == 1 ? 3 : 2;
+    run_pretraining(trainer, group, options, {});
+  });
+  for (const std::string& message : messages) {
+    EXPECT_CONTAINS(message, "rank 1 has other settings than rank 0: log_steps 3 instead of 2");
+  }
 }
 
 TEST(Agreement, OtherSettingsOrTextOfAGptAreRefused) {

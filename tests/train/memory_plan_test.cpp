@@ -20,6 +20,19 @@ using train::Pretrainer;
 
 constexpr std::size_t kGiB = std::size_t{1} << 30;
 
+// Other programs need memory too.
+TEST(MemoryPlan, DefaultsNeedAtMost4GiBOnACpu) {
+  dist::Group group;
+  PretrainConfig config = train::resolve_settings("{}", "{}", Device::cpu()).config;
+  const Pretrainer trainer(config, Device::cpu(), group);
+  EXPECT_LE(trainer.plan().needed(), 4 * kGiB);
+  // More is taken where that is not enough.
+  config.prior.rows = {16384, 16384};
+  const Pretrainer large(config, Device::cpu(), group);
+  EXPECT_GT(large.plan().needed(), 4 * kGiB);
+  EXPECT_GT(large.plan().budget(), 4 * kGiB);
+}
+
 // Large enough that activations dominate.
 PretrainConfig wide_pretraining() {
   PretrainConfig config = small_pretraining();

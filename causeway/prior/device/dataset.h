@@ -205,7 +205,7 @@ CAUSEWAY_HOST_DEVICE_CALL DatasetInfo make_dataset(const Team& team, const Recip
     const Verdict verdict = attempt_dataset(w, recipe, shape, other, shared, out);
     info.attempts = attempt;
     info.verdict = static_cast<std::int32_t>(verdict);
-    if (verdict == Verdict::accepted) break;
+    if (verdict == Verdict::accepted || team.stops()) break;
     ++info.rejected[info.verdict];
   }
   info.n_features = shared.n_features;

@@ -71,6 +71,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_plan(W& w, const GraphPlan& plan,
   w.choices = &plan.choices;
   for (int node = 0; node < plan.n_nodes; ++node) {
     if ((plan.needed >> node & 1u) == 0) continue;
+    if (w.team.stops()) w.arena.failed = true;
     nodes[node] = w.take_columns(width_of(plan, node));
     if (w.arena.failed) return;
     note(w.team, "node", node);

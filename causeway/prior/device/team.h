@@ -5,6 +5,7 @@
 #pragma once
 
 #include "causeway/core/host_device.h"
+#include "causeway/core/interrupt.h"
 #include "causeway/random/elementary.h"
 
 #include <algorithm>
@@ -114,10 +115,13 @@ struct Solo {
   static constexpr int kRows = 32;  // rows per vectorised block
   static constexpr bool kTraces = true;
   Trace* trace = nullptr;
+  bool interruptible = false;
 
   int rank() const { return 0; }
   int size() const { return 1; }
   void sync() const {}
+  // Whether to give up; the dataset is then incomplete.
+  bool stops() const { return interruptible && interrupt_requested(); }
   // Computes f() once; every thread gets the result.
   template <class F>
   float for_all(const F& f) const {

@@ -1,7 +1,6 @@
 #include "causeway/train/gpt_config.h"
 
 #include "causeway/core/error.h"
-#include "causeway/core/log.h"
 #include "causeway/models/gpt_file.h"
 #include "causeway/models/model_file.h"
 #include "causeway/models/text_generator.h"
@@ -213,8 +212,6 @@ std::string gpt_settings_of_run(const std::string& folder) {
   if (auto settings = settings_in(folder, kGptTrain)) return *settings;
   const auto newest = CheckpointFolder(folder).load_newest();
   if (newest.has_value()) return GptTrainConfig::from_json(newest->configuration).to_json();
-  logger::warn(fmt::format("[{}] \"{}\" has no checkpoint to resume from; this is a new run",
-                           kGptTrain, folder));
   return "{}";
 }
 

@@ -217,7 +217,7 @@ TrainingJob::Progress GptTrainer::progress() {
   if (!std::isfinite(progress.loss)) {
     fail(ErrorKind::invalid_argument, kGptTrain,
          fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate",
-                     step_ - n_losses_ + 1, step_, std::isnan(progress.loss) ? "NaN" : "infinite"));
+                     step_ - n_losses_ + 1, step_, std::isnan(progress.loss) ? "nan" : "infinite"));
   }
   reset_losses();
   return progress;

@@ -3,6 +3,7 @@
 #include "causeway/core/environment.h"
 #include "causeway/core/error.h"
 #include "causeway/core/log.h"
+#include "causeway/train/checkpoint.h"
 
 #include <fmt/format.h>
 
@@ -43,11 +44,16 @@ std::optional<std::string> settings_in(const std::filesystem::path& folder,
     } catch (const Error& error) {
       problem = error.what();
     }
+  } else if (CheckpointFolder(folder).list().empty()) {
+    logger::warn(
+        fmt::format("[{}] there is no \"{}\" and no checkpoint to resume from; this is a new run",
+                    operation, file.string()));
+    return std::nullopt;
   }
-  logger::warn(
-      fmt::format("{}; taking the settings of the newest checkpoint, if there is one, and "
-                  "defaults for when to log and save and for how many checkpoints to keep",
-                  problem));
+  logger::warn(fmt::format(
+      "{}; taking the settings of the newest checkpoint, and defaults for when to log and save and "
+      "for how many checkpoints to keep",
+      problem));
   return std::nullopt;
 }
 

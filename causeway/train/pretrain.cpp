@@ -255,7 +255,7 @@ Pretrainer::Progress Pretrainer::progress() {
     fail(ErrorKind::invalid_argument, "pretrain",
          fmt::format("the mean loss of steps {} to {} is {}; lower the learning rate, or set "
                      "detect_anomaly to find the operation",
-                     step_ - n_losses_ + 1, step_, std::isnan(progress.loss) ? "NaN" : "infinite"));
+                     step_ - n_losses_ + 1, step_, std::isnan(progress.loss) ? "nan" : "infinite"));
   }
   reset_losses();
   return progress;

@@ -3,7 +3,6 @@
 #include "causeway/core/config.h"
 #include "causeway/core/environment.h"
 #include "causeway/core/error.h"
-#include "causeway/core/log.h"
 #include "causeway/train/loop_json.h"
 #include "causeway/train/checkpoint.h"
 #include "causeway/train/recipe.h"
@@ -266,11 +265,7 @@ PretrainSettings resolve_settings(std::string_view base_text, std::string_view g
 std::string settings_of_run(const std::string& folder) {
   if (auto settings = settings_in(folder, kPretrain)) return *settings;
   const auto newest = CheckpointFolder(folder).load_newest();
-  if (!newest.has_value()) {
-    logger::warn(fmt::format("[{}] \"{}\" has no checkpoint to resume from; this is a new run",
-                             kPretrain, folder));
-    return "{}";
-  }
+  if (!newest.has_value()) return "{}";
   const auto config = PretrainConfig::from_json(newest->configuration);
   return config.to_json();
 }

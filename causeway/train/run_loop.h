@@ -85,8 +85,7 @@ struct LoopResult {
   bool interrupted = false;
 };
 
-// The text of a run's config.json; nullopt if it does not exist or, with a warning, if it is
-// damaged.
+// The text of a run's config.json; nullopt, with a warning, if it is missing or damaged.
 std::optional<std::string> settings_in(const std::filesystem::path& folder,
                                        const std::string& operation);
 

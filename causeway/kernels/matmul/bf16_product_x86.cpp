@@ -10,7 +10,9 @@
 #include <vector>
 
 #include <cpuid.h>
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12 finds it in its own header
+#endif
 #include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -258,8 +260,10 @@ void for_places(const Product& product, const Bf16Bits* left, const Bf16Bits* ri
           const auto columns = reinterpret_cast<__m512bh>(_mm512_loadu_si512(across));
 #pragma GCC unroll 16
           for (int i = 0; i < kLines; ++i) {
-            const __m512i element = _mm512_set1_epi32(down[i * kBf16Group / 2 + pair]);
-            sums[i] = _mm512_dpbf16_ps(sums[i], reinterpret_cast<__m512bh>(element), columns);
+            // clang 16 crashes on _mm512_set1_epi32 here.
+            const __m128i element = _mm_loadu_si32(down + i * kBf16Group / 2 + pair);
+            const auto all = reinterpret_cast<__m512bh>(_mm512_broadcastd_epi32(element));
+            sums[i] = _mm512_dpbf16_ps(sums[i], all, columns);
           }
         }
       }

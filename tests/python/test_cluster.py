@@ -32,6 +32,11 @@ class DaskCluster:
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
         self._client = distributed.Client(self._cluster)
 
+    def ready(self):
+        """Waits for both workers: one that a test has killed starts again, on busy cores late or not at all."""
+        self._cluster.scale(2)
+        self._client.wait_for_workers(2, timeout=120)
+
     def busy(self):
         """Process ids of the workers that have a shard."""
         pids = self._client.run(os.getpid)
@@ -67,6 +72,9 @@ class RayCluster:
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000)
         self._session = ray._private.worker._global_node.get_session_dir_path()
 
+    def ready(self):
+        """Ray starts workers when it needs them."""
+
     def busy(self):
         """Process ids of the workers that have a shard: Ray names their processes."""
         pids = []
@@ -92,13 +100,19 @@ ENGINES = {"dask": ("distributed", DaskCluster), "ray": ("ray", RayCluster)}
 
 
 @pytest.fixture(scope="module", params=[os.environ.get("CAUSEWAY_TEST_CLUSTER", "dask")])
-def engine(request):
+def started_engine(request):
     package, start = ENGINES[request.param]
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed: pip install 'causeway[{request.param}]'")
     engine = start()
     yield engine
     engine.close()
+
+
+@pytest.fixture
+def engine(started_engine):
+    started_engine.ready()
+    return started_engine
 
 
 class Killer(threading.Thread):

@@ -66,10 +66,11 @@ void print_result(const TrainCommand& command, const train::GptResult& result) {
   if (!result.last.sample.empty()) print_text("sample: " + result.last.sample + "\n");
   if (command.folder.empty()) return;
   if (result.interrupted) {
-    fmt::print("interrupted at step {}; resume with: causeway gpt train --out {} --resume\n",
-               result.last.step, command.folder);
+    print_text(
+        fmt::format("interrupted at step {}; resume with: causeway gpt train --out {} --resume\n",
+                    result.last.step, command.folder));
   } else {
-    fmt::print("model: {}/model.safetensors\n", command.folder);
+    print_text(fmt::format("model: {}/model.safetensors\n", command.folder));
   }
 }
 

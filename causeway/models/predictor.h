@@ -20,7 +20,7 @@
 
 namespace causeway::models {
 
-// Temperatures that fit chooses.
+// Temperatures that are not given: by the task, and by held-back context rows.
 inline constexpr double kAutomatic = -1;
 inline constexpr double kCalibrated = 0;
 

@@ -40,7 +40,7 @@ void describe_loop(ConfigDescription<Config>& d) {
        "memory", &Config::memory, "SIZE", bytes_to_json, bytes_from_json,
        "Memory that the run may use on its device, such as 8GiB; larger batches are cut into "
        "micro-batches")
-      .defaults_to("what is free, on a CPU 4 GiB where that is enough")
+      .defaults_to("what is free; for pretrain on a CPU 4 GiB where that is enough")
       .is_text = true;  // 8G is a number of bytes
 }
 

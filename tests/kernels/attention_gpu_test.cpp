@@ -66,6 +66,19 @@ std::vector<AttentionCase> long_cases() {
       {2, 2, 100, 100, 32, kFull, {60, 99}, Placement::contiguous, 3},
       {2, 2, 150, 150, 32, kCausal, {}, Placement::packed, -1},
       {2, 2, 90, 140, 64, kCausal, {50, 140}, Placement::contiguous, 0},
+      // Several tiles of queries and keys, on Hopper with products of warpgroups.
+      {2, 3, 256, 256, 64, kFull, {171, 256}, Placement::packed},
+      {4, 2, 200, 200, 40, kFull, {0, 64, 65, 300}, Placement::packed},
+      {2, 2, 260, 520, 64, kCausal, {}, Placement::contiguous},
+      {2, 2, 330, 190, 32, kCausal, {190, 100}, Placement::contiguous},
+      {1, 2, 400, 5, 64, kFull, {}, Placement::contiguous},
+      {1, 2, 5, 400, 56, kCausal, {}, Placement::contiguous},
+      {2, 2, 193, 255, 48, kFull, {128, 129}, Placement::bordered},
+      {2, 2, 150, 150, 32, kFull, {60, 149}, Placement::contiguous, 3},
+      {2, 2, 150, 150, 64, kCausal, {}, Placement::packed, -1},
+      {2, 2, 190, 240, 64, kCausal, {50, 240}, Placement::contiguous, 0},
+      {1, 1, 1030, 1030, 8, kCausal, {}, Placement::contiguous},
+      {1, 1, 1030, 1030, 64, kFull, {777}, Placement::contiguous},
   };
   const std::int64_t head_sizes[] = {8, 16, 24, 32, 64, 72, 96, 128};
   std::size_t at = 0;

@@ -23,7 +23,9 @@ namespace {
 constexpr std::int64_t kSmallRows = 64;
 constexpr std::int64_t kSmallFeatures = 64;
 constexpr std::int64_t kFeatures = 128;
-constexpr std::int64_t kCudnnRows = 512;  // from this length on, cuDNN is tried first
+constexpr std::int64_t kHopperFeatures = 64;
+constexpr std::int64_t kFewFeatures = 24;  // which Hopper's kernels would pad to 32
+constexpr std::int64_t kCudnnRows = 512;   // from this length on, cuDNN is tried first
 
 bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
@@ -101,6 +103,17 @@ std::string unsupported_reason(AttentionPath path, StreamView stream, const Atte
   }
 }
 
+// Whether the kernels for Hopper support the call and are the fastest of ours. `gradients` is null
+// in a forward pass.
+bool suits_hopper(StreamView stream, const AttentionCall& call,
+                  const AttentionGradients* gradients) {
+  const std::int64_t rows = std::max(call.q.shape[2], call.k.shape[2]);
+  const std::int64_t head_size = call.q.shape[3];
+  return is_half(call.q.dtype) && rows > kWholeRows && head_size > kFewFeatures &&
+         head_size <= kHopperFeatures && capability(stream.device()) == 90 &&
+         (gradients == nullptr ? rows_are_aligned(call) : rows_are_aligned(call, *gradients));
+}
+
 // Tries the paths in order of expected speed and returns the first that supports the call.
 AttentionPath choose(StreamView stream, const AttentionCall& call,
                      const AttentionGradients* gradients) {
@@ -145,7 +158,9 @@ void attention(StreamView stream, const Attention& how, const Operand& q, const 
     case AttentionPath::small: return small_attention(stream, call);
     case AttentionPath::cudnn: return cudnn_attention(stream, call);
     default:
-      return is_half(q.dtype) ? flash_attention(stream, call) : exact_attention(stream, call);
+      if (!is_half(q.dtype)) return exact_attention(stream, call);
+      return suits_hopper(stream, call, nullptr) ? hopper_attention(stream, call)
+                                                 : flash_attention(stream, call);
   }
 }
 
@@ -164,8 +179,10 @@ void attention_gradient(StreamView stream, const Attention& how, const Operand& 
     case AttentionPath::small: return small_attention_gradient(stream, call, gradients);
     case AttentionPath::cudnn: return cudnn_attention_gradient(stream, call, gradients);
     default:
-      return is_half(q.dtype) ? flash_attention_gradient(stream, call, gradients)
-                              : exact_attention_gradient(stream, call, gradients);
+      if (!is_half(q.dtype)) return exact_attention_gradient(stream, call, gradients);
+      return suits_hopper(stream, call, &gradients)
+                 ? hopper_gradient(stream, call, gradients)
+                 : flash_attention_gradient(stream, call, gradients);
   }
 }
 

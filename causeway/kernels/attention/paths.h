@@ -26,6 +26,9 @@ struct AttentionGradients {
   const Operand& v;
 };
 
+// Up to this many rows flash_attention_gradient needs one block per sequence.
+inline constexpr int kWholeRows = 128;
+
 // Whether every row of every operand is aligned to 16 bytes.
 bool rows_are_aligned(const AttentionCall& call);
 bool rows_are_aligned(const AttentionCall& call, const AttentionGradients& gradients);
@@ -39,6 +42,11 @@ void small_attention_gradient(StreamView stream, const AttentionCall& call,
 void flash_attention(StreamView stream, const AttentionCall& call);
 void flash_attention_gradient(StreamView stream, const AttentionCall& call,
                               const AttentionGradients& gradients);
+
+// bf16 and f16 on compute capability 9.0, up to 64 features, aligned rows.
+void hopper_attention(StreamView stream, const AttentionCall& call);
+void hopper_gradient(StreamView stream, const AttentionCall& call,
+                     const AttentionGradients& gradients);
 
 // f32 and f64 with multiply-adds, up to 128 features.
 void exact_attention(StreamView stream, const AttentionCall& call);

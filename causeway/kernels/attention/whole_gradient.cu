@@ -10,7 +10,7 @@ namespace {
 
 template <int kHead>
 struct WholePlan {
-  static constexpr int kRows = 128;
+  static constexpr int kRows = kWholeRows;
   static constexpr int kBlock = kRows / 16 * 32;
   static constexpr bool kHeld = kHead <= 32;
   static constexpr int kTile = kTileBytes<kHead, kRows> / 2;  // elements
@@ -124,7 +124,7 @@ void run(StreamView stream, const AttentionCall& call, const AttentionGradients&
 }  // namespace
 
 bool whole_gradient_fits(const AttentionShape& shape) {
-  return shape.n_queries <= 128 && shape.n_keys <= 128 && shape.head_size <= 64;
+  return shape.n_queries <= kWholeRows && shape.n_keys <= kWholeRows && shape.head_size <= 64;
 }
 
 void whole_gradient(StreamView stream, const AttentionCall& call,

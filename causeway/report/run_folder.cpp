@@ -21,14 +21,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Calls `read` with each line of a file of JSON lines; ignores an incomplete last line. A missing
-// key or a wrong type is a format error that names the file.
+// Calls `read` with each line of a file of JSON lines; leaves out, and names, lines that are not
+// JSON and an incomplete last line. A missing key or a wrong type is a format error that names the
+// file.
 template <class Read>
 void read_lines(const fs::path& path, const Read& read) {
   const MappedFile file("report", path);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                               file.bytes().size());
   try {
+    std::int64_t n_read = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = text.find('\n', at);
       if (end == std::string_view::npos) {
@@ -36,8 +38,15 @@ void read_lines(const fs::path& path, const Read& read) {
             fmt::format("[report] {} ends in an incomplete line; left out", shown(path.string())));
         break;
       }
-      read(Json::parse(text.substr(at, end - at)));
+      Json line = Json::parse(text.substr(at, end - at), nullptr, false);
       at = end + 1;
+      ++n_read;
+      if (line.is_discarded()) {
+        logger::warn(fmt::format("[report] {}: line {} is not JSON; left out", shown(path.string()),
+                                 n_read));
+        continue;
+      }
+      read(std::move(line));
     }
   } catch (const nlohmann::json::exception& problem) {
     fail(ErrorKind::format, "report", fmt::format("{}: {}", shown(path.string()), problem.what()));

@@ -112,10 +112,13 @@ TEST(GpuGptDecoder, LongContexts) {
   wide_heads.width = 128;  // heads of 32: 64 positions at a time in f32
   GptConfig long_rows = longer(tiny());
   long_rows.hidden = 8208;
-  for (const GptConfig& config : {longer(tiny()), longer(tiny_llama()), wide_heads, long_rows}) {
+  const std::vector<GptConfig> configs = {longer(tiny()), longer(tiny_llama()), wide_heads,
+                                          long_rows};
+  for (const GptConfig& config : configs) {
     const auto model = make(config, Device::cuda());
     for (const std::int64_t length : {2, 63, 64, 65, 128, 257, 511, 1030, 1399}) {
-      if (few_cases() && length != 65 && length != 1399) continue;
+      const bool is_first = &config == &configs.front();
+      if (few_cases() && length != 65 && !(is_first && length == 1399)) continue;
       const auto prompt = prompt_of(length);
       const std::int64_t expected = next_token(*model, prompt);
       GptDecoder decoder(*model, 1);

@@ -21,21 +21,37 @@ import pytest
 from causeway import cluster
 
 
+def runs(pid):
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 class DaskCluster:
     def __init__(self):
         import dask
-        import distributed
 
         dask.config.set({"distributed.scheduler.allowed-failures": 1})
         self.jobs, self._delayed = cw.dask, dask.delayed
+        self._start()
+
+    def _start(self):
+        import distributed
+
         self._cluster = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
         self._client = distributed.Client(self._cluster)
+        self._client.wait_for_workers(2, timeout=120)
+        self._pids = list(self._client.run(os.getpid).values())
 
     def ready(self):
-        """Waits for both workers: one that a test has killed starts again, on busy cores late or not at all."""
-        self._cluster.scale(2)
-        self._client.wait_for_workers(2, timeout=120)
+        """Replaces a cluster in which a test has killed a worker: on busy cores Dask starts it again late or
+        not at all."""
+        if not all(runs(pid) for pid in self._pids):
+            self.close()
+            self._start()
 
     def busy(self):
         """Process ids of the workers that have a shard."""
@@ -270,7 +286,9 @@ class TimesOut:
         self.after = after
 
     def __call__(self):
+        limit = time.monotonic() + 120
         while self.after is not None and not self.after.exists():
+            assert time.monotonic() < limit, "the other shard has not started"
             time.sleep(0.01)
         raise TimeoutError("the file server does not answer")
 

@@ -13,6 +13,9 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(CCACHE)
 export CMAKE_CUDA_COMPILER_LAUNCHER ?= $(CCACHE)
 # Caches objects compiled with precompiled headers too.
 export CCACHE_SLOPPINESS ?= pch_defines,time_macros,include_file_mtime,include_file_ctime
+# Clones of the repository share what they compile.
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
 # Tests run in parallel, so idle OpenMP threads must not spin.
 export OMP_WAIT_POLICY ?= passive
 # Tests build CUDA code if the toolkit is installed, the demo if there is a GPU too. CUDA=ON or CUDA=OFF

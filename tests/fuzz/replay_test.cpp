@@ -12,6 +12,7 @@
 #include "causeway/models/tabular.h"
 #include "causeway/tokenizer/streaming/streaming.h"
 #include "causeway/train/checkpoint_manifest.h"
+#include "tests/files.h"
 #include "tests/fuzz/input_file.h"
 #include "tests/fuzz/require.h"
 
@@ -69,7 +70,7 @@ namespace {
 
 std::vector<std::string> seeds(const std::string& name) {
   std::vector<std::string> result;
-  const auto folder = std::filesystem::path(CAUSEWAY_TEST_DATA) / "fuzz/corpus" / name;
+  const auto folder = causeway::test::test_folder() / "fuzz/corpus" / name;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream stream(entry.path(), std::ios::binary);
     result.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());

@@ -135,7 +135,7 @@ std::vector<Run> parse_runs(const std::string& file, const std::string& text) {
   return runs;
 }
 
-std::vector<CorpusFile> read_corpus(const std::string& folder) {
+std::vector<CorpusFile> read_corpus(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".py") paths.push_back(entry.path());

@@ -9,6 +9,7 @@
 #include "causeway/lang/interpret/interpreter.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,7 @@ struct Buffers {
   void bind(const Module& module, const Function& function);
 };
 
-std::vector<CorpusFile> read_corpus(const std::string& folder);
+std::vector<CorpusFile> read_corpus(const std::filesystem::path& folder);
 std::vector<Run> parse_runs(const std::string& file, const std::string& text);
 Buffers make_buffers(const Module& module, const Function& function, const Run& run);
 

@@ -1,5 +1,6 @@
 // Every kernel of the corpus: IR that verifies and reads back, gradients against finite
 // differences.
+#include "tests/files.h"
 #include "tests/lang/corpus.h"
 #include "tests/lang/gradient_check.h"
 
@@ -19,7 +20,7 @@ using namespace causeway::lang::test;
 
 const std::vector<CorpusFile>& corpus() {
   static const auto* const files =
-      new std::vector<CorpusFile>(read_corpus(CAUSEWAY_TEST_DATA "/lang/corpus"));
+      new std::vector<CorpusFile>(read_corpus(causeway::test::test_folder() / "lang/corpus"));
   return *files;
 }
 

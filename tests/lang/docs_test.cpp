@@ -1,5 +1,6 @@
 // The reference lists every builtin as the table has it.
 #include "causeway/lang/builtins/table.h"
+#include "tests/files.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ namespace {
 using namespace causeway::lang;
 
 TEST(LangDocs, ReferenceListsTheBuiltins) {
-  const std::filesystem::path root = std::filesystem::path(CAUSEWAY_TEST_DATA).parent_path();
+  const std::filesystem::path root = causeway::test::test_folder().parent_path();
   std::ifstream stream(root / "docs/kernel-language.md");
   std::stringstream text;
   text << stream.rdbuf();

@@ -3,6 +3,7 @@
 #include "causeway/lang/emit/emit.h"
 
 #include "causeway/lang/adjoint/adjoint.h"
+#include "tests/files.h"
 #include "tests/lang/corpus.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@ using causeway::lang::test::CorpusFile;
 
 const std::vector<CorpusFile>& corpus() {
   static const auto* const files = new std::vector<CorpusFile>(
-      causeway::lang::test::read_corpus(CAUSEWAY_TEST_DATA "/lang/corpus"));
+      causeway::lang::test::read_corpus(causeway::test::test_folder() / "lang/corpus"));
   return *files;
 }
 

@@ -1,6 +1,7 @@
 // Every message that refuses a kernel is pinned, word for word.
 #include "causeway/lang/compile.h"
 #include "causeway/lang/interpret/interpreter.h"
+#include "tests/files.h"
 
 #include <gtest/gtest.h>
 
@@ -42,7 +43,7 @@ std::string first_line(const std::string& text) {
 }
 
 TEST(LangErrors, RejectedKernelsHaveTheirMessages) {
-  const std::filesystem::path folder = std::filesystem::path(CAUSEWAY_TEST_DATA) / "lang/rejected";
+  const std::filesystem::path folder = causeway::test::test_folder() / "lang/rejected";
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".py") paths.push_back(entry.path());

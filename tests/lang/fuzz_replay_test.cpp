@@ -4,6 +4,7 @@
 #include "causeway/lang/emit/emit.h"
 #include "causeway/lang/interpret/interpreter.h"
 #include "causeway/lang/ir/ir.h"
+#include "tests/files.h"
 #include "tests/fuzz/require.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ namespace {
 
 std::vector<std::string> seeds(const std::string& name) {
   std::vector<std::string> result;
-  const auto folder = std::filesystem::path(CAUSEWAY_TEST_DATA) / "fuzz/corpus" / name;
+  const auto folder = causeway::test::test_folder() / "fuzz/corpus" / name;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ifstream stream(entry.path());
     result.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());

@@ -3,6 +3,7 @@
 #include "causeway/data/safetensors.h"
 #include "causeway/train/pretrain_run.h"
 #include "tests/data/scratch.h"
+#include "tests/files.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(OlderRun, ResumesWithItsOwnSettings) {
-  const fs::path data = fs::path(CAUSEWAY_TEST_DATA) / "train/data/run-0.1.0";
+  const fs::path data = test::test_folder() / "train/data/run-0.1.0";
   const data_test::Scratch scratch;
   const fs::path run = scratch / "run-0.1.0";
   fs::create_directories(run);

@@ -20,7 +20,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
-set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O0 -g1")
 
 # Private options: users of the library do not get them.
 add_library(causeway_options INTERFACE)
@@ -29,7 +29,7 @@ target_compile_options(causeway_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wno-psabi -ffp-contract=off
     -fno-math-errno -fno-trapping-math -fwrapv>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi,-ffp-contract=off,-fwrapv
-    --expt-relaxed-constexpr -lineinfo>)
+    --expt-relaxed-constexpr -lineinfo $<$<BOOL:${CAUSEWAY_CUDA_CHECK}>:--Ofast-compile=max>>)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_compile_options(causeway_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-march=${CAUSEWAY_CPU}>

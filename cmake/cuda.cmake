@@ -1,6 +1,7 @@
 # Decides whether this build has CUDA, and for which architectures.
 # Sets CAUSEWAY_HAS_CUDA; respects CMAKE_CUDA_ARCHITECTURES.
 
+option(CAUSEWAY_CUDA_CHECK "Compile CUDA code to PTX only and without optimisation, to check it" OFF)
 set(CAUSEWAY_HAS_CUDA OFF)
 if(NOT CAUSEWAY_CUDA STREQUAL "OFF")
   if(NOT CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)
@@ -9,7 +10,9 @@ if(NOT CAUSEWAY_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    if(NOT CMAKE_CUDA_ARCHITECTURES)
+    if(CAUSEWAY_CUDA_CHECK)
+      set(CMAKE_CUDA_ARCHITECTURES 90-virtual)
+    elseif(NOT CMAKE_CUDA_ARCHITECTURES)
       # The GPUs of this machine, else Hopper.
       execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE gpus ERROR_QUIET RESULT_VARIABLE failed)
       if(failed EQUAL 0 AND gpus MATCHES "GPU 0")

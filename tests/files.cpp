@@ -1,4 +1,5 @@
-// The only test file whose object depends on where the repository is, so that clones share a compiler cache.
+// The only test file whose object depends on where the repository is, so that clones can share a
+// compiler cache.
 #include "tests/files.h"
 
 namespace causeway::test {

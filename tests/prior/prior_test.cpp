@@ -178,11 +178,12 @@ TEST(Prior, DatasetsDoNotDependOnTheBatch) {
   for (const PriorConfig& config : more_configs()) {
     if (config.rows.high > 500) continue;
     const Prior prior(config);
-    const std::vector<std::uint64_t> all = hashes_of(prior.batch(5, 12));
-    EXPECT_EQ(hashes_of(prior.batch(5, 12, Layout::packed)), all);
+    const std::uint64_t count = few_cases() ? 2 : 12;
+    const std::vector<std::uint64_t> all = hashes_of(prior.batch(5, count));
+    EXPECT_EQ(hashes_of(prior.batch(5, count, Layout::packed)), all);
     const int before = thread_count();
     set_thread_count(1);
-    for (std::uint64_t k = 0; k < 12; k += 5) {
+    for (std::uint64_t k = 0; k < count; k += 5) {
       EXPECT_EQ(hashes_of(prior.batch(5 + k, 1)).front(), all[k]);
     }
     set_thread_count(before);

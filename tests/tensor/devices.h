@@ -24,7 +24,7 @@ inline const Device kGpu = Device::cuda(0);
 #define CAUSEWAY_REQUIRE_GPU() \
   if (cuda_device_count() == 0) GTEST_SKIP() << "no CUDA device: " << cuda_absence()
 
-// Whether to leave cases out, for sanitizers of the GPU: a launch takes minutes under some of them.
+// Whether to leave cases out, for sanitizers: on a GPU a launch takes minutes under some of them.
 inline bool few_cases() { return std::getenv("CAUSEWAY_FEW_CASES") != nullptr; }
 
 // Random values of a dtype, drawn on the CPU; small integers, so that sums and products do not

@@ -22,7 +22,7 @@ export OMP_WAIT_POLICY ?= passive
 # overrides both.
 CUDA =
 HAS_GPU = $(shell nvidia-smi -L >/dev/null 2>&1 && echo yes)
-# Tests on a machine without a GPU compile CUDA code faster, as it does not run.
+# Without a GPU `make test` compiles CUDA code faster, as it does not run; CUDA_CHECK=OFF compiles it in full.
 CUDA_CHECK = OFF
 phase = @scripts/phase
 export STARTED := $(shell date +%s)
@@ -64,13 +64,15 @@ test: build  ## run all tests that need no GPU, also with sanitizers and fuzzing
 fuzz: bootstrap  ## fuzz the parsers for about an hour, for nightly runs
 	$(phase) "fuzz" tests/fuzz/run -max_total_time=450
 
-# Builds only the program and the Python package. An existing build folder keeps its settings.
+# Builds only the program and the Python package. An existing build folder keeps its settings, unless its CUDA code was
+# only checked and there is a GPU.
+CHECKED = $(if $(HAS_GPU),$(shell grep -s CAUSEWAY_CUDA_CHECK:BOOL=ON build/CMakeCache.txt))
 package:
 	$(phase) "install dependencies" scripts/bootstrap build
-	@if [[ ! -f build/build.ninja || -n "$(CUDA)" ]]; then \
+	@if [[ ! -f build/build.ninja || -n "$(CUDA)$(CHECKED)" ]]; then \
 	  scripts/phase "configure" cmake --preset release -DPython_EXECUTABLE=$(PYTHON) \
-	    -DCAUSEWAY_CUDA=$(or $(CUDA),$(if $(HAS_GPU),AUTO,OFF)) -DCAUSEWAY_TESTS=OFF \
-	    -DCAUSEWAY_BENCH=OFF; fi
+	    -DCAUSEWAY_CUDA=$(or $(CUDA),$(if $(HAS_GPU),AUTO,OFF)) \
+	    -DCAUSEWAY_CUDA_CHECK=OFF -DCAUSEWAY_TESTS=OFF -DCAUSEWAY_BENCH=OFF; fi
 	$(phase) "build" cmake --build build -j $(JOBS) --target causeway _core
 	$(link_package)
 

@@ -1,5 +1,5 @@
 # Decides whether this build has CUDA, and for which architectures.
-# Sets CAUSEWAY_HAS_CUDA; respects CMAKE_CUDA_ARCHITECTURES.
+# Sets CAUSEWAY_HAS_CUDA; respects CMAKE_CUDA_ARCHITECTURES, except with CAUSEWAY_CUDA_CHECK.
 
 option(CAUSEWAY_CUDA_CHECK "Compile CUDA code to PTX only and without optimisation, to check it" OFF)
 set(CAUSEWAY_HAS_CUDA OFF)
@@ -22,7 +22,7 @@ if(NOT CAUSEWAY_CUDA STREQUAL "OFF")
       endif()
     endif()
     enable_language(CUDA)
-    find_package(CUDAToolkit 12.8 REQUIRED)
+    find_package(CUDAToolkit 13.0 REQUIRED)
     set(CAUSEWAY_HAS_CUDA ON)
   elseif(CAUSEWAY_CUDA STREQUAL "ON")
     message(FATAL_ERROR "CAUSEWAY_CUDA=ON, but no CUDA compiler was found; "
@@ -31,7 +31,11 @@ if(NOT CAUSEWAY_CUDA STREQUAL "OFF")
 endif()
 
 if(CAUSEWAY_HAS_CUDA)
-  message(STATUS "Causeway: CPU and CUDA ${CUDAToolkit_VERSION} (sm ${CMAKE_CUDA_ARCHITECTURES})")
+  set(code "sm ${CMAKE_CUDA_ARCHITECTURES}")
+  if(CAUSEWAY_CUDA_CHECK)
+    set(code "only checked")
+  endif()
+  message(STATUS "Causeway: CPU and CUDA ${CUDAToolkit_VERSION} (${code})")
 else()
   message(STATUS "Causeway: CPU only")
 endif()

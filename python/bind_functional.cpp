@@ -35,11 +35,12 @@ Reduction read_reduction(const std::string& name) {
 autograd::AttentionPath read_path(const std::string& name) {
   using autograd::AttentionPath;
   for (AttentionPath path : {AttentionPath::automatic, AttentionPath::flash, AttentionPath::cudnn,
-                             AttentionPath::small}) {
+                             AttentionPath::small, AttentionPath::hopper}) {
     if (kernels::to_string(path) == name) return path;
   }
   fail(ErrorKind::invalid_argument, "attention",
-       "path \"" + name + "\": expected \"automatic\", \"flash\", \"cudnn\" or \"small\"");
+       "path \"" + name +
+           "\": expected \"automatic\", \"flash\", \"cudnn\", \"small\" or \"hopper\"");
 }
 
 template <class... Extra>

@@ -214,7 +214,7 @@ ConfigDescription<PriorConfig> make_description() {
     return !config.regression && config.binary_share > 0;  // older configurations lack it
   });
   d.add("regression", &PriorConfig::regression, "Numeric target instead of classes");
-  // Older configurations lack the three shares.
+  // Older configurations lack noisy_share, skewed_share and rounded_share: 0 is left out.
   d.add("noisy_share", &PriorConfig::noisy_share,
         "Probability that a numeric target has noise (mlp, tree and graph)")
       .between(0, 1);

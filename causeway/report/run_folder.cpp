@@ -41,9 +41,9 @@ void read_lines(const fs::path& path, const Read& read) {
       Json line = Json::parse(text.substr(at, end - at), nullptr, false);
       at = end + 1;
       ++n_read;
-      if (line.is_discarded()) {
-        logger::warn(fmt::format("[report] {}: line {} is not JSON; left out", shown(path.string()),
-                                 n_read));
+      if (!line.is_object()) {
+        logger::warn(fmt::format("[report] {}: line {} is not a JSON object; left out",
+                                 shown(path.string()), n_read));
         continue;
       }
       read(std::move(line));
@@ -179,7 +179,7 @@ RunPage read_run(const fs::path& folder) {
   });
   if (page.losses.empty()) {
     fail(ErrorKind::format, "report",
-         fmt::format("{} has no lines", shown((folder / "log.jsonl").string())));
+         fmt::format("{} has no readable lines", shown((folder / "log.jsonl").string())));
   }
   page.score_name = "mean score";
   if (fs::exists(folder / "evaluation.json")) {

@@ -122,12 +122,12 @@ class RunReport(Folder):
         run = self.train("run", steps=5)
         log = run / "log.jsonl"
         lines = log.read_text().splitlines()
-        log.write_text("\n".join([lines[0], lines[1][:20], "", *lines[2:]]) + "\n")
+        log.write_text("\n".join([lines[0], lines[1][:20], "12", *lines[2:]]) + "\n")
         out = self.folder / "page.html"
         code, _, err = finish(start(["report", str(run), "--out", str(out)]))
         self.assertEqual(code, 0, err)
-        self.assertIn('log.jsonl": line 2 is not JSON; left out', err)
-        self.assertIn('log.jsonl": line 3 is not JSON; left out', err)
+        self.assertIn('log.jsonl": line 2 is not a JSON object; left out', err)
+        self.assertIn('log.jsonl": line 3 is not a JSON object; left out', err)
         self.assertEqual(len(shown(page(out), "loss")[0]), 4)
 
 

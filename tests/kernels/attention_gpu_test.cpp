@@ -66,7 +66,7 @@ std::vector<AttentionCase> long_cases() {
       {2, 2, 100, 100, 32, kFull, {60, 99}, Placement::contiguous, 3},
       {2, 2, 150, 150, 32, kCausal, {}, Placement::packed, -1},
       {2, 2, 90, 140, 64, kCausal, {50, 140}, Placement::contiguous, 0},
-      // Several tiles of queries and keys, on Hopper with products of warpgroups.
+      // Several tiles of queries and keys.
       {2, 3, 256, 256, 64, kFull, {171, 256}, Placement::packed},
       {4, 2, 200, 200, 40, kFull, {0, 64, 65, 300}, Placement::packed},
       {2, 2, 260, 520, 64, kCausal, {}, Placement::contiguous},
@@ -77,6 +77,8 @@ std::vector<AttentionCase> long_cases() {
       {2, 2, 150, 150, 32, kFull, {60, 149}, Placement::contiguous, 3},
       {2, 2, 150, 150, 64, kCausal, {}, Placement::packed, -1},
       {2, 2, 190, 240, 64, kCausal, {50, 240}, Placement::contiguous, 0},
+      {2, 2, 200, 200, 64, kFull, {130, 200}, Placement::odd},
+      {1, 2, 193, 255, 48, kCausal, {}, Placement::odd},
       {1, 1, 1030, 1030, 8, kCausal, {}, Placement::contiguous},
       {1, 1, 1030, 1030, 64, kFull, {777}, Placement::contiguous},
   };
@@ -91,6 +93,11 @@ std::vector<AttentionCase> long_cases() {
     }
   }
   return cases;
+}
+
+bool is_hopper() {
+  const DeviceInfo info = describe(kGpu);
+  return info.capability_major == 9 && info.capability_minor == 0;
 }
 
 void check_path(const AttentionCase& c, DType dtype, AttentionPath path) {
@@ -112,6 +119,15 @@ TEST(GpuAttention, FlashAgreesWithTheDefinition) {
   CAUSEWAY_REQUIRE_GPU();
   for (const AttentionCase& c : long_cases()) {
     for (DType dtype : kHalves) check_path(c, dtype, AttentionPath::flash);
+  }
+}
+
+TEST(GpuAttention, HopperAgreesWithTheDefinition) {
+  CAUSEWAY_REQUIRE_GPU();
+  if (!is_hopper()) GTEST_SKIP() << "needs compute capability 9.0";
+  for (const AttentionCase& c : long_cases()) {
+    if (c.head_size > 64 || c.placement == Placement::odd) continue;
+    for (DType dtype : kHalves) check_path(c, dtype, AttentionPath::hopper);
   }
 }
 
@@ -156,6 +172,7 @@ TEST(GpuAttention, PathsShareTheirStatistics) {
   const AttentionCase c{2, 3, 64, 64, 64, kCausal, {}, Placement::contiguous};
   std::vector<AttentionPath> paths = {AttentionPath::small, AttentionPath::flash};
   if (cudnn_absence().empty()) paths.push_back(AttentionPath::cudnn);
+  if (is_hopper()) paths.push_back(AttentionPath::hopper);
   for (DType dtype : kHalves) {
     const AttentionInputs inputs = draw_inputs(c, dtype);
     const AttentionResults want = reference_attention(c, inputs);
@@ -184,7 +201,8 @@ TEST(GpuAttention, MaskedKeysDoNotMatter) {
   CAUSEWAY_REQUIRE_GPU();
   for (const auto& [path, length] :
        {std::pair(AttentionPath::small, 50), std::pair(AttentionPath::flash, 100),
-        std::pair(AttentionPath::flash, 300)}) {
+        std::pair(AttentionPath::flash, 300), std::pair(AttentionPath::hopper, 300)}) {
+    if (path == AttentionPath::hopper && !is_hopper()) continue;
     const AttentionCase c{
         2, 2, length, length, 32, kFull, {0, length / 2 + 3}, Placement::contiguous};
     const AttentionInputs clean = draw_inputs(c, DType::bf16);
@@ -204,13 +222,24 @@ TEST(GpuAttention, MaskedKeysDoNotMatter) {
 // Keys past the context have scores of 0, which would dominate the softmax here.
 TEST(GpuAttention, ScoresFarBelowZero) {
   CAUSEWAY_REQUIRE_GPU();
-  for (std::int64_t length : {50, 100, 150}) {
-    const AttentionCase c{3, 2, length, length, 24, kFull, {7, 33, length}, Placement::contiguous};
+  struct Far {
+    AttentionPath path;
+    std::int64_t length;
+    std::int64_t head_size;
+  };
+  for (const auto& [path, length, head_size] : std::vector<Far>{{AttentionPath::small, 50, 24},
+                                                                {AttentionPath::flash, 100, 24},
+                                                                {AttentionPath::flash, 150, 24},
+                                                                {AttentionPath::flash, 200, 64},
+                                                                {AttentionPath::hopper, 200, 32},
+                                                                {AttentionPath::hopper, 200, 64}}) {
+    if (path == AttentionPath::hopper && !is_hopper()) continue;
+    const AttentionCase c{3,         2,     length,          length,
+                          head_size, kFull, {7, 33, length}, Placement::contiguous};
     AttentionInputs inputs = draw_inputs(c, DType::f64);
     inputs.q = inputs.q * 0.1 + 8.0;
     inputs.k = inputs.k * 0.1 - 8.0;
     for (Tensor* x : {&inputs.q, &inputs.k, &inputs.v, &inputs.gradient}) *x = x->to(DType::bf16);
-    const AttentionPath path = length > 64 ? AttentionPath::flash : AttentionPath::small;
     const AttentionResults got = run_attention(c, inputs, kGpu, path);
     const AttentionResults want = reference_attention(c, inputs);
     const double epsilon = epsilon_of(DType::bf16);
@@ -283,6 +312,8 @@ TEST(GpuAttention, UnsupportedCallsGiveReasons) {
   EXPECT_NE(refusal(limited, DType::bf16, AttentionPath::cudnn).find("cudnn: "), std::string::npos);
   const AttentionCase wide{1, 1, 20, 20, 136, kFull, {}, Placement::contiguous};
   EXPECT_NE(refusal(wide, DType::f32, AttentionPath::flash).find("head sizes up to 128"),
+            std::string::npos);
+  EXPECT_NE(refusal(limited, DType::f32, AttentionPath::hopper).find("bf16 and f16 only"),
             std::string::npos);
 }
 

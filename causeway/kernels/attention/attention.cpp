@@ -16,6 +16,7 @@ std::string_view to_string(AttentionPath path) {
     case AttentionPath::flash: return "flash";
     case AttentionPath::cudnn: return "cudnn";
     case AttentionPath::small: return "small";
+    case AttentionPath::hopper: return "hopper";
   }
   return "path";
 }

@@ -18,9 +18,10 @@ enum class AttentionMask : std::uint8_t {
 // Implementations on the GPU; the CPU has one.
 enum class AttentionPath : std::uint8_t {
   automatic,
-  flash,  // tiles of keys stream past a tile of queries, on tensor cores
-  cudnn,  // the library, for long sequences
-  small,  // a whole sequence on chip, for lengths up to 64
+  flash,   // tiles of keys stream past a tile of queries, on tensor cores
+  cudnn,   // the library, for long sequences
+  small,   // a whole sequence on chip, for lengths up to 64
+  hopper,  // as flash, with instructions of compute capability 9.0
 };
 
 std::string_view to_string(AttentionMask mask);

@@ -1,6 +1,6 @@
 // Selects the attention kernel: among those that support the call, the one measured to be fastest.
-// The choice depends on the call only. A gradient may use another path than its forward pass: all
-// define log_sum the same way.
+// The choice depends on the call and the device only. A gradient may use another path than its
+// forward pass: all define log_sum the same way.
 #include "causeway/kernels/attention/attention.h"
 
 #include "causeway/core/error.h"
@@ -24,7 +24,7 @@ constexpr std::int64_t kSmallRows = 64;
 constexpr std::int64_t kSmallFeatures = 64;
 constexpr std::int64_t kFeatures = 128;
 constexpr std::int64_t kHopperFeatures = 64;
-constexpr std::int64_t kFewFeatures = 24;  // which Hopper's kernels would pad to 32
+constexpr std::int64_t kFewFeatures = 24;  // which the path for Hopper pads to 32
 constexpr std::int64_t kCudnnRows = 512;   // from this length on, cuDNN is tried first
 
 bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
@@ -94,41 +94,52 @@ std::string flash_unsupported(StreamView stream, const AttentionCall& call) {
   return tensor_cores_unsupported(stream);
 }
 
+std::string hopper_unsupported(StreamView stream, const AttentionCall& call,
+                               const AttentionGradients* gradients) {
+  const std::int64_t head_size = call.q.shape[3];
+  if (!is_half(call.q.dtype)) return "supports bf16 and f16 only";
+  if (const int has = capability(stream.device()); has != 90) {
+    return fmt::format("needs compute capability 9.0, got {}.{}", has / 10, has % 10);
+  }
+  if (head_size > kHopperFeatures) {
+    return fmt::format("supports head sizes up to {}, got {}", kHopperFeatures, head_size);
+  }
+  if (head_size % 8 != 0)
+    return fmt::format("needs a head size that is a multiple of 8, got {}", head_size);
+  if (gradients == nullptr ? !rows_are_aligned(call) : !rows_are_aligned(call, *gradients)) {
+    return "needs rows aligned to 16 bytes";
+  }
+  return too_many(call);
+}
+
 std::string unsupported_reason(AttentionPath path, StreamView stream, const AttentionCall& call,
                                const AttentionGradients* gradients) {
   switch (path) {
     case AttentionPath::small: return small_unsupported(stream, call, gradients);
     case AttentionPath::flash: return flash_unsupported(stream, call);
+    case AttentionPath::hopper: return hopper_unsupported(stream, call, gradients);
     default: return cudnn_unsupported(stream, call, gradients);
   }
 }
 
-// Whether the kernels for Hopper support the call and are the fastest of ours. `gradients` is null
-// in a forward pass.
-bool suits_hopper(StreamView stream, const AttentionCall& call,
-                  const AttentionGradients* gradients) {
+// The paths to try, in order of expected speed.
+std::vector<AttentionPath> paths_for(const AttentionCall& call) {
+  using enum AttentionPath;
+  if (call.how.path != automatic) return {call.how.path};
   const std::int64_t rows = std::max(call.q.shape[2], call.k.shape[2]);
-  const std::int64_t head_size = call.q.shape[3];
-  return is_half(call.q.dtype) && rows > kWholeRows && head_size > kFewFeatures &&
-         head_size <= kHopperFeatures && capability(stream.device()) == 90 &&
-         (gradients == nullptr ? rows_are_aligned(call) : rows_are_aligned(call, *gradients));
+  const bool suits_hopper = rows > kWholeRows && call.q.shape[3] > kFewFeatures;
+  std::vector<AttentionPath> order = {rows >= kCudnnRows ? cudnn : small};
+  if (suits_hopper) order.push_back(hopper);
+  order.push_back(flash);
+  if (order.front() == small) order.push_back(cudnn);
+  return order;
 }
 
-// Tries the paths in order of expected speed and returns the first that supports the call.
+// Returns the first of these paths that supports the call. `gradients` is null in a forward pass.
 AttentionPath choose(StreamView stream, const AttentionCall& call,
                      const AttentionGradients* gradients) {
-  const std::int64_t rows = std::max(call.q.shape[2], call.k.shape[2]);
-  const bool is_long = rows >= kCudnnRows;
-  std::vector<AttentionPath> order;
-  if (call.how.path != AttentionPath::automatic) {
-    order = {call.how.path};
-  } else if (is_long) {
-    order = {AttentionPath::cudnn, AttentionPath::flash};
-  } else {
-    order = {AttentionPath::small, AttentionPath::flash, AttentionPath::cudnn};
-  }
   std::string reasons;
-  for (const AttentionPath path : order) {
+  for (const AttentionPath path : paths_for(call)) {
     const std::string why = unsupported_reason(path, stream, call, gradients);
     if (why.empty()) return path;
     reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", to_string(path), why);
@@ -157,10 +168,9 @@ void attention(StreamView stream, const Attention& how, const Operand& q, const 
   switch (choose(stream, call, nullptr)) {
     case AttentionPath::small: return small_attention(stream, call);
     case AttentionPath::cudnn: return cudnn_attention(stream, call);
+    case AttentionPath::hopper: return hopper_attention(stream, call);
     default:
-      if (!is_half(q.dtype)) return exact_attention(stream, call);
-      return suits_hopper(stream, call, nullptr) ? hopper_attention(stream, call)
-                                                 : flash_attention(stream, call);
+      return is_half(q.dtype) ? flash_attention(stream, call) : exact_attention(stream, call);
   }
 }
 
@@ -178,11 +188,10 @@ void attention_gradient(StreamView stream, const Attention& how, const Operand& 
   switch (choose(stream, call, &gradients)) {
     case AttentionPath::small: return small_attention_gradient(stream, call, gradients);
     case AttentionPath::cudnn: return cudnn_attention_gradient(stream, call, gradients);
+    case AttentionPath::hopper: return hopper_gradient(stream, call, gradients);
     default:
-      if (!is_half(q.dtype)) return exact_attention_gradient(stream, call, gradients);
-      return suits_hopper(stream, call, &gradients)
-                 ? hopper_gradient(stream, call, gradients)
-                 : flash_attention_gradient(stream, call, gradients);
+      return is_half(q.dtype) ? flash_attention_gradient(stream, call, gradients)
+                              : exact_attention_gradient(stream, call, gradients);
   }
 }
 

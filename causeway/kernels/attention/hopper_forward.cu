@@ -9,10 +9,13 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
+constexpr int kTiles = 5;  // one of queries, two of keys and two of values
+
 template <class T, int kHead>
 __global__ void __launch_bounds__(kGroupThreads, kHead == 32 ? 5 : 4)
     hopper_attention_kernel(AttentionShape shape, FlashForward<T> views, int n_tiles) {
   constexpr int kTile = kGroupTile<kHead>;
+  static_assert(kGroupRows * kTileStride<kHead> <= kTiles * kTile);  // of store_rows
   const TilePlace place(shape, n_tiles);
   // With a causal mask the last tiles have most keys: they start first.
   const int first = (n_tiles - 1 - place.tile) * kGroupRows;
@@ -73,7 +76,7 @@ __global__ void __launch_bounds__(kGroupThreads, kHead == 32 ? 5 : 4)
     finish(out);
   }
   wait_for_copies<0>();
-  __syncthreads();  // the queries have been read
+  __syncthreads();  // all tiles have been read
 
   const HeadRows<float> log_sum = views.log_sum.of(place.entry, place.head);
   float factor[2];
@@ -101,7 +104,7 @@ void run(StreamView stream, const AttentionCall& call) {
   const int n_tiles = (shape.n_queries + kGroupRows - 1) / kGroupRows;
   const auto start = [&](auto head) {
     launch({"attention", stream, dim3(static_cast<unsigned>(shape.n_sequences * n_tiles)),
-            dim3(kGroupThreads), 5 * kGroupTile<head()> * sizeof(T)},
+            dim3(kGroupThreads), kTiles * kGroupTile<head()> * sizeof(T)},
            hopper_attention_kernel<T, head()>, shape, views, n_tiles);
   };
   if (shape.head_size <= 32) return start(std::integral_constant<int, 32>());

@@ -17,6 +17,7 @@ struct HopperPlan {
   static constexpr int kQueryBlocks = kHead == 32 ? 4 : 3;  // per multiprocessor
   static constexpr int kKeyBlocks = 3;
   static constexpr std::size_t kQueryShared = 6 * kTile * 2;
+  static_assert(2 * kGroupRows * kTileStride<kHead> <= 6 * kTile);  // of store_key_gradients
   // Followed by the logarithms and dots of two tiles of queries.
   static constexpr std::size_t kKeyShared = kQueryShared + 4 * kGroupRows * sizeof(float);
 };
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(kGroupThreads, HopperPlan<kHead>::kQueryBlocks
     finish(sums);
   }
   wait_for_copies<0>();
-  __syncthreads();  // the queries and their gradients have been read
+  __syncthreads();  // all tiles have been read
   const float factor[2] = {static_cast<float>(shape.scale), static_cast<float>(shape.scale)};
   store_rows<T, kHead>(queries + warp_row * kTileStride<kHead>, sums, factor,
                        views.q_gradient.of(place.entry, place.head), first + warp_row,

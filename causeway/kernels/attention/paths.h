@@ -43,7 +43,7 @@ void flash_attention(StreamView stream, const AttentionCall& call);
 void flash_attention_gradient(StreamView stream, const AttentionCall& call,
                               const AttentionGradients& gradients);
 
-// bf16 and f16 on compute capability 9.0, up to 64 features, aligned rows.
+// bf16 and f16 on compute capability 9.0, up to 64 features, aligned rows: wgmma.
 void hopper_attention(StreamView stream, const AttentionCall& call);
 void hopper_gradient(StreamView stream, const AttentionCall& call,
                      const AttentionGradients& gradients);

@@ -56,8 +56,8 @@ __device__ __forceinline__ void wait_for_group_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// A tile as an operand. For sums over features the operand starts at feature 16 step of `rows`, for
-// sums over rows at row 16 step of `columns`.
+// A tile as an operand. For sums over features: rows(step) starts at feature 16 * step. For sums
+// over rows: columns(step) starts at row 16 * step.
 template <int kHead>
 struct GroupOperand {
   std::uint64_t descriptor;
@@ -89,7 +89,7 @@ __device__ __forceinline__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(kLeft) : "memory");
 }
 
-// Keeps the compiler from using sums before the wait that precedes this.
+// To be called after the wait: keeps the compiler from reading the sums earlier.
 template <int kWide>
 __device__ __forceinline__ void finish(float (&sums)[kWide][4]) {
 #pragma unroll

@@ -15,23 +15,23 @@ namespace causeway::cli {
 
 namespace {
 
-std::vector<std::string> names_of(const std::vector<models::Transform>& transforms) {
+template <class T>
+std::vector<std::string> names_of(const std::vector<T>& transforms) {
   std::vector<std::string> names;
-  for (const models::Transform each : transforms) names.emplace_back(to_string(each));
+  for (const T each : transforms) names.emplace_back(to_string(each));
   return names;
 }
 
-CLI::Option* add_transforms(CLI::App& command, const char* option,
-                            std::vector<models::Transform>& transforms, const char* help) {
+template <class T>
+CLI::Option* add_transforms(CLI::App& command, const char* option, std::vector<T>& transforms,
+                            T (*parse)(const std::string&), const char* help) {
   using Names = std::vector<std::string>;
   return command
       .add_option_function<Names>(
           option,
-          [&transforms](const Names& names) {
+          [&transforms, parse](const Names& names) {
             transforms.clear();
-            for (const std::string& name : names) {
-              transforms.push_back(models::parse_transform(name));
-            }
+            for (const std::string& name : names) transforms.push_back(parse(name));
           },
           fmt::format("{}, for the ensemble members in turn [{}]", help,
                       fmt::join(names_of(transforms), ",")))
@@ -71,11 +71,12 @@ void PredictOptions::add_to(CLI::App& command) {
 }
 
 void PredictOptions::add_ensemble(CLI::App& command) {
-  add_transforms(command, "--transforms", predictor.transforms, "Transforms of the columns")
+  add_transforms(command, "--transforms", predictor.transforms, models::parse_transform,
+                 "Transforms of the columns")
       ->type_name("none|power|quantile|components,...");
   add_transforms(command, "--target-transforms", predictor.target_transforms,
-                 "Transforms of the target of a regression")
-      ->type_name("none|power,...");
+                 models::parse_target_transform, "Transforms of the target of a regression")
+      ->type_name("none|power|residual,...");
   command
       .add_option_function<std::string>(
           "--average",

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <map>
+#include <numeric>
 
 namespace causeway::python {
 
@@ -52,18 +53,21 @@ class Estimator : public TabularEstimator {
 nb::tuple tuple_of(const TabularEstimator::State& given) {
   const auto& [encoder, state] = given;
   return nb::make_tuple(encoder, state.x, state.y, state.rows, state.n_classes, state.class_weight,
-                        state.temperature, state.member_weights);
+                        state.temperature, state.member_weights, state.reads_residuals);
 }
 
-std::vector<models::Transform> transforms_of(const std::vector<std::string>& names) {
-  std::vector<models::Transform> made;
-  for (const std::string& name : names) made.push_back(models::parse_transform(name));
+template <class T>
+std::vector<T> transforms_of(const std::vector<std::string>& names,
+                             T (*parse)(const std::string&)) {
+  std::vector<T> made;
+  for (const std::string& name : names) made.push_back(parse(name));
   return made;
 }
 
-nb::list names_of(const std::vector<models::Transform>& transforms) {
+template <class T>
+nb::list names_of(const std::vector<T>& transforms) {
   nb::list names;
-  for (const models::Transform each : transforms) names.append(to_string(each));
+  for (const T each : transforms) names.append(to_string(each));
   return names;
 }
 
@@ -79,8 +83,8 @@ EstimatorOptions options_of(std::int64_t n_estimators, std::int64_t max_features
   made.max_features = max_features;
   made.max_rows = max_rows;
   made.random_state = random_state;
-  made.transforms = transforms_of(transforms);
-  made.target_transforms = transforms_of(target_transforms);
+  made.transforms = transforms_of(transforms, models::parse_transform);
+  made.target_transforms = transforms_of(target_transforms, models::parse_target_transform);
   made.average = models::parse_average(average);
   made.temperature = temperature;
   made.member_weights = models::parse_member_weights(member_weights);
@@ -90,25 +94,42 @@ EstimatorOptions options_of(std::int64_t n_estimators, std::int64_t max_features
   return made;
 }
 
-// The inputs of a member's components and their factors; None if it reads columns.
-nb::object components_of(const models::EnsembleMember& member) {
-  if (member.components == nullptr) return nb::none();
+// The inputs of components and their factors, in some order.
+nb::tuple tuple_of(const models::PrincipalComponents& components,
+                   const std::vector<std::int64_t>& order) {
   std::vector<std::int64_t> positions;
   std::vector<double> levels;
   std::vector<double> means;
   std::vector<double> inverses;
   std::vector<double> factors;
-  for (const auto& input : member.components->inputs()) {
-    for (const std::int64_t k : member.component_order) {
-      factors.push_back(member.components->factor(std::ssize(positions), k));
+  for (const auto& input : components.inputs()) {
+    for (const std::int64_t k : order) {
+      factors.push_back(components.factor(std::ssize(positions), k));
     }
     positions.push_back(input.position);
     levels.push_back(input.level);
     means.push_back(input.scale.mean);
     inverses.push_back(input.scale.inverse);
   }
-  const Shape shape{std::ssize(positions), std::ssize(member.component_order)};
+  const Shape shape{std::ssize(positions), std::ssize(order)};
   return nb::make_tuple(positions, levels, means, inverses, Tensor::from<double>(factors, shape));
+}
+
+// None if the member reads columns.
+nb::object components_of(const models::EnsembleMember& member) {
+  if (member.components == nullptr) return nb::none();
+  return tuple_of(*member.components, member.component_order);
+}
+
+// None if no member reads residuals.
+nb::object ridge_of(const TabularPredictor& predictor) {
+  if (!predictor.ridge().has_value()) return nb::none();
+  const models::Ridge& ridge = *predictor.ridge();
+  std::vector<std::int64_t> order(ridge.coefficients().size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::vector<double>& edges = predictor.bins().edges();
+  return nb::make_tuple(tuple_of(ridge.components(), order), ridge.coefficients(),
+                        ridge.intercept(), edges.front(), edges.back());
 }
 
 // Fits to the rows of a table that have a target; returns the labels and warnings.
@@ -269,6 +290,10 @@ void bind_estimators(nb::module_& module) {
           "(exponent, mean, inverse deviation) of the power transform of each column that is not "
           "constant.")
       .def(
+          "ridge", [](Estimator& self) { return ridge_of(self.predictor()); },
+          "The linear fit whose residuals members read: components as of members, coefficients, "
+          "intercept and the ends of the target's bins; or None.")
+      .def(
           "targets",
           [](Estimator& self, std::size_t i) {
             TabularPredictor& fitted = self.predictor();
@@ -281,7 +306,8 @@ void bind_estimators(nb::module_& module) {
           },
           "member"_a,
           "The targets of a member's context rows as the model reads them, their transform, and "
-          "the means of the model's bins in units of the target.")
+          "the means of the model's bins in units of the target; of residuals relative to the "
+          "linear fit's prediction.")
       .def("encode", &Estimator::encode, "table"_a, "(rows, features) f64, NaN for missing values.")
       .def("state", [](const Estimator& self) { return tuple_of(self.state()); })
       .def(
@@ -314,15 +340,16 @@ void bind_estimators(nb::module_& module) {
           "restore",
           [](Estimator& self, const std::string& encoder, const Tensor& x, const Tensor& y,
              const Tensor& rows, std::int64_t n_classes, std::vector<double> class_weight,
-             double temperature, std::vector<double> member_weights) {
+             double temperature, std::vector<double> member_weights,
+             std::optional<bool> reads_residuals) {
             without_gil([&] {
               self.restore({encoder,
                             {x, y, rows, n_classes, std::move(class_weight), temperature,
-                             std::move(member_weights)}});
+                             std::move(member_weights), reads_residuals}});
             });
           },
           "encoder"_a, "x"_a, "y"_a, "rows"_a, "n_classes"_a, "class_weight"_a, "temperature"_a,
-          "member_weights"_a, "Restores the result of state().");
+          "member_weights"_a, "reads_residuals"_a = nb::none(), "Restores the result of state().");
 }
 
 }  // namespace causeway::python

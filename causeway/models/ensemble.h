@@ -4,6 +4,7 @@
 
 #include "causeway/models/column_transform.h"
 #include "causeway/models/principal_components.h"
+#include "causeway/models/target_bins.h"
 #include "causeway/tensor/create.h"
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct EnsembleMember {
   std::vector<std::int64_t> columns;  // in the order in which the model reads them, if it does
   std::vector<std::int64_t> codes;    // the model's class of each class; empty for numbers
   Transform transform = Transform::none;
-  Transform target_transform = Transform::none;  // of numbers
+  TargetTransform target_transform = TargetTransform::none;  // of numbers
   // Of Transform::components: what the model reads instead of the columns, and in which order.
   std::shared_ptr<const PrincipalComponents> components = nullptr;
   std::vector<std::int64_t> component_order = {};

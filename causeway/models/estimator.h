@@ -29,8 +29,8 @@ struct EstimatorOptions {
   std::uint64_t random_state = 0;
   std::string device = "auto";                                        // "cpu", "cuda", "cuda:1"
   std::vector<Transform> transforms = PredictorOptions().transforms;  // members take turns
-  // Of the target of a regression: `none` or `power`; members take turns.
-  std::vector<Transform> target_transforms = PredictorOptions().target_transforms;
+  // Of the target of a regression; members take turns.
+  std::vector<TargetTransform> target_transforms = PredictorOptions().target_transforms;
   Average average = PredictorOptions().average;
   double temperature = PredictorOptions().temperature;  // or kCalibrated
   MemberWeights member_weights = PredictorOptions().member_weights;

@@ -20,15 +20,17 @@ constexpr const char* kX = "context.x";
 constexpr const char* kY = "context.y";
 constexpr const char* kRows = "context.rows";
 
-nlohmann::ordered_json names_of(const std::vector<Transform>& transforms) {
+template <class T>
+nlohmann::ordered_json names_of(const std::vector<T>& transforms) {
   auto names = nlohmann::ordered_json::array();
-  for (const Transform each : transforms) names.push_back(to_string(each));
+  for (const T each : transforms) names.push_back(to_string(each));
   return names;
 }
 
-std::vector<Transform> transforms_of(const nlohmann::json& names) {
-  std::vector<Transform> transforms;
-  for (const auto& name : names) transforms.push_back(parse_transform(name.get<std::string>()));
+template <class T>
+std::vector<T> transforms_of(const nlohmann::json& names, T (*parse)(const std::string&)) {
+  std::vector<T> transforms;
+  for (const auto& name : names) transforms.push_back(parse(name.get<std::string>()));
   return transforms;
 }
 
@@ -52,10 +54,10 @@ EstimatorOptions options_of(const nlohmann::json& json) {
   json.at("max_rows").get_to(options.max_rows);
   json.at("random_state").get_to(options.random_state);
   json.at("temperature").get_to(options.temperature);
-  options.transforms = transforms_of(json.at("transforms"));
+  options.transforms = transforms_of(json.at("transforms"), parse_transform);
   // Files of version 0.2 have none.
-  options.target_transforms =
-      transforms_of(json.value("target_transforms", nlohmann::json{"none"}));
+  options.target_transforms = transforms_of(json.value("target_transforms", nlohmann::json{"none"}),
+                                            parse_target_transform);
   options.average = parse_average(json.at("average").get<std::string>());
   // Files of version 0.2 have neither.
   options.precision = parse_precision(json.value("precision", to_string(options.precision)));
@@ -78,6 +80,8 @@ EstimatorFile parse(const std::string& config, TabularConfig& model) {
     json.at("temperature").get_to(file.state.predictor.temperature);
     if (json.contains("member_weights"))
       json.at("member_weights").get_to(file.state.predictor.member_weights);
+    if (json.contains("reads_residuals"))
+      file.state.predictor.reads_residuals = json.at("reads_residuals").get<bool>();
     file.state.predictor.n_classes = std::ssize(file.classes);
     model = TabularConfig::from_json(json.at("model").dump());
     return file;
@@ -127,7 +131,7 @@ void require_context(const TabularPredictor::State& state) {
 
 void write_estimator_file(const std::filesystem::path& path, const EstimatorFile& file) {
   const TabularPredictor::State& kept = file.state.predictor;
-  const nlohmann::ordered_json config = {
+  nlohmann::ordered_json config = {
       {"task", file.regression ? "regression" : "classification"},
       {"options", json_of(file.options)},
       {"classes", file.classes},
@@ -138,6 +142,7 @@ void write_estimator_file(const std::filesystem::path& path, const EstimatorFile
       {"member_weights", kept.member_weights},
       {"encoder", nlohmann::ordered_json::parse(file.state.encoder)},
       {"model", nlohmann::ordered_json::parse(file.model->config().to_json())}};
+  if (kept.reads_residuals.has_value()) config["reads_residuals"] = *kept.reads_residuals;
   State state = {{kX, kept.x}, {kY, kept.y}, {kRows, kept.rows}};
   for (const auto& [name, tensor] : file.model->state()) state.emplace(kModel + name, tensor);
   using Handler = nlohmann::ordered_json::error_handler_t;

@@ -120,7 +120,8 @@ Tensor TabularPredictor::arrange(const Batch& batch, const double* x, std::int64
 }
 
 std::vector<double> TabularPredictor::context_targets(const EnsembleMember& member) const {
-  const auto* y = fitted_.y.data_as<double>();
+  const bool is_residual = member.target_transform == TargetTransform::residual;
+  const double* y = is_residual ? fitted_.ridge->residuals().data() : fitted_.y.data_as<double>();
   std::vector<double> made;
   for (const std::int64_t row : member.rows) {
     made.push_back(is_regression()
@@ -229,17 +230,23 @@ Tensor TabularPredictor::member_logits(const Tensor& x, const ProgressHook& prog
       });
 }
 
-Tensor TabularPredictor::combine(const Tensor& logits, double temperature) const {
-  if (is_regression()) return distribution(logits, temperature).probabilities;
+std::vector<double> TabularPredictor::linear_fit(const Tensor& x) const {
+  return fitted_.ridge.has_value() ? fitted_.ridge->predict(x.contiguous()) : std::vector<double>();
+}
+
+Tensor TabularPredictor::combine(const Tensor& logits, std::span<const double> fit,
+                                 double temperature) const {
+  if (is_regression()) return distribution(logits, fit, temperature).probabilities;
   return combine_members(logits, fitted_.members, fitted_.n_outputs,
                          {options_.average, temperature, fitted_.member_weights,
                           fitted_.frequencies, fitted_.class_weight});
 }
 
-TargetDistribution TabularPredictor::distribution(const Tensor& logits, double temperature) const {
+TargetDistribution TabularPredictor::distribution(const Tensor& logits, std::span<const double> fit,
+                                                  double temperature) const {
   const double equal = 1 / static_cast<double>(fitted_.members.size());
   std::vector<TargetBins::Part> parts;
-  for (const Transform transform : fitted_.bins.transforms()) {
+  for (const TargetTransform transform : fitted_.bins.transforms()) {
     std::vector<EnsembleMember> members;
     std::vector<std::int64_t> numbers;
     std::vector<double> weights;
@@ -259,7 +266,7 @@ TargetDistribution TabularPredictor::distribution(const Tensor& logits, double t
                                      {options_.average, temperature, weights, {}, {}}),
                      sum});
   }
-  return fitted_.bins.join(parts);
+  return fitted_.bins.join(parts, fit);
 }
 
 Tensor TabularPredictor::of_member(const Tensor& logits, std::size_t i, double temperature) const {
@@ -272,7 +279,7 @@ Tensor TabularPredictor::of_member(const Tensor& logits, std::size_t i, double t
 Tensor TabularPredictor::predict_proba(const Tensor& x, const ProgressHook& progress) {
   require_query(x);
   if (fitted_.n_outputs == 1) return ones({x.size(0), 1}, DType::f64);
-  return combine(member_logits(x, progress), fitted_.temperature);
+  return combine(member_logits(x, progress), linear_fit(x), fitted_.temperature);
 }
 
 TargetDistribution TabularPredictor::predict_distribution(const Tensor& x,
@@ -281,7 +288,7 @@ TargetDistribution TabularPredictor::predict_distribution(const Tensor& x,
     fail(ErrorKind::invalid_argument, kTabularPredictor, "the model predicts classes, not numbers");
   }
   require_query(x);
-  return distribution(member_logits(x, progress), fitted_.temperature);
+  return distribution(member_logits(x, progress), linear_fit(x), fitted_.temperature);
 }
 
 Tensor TabularPredictor::predict_mean(const Tensor& x, const ProgressHook& progress) {

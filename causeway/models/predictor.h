@@ -5,6 +5,7 @@
 
 #include "causeway/models/ensemble.h"
 #include "causeway/models/member_weights.h"
+#include "causeway/models/ridge.h"
 #include "causeway/models/tabular.h"
 #include "causeway/models/target_bins.h"
 #include "causeway/tables/features.h"
@@ -42,8 +43,12 @@ struct PredictorOptions {
   // Members take turns.
   std::vector<Transform> transforms = {Transform::none, Transform::power, Transform::power,
                                        Transform::components};
-  // Of the target of a regression: `none` or `power`. Members take turns.
-  std::vector<Transform> target_transforms = {Transform::none, Transform::power};
+  // Of the target of a regression. Members take turns. `residual` is left out for fewer than 100
+  // context rows of all members together, more than 500 columns, or if the linear fit is not
+  // significant.
+  std::vector<TargetTransform> target_transforms = {TargetTransform::none, TargetTransform::power,
+                                                    TargetTransform::residual,
+                                                    TargetTransform::residual};
   // Logits are averaged over the members with one target transform.
   Average average = Average::probabilities;
   // Divides the logits. An average of members is less sure than each of them, which kAutomatic
@@ -94,6 +99,8 @@ class TabularPredictor {
     std::vector<double> class_weight;
     double temperature = 1;
     std::vector<double> member_weights = {};  // empty: equal
+    // Of members whose target transform is `residual`; unset: if the linear fit is significant.
+    std::optional<bool> reads_residuals = {};
   };
   State state() const;
   void restore(const State& state, const tables::Features& features = {});
@@ -113,6 +120,8 @@ class TabularPredictor {
   std::vector<double> context_targets(const EnsembleMember& member) const;
   // The bins of the target; for regression.
   const TargetBins& bins() const { return fitted_.bins; }
+  // The linear fit whose residuals members read; empty if none do.
+  const std::optional<Ridge>& ridge() const { return fitted_.ridge; }
   // How members with this transform read each column that is not constant; empty if there are none.
   std::span<const ColumnTransform> column_transforms(Transform transform) const {
     const auto found = fitted_.transforms.find(transform);
@@ -149,6 +158,7 @@ class TabularPredictor {
     std::vector<std::int64_t> positions;  // of the columns in the table, without constant ones
     std::map<Transform, std::vector<ColumnTransform>> transforms;  // of those columns
     TargetBins bins;                                               // for regression
+    std::optional<Ridge> ridge;                                    // if members read residuals
     std::vector<EnsembleMember> members;
     Tensor x;  // (rows, n_features) f64
     Tensor y;
@@ -178,14 +188,21 @@ class TabularPredictor {
                                                    const std::vector<double>& weights) const;
   Fitted prepare(const State& state, const tables::Features& features) const;
   void choose_columns(Fitted& fitted) const;
+  // The linear fit whose residuals members read; empty if none do.
+  std::optional<Ridge> fit_ridge(const Fitted& fitted, std::span<const double> y,
+                                 std::optional<bool> reads_residuals) const;
+  // What members read instead of the target, and its bins.
+  void fit_target(Fitted& fitted, std::optional<bool> reads_residuals) const;
   void keep(Fitted&& fitted);
   bool fits_member_weights(const Fitted& fitted) const;
   // Chooses the members' weights and the temperature, if the options ask for it, by predictions for
   // held-back rows.
   void calibrate(Fitted& fitted) const;
-  void fit_member_weights(const Tensor& logits, const std::vector<double>& targets);
+  void fit_member_weights(const Tensor& logits, std::span<const double> fit,
+                          const std::vector<double>& targets);
   // The temperature with the least log loss.
-  double best_temperature(const Tensor& logits, const std::vector<double>& targets) const;
+  double best_temperature(const Tensor& logits, std::span<const double> fit,
+                          const std::vector<double>& targets) const;
 
   std::size_t context_bytes() const;  // of all members
   std::vector<Batch> batches() const;
@@ -206,14 +223,18 @@ class TabularPredictor {
   Tensor run_members(const Tensor& x, std::int64_t width, const ProgressHook& progress,
                      const Run& run);
   Tensor member_logits(const Tensor& x, const ProgressHook& progress);
+  // The linear fit's prediction for each row; empty if members read no residuals.
+  std::vector<double> linear_fit(const Tensor& x) const;
   // Probabilities from the logits of all members, as of predict_proba.
-  Tensor combine(const Tensor& logits, double temperature) const;
-  TargetDistribution distribution(const Tensor& logits, double temperature) const;
+  Tensor combine(const Tensor& logits, std::span<const double> fit, double temperature) const;
+  TargetDistribution distribution(const Tensor& logits, std::span<const double> fit,
+                                  double temperature) const;
   // Of one member: probabilities of classes, or of the model's bins.
   Tensor of_member(const Tensor& logits, std::size_t i, double temperature) const;
 
   std::shared_ptr<TabularTransformer> model_;
   PredictorOptions options_;
+  std::optional<bool> reads_residuals_;  // of the next fit; set by calibrate
   Fitted fitted_;
   std::unique_ptr<std::mutex> lock_;  // guards the contexts, since several threads may predict
 };

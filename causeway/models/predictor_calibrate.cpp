@@ -39,28 +39,34 @@ void TabularPredictor::calibrate(Fitted& fitted) const {
   options.member_weights = MemberWeights::equal;
   if (fits_temperature) options.temperature = 1;
   TabularPredictor inner(model_, options);
+  inner.reads_residuals_ = fitted.ridge.has_value();
   inner.fit(index_select(fitted.x, 0, parts.context), index_select(fitted.y, 0, parts.context),
             is_regression() ? 0 : fitted.n_outputs, fitted.features);
-  const Tensor logits = inner.member_logits(index_select(fitted.x, 0, held), {});
+  const Tensor x = index_select(fitted.x, 0, held);
+  const Tensor logits = inner.member_logits(x, {});
+  const std::vector<double> fit = inner.linear_fit(x);
   const auto targets = index_select(fitted.y, 0, held).to_vector<double>();
-  // Columns that are constant in the smaller context can change the number of members.
-  if (fits_weights && inner.members().size() == fitted.members.size()) {
-    inner.fit_member_weights(logits, targets);
+  // Columns that are constant in the smaller context can change the number of members, or leave
+  // nothing for a linear fit.
+  if (fits_weights && inner.members().size() == fitted.members.size() &&
+      inner.fitted_.ridge.has_value() == fitted.ridge.has_value()) {
+    inner.fit_member_weights(logits, fit, targets);
     fitted.member_weights = inner.fitted_.member_weights;
   }
-  if (fits_temperature) fitted.temperature = inner.best_temperature(logits, targets);
+  if (fits_temperature) fitted.temperature = inner.best_temperature(logits, fit, targets);
 }
 
-void TabularPredictor::fit_member_weights(const Tensor& logits,
+void TabularPredictor::fit_member_weights(const Tensor& logits, std::span<const double> fit,
                                           const std::vector<double>& targets) {
   const std::size_t n_members = fitted_.members.size();
   std::vector<double> of_members(targets.size() * n_members);
   for (std::size_t i = 0; i < n_members; ++i) {
     const Tensor p = of_member(logits, i, options_.temperature);
     const auto* of_row = p.data_as<double>();
+    const TargetTransform transform = fitted_.members[i].target_transform;
     for (std::size_t row = 0; row < targets.size(); ++row, of_row += p.size(1)) {
       of_members[row * n_members + i] =
-          is_regression() ? fitted_.bins.mean(fitted_.members[i].target_transform, of_row)
+          is_regression() ? fitted_.bins.mean(transform, of_row, fit.empty() ? 0 : fit[row])
                           : of_row[static_cast<std::size_t>(targets[row])];
     }
   }
@@ -68,7 +74,7 @@ void TabularPredictor::fit_member_weights(const Tensor& logits,
                                            : weights_of_most_likelihood(of_members, n_members);
 }
 
-double TabularPredictor::best_temperature(const Tensor& logits,
+double TabularPredictor::best_temperature(const Tensor& logits, std::span<const double> fit,
                                           const std::vector<double>& targets) const {
   std::vector<std::size_t> truth;  // the output of each row
   const std::vector<double>& edges = fitted_.bins.edges();
@@ -81,7 +87,7 @@ double TabularPredictor::best_temperature(const Tensor& logits,
     truth.push_back(static_cast<std::size_t>(above - edges.begin()) - 1);
   }
   const auto loss = [&](double log_temperature) {
-    const Tensor p = combine(logits, std::exp(log_temperature));
+    const Tensor p = combine(logits, fit, std::exp(log_temperature));
     double sum = 0;
     for (std::size_t row = 0; row < truth.size(); ++row) {
       const auto at = row * static_cast<std::size_t>(p.size(1)) + truth[row];

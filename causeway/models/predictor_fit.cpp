@@ -55,11 +55,6 @@ void PredictorOptions::check() const {
   if (max_rows < 1) refuse("max_rows", max_rows);
   if (transforms.empty()) refuse("the number of transforms", 0);
   if (target_transforms.empty()) refuse("the number of target transforms", 0);
-  for (const Transform each : target_transforms) {
-    if (each == Transform::none || each == Transform::power) continue;
-    fail(ErrorKind::invalid_argument, kTabularPredictor,
-         fmt::format("target transform {}: expected none or power", to_string(each)));
-  }
   if (temperature != kAutomatic && !(temperature >= 0 && std::isfinite(temperature))) {
     fail(ErrorKind::invalid_argument, kTabularPredictor,
          fmt::format("temperature is {}; expected a positive number", temperature));
@@ -228,6 +223,41 @@ void TabularPredictor::choose_columns(Fitted& fitted) const {
   }
 }
 
+std::optional<Ridge> TabularPredictor::fit_ridge(const Fitted& fitted, std::span<const double> y,
+                                                 std::optional<bool> reads_residuals) const {
+  constexpr std::int64_t kFewestRows = 100;
+  constexpr std::int64_t kMostColumns = 500;
+  const bool is_possible = std::ssize(fitted.positions) <= kMostColumns &&
+                           !ColumnTransform(Transform::none, y).is_constant();
+  if (!is_possible || !reads_residuals.value_or(std::ssize(y) >= kFewestRows)) return std::nullopt;
+  PrincipalComponents components(fitted.x, fitted.positions, fitted.features,
+                                 options_.max_features);
+  if (components.size() == 0) return std::nullopt;
+  Ridge ridge(std::move(components), fitted.x, y);
+  if (!reads_residuals.value_or(ridge.is_significant())) return std::nullopt;
+  return ridge;
+}
+
+void TabularPredictor::fit_target(Fitted& fitted, std::optional<bool> reads_residuals) const {
+  const auto y = fitted.y.to_vector<double>();
+  const std::size_t n_members = fitted.members.size();
+  std::vector<TargetTransform> turns = options_.target_transforms;
+  const auto last = turns.begin() + std::min(std::ssize(turns), std::ssize(fitted.members));
+  if (std::find(turns.begin(), last, TargetTransform::residual) != last) {
+    fitted.ridge = fit_ridge(fitted, y, reads_residuals);
+  }
+  if (!fitted.ridge.has_value()) std::erase(turns, TargetTransform::residual);
+  if (turns.empty()) turns = {TargetTransform::none};
+  for (std::size_t i = 0; i < n_members; ++i) {
+    fitted.members[i].target_transform = turns[i % turns.size()];
+  }
+  const auto borders = model_->borders()->to(Device::cpu()).to(DType::f64).to_vector<double>();
+  const auto residuals =
+      fitted.ridge.has_value() ? fitted.ridge->residuals() : std::vector<double>();
+  turns.resize(std::min(turns.size(), n_members));
+  fitted.bins = TargetBins({borders, model_->centres()}, y, residuals, turns);
+}
+
 TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
                                                    const tables::Features& features) const {
   Fitted fitted;
@@ -256,22 +286,12 @@ TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
     member.rows = state.rows.select(0, i).contiguous().to_vector<std::int64_t>();
     member.columns = columns[at];
     member.transform = options_.transforms[at % options_.transforms.size()];
-    if (is_regression()) {
-      member.target_transform = options_.target_transforms[at % options_.target_transforms.size()];
-    } else {
+    if (!is_regression()) {
       member.codes = draw_codes(i, state.n_classes, most_classes(state.n_classes), options_.seed);
     }
     fitted.members.push_back(std::move(member));
   }
-  if (is_regression()) {
-    std::vector<Transform> transforms;
-    for (const EnsembleMember& member : fitted.members) {
-      transforms.push_back(member.target_transform);
-    }
-    const auto borders = model_->borders()->to(Device::cpu()).to(DType::f64).to_vector<double>();
-    fitted.bins =
-        TargetBins({borders, model_->centres()}, fitted.y.to_vector<double>(), transforms);
-  }
+  if (is_regression()) fit_target(fitted, state.reads_residuals);
   fit_components(fitted.members, fitted.x, fitted.positions, features, options_.max_features,
                  options_.seed);
   return fitted;
@@ -316,7 +336,9 @@ void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_clas
               Tensor::empty({n_members, std::ssize(drawn.front())}, DType::i64),
               n_classes,
               weights.classes,
-              options_.temperature};
+              options_.temperature,
+              {},
+              reads_residuals_};
   auto* to = state.rows.data_as<std::int64_t>();
   for (const auto& rows : drawn) {
     for (const std::int64_t row : rows) {
@@ -342,7 +364,8 @@ TabularPredictor::State TabularPredictor::state() const {
           is_regression() ? 0 : fitted_.n_outputs,
           fitted_.class_weight,
           fitted_.temperature,
-          fitted_.member_weights};
+          fitted_.member_weights,
+          fitted_.ridge.has_value()};
 }
 
 void TabularPredictor::restore(const State& state, const tables::Features& features) {

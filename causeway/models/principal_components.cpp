@@ -66,6 +66,7 @@ PrincipalComponents::PrincipalComponents(const Tensor& x, std::span<const std::i
          eigen.values[static_cast<std::size_t>(size_)] > least) {
     ++size_;
   }
+  variances_.assign(eigen.values.begin(), eigen.values.begin() + size_);
   stride_ = whole_panels(size_);
   factors_.assign(static_cast<std::size_t>(n_inputs * stride_), 0);
   for (std::int64_t k = 0; k < size_; ++k) {

@@ -37,6 +37,11 @@ class PrincipalComponents {
     return factors_[static_cast<std::size_t>(input * stride_ + component)];
   }
 
+  // The variance of a component before whitening, of standardised inputs.
+  double variance(std::int64_t component) const {
+    return variances_[static_cast<std::size_t>(component)];
+  }
+
   // Components (rows, size()) of some rows of a table x with n_features features, clipped to 100
   // standard deviations. A row's result does not depend on the others.
   std::vector<double> project(const double* x, std::int64_t n_features,
@@ -52,6 +57,7 @@ class PrincipalComponents {
   std::int64_t size_ = 0;
   std::int64_t stride_ = 0;      // between rows of the factors
   std::vector<double> factors_;  // (inputs, stride)
+  std::vector<double> variances_;
 };
 
 }  // namespace causeway::models

@@ -1,9 +1,14 @@
 #include "causeway/models/target_bins.h"
 
+#include "causeway/core/error.h"
+#include "causeway/core/shown.h"
+#include "causeway/models/ensemble.h"
 #include "causeway/tensor/create.h"
 
 #include <algorithm>
 #include <limits>
+
+#include <fmt/format.h>
 
 namespace causeway::models {
 
@@ -24,6 +29,24 @@ std::vector<double> distinct(std::vector<double> edges) {
 }
 
 }  // namespace
+
+const char* to_string(TargetTransform transform) {
+  switch (transform) {
+    case TargetTransform::none: return "none";
+    case TargetTransform::power: return "power";
+    case TargetTransform::residual: return "residual";
+  }
+  return "";
+}
+
+TargetTransform parse_target_transform(const std::string& name) {
+  using enum TargetTransform;
+  for (const TargetTransform each : {none, power, residual}) {
+    if (name == to_string(each)) return each;
+  }
+  fail(ErrorKind::invalid_argument, kTabularPredictor,
+       fmt::format("target transform {}: expected none, power or residual", shown(name)));
+}
 
 TargetBins::View TargetBins::view_of(Transform transform, const OfModel& of_model,
                                      std::span<const double> y) {
@@ -60,22 +83,25 @@ TargetBins::View TargetBins::view_of(Transform transform, const OfModel& of_mode
 }
 
 TargetBins::TargetBins(const OfModel& of_model, std::span<const double> y,
-                       std::span<const Transform> transforms) {
-  for (const Transform transform : transforms) {
-    if (!views_.contains(transform)) views_.emplace(transform, view_of(transform, of_model, y));
+                       std::span<const double> residuals,
+                       std::span<const TargetTransform> transforms) {
+  using enum TargetTransform;
+  for (const TargetTransform each : transforms) {
+    if (views_.contains(each)) continue;
+    const Transform transform = each == power ? Transform::power : Transform::none;
+    views_.emplace(each, view_of(transform, of_model, each == residual ? residuals : y));
   }
-  const auto& [first, view_of_first] = *views_.begin();
-  const bool is_plain = views_.size() == 1 && first == Transform::none;
-  if (is_plain || view_of_first.transform.is_constant()) {
-    edges_ = view_of_first.edges;
+  const View plain = view_of(Transform::none, of_model, y);
+  if (!views_.contains(power) || plain.transform.is_constant()) {
+    edges_ = plain.edges;
     return;
   }
-  std::vector<double> all;
-  for (const auto& [transform, view] : views_) {
-    all.insert(all.end(), view.edges.begin(), view.edges.end());
-  }
+  std::vector<double> all = views_.at(power).edges;
+  if (views_.contains(none)) all.insert(all.end(), plain.edges.begin(), plain.edges.end());
   edges_ = distinct(std::move(all));
-  for (auto& [transform, view] : views_) divide(view);
+  for (auto& [transform, view] : views_) {
+    if (transform != residual) divide(view);
+  }
 }
 
 void TargetBins::divide(View& view) const {
@@ -97,42 +123,77 @@ void TargetBins::divide(View& view) const {
   }
 }
 
-std::vector<Transform> TargetBins::transforms() const {
-  std::vector<Transform> made;
+std::vector<TargetTransform> TargetBins::transforms() const {
+  std::vector<TargetTransform> made;
   for (const auto& [transform, view] : views_) made.push_back(transform);
   return made;
 }
 
-double TargetBins::mean(Transform transform, const double* of_bins) const {
+double TargetBins::mean(TargetTransform transform, const double* of_bins, double fit) const {
   const std::vector<double>& centres = views_.at(transform).centres;
+  const auto centre = [&](std::size_t bin) {
+    if (transform != TargetTransform::residual) return centres[bin];
+    return std::clamp(fit + centres[bin], edges_.front(), edges_.back());
+  };
   // Relative to a bin in the middle, so that a constant target is exact.
-  const double middle = centres[centres.size() / 2];
+  const double middle = centre(centres.size() / 2);
   double sum = 0;
   for (std::size_t bin = 0; bin < centres.size(); ++bin) {
-    sum += of_bins[bin] * (centres[bin] - middle);
+    sum += of_bins[bin] * (centre(bin) - middle);
   }
   return middle + sum;
 }
 
-TargetDistribution TargetBins::join(const std::vector<Part>& parts) const {
+void TargetBins::add(const View& view, const double* from, double weight, double* to) const {
+  for (std::size_t bin = 0; bin < view.centres.size(); ++bin) {
+    const double probability = weight * from[bin];
+    if (view.shares.empty()) {
+      to[bin] += probability;
+      continue;
+    }
+    double* inside = to + view.first[bin];
+    for (const double share : view.shares[bin]) *inside++ += probability * share;
+  }
+}
+
+void TargetBins::add_around(const View& view, double fit, const double* from, double weight,
+                            double* to) const {
+  const auto clipped = [&](double y) { return std::clamp(y, edges_.front(), edges_.back()); };
+  std::size_t at = 0;  // the joined bin
+  for (std::size_t bin = 0; bin < view.centres.size(); ++bin) {
+    const double begin = clipped(fit + view.edges[bin]);
+    const double end = clipped(fit + view.edges[bin + 1]);
+    while (at + 2 < edges_.size() && edges_[at + 1] <= begin) ++at;
+    const double probability = weight * from[bin];
+    if (end <= edges_[at + 1]) {
+      to[at] += probability;
+      continue;
+    }
+    for (; edges_[at] < end; ++at) {
+      const double inside = std::min(end, edges_[at + 1]) - std::max(begin, edges_[at]);
+      to[at] += probability * inside / (end - begin);
+      if (edges_[at + 1] >= end) break;
+    }
+  }
+}
+
+TargetDistribution TargetBins::join(const std::vector<Part>& parts,
+                                    std::span<const double> fit) const {
   const std::int64_t n_rows = parts.front().probabilities.size(0);
   const std::int64_t n_bins = std::ssize(edges_) - 1;
   TargetDistribution made{edges_, zeros({n_rows, n_bins}, DType::f64), zeros({n_rows}, DType::f64)};
   for (const Part& part : parts) {
     const View& view = views_.at(part.transform);
-    const std::int64_t n_read = part.probabilities.size(1);
+    const bool is_around = part.transform == TargetTransform::residual;
     for (std::int64_t row = 0; row < n_rows; ++row) {
-      const double* from = part.probabilities.data_as<double>() + row * n_read;
+      const double* from = part.probabilities.data_as<double>() + row * part.probabilities.size(1);
       double* to = made.probabilities.data_as<double>() + row * n_bins;
-      made.means.data_as<double>()[row] += part.weight * mean(part.transform, from);
-      for (std::size_t bin = 0; bin < static_cast<std::size_t>(n_read); ++bin) {
-        const double probability = part.weight * from[bin];
-        if (view.shares.empty()) {
-          to[bin] += probability;
-          continue;
-        }
-        double* inside = to + view.first[bin];
-        for (const double share : view.shares[bin]) *inside++ += probability * share;
+      const double centre = is_around ? fit[static_cast<std::size_t>(row)] : 0;
+      made.means.data_as<double>()[row] += part.weight * mean(part.transform, from, centre);
+      if (is_around) {
+        add_around(view, centre, from, part.weight, to);
+      } else {
+        add(view, from, part.weight, to);
       }
     }
   }

@@ -1,6 +1,7 @@
 // The bins of a numeric target. The model predicts probabilities of bins of the standardised
 // target. Ensemble members can read a transformed target; their bins are mapped back to the target,
-// and the bins of several transforms are divided at the edges of all of them.
+// and the bins of several transforms are divided at the edges of all of them. Members that read the
+// residuals of a linear fit predict a distribution around the fit's prediction for each row.
 #pragma once
 
 #include "causeway/models/column_transform.h"
@@ -8,9 +9,21 @@
 
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace causeway::models {
+
+// What an ensemble member reads instead of a numeric target.
+enum class TargetTransform {
+  none,      // the target
+  power,     // a power of it: see Transform
+  residual,  // what a linear fit to the other rows leaves: see ridge.h
+};
+
+const char* to_string(TargetTransform transform);
+// Throws invalid_argument and lists the names.
+TargetTransform parse_target_transform(const std::string& name);
 
 class TargetBins {
  public:
@@ -21,32 +34,37 @@ class TargetBins {
   };
 
   TargetBins() = default;
-  // `y` has the targets of the context rows; `transforms` are `none` and `power`. Members read a
-  // constant target without a transform.
-  TargetBins(const OfModel& of_model, std::span<const double> y,
-             std::span<const Transform> transforms);
+  // `y` has the targets of the context rows and `residuals` the residuals of the linear fit, if
+  // there is one. Members read a constant target without a transform.
+  TargetBins(const OfModel& of_model, std::span<const double> y, std::span<const double> residuals,
+             std::span<const TargetTransform> transforms);
 
   // Of the distributions that `join` makes, ascending, in units of the target.
   const std::vector<double>& edges() const { return edges_; }
   // The transforms that occur.
-  std::vector<Transform> transforms() const;
-  // A target as members with this transform read it.
-  double read(Transform transform, double y) const { return views_.at(transform).transform(y); }
-  // The mean of each of the model's bins, in units of the target.
-  const std::vector<double>& centres(Transform transform) const {
+  std::vector<TargetTransform> transforms() const;
+  // A target, or a residual, as members with this transform read it.
+  double read(TargetTransform transform, double y) const {
+    return views_.at(transform).transform(y);
+  }
+  // The mean of each of the model's bins, in units of the target; of residuals relative to the
+  // linear fit's prediction.
+  const std::vector<double>& centres(TargetTransform transform) const {
     return views_.at(transform).centres;
   }
-  // The mean of a histogram over the model's bins.
-  double mean(Transform transform, const double* of_bins) const;
+  // The mean of a histogram over the model's bins. `fit` is the linear fit's prediction for the
+  // row; targets around it are clipped to edges().
+  double mean(TargetTransform transform, const double* of_bins, double fit) const;
 
   // Probabilities (rows, model's bins) f64 of the members with one transform, and their weight.
   struct Part {
-    Transform transform;
+    TargetTransform transform;
     Tensor probabilities;
     double weight;
   };
-  // The weighted average of the parts, whose weights sum to 1.
-  TargetDistribution join(const std::vector<Part>& parts) const;
+  // The weighted average of the parts, whose weights sum to 1. `fit` has the linear fit's
+  // prediction for each row, if there is one.
+  TargetDistribution join(const std::vector<Part>& parts, std::span<const double> fit) const;
 
  private:
   // The model's bins as members with one transform see them.
@@ -62,9 +80,13 @@ class TargetBins {
   };
   static View view_of(Transform transform, const OfModel& of_model, std::span<const double> y);
   void divide(View& view) const;
+  // Adds the model's bins to the joined ones.
+  void add(const View& view, const double* from, double weight, double* to) const;
+  void add_around(const View& view, double fit, const double* from, double weight,
+                  double* to) const;
 
   std::vector<double> edges_;
-  std::map<Transform, View> views_;
+  std::map<TargetTransform, View> views_;
 };
 
 }  // namespace causeway::models

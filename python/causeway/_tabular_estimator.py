@@ -34,7 +34,7 @@ except ImportError as problem:
 
 # Of the ensemble's members in turn.
 TRANSFORMS = ("none", "power", "power", "components")
-TARGET_TRANSFORMS = ("none", "power")
+TARGET_TRANSFORMS = ("none", "power", "residual", "residual")
 # As in C++: kAutomatic and kCalibrated.
 TEMPERATURES = {"auto": -1.0, "calibrated": 0.0}
 

@@ -177,9 +177,10 @@ class TabularRegressor(RegressorMixin, TabularEstimator):
     """Predicts a numeric target from labelled context rows. Parameters as for TabularClassifier,
     without class_weight, and:
 
-    target_transforms: "none" or "power" (Yeo-Johnson) for the target that the ensemble's members read,
-        in turn. Their predictions are mapped back and averaged. Logits are averaged over the members
-        with the same transform.
+    target_transforms: "none", "power" (Yeo-Johnson) or "residual" (of a ridge regression) for the target
+        that the ensemble's members read, in turn. Their predictions are mapped back and averaged. Logits
+        are averaged over the members with the same transform. "residual" is skipped where the regression
+        explains little, below 100 rows and above 500 columns.
     """
 
     _regression = True

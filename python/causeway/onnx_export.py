@@ -220,12 +220,30 @@ def _combined(graph: Graph, part: _Part, average: str) -> str:
     return graph.op("Softmax", combined, axis=-1) if average == "logits" else combined
 
 
-def _mean(graph: Graph, parts: list[_Part], average: str) -> str:
+def _linear_fit(graph: Graph, ridge: Any) -> str:
+    """The prediction (rows, 1), doubles, of the linear fit whose residuals members read."""
+    components, coefficients, intercept, _, _ = ridge
+    factors = graph.constant(np.array(coefficients)[:, None], np.float64)
+    product = graph.op("MatMul", Components(*components).product(graph), factors)
+    return graph.op("Add", product, graph.constant(intercept, np.float64))
+
+
+def _mean(graph: Graph, parts: dict[str, _Part], average: str, ridge: Any) -> str:
     terms = []
-    for part in parts:
-        middle, weight = part.centres[len(part.centres) // 2], sum(part.weights)
-        offset = graph.op("MatMul", _combined(graph, part, average), graph.constant(part.centres - middle))
-        terms.append(graph.op("Mul", graph.op("Add", offset, graph.constant(middle)), graph.constant(weight)))
+    for transform, part in parts.items():
+        combined, weight = _combined(graph, part, average), sum(part.weights)
+        at = len(part.centres) // 2
+        if transform == "residual":
+            around = graph.op("Add", _linear_fit(graph, ridge), graph.constant(part.centres, np.float64))
+            clipped = graph.clip(around, np.float64, *ridge[-2:])
+            middle = graph.gather(clipped, [at], 1)
+            products = graph.op("Mul", graph.to_double(combined), graph.op("Sub", clipped, middle))
+            offset = graph.op("ReduceSum", products, graph.ints(1), keepdims=1)
+            mean = graph.to_float(graph.op("Squeeze", graph.op("Add", offset, middle), graph.ints(1)))
+        else:
+            offset = graph.op("MatMul", combined, graph.constant(part.centres - part.centres[at]))
+            mean = graph.op("Add", offset, graph.constant(part.centres[at]))
+        terms.append(graph.op("Mul", mean, graph.constant(weight)))
     return graph.op("Sum", *terms)
 
 
@@ -234,7 +252,7 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
     graph = Graph()
     core, model = estimator._estimator, _on_host(estimator._model())
     regression = estimator._regression
-    _, x, _, _, n_classes, class_weight, temperature, weights = core.state()
+    _, x, _, _, n_classes, class_weight, temperature, weights, _ = core.state()
     x = x.numpy()
     members = core.members()
     n_outputs = model.config["bins"] if regression else n_classes
@@ -263,7 +281,7 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
         part.weights.append(weights[i])
     if regression:
         name, shape = "mean", ["rows"]
-        result = _mean(graph, list(parts.values()), estimator.average)
+        result = _mean(graph, parts, estimator.average, core.ridge())
     else:
         name, shape = "probabilities", ["rows", n_classes]
         (part,) = parts.values()

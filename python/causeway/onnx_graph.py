@@ -45,8 +45,8 @@ class Graph:
         product = self.op("MatMul", x, self.constant(weight.T))
         return product if bias is None else self.op("Add", product, self.constant(bias))
 
-    def clip(self, x: str, dtype: Any = np.float32) -> str:
-        return self.op("Clip", x, self.constant(-CLIP, dtype), self.constant(CLIP, dtype))
+    def clip(self, x: str, dtype: Any = np.float32, low: float = -CLIP, high: float = CLIP) -> str:
+        return self.op("Clip", x, self.constant(low, dtype), self.constant(high, dtype))
 
     def standardise(self, x: str, mean: np.ndarray, inverse: np.ndarray) -> str:
         """Of doubles."""
@@ -55,6 +55,9 @@ class Graph:
 
     def to_float(self, x: str) -> str:
         return self.op("Cast", x, to=self.onnx.TensorProto.FLOAT)
+
+    def to_double(self, x: str) -> str:
+        return self.op("Cast", x, to=self.onnx.TensorProto.DOUBLE)
 
     def where_missing(self, missing: str, x: str) -> str:
         return self.op("Where", missing, self.constant(0.0), x)

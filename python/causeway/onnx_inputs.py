@@ -98,12 +98,14 @@ class Components:
 
     def nodes(self, graph: Graph) -> tuple[str, str]:
         """As of Columns; no component is missing."""
-        double = graph.onnx.TensorProto.DOUBLE
+        cells = graph.to_float(self.product(graph))
+        return cells, graph.op("IsNaN", cells)
+
+    def product(self, graph: Graph) -> str:
+        """Components of the graph's input, doubles."""
         given = graph.gather("x", self.at, 1)
-        is_level = graph.op("Cast", graph.op("Equal", given, graph.constant(self.levels, np.float64)), to=double)
+        is_level = graph.to_double(graph.op("Equal", given, graph.constant(self.levels, np.float64)))
         values = graph.op("Where", graph.constant(np.isnan(self.levels), bool), given, is_level)
         z = graph.clip(graph.standardise(values, self.mean, self.inverse), np.float64)
         known = graph.op("Where", graph.op("IsNaN", given), graph.constant(0.0, np.float64), z)
-        product = graph.op("MatMul", known, graph.constant(self.factors, np.float64))
-        cells = graph.clip(graph.to_float(product))
-        return cells, graph.op("IsNaN", cells)
+        return graph.clip(graph.op("MatMul", known, graph.constant(self.factors, np.float64)), np.float64)

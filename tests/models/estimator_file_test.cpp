@@ -82,7 +82,7 @@ TEST(EstimatorFile, ARegressorWithoutTargetTransforms) {
   const Scratch scratch;
   const Table table = draw_table();
   EstimatorOptions options;
-  options.target_transforms = {Transform::none};
+  options.target_transforms = {TargetTransform::none};
   TabularRegressor regressor(make_model(true), options);
   regressor.fit(table, "size");
   const auto path = scratch / "fitted.safetensors";

@@ -52,14 +52,14 @@ TEST(Predictor, WideTablesAreReadInParts) {
 
 // Members read the target itself and a power of it in turn.
 TEST(Predictor, TargetTransforms) {
-  using models::Transform;
+  using models::TargetTransform;
   const auto model = make_model(small("default", true));
   Data data = draw_data(3, 0, 60);
   for (std::int64_t row = 0; row < 60; ++row) {
     double& y = data.y.data_as<double>()[row];
     y = std::exp(y);
   }
-  const auto fitted = [&](std::vector<Transform> transforms, models::Average average) {
+  const auto fitted = [&](std::vector<TargetTransform> transforms, models::Average average) {
     models::PredictorOptions options;
     options.target_transforms = std::move(transforms);
     options.average = average;
@@ -69,33 +69,92 @@ TEST(Predictor, TargetTransforms) {
     return predictor;
   };
   for (const auto average : {models::Average::probabilities, models::Average::logits}) {
-    TabularPredictor both = fitted({Transform::none, Transform::power}, average);
+    TabularPredictor both = fitted({TargetTransform::none, TargetTransform::power}, average);
     const auto got = both.predict_distribution(data.query);
-    std::map<Transform, Tensor> means;
-    for (const Transform transform : {Transform::none, Transform::power}) {
+    std::map<TargetTransform, Tensor> means;
+    for (const TargetTransform transform : {TargetTransform::none, TargetTransform::power}) {
       TabularPredictor same = fitted({transform}, average);
       // The weight of the members with the other transform is 0.
       auto state = same.state();
-      state.member_weights = transform == Transform::none ? std::vector{0.5, 0.0, 0.5, 0.0}
-                                                          : std::vector{0.0, 0.5, 0.0, 0.5};
+      state.member_weights = transform == TargetTransform::none ? std::vector{0.5, 0.0, 0.5, 0.0}
+                                                                : std::vector{0.0, 0.5, 0.0, 0.5};
       same.restore(state);
       means[transform] = same.predict_mean(data.query);
     }
-    expect_within(got.means, (means[Transform::none] + means[Transform::power]) * Scalar(0.5), 1e-9,
-                  to_string(average));
+    expect_within(got.means,
+                  (means[TargetTransform::none] + means[TargetTransform::power]) * Scalar(0.5),
+                  1e-9, to_string(average));
     expect_within(sum(got.probabilities, {1}), ones({9}, DType::f64), 1e-9, "probabilities");
     const auto& members = both.members();
-    EXPECT_EQ(members[0].target_transform, Transform::none);
-    EXPECT_EQ(members[3].target_transform, Transform::power);
+    EXPECT_EQ(members[0].target_transform, TargetTransform::none);
+    EXPECT_EQ(members[3].target_transform, TargetTransform::power);
     EXPECT_LT(both.context_targets(members[1]).front(), 3);
-    TabularPredictor plain = fitted({Transform::none}, average);
+    TabularPredictor plain = fitted({TargetTransform::none}, average);
     EXPECT_EQ(std::ssize(plain.predict_distribution(data.query).edges), model->config().bins + 1);
   }
-  for (const Transform wrong : {Transform::quantile, Transform::components}) {
-    expect_words(failure([&] { fitted({wrong}, models::Average::logits); }),
-                 "expected none or power");
-  }
   expect_words(failure([&] { fitted({}, models::Average::logits); }), "target transforms");
+}
+
+// Members read residuals where a linear fit explains much of the target, else the target or a
+// power.
+TEST(Predictor, ResidualsOfTheTarget) {
+  using enum models::TargetTransform;
+  using Transforms = std::vector<models::TargetTransform>;
+  const auto model = make_model(small("default", true));
+  const Data data = draw_data(3, 0, 120);
+  Tensor linear = data.y.clone();
+  for (std::int64_t row = 0; row < 120; ++row) {
+    linear.data_as<double>()[row] += 5 * data.x.data_as<double>()[3 * row];
+  }
+  models::PredictorOptions options;
+  const auto fitted = [&](const Tensor& y, std::int64_t n_rows, std::int64_t n_members) {
+    options.n_estimators = n_members;
+    TabularPredictor predictor(model, options);
+    predictor.fit(data.x.slice(0, 0, n_rows), y.slice(0, 0, n_rows), 0);
+    return predictor;
+  };
+  const auto read_by = [](const TabularPredictor& predictor) {
+    Transforms made;
+    for (const auto& member : predictor.members()) made.push_back(member.target_transform);
+    return made;
+  };
+  TabularPredictor predictor = fitted(linear, 120, 4);
+  EXPECT_EQ(read_by(predictor), (Transforms{none, power, residual, residual}));
+  ASSERT_TRUE(predictor.ridge().has_value());
+  const auto targets = predictor.context_targets(predictor.members()[2]);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const auto row = static_cast<std::size_t>(predictor.members()[2].rows[i]);
+    const double want = predictor.bins().read(residual, predictor.ridge()->residuals()[row]);
+    EXPECT_EQ(targets[i], want);
+  }
+  EXPECT_EQ(read_by(fitted(data.y, 120, 4)), (Transforms{none, power, none, power}));
+  EXPECT_EQ(read_by(fitted(linear, 99, 4)), (Transforms{none, power, none, power}));
+  EXPECT_FALSE(fitted(linear, 120, 2).ridge().has_value());
+  options.target_transforms = {residual, power, none};
+  EXPECT_EQ(read_by(fitted(data.y, 120, 1)), (Transforms{power}));
+  EXPECT_EQ(read_by(fitted(data.y, 120, 3)), (Transforms{power, none, power}));
+  EXPECT_EQ(read_by(fitted(linear, 120, 2)), (Transforms{residual, power}));
+  options = {};
+  EXPECT_EQ(read_by(fitted(full({120}, 2.5, DType::f64), 120, 3)), (Transforms{none, power, none}));
+  // Large targets of a few rows are no reason.
+  Tensor heavy = full({120}, 0.0, DType::f64);
+  heavy.data_as<double>()[7] = 1e6 * data.x.data_as<double>()[21];
+  EXPECT_EQ(read_by(fitted(heavy, 120, 4)), (Transforms{none, power, none, power}));
+
+  TabularPredictor restored(model, {});
+  restored.restore(predictor.state());
+  EXPECT_EQ(predictor.state().reads_residuals, true);
+  expect_same_bytes(restored.predict_mean(data.query), predictor.predict_mean(data.query), "mean");
+  auto state = predictor.state();
+  state.reads_residuals = false;  // on the verge of significance, other rounding might say so
+  restored.restore(state);
+  EXPECT_EQ(read_by(restored), (Transforms{none, power, none, power}));
+  const auto all = predictor.predict_distribution(data.query);
+  expect_within(sum(all.probabilities, {1}), ones({9}, DType::f64), 1e-9, "probabilities");
+  for (std::int64_t row = 0; row < 9; ++row) {
+    const auto one = predictor.predict_distribution(data.query.slice(0, row, row + 1));
+    expect_within(one.probabilities, all.probabilities.slice(0, row, row + 1), 1e-6, "one row");
+  }
 }
 
 // A row of weight 0 is as if it were not there, and equal weights change nothing.

@@ -63,6 +63,23 @@ def test_packaged_regressor(settings, tmp_path):
     np.testing.assert_allclose(run(tmp_path / "model.onnx", query), regressor.predict(query), atol=1e-4 * y.std())
 
 
+@pytest.mark.filterwarnings("ignore:column \"town\"")
+@pytest.mark.parametrize("target_transforms", [["residual"], ["power", "residual"]], ids=str)
+def test_residuals_of_categories(target_transforms, tmp_path):
+    frame, _ = typed(150, 0)
+    y = 1000 + np.exp(np.nan_to_num(frame["a"].to_numpy())) + 3 * (frame["size"] == "m")
+    regressor = cw.TabularRegressor(target_transforms=target_transforms, n_estimators=3, average="logits",
+                                    precision="f32", device="cpu")
+    regressor.fit(frame, y)
+    assert regressor._estimator.ridge() is not None
+    regressor.export_onnx(tmp_path / "model.onnx")
+    query, _ = typed(31, 1)
+    query.loc[:2, "a"] = [1e300, -1e300, np.nan]
+    encoded = regressor._estimator.encode(regressor._query_table(query)).numpy()
+    got = run(tmp_path / "model.onnx", encoded)
+    np.testing.assert_allclose(got, regressor.predict(query), atol=1e-4 * y.std())
+
+
 @pytest.mark.parametrize("transforms", [("components",), ("none", "components"), ("power",)], ids=str)
 def test_transforms_of_numbers(transforms, tmp_path):
     x, y = rows(60)

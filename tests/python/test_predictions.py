@@ -1,6 +1,8 @@
 """What the estimators offer beyond predictions of classes and means: distributions, weights, ensembles, many
 classes, wide tables. With the packaged weights where quality counts, else with random weights."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -194,7 +196,8 @@ def test_fitted_member_weights():
     x, y = np.exp(4 * z), z.sum(axis=1)
     scores = {}
     for weights in ("equal", "fitted", "auto"):
-        model = cw.TabularRegressor(member_weights=weights, device="cpu").fit(x[:250], y[:250])
+        model = cw.TabularRegressor(member_weights=weights, target_transforms=("none", "power"), device="cpu")
+        model.fit(x[:250], y[:250])
         scores[weights] = model.score(x[250:], y[250:])
     assert scores["fitted"] > scores["equal"] + 0.02
     assert scores["auto"] == scores["fitted"]
@@ -208,7 +211,7 @@ def test_target_transforms(tmp_path):
     x = rng.normal(size=(500, 4))
     y = np.exp(x[:, 0] + 0.5 * x[:, 1] + 0.3 * rng.normal(size=500))
     scores = {}
-    for transforms in (["none"], ["power"], ("none", "power")):
+    for transforms in (["none"], ["power"], ("none", "power"), ["residual"], ("power", "residual")):
         model = cw.TabularRegressor(target_transforms=transforms, device="cpu").fit(x[:250], y[:250])
         edges, shares = model.predict_distribution(x[250:])
         assert np.all(np.diff(edges) > 0) and shares.shape == (250, len(edges) - 1)
@@ -217,14 +220,37 @@ def test_target_transforms(tmp_path):
         assert 0.68 < np.mean((low <= y[250:]) & (y[250:] <= high)) < 0.9, transforms
         scores[tuple(transforms)] = model.score(x[250:], y[250:])
     assert scores["power",] > scores["none",] and scores["none", "power"] > scores["none",]
+    assert scores["power", "residual"] > scores["residual",]
     model.save(tmp_path / "model.safetensors")
     loaded = cw.TabularRegressor.load(tmp_path / "model.safetensors", device="cpu")
-    assert loaded.target_transforms == ("none", "power")
+    assert loaded.target_transforms == ("power", "residual")
     np.testing.assert_array_equal(loaded.predict(x[250:]), model.predict(x[250:]))
-    with pytest.raises(cw.Error, match="expected none or power"):
+    with pytest.raises(cw.Error, match="expected none, power or residual"):
         cw.TabularRegressor(target_transforms=["quantile"]).fit(x, y)
     with pytest.raises(TypeError, match="target_transforms"):
         cw.TabularClassifier(target_transforms=["none"])
+
+
+def test_residuals_of_a_linear_target(tmp_path):
+    # Steep in one direction, bent in another: a model that reads residuals sees the bend alone.
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(600, 12))
+    y = 40 * x @ np.linspace(-1, 1, 12) + 10 * np.sin(3 * x[:, 5]) + rng.normal(size=600)
+    scores = {}
+    for transforms in (["none"], ["residual"], ("none", "residual")):
+        model = cw.TabularRegressor(target_transforms=transforms, device="cpu").fit(x[:300], y[:300])
+        scores[tuple(transforms)] = model.score(x[300:], y[300:])
+        edges, shares = model.predict_distribution(100 * x[300:])
+        far = model.predict(100 * x[300:])
+        assert edges[0] <= far.min() and far.max() <= edges[-1]
+        np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-9)
+    assert 1 - scores["residual",] < 0.7 * (1 - scores["none",])
+    assert 1 - scores["none", "residual"] < 0.8 * (1 - scores["none",])
+    model.save(tmp_path / "model.safetensors")
+    loaded = cw.TabularRegressor.load(tmp_path / "model.safetensors", device="cpu")
+    np.testing.assert_array_equal(loaded.predict(x[300:]), model.predict(x[300:]))
+    unpickled = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(unpickled.predict(x[300:]), model.predict(x[300:]))
 
 
 def test_calibration_lowers_the_log_loss():

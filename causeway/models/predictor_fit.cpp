@@ -365,7 +365,7 @@ TabularPredictor::State TabularPredictor::state() const {
           fitted_.class_weight,
           fitted_.temperature,
           fitted_.member_weights,
-          fitted_.ridge.has_value()};
+          is_regression() ? std::optional(fitted_.ridge.has_value()) : std::nullopt};
 }
 
 void TabularPredictor::restore(const State& state, const tables::Features& features) {

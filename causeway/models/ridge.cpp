@@ -32,11 +32,10 @@ std::vector<double> project_all(const PrincipalComponents& components, const Ten
 
 }  // namespace
 
-// The components z have mean 0, are uncorrelated and have unit variance: with n rows and the
-// penalty a per row, a component of variance v has the coefficient v / (v + a) * mean(z y), and a
-// row weighs h = 1 / n
-// + sum(v / (v + a) * z^2) / n in its own prediction. Its leave-one-out error is its error divided
-// by 1 - h.
+// The components z have mean 0, are uncorrelated and have unit variance. With n rows and the
+// penalty a per row, a component of variance v has the coefficient v / (v + a) * mean(z y). In its
+// own prediction a row has the weight h = (1 + sum(v / (v + a) * z^2)) / n, and its leave-one-out
+// error is its error divided by 1 - h.
 Ridge::Ridge(PrincipalComponents components, const Tensor& x, std::span<const double> y)
     : components_(std::move(components)), scale_(ColumnTransform::scale_of(y)) {
   const auto n_components = static_cast<std::size_t>(components_.size());

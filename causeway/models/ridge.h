@@ -20,7 +20,7 @@ class Ridge {
   // penalty.
   const std::vector<double>& residuals() const { return residuals_; }
   // Whether the fit lowers the leave-one-out squared error of the mean by more than two standard
-  // errors. A few outliers, or chance, do not.
+  // errors, which chance and a few outliers seldom do.
   bool is_significant() const { return is_significant_; }
   // For all rows of a contiguous table x with the same features.
   std::vector<double> predict(const Tensor& x) const;

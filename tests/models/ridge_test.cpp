@@ -35,8 +35,8 @@ double mean_square(const std::vector<double>& values) {
          static_cast<double>(values.size());
 }
 
-// Predictions of least squares on all components and a constant, by normal equations with the
-// penalty n_rows * penalty * coefficient^2 / variance, from some rows for one of them.
+// The prediction for a row by a fit of a constant and all components to the other rows: normal
+// equations with the penalty n_rows * penalty * coefficient^2 / variance.
 double predict_without(const PrincipalComponents& components, const Tensor& x,
                        const std::vector<double>& y, std::size_t left_out, double penalty) {
   const auto n = static_cast<std::size_t>(components.size()) + 1;

@@ -64,21 +64,27 @@ std::string too_many(const AttentionCall& call) {
   return fmt::format("{} sequences of {} rows exceed the limit of a launch", sequences, rows);
 }
 
-std::string small_unsupported(StreamView stream, const AttentionCall& call,
-                              const AttentionGradients* gradients) {
-  const std::int64_t rows = std::max(call.q.shape[2], call.k.shape[2]);
+// Of the paths that copy rows of at most `most` features in pieces of 16 bytes.
+std::string copies_unsupported(const AttentionCall& call, const AttentionGradients* gradients,
+                               std::int64_t most) {
   const std::int64_t head_size = call.q.shape[3];
   if (!is_half(call.q.dtype)) return "supports bf16 and f16 only";
-  if (rows > kSmallRows) return fmt::format("supports at most {} rows, got {}", kSmallRows, rows);
-  if (head_size > kSmallFeatures) {
-    return fmt::format("supports head sizes up to {}, got {}", kSmallFeatures, head_size);
+  if (head_size > most) {
+    return fmt::format("supports head sizes up to {}, got {}", most, head_size);
   }
   if (head_size % 8 != 0)
     return fmt::format("needs a head size that is a multiple of 8, got {}", head_size);
   if (gradients == nullptr ? !rows_are_aligned(call) : !rows_are_aligned(call, *gradients)) {
     return "needs rows aligned to 16 bytes";
   }
-  std::string why = too_many(call);
+  return too_many(call);
+}
+
+std::string small_unsupported(StreamView stream, const AttentionCall& call,
+                              const AttentionGradients* gradients) {
+  const std::int64_t rows = std::max(call.q.shape[2], call.k.shape[2]);
+  if (rows > kSmallRows) return fmt::format("supports at most {} rows, got {}", kSmallRows, rows);
+  std::string why = copies_unsupported(call, gradients, kSmallFeatures);
   return why.empty() ? tensor_cores_unsupported(stream) : why;
 }
 
@@ -96,20 +102,10 @@ std::string flash_unsupported(StreamView stream, const AttentionCall& call) {
 
 std::string hopper_unsupported(StreamView stream, const AttentionCall& call,
                                const AttentionGradients* gradients) {
-  const std::int64_t head_size = call.q.shape[3];
-  if (!is_half(call.q.dtype)) return "supports bf16 and f16 only";
   if (const int has = capability(stream.device()); has != 90) {
     return fmt::format("needs compute capability 9.0, got {}.{}", has / 10, has % 10);
   }
-  if (head_size > kHopperFeatures) {
-    return fmt::format("supports head sizes up to {}, got {}", kHopperFeatures, head_size);
-  }
-  if (head_size % 8 != 0)
-    return fmt::format("needs a head size that is a multiple of 8, got {}", head_size);
-  if (gradients == nullptr ? !rows_are_aligned(call) : !rows_are_aligned(call, *gradients)) {
-    return "needs rows aligned to 16 bytes";
-  }
-  return too_many(call);
+  return copies_unsupported(call, gradients, kHopperFeatures);
 }
 
 std::string unsupported_reason(AttentionPath path, StreamView stream, const AttentionCall& call,

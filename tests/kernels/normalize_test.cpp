@@ -209,10 +209,11 @@ TEST(GpuNorm, MatchesCpu) {
     expect_same_bytes(again.bias_gradient, found.bias_gradient, what);
   };
   for (DType dtype : kFloating) {
-    for (std::int64_t columns :
-         {1,    2,    7,    31,   32,   33,   96,   192,  256,   384,   768,   1000,
-          1024, 1025, 3072, 4096, 5000, 6144, 8192, 8200, 12288, 12296, 20000, 65536}) {
-      for (std::int64_t rows : {0, 1, 3, 100, 3000}) {
+    for (std::int64_t columns : cases<std::int64_t>(
+             {1,    2,    7,    31,   32,   33,   96,   192,  256,   384,   768,   1000,
+              1024, 1025, 3072, 4096, 5000, 6144, 8192, 8200, 12288, 12296, 20000, 65536},
+             {33, 192, 1024, 5000, 20000})) {
+      for (std::int64_t rows : cases<std::int64_t>({0, 1, 3, 100, 3000}, {3})) {
         if (rows * columns > 200'000) continue;
         for (NormOp op : {NormOp::layer, NormOp::rms}) {
           for (const auto& kind : kKinds) {

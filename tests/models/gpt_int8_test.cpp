@@ -80,11 +80,12 @@ TEST(GpuQuantize, LongPromptsUseTheRoundedMatrices) {
 
 TEST(GpuGptDecoder, Int8AndHalfTypes) {
   CAUSEWAY_REQUIRE_GPU();
+  const auto options = greedy_options(few_cases() ? 1 : 6);
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const auto model = make(tiny(), Device::cuda(), dtype);
-    const auto one = GptDecoder(*model, 1).generate({{5, 6}}, greedy_options(6))[0];
-    const auto rounded = decoder_int8(*model).generate({{5, 6}}, greedy_options(6))[0];
-    const auto several = GptDecoder(*model, 2).generate({{5, 6}, {5, 6}}, greedy_options(6));
+    const auto one = GptDecoder(*model, 1).generate({{5, 6}}, options)[0];
+    const auto rounded = decoder_int8(*model).generate({{5, 6}}, options)[0];
+    const auto several = GptDecoder(*model, 2).generate({{5, 6}, {5, 6}}, options);
     EXPECT_EQ(one[0], rounded[0]);
     EXPECT_EQ(one[0], several[0][0]);
     EXPECT_EQ(several[0], several[1]);

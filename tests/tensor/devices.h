@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace causeway {
@@ -26,6 +27,12 @@ inline const Device kGpu = Device::cuda(0);
 
 // Whether to leave cases out, for sanitizers: on a GPU a launch takes minutes under some of them.
 inline bool few_cases() { return std::getenv("CAUSEWAY_FEW_CASES") != nullptr; }
+
+// All values of a case, or with few_cases() these few.
+template <class T>
+std::vector<T> cases(std::vector<T> all, std::vector<T> few) {
+  return few_cases() ? std::move(few) : std::move(all);
+}
 
 // Random values of a dtype, drawn on the CPU; small integers, so that sums and products do not
 // overflow.

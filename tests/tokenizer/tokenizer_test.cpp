@@ -110,8 +110,8 @@ TEST(Tokenizer, GoldenHashes) {
 TEST(GpuTokenizer, ManyBinsAndManyColumns) {
   CAUSEWAY_REQUIRE_GPU();
   Generator generator(3);
-  for (const auto& [rows, columns, bins] :
-       std::vector<std::array<std::int64_t, 3>>{{50000, 3, 60000}, {4001, 300, 64}, {100, 1, 2}}) {
+  for (const auto& [rows, columns, bins] : cases<std::array<std::int64_t, 3>>(
+           {{50000, 3, 60000}, {4001, 300, 64}, {100, 1, 2}}, {{5000, 2, 6000}, {401, 300, 64}})) {
     const Tensor host = generator.normal({rows, columns});
     for (const Tensor& matrix :
          {host.to(Device::cuda()), host.transpose().contiguous().to(Device::cuda()).transpose()}) {

@@ -65,7 +65,9 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_rule_column(const Draws& draws, std::uint32_
   const bool copies = !is_driver && open_uniform(more.word[1]) < plan.twin_share;
   column.twin = copies ? bounded(more.word[2], plan.n_drivers) : -1;
   column.copied = elementary::fma(0.65f, open_uniform(more.word[3]), 0.3f);
-  for (int k = 0; k < n_states - 1; ++k) column.edges[k] = plan.drivers[c].cuts[k];
+  for (int k = 0; k < kMostStates - 1; ++k) {
+    column.edges[k] = k < n_states - 1 ? plan.drivers[c].cuts[k] : 1.0f;
+  }
   for (int n = n_states; n < column.n_categories; ++n) {
     const auto low_of = [&](int k) { return k == 0 ? 0.0f : column.edges[k - 1]; };
     const auto extent_of = [&](int k) { return (k == n - 1 ? 1.0f : column.edges[k]) - low_of(k); };

@@ -101,12 +101,13 @@ Tensor take(State& state, const char* name) {
   return taken;
 }
 
-// Whether these are weights of n members; none are equal ones.
+// Whether these are weights of n members, and possibly of a linear fit; none are equal ones.
 bool is_distribution(const std::vector<double>& weights, std::int64_t n) {
   const auto is_share = [](double weight) { return weight >= 0 && weight <= 1; };
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  return weights.empty() || (std::ssize(weights) == n && std::ranges::all_of(weights, is_share) &&
-                             std::abs(sum - 1) < 1e-6);
+  const bool fits = std::ssize(weights) == n || std::ssize(weights) == n + 1;
+  return weights.empty() ||
+         (fits && std::ranges::all_of(weights, is_share) && std::abs(sum - 1) < 1e-6);
 }
 
 // Throws a format error unless the context fits together.

@@ -13,7 +13,7 @@ namespace causeway::models {
 
 namespace {
 
-constexpr double kPrior = 10;  // rows that equal weights count as
+constexpr double kPrior = 10;  // rows that the weights before the fit count as
 constexpr int kRounds = 500;
 
 }  // namespace
@@ -36,21 +36,21 @@ MemberWeights parse_member_weights(const std::string& name) {
 }
 
 std::vector<double> weights_of_least_squares(std::span<const double> predictions,
-                                             std::span<const double> targets) {
+                                             std::span<const double> targets,
+                                             const std::vector<double>& before) {
   const std::size_t n_rows = targets.size();
-  const std::size_t n_members = predictions.size() / std::max<std::size_t>(n_rows, 1);
-  const double equal = 1 / static_cast<double>(n_members);
-  std::vector<double> weights(n_members, equal);
+  const std::size_t n_members = before.size();
+  std::vector<double> weights = before;
   const auto prediction = [&](std::size_t row, std::size_t i) {
     return predictions[row * n_members + i];
   };
   std::vector<double> errors(n_rows);         // of the weighted mean
   std::vector<double> of_members(n_members);  // the squared error of each member
-  double of_mean = 0;                         // with equal weights
+  double of_mean = 0;                         // with the weights before
   for (std::size_t row = 0; row < n_rows; ++row) {
     errors[row] = -targets[row];
     for (std::size_t i = 0; i < n_members; ++i) {
-      errors[row] += equal * prediction(row, i);
+      errors[row] += before[i] * prediction(row, i);
       of_members[i] += std::pow(prediction(row, i) - targets[row], 2);
     }
     of_mean += errors[row] * errors[row];
@@ -62,7 +62,7 @@ std::vector<double> weights_of_least_squares(std::span<const double> predictions
   const double pull = kPrior * error / static_cast<double>(std::max<std::size_t>(n_rows, 1));
   std::vector<double> slopes(n_members);
   for (int round = 0; round < kRounds; ++round) {
-    for (std::size_t i = 0; i < n_members; ++i) slopes[i] = pull * (weights[i] - equal);
+    for (std::size_t i = 0; i < n_members; ++i) slopes[i] = pull * (weights[i] - before[i]);
     for (std::size_t row = 0; row < n_rows; ++row) {
       for (std::size_t i = 0; i < n_members; ++i) slopes[i] += errors[row] * prediction(row, i);
     }

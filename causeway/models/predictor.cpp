@@ -244,27 +244,34 @@ Tensor TabularPredictor::combine(const Tensor& logits, std::span<const double> f
 
 TargetDistribution TabularPredictor::distribution(const Tensor& logits, std::span<const double> fit,
                                                   double temperature) const {
-  const double equal = 1 / static_cast<double>(fitted_.members.size());
+  const std::size_t n_members = fitted_.members.size();
+  const double equal = 1 / static_cast<double>(n_members);
+  const bool has_linear = fitted_.member_weights.size() > n_members;
   std::vector<TargetBins::Part> parts;
   for (const TargetTransform transform : fitted_.bins.transforms()) {
     std::vector<EnsembleMember> members;
     std::vector<std::int64_t> numbers;
     std::vector<double> weights;
-    for (std::size_t i = 0; i < fitted_.members.size(); ++i) {
+    for (std::size_t i = 0; i < n_members; ++i) {
       if (fitted_.members[i].target_transform != transform) continue;
       members.push_back(fitted_.members[i]);
       numbers.push_back(static_cast<std::int64_t>(i));
       weights.push_back(fitted_.member_weights.empty() ? equal : fitted_.member_weights[i]);
     }
+    // The weight of the linear fit goes to the distribution of residuals, which moves to the fit.
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    if (sum == 0) continue;
-    for (double& weight : weights) weight /= sum;
+    double all = sum;
+    if (has_linear && transform == TargetTransform::residual) all += fitted_.member_weights.back();
+    if (all == 0) continue;
+    for (double& weight : weights) {
+      weight = sum > 0 ? weight / sum : 1 / static_cast<double>(weights.size());
+    }
     const Tensor of_members =
         index_select(logits, 1, Tensor::from<std::int64_t>(numbers, {std::ssize(numbers)}));
     parts.push_back({transform,
                      combine_members(of_members, members, fitted_.n_outputs,
                                      {options_.average, temperature, weights, {}, {}}),
-                     sum});
+                     all, sum / all});
   }
   return fitted_.bins.join(parts, fit);
 }

@@ -98,7 +98,7 @@ class TabularPredictor {
     std::int64_t n_classes = 0;
     std::vector<double> class_weight;
     double temperature = 1;
-    std::vector<double> member_weights = {};  // empty: equal
+    std::vector<double> member_weights = {};  // see member_weights()
     // Of members whose target transform is `residual`; unset: if the linear fit is significant.
     std::optional<bool> reads_residuals = {};
   };
@@ -114,7 +114,8 @@ class TabularPredictor {
   const tables::Features& features() const { return fitted_.features; }
   const std::vector<EnsembleMember>& members() const { return fitted_.members; }
   double temperature() const { return fitted_.temperature; }
-  // The weights of the members in the average; empty if they are equal.
+  // The weights in the average: of the members, and then of the linear fit if there is one. Empty
+  // if the members have equal weights.
   const std::vector<double>& member_weights() const { return fitted_.member_weights; }
   // The targets of a member's context rows as the model reads them.
   std::vector<double> context_targets(const EnsembleMember& member) const;
@@ -165,7 +166,7 @@ class TabularPredictor {
     std::vector<double> frequencies;  // of classes
     std::vector<double> class_weight;
     double temperature = 1;
-    std::vector<double> member_weights;                 // empty: equal
+    std::vector<double> member_weights;                 // see member_weights()
     bool caches = false;                                // contexts
     std::vector<std::optional<TableContext>> contexts;  // per batch, if cached
     std::vector<std::string> warnings;

@@ -59,18 +59,23 @@ void TabularPredictor::calibrate(Fitted& fitted) const {
 void TabularPredictor::fit_member_weights(const Tensor& logits, std::span<const double> fit,
                                           const std::vector<double>& targets) {
   const std::size_t n_members = fitted_.members.size();
-  std::vector<double> of_members(targets.size() * n_members);
+  std::vector<double> before(n_members, 1 / static_cast<double>(n_members));
+  if (!fit.empty()) before.push_back(0);  // the linear fit has to earn its weight
+  const std::size_t n_weights = before.size();
+  std::vector<double> of_members(targets.size() * n_weights);
+  for (std::size_t row = 0; row < fit.size(); ++row)
+    of_members[(row + 1) * n_weights - 1] = fit[row];
   for (std::size_t i = 0; i < n_members; ++i) {
     const Tensor p = of_member(logits, i, options_.temperature);
     const auto* of_row = p.data_as<double>();
     const TargetTransform transform = fitted_.members[i].target_transform;
     for (std::size_t row = 0; row < targets.size(); ++row, of_row += p.size(1)) {
-      of_members[row * n_members + i] =
+      of_members[row * n_weights + i] =
           is_regression() ? fitted_.bins.mean(transform, of_row, fit.empty() ? 0 : fit[row])
                           : of_row[static_cast<std::size_t>(targets[row])];
     }
   }
-  fitted_.member_weights = is_regression() ? weights_of_least_squares(of_members, targets)
+  fitted_.member_weights = is_regression() ? weights_of_least_squares(of_members, targets, before)
                                            : weights_of_most_likelihood(of_members, n_members);
 }
 

@@ -371,12 +371,15 @@ TabularPredictor::State TabularPredictor::state() const {
 void TabularPredictor::restore(const State& state, const tables::Features& features) {
   require_table(state.x);
   require_target(state.y, state.n_classes);
-  if (!state.member_weights.empty() && std::ssize(state.member_weights) != state.rows.size(0)) {
+  Fitted fitted = prepare(state, features);
+  const std::int64_t n_weights = std::ssize(state.member_weights);
+  const std::int64_t n_members = state.rows.size(0);
+  const std::int64_t most = n_members + (fitted.ridge.has_value() ? 1 : 0);
+  if (n_weights != 0 && (n_weights < n_members || n_weights > most)) {
     fail(ErrorKind::shape_mismatch, kTabularPredictor,
-         fmt::format("{} member weights for {} members", state.member_weights.size(),
-                     state.rows.size(0)));
+         fmt::format("{} member weights for {} members", n_weights, n_members));
   }
-  keep(prepare(state, features));
+  keep(std::move(fitted));
 }
 
 }  // namespace causeway::models

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -188,7 +189,12 @@ TargetDistribution TargetBins::join(const std::vector<Part>& parts,
     for (std::int64_t row = 0; row < n_rows; ++row) {
       const double* from = part.probabilities.data_as<double>() + row * part.probabilities.size(1);
       double* to = made.probabilities.data_as<double>() + row * n_bins;
-      const double centre = is_around ? fit[static_cast<std::size_t>(row)] : 0;
+      double centre = is_around ? fit[static_cast<std::size_t>(row)] : 0;
+      if (is_around && part.kept < 1) {
+        const double residual =
+            std::inner_product(view.centres.begin(), view.centres.end(), from, 0.0);
+        centre -= (1 - part.kept) * residual;
+      }
       made.means.data_as<double>()[row] += part.weight * mean(part.transform, from, centre);
       if (is_around) {
         add_around(view, centre, from, part.weight, to);

@@ -56,11 +56,13 @@ class TargetBins {
   // row; targets around it are clipped to edges().
   double mean(TargetTransform transform, const double* of_bins, double fit) const;
 
-  // Probabilities (rows, model's bins) f64 of the members with one transform, and their weight.
+  // Probabilities (rows, model's bins) f64 of the members with one transform, and their weight. The
+  // distribution of residuals moves so that its mean is multiplied by `kept`.
   struct Part {
     TargetTransform transform;
     Tensor probabilities;
     double weight;
+    double kept = 1;
   };
   // The weighted average of the parts, whose weights sum to 1. `fit` has the linear fit's
   // prediction for each row, if there is one.

@@ -65,7 +65,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         context rows, which takes about as long as a prediction.
     member_weights: "equal", or "fitted": fit weights the members by their predictions for held-back
         context rows, which takes as long as a prediction from 1,000 rows. "auto": "fitted" for
-        regression.
+        regression, where a linear fit whose residuals members read has a weight too.
     precision: "auto" rounds the operands of matrix products to bf16 where the CPU has instructions for
         it (AMX, AVX-512 BF16, Arm BF16); "f32" does not. Sums are f32. On a GPU the model's dtype decides.
     class_weight: "balanced", or weights by class: probabilities are multiplied by the weights and

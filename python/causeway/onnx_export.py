@@ -214,7 +214,8 @@ class _Part(NamedTuple):
 
 def _combined(graph: Graph, part: _Part, average: str) -> str:
     """The probabilities of the part's members together."""
-    weights = np.array(part.weights) / max(sum(part.weights), 1e-300)
+    total = sum(part.weights)
+    weights = np.array(part.weights) / total if total > 0 else [1 / len(part.weights)] * len(part.weights)
     each = part.logits if average == "logits" else [graph.op("Softmax", x, axis=-1) for x in part.logits]
     combined = graph.op("Sum", *[graph.op("Mul", x, graph.constant(weight)) for x, weight in zip(each, weights)])
     return graph.op("Softmax", combined, axis=-1) if average == "logits" else combined
@@ -228,16 +229,21 @@ def _linear_fit(graph: Graph, ridge: Any) -> str:
     return graph.op("Add", product, graph.constant(intercept, np.float64))
 
 
-def _mean(graph: Graph, parts: dict[str, _Part], average: str, ridge: Any) -> str:
+def _mean(graph: Graph, parts: dict[str, _Part], average: str, ridge: Any, linear_weight: float) -> str:
     terms = []
     for transform, part in parts.items():
         combined, weight = _combined(graph, part, average), sum(part.weights)
         at = len(part.centres) // 2
         if transform == "residual":
-            around = graph.op("Add", _linear_fit(graph, ridge), graph.constant(part.centres, np.float64))
+            fit, combined = _linear_fit(graph, ridge), graph.to_double(combined)
+            if linear_weight > 0:  # it moves the distribution of the residuals to the fit
+                residual = graph.op("MatMul", combined, graph.constant(part.centres[:, None], np.float64))
+                weight += linear_weight
+                fit = graph.op("Sub", fit, graph.op("Mul", residual, graph.constant(linear_weight / weight, np.float64)))
+            around = graph.op("Add", fit, graph.constant(part.centres, np.float64))
             clipped = graph.clip(around, np.float64, *ridge[-2:])
             middle = graph.gather(clipped, [at], 1)
-            products = graph.op("Mul", graph.to_double(combined), graph.op("Sub", clipped, middle))
+            products = graph.op("Mul", combined, graph.op("Sub", clipped, middle))
             offset = graph.op("ReduceSum", products, graph.ints(1), keepdims=1)
             mean = graph.to_float(graph.op("Squeeze", graph.op("Add", offset, middle), graph.ints(1)))
         else:
@@ -281,7 +287,7 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
         part.weights.append(weights[i])
     if regression:
         name, shape = "mean", ["rows"]
-        result = _mean(graph, parts, estimator.average, core.ridge())
+        result = _mean(graph, parts, estimator.average, core.ridge(), sum(weights[len(members) :]))
     else:
         name, shape = "probabilities", ["rows", n_classes]
         (part,) = parts.values()

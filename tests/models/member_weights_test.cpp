@@ -42,11 +42,13 @@ Numbers draw_targets(std::size_t n) {
   return made;
 }
 
+Numbers equal(std::size_t n) { return Numbers(n, 1 / static_cast<double>(n)); }
+
 TEST(MemberWeights, LeastSquares) {
   const Numbers targets = draw_targets(400);
   // Errors are independent: the best weights are inverse to their variances, 1, 1/4 and 1/64.
   const Numbers got =
-      models::weights_of_least_squares(with_errors(targets, {0.5, 1, 4}, 1), targets);
+      models::weights_of_least_squares(with_errors(targets, {0.5, 1, 4}, 1), targets, equal(3));
   EXPECT_NEAR(got[0], 0.79, 0.05);
   EXPECT_NEAR(got[1], 0.2, 0.05);
   EXPECT_NEAR(got[2], 0.01, 0.02);
@@ -55,18 +57,30 @@ TEST(MemberWeights, LeastSquares) {
   Numbers large = targets;
   for (double& target : large) target *= 1e12;
   const Numbers scaled =
-      models::weights_of_least_squares(with_errors(targets, {0.5, 1, 4}, 1e12), large);
+      models::weights_of_least_squares(with_errors(targets, {0.5, 1, 4}, 1e12), large, equal(3));
   for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(scaled[i], got[i], 1e-9);
   // A useless member gets nothing, and the others share what is left.
-  const Numbers without =
-      models::weights_of_least_squares(with_errors(targets, {0.5, 0.5, 1000}, 1), targets);
+  const Numbers without = models::weights_of_least_squares(
+      with_errors(targets, {0.5, 0.5, 1000}, 1), targets, equal(3));
   EXPECT_LT(without[2], 1e-4);
+}
+
+TEST(MemberWeights, WithoutWeightBefore) {
+  const Numbers before{0.5, 0.5, 0};
+  const auto third = [&](std::size_t n_rows, double deviation) {
+    const Numbers targets = draw_targets(n_rows);
+    const Numbers predictions = with_errors(targets, {1, 1, deviation}, 1);
+    return models::weights_of_least_squares(predictions, targets, before)[2];
+  };
+  EXPECT_GT(third(400, 0.2), 0.8);
+  EXPECT_LT(third(400, 3), 0.1);
+  EXPECT_LT(third(3, 1), 0.2);  // where equal weights before give 0.33
 }
 
 TEST(MemberWeights, FewRowsChangeLittle) {
   const Numbers targets = draw_targets(3);
   const Numbers got =
-      models::weights_of_least_squares(with_errors(targets, {0.5, 1, 1, 1}, 1), targets);
+      models::weights_of_least_squares(with_errors(targets, {0.5, 1, 1, 1}, 1), targets, equal(4));
   for (const double weight : got) EXPECT_NEAR(weight, 0.25, 0.2);
   const Numbers likely = models::weights_of_most_likelihood(Numbers{0.9, 0.1, 0.9, 0.1}, 2);
   EXPECT_GT(likely[0], 0.5);
@@ -74,11 +88,10 @@ TEST(MemberWeights, FewRowsChangeLittle) {
 }
 
 TEST(MemberWeights, EqualWhereNothingDiffers) {
-  const Numbers equal{0.25, 0.25, 0.25, 0.25};
   const Numbers same(40, 2.0);
   const Numbers targets(10, 1.0);
-  EXPECT_EQ(models::weights_of_least_squares(same, targets), equal);
-  EXPECT_EQ(models::weights_of_least_squares(same, Numbers(10, 2.0)), equal);
+  EXPECT_EQ(models::weights_of_least_squares(same, targets, equal(4)), equal(4));
+  EXPECT_EQ(models::weights_of_least_squares(same, Numbers(10, 2.0), equal(4)), equal(4));
   const Numbers likely = models::weights_of_most_likelihood(Numbers(40, 0.3), 4);
   for (const double weight : likely) EXPECT_NEAR(weight, 0.25, 1e-12);
   // No row was predicted with any probability.
@@ -136,6 +149,51 @@ TEST(Predictor, MembersHaveFittedWeights) {
     damaged.member_weights.pop_back();
     expect_words(failure([&] { other.restore(damaged); }), "3 member weights for 4 members");
   }
+}
+
+// Of a noisy linear target the linear fit itself predicts a part.
+TEST(Predictor, TheLinearFitHasAWeight) {
+  const auto model = make_model(small("default", true));
+  Generator generator(7);
+  const Tensor x = generator.normal({300, 4}, 0, 1, DType::f64);
+  const Tensor noise = generator.normal({300}, 0, 1, DType::f64);
+  const Tensor y = x.select(1, 0) * Scalar(2.0) + x.select(1, 1) + noise * Scalar(2.0);
+  const Tensor query = generator.normal({40, 4}, 0, 0.5, DType::f64);
+  TabularPredictor predictor(model, {});
+  predictor.fit(x, y, 0);
+  ASSERT_TRUE(predictor.ridge().has_value());
+  const Numbers weights = predictor.member_weights();
+  ASSERT_EQ(weights.size(), 5u);
+  EXPECT_NEAR(sum_of(weights), 1, 1e-9);
+  EXPECT_GT(weights.back(), 0.1);
+  const Tensor got = predictor.predict_mean(query);
+  TabularPredictor other(model, {});
+  Tensor mean;
+  for (std::size_t i = 0; i < 5; ++i) {
+    TabularPredictor::State state = predictor.state();
+    state.member_weights = Numbers(5, 0);
+    state.member_weights[i] = 1;
+    other.restore(state);
+    const models::TargetDistribution part = other.predict_distribution(query);
+    if (i == 4) {
+      const Numbers fit = predictor.ridge()->predict(query);
+      expect_within(part.means, Tensor::from<double>(fit, {40}), 1e-9, "the fit");
+      for (std::int64_t row = 0; row < 40; ++row) {
+        EXPECT_NEAR(sum(part.probabilities.select(0, row)).item(), 1, 1e-9);
+      }
+    }
+    const Tensor term = part.means * Scalar(weights[i]);
+    mean = i == 0 ? term : mean + term;
+  }
+  expect_within(got, mean, 1e-6, "weighted mean");
+  other.restore(predictor.state());
+  expect_same_bytes(other.predict_mean(query), got, "restored");
+  TabularPredictor::State damaged = predictor.state();
+  damaged.member_weights.push_back(0);
+  expect_words(failure([&] { other.restore(damaged); }), "6 member weights for 4 members");
+  damaged = predictor.state();
+  damaged.reads_residuals = false;
+  expect_words(failure([&] { other.restore(damaged); }), "5 member weights for 4 members");
 }
 
 TEST(Predictor, ByDefaultOnlyRegressionFitsMemberWeights) {

@@ -80,6 +80,19 @@ def test_residuals_of_categories(target_transforms, tmp_path):
     np.testing.assert_allclose(got, regressor.predict(query), atol=1e-4 * y.std())
 
 
+@pytest.mark.parametrize("weights", [[0.1, 0.2, 0.3, 0, 0.4], [0.3, 0.3, 0, 0, 0.4]], ids=str)
+def test_weight_of_the_linear_fit(weights, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((150, 4))
+    y = 2 * x[:, 0] + x[:, 1] + 3 * rng.standard_normal(150)
+    regressor = cw.TabularRegressor(precision="f32", device="cpu").fit(x, y)
+    *state, _, reads_residuals = regressor._estimator.state()
+    regressor._estimator.restore(*state, weights, reads_residuals)
+    regressor.export_onnx(tmp_path / "model.onnx")
+    query = rng.standard_normal((31, 4))
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", query), regressor.predict(query), atol=1e-4 * y.std())
+
+
 @pytest.mark.parametrize("transforms", [("components",), ("none", "components"), ("power",)], ids=str)
 def test_transforms_of_numbers(transforms, tmp_path):
     x, y = rows(60)

@@ -8,7 +8,7 @@ namespace causeway::train_test {
 
 inline prior::PriorConfig small_prior(std::uint64_t seed = 5) {
   prior::PriorConfig config;
-  config.family = "mlp";
+  config.family = "tree";
   config.rows = {20, 20};
   config.features = {1, 12};
   config.classes = {2, 3};

@@ -102,10 +102,10 @@ Tensor take(State& state, const char* name) {
 }
 
 // Whether these are weights of n members, and possibly of a linear fit; none are equal ones.
-bool is_distribution(const std::vector<double>& weights, std::int64_t n) {
+bool is_distribution(const std::vector<double>& weights, std::int64_t n, bool has_fit) {
   const auto is_share = [](double weight) { return weight >= 0 && weight <= 1; };
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  const bool fits = std::ssize(weights) == n || std::ssize(weights) == n + 1;
+  const bool fits = std::ssize(weights) == n || (has_fit && std::ssize(weights) == n + 1);
   return weights.empty() ||
          (fits && std::ranges::all_of(weights, is_share) && std::abs(sum - 1) < 1e-6);
 }
@@ -118,7 +118,8 @@ void require_context(const TabularPredictor::State& state) {
   const bool shaped =
       x.n_dims() == 2 && y.shape() == Shape{x.size(0)} && rows.n_dims() == 2 && rows.numel() > 0 &&
       x.dtype() == DType::f64 && y.dtype() == DType::f64 && rows.dtype() == DType::i64 &&
-      state.temperature > 0 && is_distribution(state.member_weights, rows.size(0)) &&
+      state.temperature > 0 &&
+      is_distribution(state.member_weights, rows.size(0), state.reads_residuals.value_or(false)) &&
       (state.class_weight.empty() || std::ssize(state.class_weight) == state.n_classes);
   if (shaped) {
     const auto numbers = rows.contiguous().to_vector<std::int64_t>();

@@ -63,8 +63,9 @@ void TabularPredictor::fit_member_weights(const Tensor& logits, std::span<const 
   if (!fit.empty()) before.push_back(0);  // the linear fit has to earn its weight
   const std::size_t n_weights = before.size();
   std::vector<double> of_members(targets.size() * n_weights);
-  for (std::size_t row = 0; row < fit.size(); ++row)
-    of_members[(row + 1) * n_weights - 1] = fit[row];
+  for (std::size_t row = 0; row < fit.size(); ++row) {
+    of_members[row * n_weights + n_members] = fit[row];
+  }
   for (std::size_t i = 0; i < n_members; ++i) {
     const Tensor p = of_member(logits, i, options_.temperature);
     const auto* of_row = p.data_as<double>();

@@ -239,7 +239,8 @@ def _mean(graph: Graph, parts: dict[str, _Part], average: str, ridge: Any, linea
             if linear_weight > 0:  # it moves the distribution of the residuals to the fit
                 residual = graph.op("MatMul", combined, graph.constant(part.centres[:, None], np.float64))
                 weight += linear_weight
-                fit = graph.op("Sub", fit, graph.op("Mul", residual, graph.constant(linear_weight / weight, np.float64)))
+                share = graph.constant(linear_weight / weight, np.float64)
+                fit = graph.op("Sub", fit, graph.op("Mul", residual, share))
             around = graph.op("Add", fit, graph.constant(part.centres, np.float64))
             clipped = graph.clip(around, np.float64, *ridge[-2:])
             middle = graph.gather(clipped, [at], 1)

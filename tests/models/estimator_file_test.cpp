@@ -132,7 +132,8 @@ TEST(EstimatorFile, OtherFilesAreRefused) {
   classifier.save(path);
   SafetensorsFile file = load_safetensors(path);
   file.metadata.erase("sha256");
-  for (const char* weights : {"[2.0,-1.0,0.0,0.0]", "[0.5,0.0,0.0,0.0]", "[1.0]"}) {
+  for (const char* weights :
+       {"[2.0,-1.0,0.0,0.0]", "[0.5,0.0,0.0,0.0]", "[1.0]", "[0.2,0.2,0.2,0.2,0.2]"}) {
     auto metadata = file.metadata;
     const std::string equal = "\"member_weights\":[]";
     std::string& config = metadata.at("config");

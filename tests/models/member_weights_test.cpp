@@ -118,6 +118,14 @@ TEST(MemberWeights, Names) {
                "expected auto, equal or fitted");
 }
 
+// A predictor like another, with all weight on one.
+void restore_with(TabularPredictor& predictor, const TabularPredictor& other, std::size_t one) {
+  TabularPredictor::State state = other.state();
+  state.member_weights.assign(other.member_weights().size(), 0);
+  state.member_weights[one] = 1;
+  predictor.restore(state);
+}
+
 // The prediction is the weighted mean of those of the members.
 TEST(Predictor, MembersHaveFittedWeights) {
   for (const bool regression : {false, true}) {
@@ -135,10 +143,7 @@ TEST(Predictor, MembersHaveFittedWeights) {
     TabularPredictor other(model, options);
     Tensor mean;
     for (std::size_t i = 0; i < 4; ++i) {
-      TabularPredictor::State state = predictor.state();
-      state.member_weights = Numbers(4, 0);
-      state.member_weights[i] = 1;
-      other.restore(state);
+      restore_with(other, predictor, i);
       const Tensor part = other.predict_proba(data.query) * Scalar(weights[i]);
       mean = i == 0 ? part : mean + part;
     }
@@ -170,10 +175,7 @@ TEST(Predictor, TheLinearFitHasAWeight) {
   TabularPredictor other(model, {});
   Tensor mean;
   for (std::size_t i = 0; i < 5; ++i) {
-    TabularPredictor::State state = predictor.state();
-    state.member_weights = Numbers(5, 0);
-    state.member_weights[i] = 1;
-    other.restore(state);
+    restore_with(other, predictor, i);
     const models::TargetDistribution part = other.predict_distribution(query);
     if (i == 4) {
       const Numbers fit = predictor.ridge()->predict(query);

@@ -189,6 +189,18 @@ def test_precision():
         classifier(precision="bf16").fit(x, y)
 
 
+def test_weight_of_the_linear_fit_is_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, 4))
+    model = cw.TabularRegressor(device="cpu").fit(x, 2 * x[:, 0] + x[:, 1] + 5 * rng.standard_normal(200))
+    assert len(model._estimator.state()[-2]) == 5
+    want = model.predict(x[:20])
+    model.save(tmp_path / "model.safetensors")
+    loaded = cw.TabularRegressor.load(tmp_path / "model.safetensors", device="cpu")
+    np.testing.assert_array_equal(loaded.predict(x[:20]), want)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(x[:20]), want)
+
+
 def test_fitted_member_weights():
     # Without a power, such heavy tails hide most rows.
     rng = np.random.default_rng(5)

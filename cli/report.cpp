@@ -6,7 +6,6 @@
 #include "causeway/core/error.h"
 #include "causeway/core/file.h"
 #include "causeway/core/mapped_file.h"
-#include "causeway/core/shown.h"
 #include "causeway/report/comparison_page.h"
 #include "causeway/report/run_folder.h"
 
@@ -47,7 +46,7 @@ Json parse(const fs::path& path, std::string_view text) {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& problem) {
     fail(ErrorKind::format, "report",
-         fmt::format("{} is not valid JSON: {}", shown(path.string()), problem.what()));
+         fmt::format("\"{}\" is not valid JSON: {}", path.string(), problem.what()));
   }
 }
 
@@ -58,7 +57,7 @@ void read_json(const fs::path& path, const Read& read) {
   try {
     read(parse(path, read_text(path)));
   } catch (const nlohmann::json::exception& problem) {
-    fail(ErrorKind::format, "report", fmt::format("{}: {}", shown(path.string()), problem.what()));
+    fail(ErrorKind::format, "report", fmt::format("\"{}\": {}", path.string(), problem.what()));
   }
 }
 

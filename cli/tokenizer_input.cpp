@@ -43,7 +43,7 @@ void require_dropped(const InputOptions& options, const std::vector<std::string>
   for (const std::string& name : options.drop) {
     if (has(names, name)) continue;
     fail(ErrorKind::invalid_argument, "--drop",
-         fmt::format("{} has no column {}", shown(options.path), shown(name)));
+         fmt::format("\"{}\" has no column {}", options.path, shown(name)));
   }
 }
 
@@ -77,7 +77,7 @@ Table without_dropped(const Tensor& matrix, const InputOptions& options) {
   require_dropped(options, names);
   if (kept.empty()) {
     fail(ErrorKind::invalid_argument, "--drop",
-         fmt::format("all columns of {} are dropped", shown(options.path)));
+         fmt::format("all columns of \"{}\" are dropped", options.path));
   }
   return Table(stack(kept, 1), kept_names);
 }

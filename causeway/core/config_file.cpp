@@ -2,7 +2,6 @@
 #include "causeway/core/config.h"
 #include "causeway/core/error.h"
 #include "causeway/core/mapped_file.h"
-#include "causeway/core/shown.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view operation, const std::string& path,
                          const std::string& why) {
-  fail(ErrorKind::format, operation, fmt::format("{}: {}", shown(path), why));
+  fail(ErrorKind::format, operation, fmt::format("\"{}\": {}", path, why));
 }
 
 Json from_toml(const std::string& text) {

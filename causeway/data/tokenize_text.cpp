@@ -5,7 +5,6 @@
 #include "causeway/core/mapped_file.h"
 #include "causeway/core/folder_writer.h"
 #include "causeway/core/interrupt.h"
-#include "causeway/core/shown.h"
 #include "causeway/data/token_data.h"
 #include "causeway/data/token_file.h"
 
@@ -140,7 +139,7 @@ void check(const fs::path& out, const TokenizeOptions& options) {
   std::error_code ignored;
   if (fs::exists(out, ignored) && !fs::is_empty(out, ignored))
     fail(ErrorKind::invalid_argument, kOperation,
-         fmt::format("{} exists and is not empty; choose another folder", shown(out.string())));
+         fmt::format("\"{}\" exists and is not empty; choose another folder", out.string()));
 }
 
 }  // namespace

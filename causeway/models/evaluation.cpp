@@ -1,7 +1,6 @@
 #include "causeway/models/evaluation.h"
 
 #include "causeway/core/error.h"
-#include "causeway/core/shown.h"
 #include "causeway/tables/scores.h"
 #include "causeway/tensor/create.h"
 #include "causeway/tensor/indexing.h"
@@ -23,7 +22,7 @@ void require_splittable(const std::string& path, const tables::LabelledTable& ta
   const bool has_two_classes = table.n_classes() != 1;  // 0 for regression
   if (table.n_rows() >= 2 && has_two_classes) return;
   fail(ErrorKind::invalid_argument, "evaluate",
-       fmt::format("{} has {} labelled {}; expected at least 2", shown(path),
+       fmt::format("\"{}\" has {} labelled {}; expected at least 2", path,
                    has_two_classes ? table.n_rows() : 1, has_two_classes ? "rows" : "class"));
 }
 

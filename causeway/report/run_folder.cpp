@@ -35,21 +35,21 @@ void read_lines(const fs::path& path, const Read& read) {
       const std::size_t end = text.find('\n', at);
       if (end == std::string_view::npos) {
         logger::warn(
-            fmt::format("[report] {} ends in an incomplete line; left out", shown(path.string())));
+            fmt::format("[report] \"{}\" ends in an incomplete line; left out", path.string()));
         break;
       }
       Json line = Json::parse(text.substr(at, end - at), nullptr, false);
       at = end + 1;
       ++n_read;
       if (!line.is_object()) {
-        logger::warn(fmt::format("[report] {}: line {} is not a JSON object; left out",
-                                 shown(path.string()), n_read));
+        logger::warn(fmt::format("[report] \"{}\": line {} is not a JSON object; left out",
+                                 path.string(), n_read));
         continue;
       }
       read(std::move(line));
     }
   } catch (const nlohmann::json::exception& problem) {
-    fail(ErrorKind::format, "report", fmt::format("{}: {}", shown(path.string()), problem.what()));
+    fail(ErrorKind::format, "report", fmt::format("\"{}\": {}", path.string(), problem.what()));
   }
 }
 
@@ -74,7 +74,7 @@ void read_json(const fs::path& path, const Read& read) {
   try {
     read(Json::parse(file.bytes().begin(), file.bytes().end()));
   } catch (const nlohmann::json::exception& problem) {
-    fail(ErrorKind::format, "report", fmt::format("{}: {}", shown(path.string()), problem.what()));
+    fail(ErrorKind::format, "report", fmt::format("\"{}\": {}", path.string(), problem.what()));
   }
 }
 

@@ -106,11 +106,13 @@ def test_best_of_a_line_is_marked(folder, tmp_path):
 
 
 def test_damaged_inputs_are_named(folder, tmp_path):
-    (tmp_path / "scores.json").write_text('{"answers": 3')
-    done = report(folder / "run", "--scores", tmp_path / "scores.json", "--out", tmp_path / "page.html")
-    assert done.returncode == 3 and "scores.json" in done.stderr
-    (tmp_path / "scores.json").write_text('{"answers": {}}')
-    done = report(folder / "run", "--scores", tmp_path / "scores.json", "--out", tmp_path / "page.html")
-    assert done.returncode == 3 and "scores.json" in done.stderr
+    scores = tmp_path / ("a-long-name-" * 9) / "scores.json"
+    scores.parent.mkdir()
+    scores.write_text('{"answers": 3')
+    done = report(folder / "run", "--scores", scores, "--out", tmp_path / "page.html")
+    assert done.returncode == 3 and str(scores) in done.stderr
+    scores.write_text('{"answers": {}}')
+    done = report(folder / "run", "--scores", scores, "--out", tmp_path / "page.html")
+    assert done.returncode == 3 and str(scores) in done.stderr
     assert report(tmp_path / "none").returncode == 3
     assert not (tmp_path / "page.html").exists()

@@ -2,6 +2,7 @@
 #include "causeway/core/error.h"
 #include "tests/dist/serial.h"
 #include "tests/dist/thread_ranks.h"
+#include "tests/tensor/devices.h"
 
 #include <fmt/format.h>
 
@@ -88,7 +89,7 @@ TEST(Group, TensorsLongerThanAChunk) {
 // The halves of all_reduce: the same bits, for small tensors and those longer than a message.
 TEST(Group, ReduceScatterThenAllGatherIsAllReduce) {
   for (const int size : {2, 3}) {
-    for (const std::int64_t part : {0, 1, 33, 1'500'007}) {
+    for (const std::int64_t part : cases<std::int64_t>({0, 1, 33, 1'500'007}, {0, 33, 100'003})) {
       for (const DType dtype : kReduced) {
         expect_no_errors(run_ranks(size, [&](Group& group) {
           const Tensor x = values_of(group.rank(), part * size, dtype);

@@ -57,7 +57,7 @@ std::vector<double> even(int bins) {
   return levels;
 }
 
-void check_sizes(Device device, std::initializer_list<std::int64_t> sizes, int bins) {
+void check_sizes(Device device, const std::vector<std::int64_t>& sizes, int bins) {
   for (const std::int64_t n_rows : sizes) {
     for (const DType dtype : binned_types()) {
       const Tensor host = as_type(matrix_of_kinds(n_rows, 7), dtype);
@@ -79,7 +79,9 @@ void check_sizes(Device device, std::initializer_list<std::int64_t> sizes, int b
   }
 }
 
-TEST(Quantile, EqualsSorting) { check_sizes(Device::cpu(), {1, 2, 31, 32, 33, 20011}, 17); }
+TEST(Quantile, EqualsSorting) {
+  check_sizes(Device::cpu(), cases<std::int64_t>({1, 2, 31, 32, 33, 20011}, {2, 33, 2011}), 17);
+}
 TEST(GpuQuantile, EqualsSorting) {
   CAUSEWAY_REQUIRE_GPU();
   check_sizes(Device::cuda(), {1, 2, 31, 32, 33, 20011, 300007}, 17);

@@ -1,4 +1,4 @@
-// Shared declarations of the Python module. Each bind_x.cpp binds one room, including the methods
+// Shared declarations of the Python module. Each bind_x.cpp binds one module, including the methods
 // of Tensor that come from it.
 #pragma once
 

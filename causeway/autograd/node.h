@@ -1,4 +1,4 @@
-// One operation on the tape; internal to this room.
+// One operation on the tape; internal to this module.
 #pragma once
 
 #include "causeway/autograd/tape.h"

@@ -1,6 +1,6 @@
 // The tape: which tensors require gradients, how they were computed, and the backward pass. The
-// functions of this room compute with those of causeway/tensor and record the operation if an input
-// is tracked. Functions of causeway/tensor record nothing.
+// functions of this module compute with those of causeway/tensor and record the operation if an
+// input is tracked. Functions of causeway/tensor record nothing.
 #pragma once
 
 #include "causeway/tensor/tensor.h"

@@ -102,7 +102,10 @@ void add_optimizer(ConfigDescription<PretrainConfig>& d) {
   d.add("max_norm", &Config::max_norm, "Gradients are clipped to this norm")
       .above(0)
       .under("Optimizer");
-  d.add("muon", &Config::muon, "Muon for the matrices of the layers, else AdamW for all")
+  d.add("muon", &Config::muon,
+        "Muon for the matrices of the layers and schedule-free AdamW for the rest, else "
+        "schedule-free "
+        "AdamW for all")
       .under("Optimizer");
   d.add("muon_factor", &Config::muon_factor, "Learning-rate factor of Muon")
       .above(0)
@@ -157,7 +160,8 @@ ConfigDescription<PretrainConfig> make_description() {
 ConfigDescription<RunConfig> make_run_description() {
   ConfigDescription<RunConfig> d(kPretrain);
   describe_loop(d);
-  d.add("evaluate", &RunConfig::evaluate, "CSV files to score the model on at the end")
+  d.add("evaluate", &RunConfig::evaluate,
+        "CSV or Parquet files to score the model on, every --evaluate-steps and at the end")
       .written("CSV")
       .defaults_to("none");
   d.add("target", &RunConfig::target, "Target column of these files").written("NAME");

@@ -63,7 +63,7 @@ std::vector<std::string> differences(const PretrainConfig& before, const Pretrai
 
 // When a run ends, what it writes, and the tables that it scores the model on.
 struct RunConfig : LoopConfig {
-  std::vector<std::string> evaluate;  // CSV files
+  std::vector<std::string> evaluate;  // CSV or Parquet files
   std::string target = "target";      // their target column
 };
 

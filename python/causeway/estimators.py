@@ -45,7 +45,7 @@ def _labels(names: list[str], kind: str) -> np.ndarray:
 
 
 class TabularClassifier(ClassifierMixin, TabularEstimator):
-    """Predicts classes from labelled context rows, in one forward pass of a pretrained transformer.
+    """Predicts classes from labelled context rows by an ensemble of forward passes of a pretrained transformer.
 
     model: a file written by cw.models.save_tabular, or a TabularTransformer. Default: the packaged
         weights, or those in the folder CAUSEWAY_WEIGHTS.
@@ -54,7 +54,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
     max_features: maximum number of columns that a member reads, without constant ones. Of more, each
         member reads a random subset, with a warning.
     max_rows: maximum number of context rows that a member reads. Of more, each member reads another
-        stratified sample, with a warning.
+        sample (stratified by class, random for regression), with a warning.
     random_state: seed of the ensemble and of samples.
     transforms: "none", "power" (Yeo-Johnson), "quantile" (normal scores of ranks) or "components"
         (whitened principal components of the columns, with categories one-hot encoded) for the
@@ -103,7 +103,8 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TabularClassifier:
         """Stores the rows of X (rows, features) as context. y holds their classes, or is the name of
-        a column of X. The model runs at the first prediction.
+        a column of X. The model runs at the first prediction, and in fit only for temperature="calibrated"
+        and member_weights="fitted".
 
         With sample_weight, each ensemble member reads rows drawn in proportion to the weights: as many
         as have a positive weight, so that heavy rows occur several times. Equal weights change
@@ -211,7 +212,8 @@ class TabularRegressor(RegressorMixin, TabularEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TabularRegressor:
         """Stores the rows of X (rows, features) as context. y holds their targets, or is the name of
-        a column of X. The model runs at the first prediction. sample_weight as for TabularClassifier."""
+        a column of X. The model runs here only to fit member_weights and a calibrated temperature.
+        sample_weight as for TabularClassifier."""
         self._fit(X, y, sample_weight)
         return self
 

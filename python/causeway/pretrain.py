@@ -73,7 +73,7 @@ def pretrain(
     table. All batches have the same number of tables; rows and features may differ. Without steps and seconds, an
     iterable with a length is read once. A resumed run reads and drops the batches of the steps before. A function
     is called with the number of batches to skip and returns an iterable.
-    model: a model of your own, trained with AdamW: an nn.Module with forward(x, y, n_context) -> logits, where x is
+    model: a model of your own, trained with schedule-free AdamW: an nn.Module with forward(x, y, n_context) -> logits, where x is
     (tables, rows, features), y (tables, n_context), and logits (tables, rows - n_context, outputs). A method
     loss(logits, y) replaces the cross entropy, and is needed for regression.
     config: settings as a mapping, or the path of a .toml or .json file. Keyword arguments override it.
@@ -82,7 +82,7 @@ def pretrain(
     override them. Functions, batches and models must be passed again.
     progress: called with every log line as a dict. An exception that it raises ends the run.
     callbacks: objects with on_step, on_evaluate, on_checkpoint, …; see cw.callbacks.
-    evaluate: CSV files, or a function from the model with averaged weights to a score, higher is better. It is called
+    evaluate: CSV or Parquet files, or a function from the model with averaged weights to a score, higher is better. It is called
     every evaluate_steps steps and at the end.
 
     The first Ctrl-C saves a checkpoint and returns; a second one ends the process. Ranks started by

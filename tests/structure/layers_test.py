@@ -1,4 +1,4 @@
-"""Checks the sources against the table of rooms in docs/architecture.md: includes, cycles, file placement.
+"""Checks the sources against the table of modules in docs/architecture.md: includes, cycles, file placement.
 
 Usage: layers_test.py. The rules are tested on small trees that violate them, then on the repository.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# A room may include the rooms its row names, and what those may include.
+# A module may include the modules its row names, and what those may include.
 ROWS = {
     "core": "",
     "runtime": "core",
@@ -35,7 +35,7 @@ ROWS = {
     "train": "models optim data dist prior",
     "report": "core data models",
 }
-# Single headers of other rooms that a room may include too. They include nothing that the room may
+# Single headers of other modules that a module may include too. They include nothing that the module may
 # not.
 SINGLE_HEADERS = {
     "tokenizer": {"causeway/tables/table.h"},
@@ -50,9 +50,9 @@ THIRD_PARTY = re.compile(r"^(fmt/|spdlog/|nlohmann/|CLI/|omp\.h|cblas\.h)")
 CUDA = re.compile(r"^(cuda|cub/|cublas|cudnn|cutlass|nvrtc|nvJitLink|nccl|nvtx3/|thrust/)")
 
 
-def reachable(room):
-    """The rooms that `room` may include, itself among them."""
-    return {room}.union(*(reachable(below) for below in ROWS[room].split()))
+def reachable(module):
+    """The modules that `module` may include, itself among them."""
+    return {module}.union(*(reachable(below) for below in ROWS[module].split()))
 
 
 class Tree:
@@ -90,31 +90,31 @@ class Tree:
             yield f'is called "{word}"; name it after what it does'
 
     def bad_layers(self, path):
-        room = path.split("/")[1]
-        if room not in ROWS:
-            yield f'is in the room "{room}", which the table does not have'
+        module = path.split("/")[1]
+        if module not in ROWS:
+            yield f'is in the module "{module}", which the table does not have'
             return
         for rooted, name in self.includes[path]:
-            if room == "core" and CUDA.match(name):
+            if module == "core" and CUDA.match(name):
                 yield f"includes {name}; core knows no CUDA"
             if not rooted:
                 continue
             parts = name.split("/")
             if parts[0] != "causeway" or ".." in parts or len(parts) < 3:
-                yield f'includes "{name}"; includes are rooted: "causeway/<room>/<file>"'
+                yield f'includes "{name}"; includes are rooted: "causeway/<module>/<file>"'
             elif path.endswith("_device.h"):
                 if not name.endswith("_device.h") and not name.startswith("causeway/random/"):
                     yield f"includes {name}; a _device.h header includes only others and random"
-            elif name in SINGLE_HEADERS.get(room, ()):
-                yield from self.beyond(room, name)
-            elif parts[1] not in reachable(room):
-                yield f"includes {name}; {room} may include {ROWS[room] or 'no other room'}"
+            elif name in SINGLE_HEADERS.get(module, ()):
+                yield from self.beyond(module, name)
+            elif parts[1] not in reachable(module):
+                yield f"includes {name}; {module} may include {ROWS[module] or 'no other module'}"
 
-    def beyond(self, room, header):
-        """What a single header of another room includes that `room` may not."""
+    def beyond(self, module, header):
+        """What a single header of another module includes that `module` may not."""
         for rooted, name in self.includes.get(header, []):
-            if rooted and name.split("/")[1] not in reachable(room):
-                yield f"includes {header}, which includes {name}; {room} may include {ROWS[room]}"
+            if rooted and name.split("/")[1] not in reachable(module):
+                yield f"includes {header}, which includes {name}; {module} may include {ROWS[module]}"
 
     def third_party(self, path):
         """Walks what a CUDA file includes, and says by which way it comes to a foreign header."""
@@ -181,7 +181,7 @@ class Rules(unittest.TestCase):
     def test_layers(self):
         self.one("may include core", {"causeway/runtime/a.h": '#include "causeway/tensor/b.h"\n'})
         self.one("may include", {"causeway/prior/a.h": '#include "causeway/tokenizer/b.h"\n'})
-        self.one("no other room", {"causeway/core/a.h": '#include "causeway/runtime/b.h"\n'})
+        self.one("no other module", {"causeway/core/a.h": '#include "causeway/runtime/b.h"\n'})
         self.assertEqual(
             self.problems(files={"causeway/models/a.h": '#include "causeway/core/b.h"\n'}), []
         )
@@ -249,8 +249,8 @@ class Repository(unittest.TestCase):
         self.assertEqual([name for name in top if name.endswith((".cu", "_cpu.cpp", "_cuda.cpp"))], [])
 
     def test_every_room_has_tests(self):
-        rooms = [path.name for path in (ROOT / "causeway").iterdir() if path.is_dir()]
-        missing = [room for room in rooms if not list((ROOT / "tests" / room).glob("*_test.cpp"))]
+        modules = [path.name for path in (ROOT / "causeway").iterdir() if path.is_dir()]
+        missing = [module for module in modules if not list((ROOT / "tests" / module).glob("*_test.cpp"))]
         self.assertEqual(missing, [])
 
     def test_drawings_are_current(self):

@@ -47,7 +47,8 @@ build: bootstrap  ## build the program, the Python package, tests and benchmarks
 test: CUDA_CHECK = $(if $(HAS_GPU),OFF,ON)
 test: build  ## run all tests that need no GPU, also with sanitizers and fuzzing; check the format
 	$(phase) "tests" $(CTEST) build
-	$(phase) "Python tests" $(PYTHON) -m pytest -q -n $(JOBS) --dist worksteal tests/python tests/parity  # the latter needs PyTorch
+	# tests/parity needs PyTorch.
+	$(phase) "Python tests" $(PYTHON) -m pytest -q -n $(JOBS) --dist worksteal tests/python tests/parity
 	$(phase) "examples" bash -ec 'for example in examples/*.py examples/kernels/*.py; do $(PYTHON) $$example; done'
 	$(phase) "documentation" scripts/build-docs
 	$(phase) "format check" scripts/format --check

@@ -104,8 +104,7 @@ void add_optimizer(ConfigDescription<PretrainConfig>& d) {
       .under("Optimizer");
   d.add("muon", &Config::muon,
         "Muon for the matrices of the layers and schedule-free AdamW for the rest, else "
-        "schedule-free "
-        "AdamW for all")
+        "schedule-free AdamW for all")
       .under("Optimizer");
   d.add("muon_factor", &Config::muon_factor, "Learning-rate factor of Muon")
       .above(0)

@@ -214,23 +214,12 @@ ConfigDescription<PriorConfig> make_description() {
     return !config.regression && config.binary_share > 0;  // older configurations lack it
   });
   d.add("regression", &PriorConfig::regression, "Numeric target instead of classes");
-  // Older configurations lack noisy_share, skewed_share and rounded_share: 0 is left out.
-  d.add("noisy_share", &PriorConfig::noisy_share,
-        "Probability that a numeric target has noise (mlp, tree and graph)")
-      .between(0, 1);
-  d.applies_if("noisy_share", [](const PriorConfig& config) {
-    return config.regression && config.noisy_share > 0;
-  });
   d.add("skewed_share", &PriorConfig::skewed_share,
         "Probability that a numeric target is skewed or rounded (not for simple)")
       .between(0, 1);
   d.applies_if("skewed_share", [](const PriorConfig& config) {
-    return config.regression && config.skewed_share > 0;
+    return config.regression && config.skewed_share > 0;  // older configurations lack it
   });
-  d.add("rounded_share", &PriorConfig::rounded_share,
-        "Probability that features are rounded to a few levels (linear only)")
-      .between(0, 1);
-  d.applies_if("rounded_share", [](const PriorConfig& config) { return config.rounded_share > 0; });
   d.range("train_share", &PriorConfig::train_low, &PriorConfig::train_high,
           "Fraction of rows used as context, drawn per dataset")
       .between(0, 1);

@@ -35,10 +35,8 @@ struct PriorConfig {
   CountRange classes = {2, 10};
   double binary_share = 0.0;  // probability of two classes instead of a number from `classes`
   bool regression = false;
-  double noisy_share = 0.0;    // probability that a numeric target of mlp, tree or graph has noise
-  double skewed_share = 0.0;   // probability that a numeric target is skewed or rounded
-  double rounded_share = 0.0;  // probability that the features of linear are rounded
-  double train_low = 0.3;      // fraction of rows that are context rows
+  double skewed_share = 0.0;  // probability that a numeric target is skewed or rounded
+  double train_low = 0.3;     // fraction of rows that are context rows
   double train_high = 0.9;
   double missing_low = 0.0;  // fraction of cells that are missing
   double missing_high = 0.0;

@@ -160,8 +160,7 @@ void describe_rules(const Regenerated& made, Description& description) {
 
 std::string linear_text(const LinearPlan& plan) {
   constexpr std::array kBends = {"", "its square", "its tanh", "a product of two columns"};
-  std::string text = fmt::format("weighted sum of {:.0f}% of the {}columns", 100 * plan.dense,
-                                 plan.levels > 0 ? "rounded " : "");
+  std::string text = fmt::format("weighted sum of {:.0f}% of the columns", 100 * plan.dense);
   if (plan.bend != Bend::none) {
     text += fmt::format(" + {:.2g} times {}", plan.bent,
                         kBends.at(static_cast<std::size_t>(plan.bend)));

@@ -30,9 +30,7 @@ Recipe recipe_of(const PriorConfig& config) {
   recipe.binary_share = static_cast<float>(config.binary_share);
   std::transform(config.rule_weights.begin(), config.rule_weights.end(), recipe.rules,
                  [](double weight) { return static_cast<float>(weight); });
-  recipe.noisy_share = static_cast<float>(config.noisy_share);
   recipe.skewed_share = static_cast<float>(config.skewed_share);
-  recipe.rounded_share = static_cast<float>(config.rounded_share);
   recipe.train_low = static_cast<float>(config.train_low);
   recipe.train_high = static_cast<float>(config.train_high);
   recipe.missing_low = static_cast<float>(config.missing_low);

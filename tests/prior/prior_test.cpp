@@ -110,13 +110,11 @@ std::vector<PriorConfig> more_configs() {
     PriorConfig skewed = config_of(family);
     skewed.regression = true;
     skewed.skewed_share = 0.9;
-    skewed.noisy_share = 0.5;
     configs.push_back(skewed);
   }
   PriorConfig sums = config_of("linear");
   sums.features = {20, 100};
   sums.rows = {200, 200};
-  sums.rounded_share = 0.5;
   configs.push_back(sums);
   PriorConfig all = config_of("mix");
   all.mix = {1, 1, 1, 1, 1, 1};

@@ -60,49 +60,6 @@ def test_skewed_share():
         cw.Prior("mlp", skewed_share=1.5, **options)
 
 
-def test_noisy_share():
-    """Noise takes from what the features explain; other datasets and the features stay as they are."""
-    options = {"regression": True, "rows": 400, "features": (2, 8), "filter_predictable": False, "seed": 4}
-    for family in ("mlp", "tree", "graph"):
-        plain, half, whole = (cw.Prior(family, noisy_share=share, **options).batch(60) for share in (0, 0.5, 1))
-        kept = sum(a == b for a, b in zip(plain.hashes(), half.hashes(), strict=True))
-        assert 18 < kept < 42
-        np.testing.assert_array_equal(plain.x.numpy(), whole.x.numpy())
-        y, noisy = plain.y.numpy(), whole.y.numpy()
-        assert np.abs(noisy.mean(axis=1)).max() < 1e-3 and np.abs(noisy.std(axis=1) - 1).max() < 0.01
-        same = (y * noisy).mean(axis=1)[y.std(axis=1) > 0.99]  # 1 / sqrt(1 + size**2), sizes from 0.1 to 3
-        assert len(same) > 50
-        assert 0.25 < same.min() < 0.5 and 0.95 < same.max() < 0.999
-    worlds = [cw.Prior("mlp", noisy_share=share, **options).without_noise(3) for share in (0, 1)]
-    plain_y, noisy_y = (world.counterfactual_y.numpy() for world in worlds)
-    assert np.corrcoef(plain_y, noisy_y)[0, 1] > 0.999
-    assert "noisy_share" not in cw.Prior("mlp", **options).config
-
-
-def test_rounded_share():
-    options = {"regression": True, "rows": 400, "features": (2, 8), "seed": 4}
-    plain, rounded = (cw.Prior("linear", rounded_share=share, **options) for share in (0, 1))
-    levels = []
-    for k in range(60):
-        x = rounded.batch(1, first=k)[0][0].numpy()
-        levels.append(np.median([len(np.unique(column)) for column in x.T]))
-        texts = [prior.describe(k)["nodes"][1]["mechanism"] for prior in (plain, rounded)]
-        assert texts[1] == texts[0].replace("the columns", "the rounded columns")
-    assert np.min(levels) <= 5 and 6 < np.median(levels) < 20 and np.max(levels) < 60
-    # The target is a sum of the rounded columns.
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    fits = []
-    for k in range(40):
-        model = rounded.describe(k)
-        kinds = [column["kind"] for column in model["features"]]
-        if "categories" in kinds or "times" in model["nodes"][1]["mechanism"]:
-            continue
-        world = rounded.without_noise(k)
-        x, y = world.x.numpy().astype(float), world.counterfactual_y.numpy().astype(float)
-        fits.append(linear_model.LinearRegression().fit(x, y).score(x, y))
-    assert len(fits) > 5 and np.median(fits) > 0.99999
-
-
 def test_binary_share():
     options = {"rows": 60, "features": (2, 5), "classes": (2, 10), "seed": 4}
     shares = [(cw.Prior("rules", binary_share=share, **options).batch(1000).n_classes == 2).mean()

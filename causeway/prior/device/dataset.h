@@ -7,7 +7,7 @@
 #include "causeway/prior/device/graph.h"
 #include "causeway/prior/device/linear.h"
 #include "causeway/prior/device/mlp.h"
-#include "causeway/prior/device/numeric_target.h"
+#include "causeway/prior/device/skew.h"
 #include "causeway/prior/device/rules.h"
 #include "causeway/prior/device/simple.h"
 #include "causeway/prior/device/tree.h"
@@ -61,9 +61,7 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_family(W& w, const Recipe& recipe,
     if (!lanes.is_leader()) return;
     draw_mlp_plan(w.draws, n_features, shared.mlp);
     if (shape.family == Family::tree) draw_tree_plan(w.draws, shared.tree);
-    if (shape.family == Family::linear) {
-      draw_linear_plan(w.draws, recipe.rounded_share, shared.linear);
-    }
+    if (shape.family == Family::linear) draw_linear_plan(w.draws, shared.linear);
   });
   w.team.sync();
   if (shape.family == Family::mlp)
@@ -96,10 +94,6 @@ CAUSEWAY_HOST_DEVICE_CALL Verdict make_columns(W& w, const Recipe& recipe,
     if (shared.spreads != nullptr) lanes.each(1, [&](int) { shared.spreads[c] = spread; });
   });
   w.team.sync();
-  const bool has_noise = shape.family == Family::rules || shape.family == Family::linear;
-  if (shape.n_classes == 0 && recipe.noisy_share > 0.0f && !has_noise) {
-    add_target_noise(w, recipe.noisy_share, other, out.column(n_features));
-  }
   if (shape.n_classes == 0 && recipe.skewed_share > 0.0f) {
     skew_target(w, recipe.skewed_share, out.column(n_features));
   }

@@ -19,11 +19,9 @@ struct LinearPlan {
   float dense;        // fraction of columns with an effect
   float evenness;     // exponent of the effects: 0 equal sizes, above 1 a few large ones
   float noise;        // standard deviation; that of the sum is 1
-  float levels;       // columns are rounded to this many levels per standard deviation; 0: not
 };
 
-CAUSEWAY_HOST_DEVICE_CALL void draw_linear_plan(const Draws& draws, float rounded_share,
-                                                LinearPlan& plan) {
+CAUSEWAY_HOST_DEVICE_CALL void draw_linear_plan(const Draws& draws, LinearPlan& plan) {
   PlanDraws d{draws, kPlanSite + 0x2000u, nullptr};
   plan.balanced = d.below(2) == 1;
   const bool is_bent = d.below(2) == 1;
@@ -36,8 +34,6 @@ CAUSEWAY_HOST_DEVICE_CALL void draw_linear_plan(const Draws& draws, float rounde
   plan.dense = is_dense ? 1.0f : d.uniform();
   plan.evenness = 3.0f * d.uniform();
   plan.noise = log_uniform(d, 0.01f, 2.0f);
-  const bool is_rounded = d.uniform() < rounded_share;
-  plan.levels = is_rounded ? log_uniform(d, 0.6f, 4.0f) : 0.0f;
 }
 
 // Adds a random combination of common factors to each column.
@@ -76,19 +72,6 @@ CAUSEWAY_HOST_DEVICE_CALL void share_factors(W& w, const LinearPlan& plan, Colum
   w.team.sync();
 }
 
-// Rounds columns to levels at equal distances.
-template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void round_columns(W& w, const LinearPlan& plan, Columns x) {
-  if (plan.levels <= 0.0f) return;
-  w.team.columns(x.n_columns, [&](int c, const auto& lanes) {
-    float* column = x.column(c);
-    lanes.each(w.row_end(),
-               [&](int row) { column[row] = elementary::nearest(plan.levels * column[row]); });
-  });
-  w.team.sync();
-  standardise(w, x);
-}
-
 // The effect of each column; the first always has one.
 template <class W>
 CAUSEWAY_HOST_DEVICE_CALL void draw_effects(W& w, const LinearPlan& plan, int n, float* effects) {
@@ -117,7 +100,6 @@ CAUSEWAY_HOST_DEVICE_CALL void evaluate_linear(W& w, const LinearPlan& plan, con
   standardise(w, x);
   share_factors(w, plan, x);
   if (w.arena.failed) return;
-  round_columns(w, plan, x);
   const Intervention forced = other.wanted ? other.intervention : Intervention{};
   if (forced.column >= 0 && forced.column < n) force_unit(w, forced.value, x.column(forced.column));
   draw_effects(w, plan, n, effects);

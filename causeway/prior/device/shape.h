@@ -24,12 +24,10 @@ struct Recipe {
   float mix[kFamilies] = {};  // weights of the families
   Span rows;
   Span features;
-  Span classes;                // low 0: numeric target
-  float binary_share = 0.0f;   // probability of two classes instead
-  float rules[kRules] = {};    // weights of the rules of the rules family
-  float noisy_share = 0.0f;    // probability that a numeric target of mlp, tree or graph has noise
-  float skewed_share = 0.0f;   // probability that a numeric target is skewed or rounded
-  float rounded_share = 0.0f;  // probability that the features of linear are rounded
+  Span classes;               // low 0: numeric target
+  float binary_share = 0.0f;  // probability of two classes instead
+  float rules[kRules] = {};   // weights of the rules of the rules family
+  float skewed_share = 0.0f;  // probability that a numeric target is skewed or rounded
   float train_low = 0.3f;
   float train_high = 0.9f;
   float missing_low = 0.0f;  // fraction of missing cells

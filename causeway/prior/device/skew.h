@@ -1,34 +1,14 @@
-// Numeric targets with noise, and skewed and rounded ones, as amounts and counts are.
+// Skewed and rounded numeric targets, as amounts and counts are.
 #pragma once
 
-#include "causeway/prior/device/node.h"
+#include "causeway/prior/device/columns.h"
 #include "causeway/prior/device/sampler.h"
 #include "causeway/prior/device/tidy.h"
 
 namespace causeway::prior {
 
-// Sites of their own, so that datasets whose target is not changed keep their random draws.
+// A site of its own, so that datasets whose target is not skewed keep their random draws.
 inline constexpr std::uint32_t kSkewSite = 0x10000008u;
-inline constexpr std::uint32_t kNoiseSite = 0x10000009u;
-inline constexpr std::uint32_t kNoiseOfRows = 0x1000000au;
-
-// With probability `share`, adds noise to a standardised target and standardises it again.
-template <class W>
-CAUSEWAY_HOST_DEVICE_CALL void add_target_noise(W& w, float share, const OtherWorld& other,
-                                                float* target) {
-  const Bits128 choices = w.draws.bits(kNoiseSite, 0);
-  if (open_uniform(choices.word[0]) >= share) return;
-  const float size = stretch(open_uniform(choices.word[1]), {0.1f, 3.0f, true});
-  w.team.columns(1, [&](int, const auto& lanes) {
-    lanes.each(w.row_end(), [&](int i) {
-      if (other.noiseless && in_other_world(w, i)) return;
-      target[i] = elementary::fma(size, w.draws.normal(kNoiseOfRows, w.drawn_row(i)), target[i]);
-    });
-    lanes.sync();
-    standardise_column(w, lanes, target);
-  });
-  w.team.sync();
-}
 
 // With probability `share`, replaces a standardised target by an exponential of it, by rounded
 // values, or by a rounded exponential, and standardises it again. Outliers stay.

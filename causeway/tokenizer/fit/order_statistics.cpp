@@ -14,8 +14,18 @@ namespace causeway::tokenizer {
 namespace {
 
 constexpr std::int64_t kSplitters = 4096;  // one less is used
-// A GPU keeps the guides of four columns in shared memory.
-constexpr std::int64_t splitter_cells(Device device) { return device.is_cuda() ? 4096 : 8192; }
+
+// Splitters of columns of n_rows values. On a CPU short columns have space for a splitter per value
+// and no more, as the time grows with it.
+std::int64_t splitters(Device device, std::int64_t n_rows) {
+  if (device.is_cuda() || n_rows >= kSplitters) return kSplitters;
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n_rows) + 1));
+}
+
+// Cells for so many splitters. A GPU keeps the guides of four columns in shared memory.
+std::int64_t splitter_cells(Device device, std::int64_t n_splitters) {
+  return device.is_cuda() ? n_splitters : 2 * n_splitters;
+}
 
 Tensor bytes_tensor(std::size_t bytes, Device device) {
   return Tensor::empty({static_cast<std::int64_t>(bytes)}, DType::u8, device);
@@ -32,8 +42,9 @@ Tensor upload(const std::vector<Entry>& entries, Device device) {
 GuideSet guides_from(const kernels::Columns& columns, Device device, StreamView stream) {
   const std::int64_t n_columns = columns.n_columns();
   const std::int64_t n_samples = std::min(columns.n_rows(), kernels::kMostSamples);
-  const GuideSet guides(n_columns, kSplitters, splitter_cells(device), columns.values.dtype,
-                        device);
+  const std::int64_t n_splitters = splitters(device, columns.n_rows());
+  const GuideSet guides(n_columns, n_splitters, splitter_cells(device, n_splitters),
+                        columns.values.dtype, device);
   const Tensor samples = Tensor::empty({n_columns, n_samples}, columns.values.dtype, device);
   const Tensor counts = Tensor::empty({n_columns}, DType::i32, device);
   kernels::sample_columns(stream, columns, operand(samples, stream), operand(counts, stream));
@@ -104,7 +115,8 @@ class QuantileSearch {
     const auto made = [&](const Shape& shape, DType dtype) {
       return operand(tensors_.emplace_back(Tensor::empty(shape, dtype, device_)), stream_);
     };
-    const std::int64_t row = kSplitters + 1;
+    const std::int64_t n_splitters = guides.pitch();
+    const std::int64_t row = n_splitters + 1;
     const auto n_wanted = static_cast<std::int64_t>(wanted_.size());
     const Tensor wanted = Tensor::from<std::int64_t>(wanted_, {n_wanted}, device_);
     const Tensor results = Tensor::empty({n_columns_ * kPlanned + n_levels_}, DType::i64, device_);
@@ -122,7 +134,7 @@ class QuantileSearch {
         operand(results.slice(0, 0, n_columns_ * kPlanned), stream_),
         operand(wanted.slice(0, 0, 1), stream_),
         made({n_columns_, row}, DType::i64),
-        made({n_columns_, kSplitters, 2}, DType::i32),
+        made({n_columns_, n_splitters, 2}, DType::i32),
         made({n_columns_, row}, DType::i32),
         made({n_queries * static_cast<std::int64_t>(sizeof(RankQuery))}, DType::u8),
         made({n_queries}, columns_.values.dtype)};

@@ -29,7 +29,8 @@ ConfigDescription<GptTrainConfig> make_gpt_description() {
   ConfigDescription<Config> d(kGptTrain);
   d.section("model", &Config::model, models::describe_gpt());
   d.add("seed", &Config::seed, "Random seed");
-  d.add("batch", &Config::batch, "Sequences per optimizer step, over all ranks").at_least(1);
+  d.add("batch", &Config::batch, "Sequences per optimizer step, over all ranks")
+      .between(1, 1 << 20);
   d.add("micro_batch", &Config::micro_batch,
         "Sequences per pass on each rank; gradients are summed in f32")
       .at_least(1)

@@ -71,11 +71,17 @@ std::size_t MemoryPlan::part_bytes(const Cut& cut, std::int64_t rows, std::int64
 
 MemoryPlan::Cut MemoryPlan::cut(std::int64_t rows, std::int64_t features) const {
   const std::size_t planned = planned_bytes(budget_);
+  const auto fits = [&](const Cut& cut) {
+    return resident_ + part_bytes(cut, rows, features) <= planned;
+  };
   for (const bool recomputes : {false, true}) {
-    for (std::int64_t n_parts = 1; n_parts <= tables_; ++n_parts) {
-      const Cut cut{n_parts, recomputes};
-      if (resident_ + part_bytes(cut, rows, features) <= planned) return cut;
+    if (!fits({tables_, recomputes})) continue;
+    std::int64_t n_parts = tables_;  // fits; fewer parts do not below `most`
+    for (std::int64_t most = 0; most + 1 < n_parts;) {
+      const std::int64_t middle = (most + n_parts) / 2;
+      (fits({middle, recomputes}) ? n_parts : most) = middle;
     }
+    return {n_parts, recomputes};
   }
   return {tables_, true};
 }

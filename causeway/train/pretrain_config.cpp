@@ -128,9 +128,9 @@ ConfigDescription<PretrainConfig> make_description() {
        "Random seed of the prior")
       .defaults_to("the seed");
   d.add("seed", &Config::seed, "Random seed");
-  d.add("batch", &Config::batch, "Datasets per optimizer step, over all ranks").at_least(1);
+  d.add("batch", &Config::batch, "Datasets per optimizer step, over all ranks").between(1, 1 << 20);
   d.add("window_steps", &Config::window_steps, "Steps whose datasets are generated together")
-      .at_least(1)
+      .between(1, 1 << 16)
       .defaults_to("32 on a GPU, 4 on a CPU");
   d.custom("stages", &Config::stages, "STEP:ROWS,...", stages_to_json, stages_from_json,
            "Rows per dataset from given steps on")

@@ -123,7 +123,7 @@ def test_progress_that_raises():
     [
         ({"steps": 0}, "run.steps: expected 1 or more, got 0"),
         ({"log_steps": 0}, "run.log_steps: expected 1 or more, got 0"),
-        ({"batch": 0}, "batch: expected 1 or more, got 0"),
+        ({"batch": 0}, "batch: expected 1 to 1048576, got 0"),
         ({"width": 20}, "multiple of 8"),
         ({"preset": "large"}, "preset: expected default, nanotabpfn, speedrun"),
         ({"stages": [(4, 20), (2, 30)]}, "stages: expected step:rows,step:rows with ascending steps"),

@@ -145,6 +145,24 @@ TEST(MemoryPlan, SmallerBudgetsNeedMoreMicroBatches) {
   EXPECT_EQ(halved.cut(64, 2).n_parts, 1);  // narrow tables fit whole
 }
 
+TEST(MemoryPlan, CutsIntoAsFewMicroBatchesAsFit) {
+  const PretrainConfig config = wide_pretraining();
+  const auto bytes = [&](std::int64_t tables) {
+    return config.model.step_bytes(tables, 64, 20, config.dtype, false);
+  };
+  constexpr std::int64_t kTables = 24;
+  for (const std::int64_t most : {1, 2, 3, 4, 5, 6, 8, 11, 12, 23, 24}) {
+    const MemoryPlan any(config, Device::cpu(), kTables, 100'000, 0, kGiB);
+    // So much that micro-batches of `most` datasets fit, but of one more do not.
+    const std::size_t planned = any.resident() + (bytes(most) + bytes(most + 1)) / 2;
+    auto budget = static_cast<std::size_t>(static_cast<double>(planned) / 0.92);
+    while (train::planned_bytes(budget) < any.resident() + bytes(most)) ++budget;
+    ASSERT_LT(train::planned_bytes(budget), any.resident() + bytes(most + 1));
+    const MemoryPlan plan(config, Device::cpu(), kTables, 100'000, 0, budget);
+    EXPECT_EQ(plan.largest_cut(), (MemoryPlan::Cut{(kTables + most - 1) / most, false})) << most;
+  }
+}
+
 TEST(MemoryPlan, CutBatchesGiveTheSameResult) {
   const PretrainConfig config = wide_pretraining();
   const auto train = [&](std::size_t memory, MemoryPlan::Cut& cut) {

@@ -92,6 +92,10 @@ class Loop {
       if (saves) save();
       begin();
     }
+    if (interrupted_ && checkpoints_.has_value() && group_.rank() == 0) {
+      logger::warn(
+          fmt::format("[{}] interrupted: saving step {}", options_.operation, job_.step()));
+    }
     const bool has_more = job_.step() > line_.step;
     if (has_more) close_line();
     const bool scores = !interrupted_ && !line_.score.has_value() && score();
@@ -148,6 +152,11 @@ class Loop {
       line_.loss = noted.value("loss", 0.0);
       line_.norm = noted.value("gradient_norm", 0.0);
       line_.score = found->score;
+    } else if (group_.rank() == 0 && holds_a_run()) {
+      logger::warn(
+          fmt::format("[{}] \"{}\" has no checkpoint: training begins again at step 0, and its log "
+                      "and model will be replaced",
+                      options_.operation, options_.folder.string()));
     }
     for (const std::int64_t there : group_.all_gather(job_.step())) {
       if (there == job_.step()) continue;

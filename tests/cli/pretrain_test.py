@@ -42,6 +42,18 @@ class Runs(Folder):
             self.assertEqual(losses_of(parts), losses_of(whole))
             self.assertEqual(model_of(parts, 20), model_of(whole, 20))
 
+    def test_resume_without_checkpoints(self):
+        """Training that begins again says so."""
+        folder = self.train("run", steps=4)
+        for checkpoint in (folder / "checkpoints").iterdir():
+            shutil.rmtree(checkpoint)
+        code, _, err = pretrain(out=folder, steps=4, resume=True)
+        self.assertEqual(code, 0, err)
+        self.assertRegex(err, "run.* has no checkpoint: training begins again at step 0")
+        self.assertEqual(steps_of(folder), [4])
+        _, _, err = pretrain(out=self.folder / "new", steps=4, resume=True)
+        self.assertNotIn("begins again", err)
+
     def test_a_finished_run(self):
         folder = self.train("run", steps=4)
         before = (folder / "checkpoints" / "step-00000004").stat().st_mtime_ns
@@ -163,6 +175,7 @@ class Ends(Folder):
             self.assertEqual(code, 130, err)
             self.assertRegex(out, r"^interrupted at step \d+; resume with: causeway pretrain --out .* --resume\n$")
             (step,) = steps_of(folder)
+            self.assertIn(f"interrupted: saving step {step}", err)
             self.assertEqual(log_of(folder)[-1]["step"], step)
             self.train(folder.name, steps=step + 1, resume=True)
         self.assertEqual(steps_of(folder), [step, step + 1])
@@ -283,8 +296,10 @@ class Mistakes(Folder):
     def test_usage(self):
         for stages in ("12", "0:x", "0:12,0:16", "4:12,2:16", "0:1", "0:12,", "-1:12", ","):
             self.refused(2, "expected step:rows,step:rows with ascending steps", stages=stages)
-        for name in ("steps", "batch", "save_steps", "log_steps", "width"):
-            self.refused(2, "expected 8 to 4096" if name == "width" else "expected 1 or more", **{name: 0})
+        bounds = {"width": "8 to 4096", "batch": "1 to 1048576", "window_steps": "1 to 65536"}
+        for name in ("steps", "save_steps", "log_steps", *bounds):
+            self.refused(2, f"expected {bounds.get(name, '1 or more')}", **{name: 0})
+        self.refused(2, "expected 1 to 1048576", batch=10**12)
         self.refused(2, "expected a number above 0", seconds=-1)
         self.refused(2, "expected a number, got", learning_rate="nan")
         self.refused(2, "expected 0 or more", warmup=-1)

@@ -58,7 +58,7 @@ void run(const SampleCommand& command) {
     for (const auto& result : results) {
       json["samples"].push_back({{"text", result.text}, {"tokens", result.n_tokens}});
     }
-    fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_text(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return;
   }
   if (streams) {

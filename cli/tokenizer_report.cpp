@@ -1,5 +1,6 @@
 #include "cli/tokenizer_report.h"
 
+#include "cli/print.h"
 #include "cli/text_table.h"
 
 #include "causeway/core/file.h"
@@ -156,7 +157,7 @@ void print_inspection_json(const Tokenizer& tok, const std::optional<Comparison>
     }
     out["slots"].push_back(std::move(entry));
   }
-  fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  print_text(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void print_summary_json(const Tokenizer& tok) { print_inspection_json(tok, std::nullopt); }

@@ -8,6 +8,14 @@ namespace causeway {
 
 namespace {
 
+// Whether a UTF-8 sequence of three bytes changes the direction of the text after it: U+202A to
+// U+202E and U+2066 to U+2069.
+bool turns_text(std::string_view three) {
+  const auto last = static_cast<unsigned char>(three[2]);
+  return (three.starts_with("\xe2\x80") && last >= 0xaa && last <= 0xae) ||
+         (three.starts_with("\xe2\x81") && last >= 0xa6 && last <= 0xa9);
+}
+
 // The length of the UTF-8 sequence at the beginning of `text` if a terminal shows it; 0 if not.
 // U+0080 to U+009F are control characters too.
 std::size_t shown_length(std::string_view text) {
@@ -18,7 +26,8 @@ std::size_t shown_length(std::string_view text) {
   for (const char next : text.substr(1, length - 1)) {
     if ((static_cast<unsigned char>(next) & 0xc0) != 0x80) return 0;
   }
-  return lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0 ? 0 : length;
+  const bool is_control = lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+  return is_control || (length == 3 && turns_text(text)) ? 0 : length;
 }
 
 }  // namespace

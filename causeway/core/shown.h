@@ -15,8 +15,8 @@ std::string shown(std::string_view text);
 // The first names, and how many others there are: "a, b and 7 more".
 std::string shown_list(const std::vector<std::string>& names);
 
-// The text with control characters (except newlines and tabs) and bytes that are not UTF-8 written
-// as \x1b.
+// The text with control characters (except newlines and tabs), characters that change the direction
+// of text, and bytes that are not UTF-8 written as \x1b.
 std::string printable(std::string_view text);
 
 // The text as one word of a shell command, quoted if necessary.

@@ -107,19 +107,35 @@ class Strangers(unittest.TestCase):
         table.write_text("x,kind\n" + "".join(f"{i},{one if i % 2 else 'b'}\n" for i in range(20)))
         return table
 
+    def on_a_terminal(self, *arguments):
+        """What the program prints on a terminal."""
+        ours, theirs = pty.openpty()
+        done = subprocess.run([predict_runs.PROGRAM, *arguments], stdout=theirs, stderr=subprocess.PIPE, check=False)
+        os.close(theirs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = os.read(ours, 1 << 16)
+        os.close(ours)
+        return seen
+
     def test_terminal_escapes(self):
         """Text of files is escaped on a terminal, and as it is in a file."""
         table = self.write_table("\x1b[31mred\x9b")
         arguments = ["predict", str(table), str(table), "--target", "kind", "--model", str(self.model)]
-        ours, theirs = pty.openpty()
-        done = subprocess.run([predict_runs.PROGRAM, *arguments], stdout=theirs, stderr=subprocess.PIPE, check=False)
-        os.close(theirs)
-        seen = os.read(ours, 1 << 16)
-        os.close(ours)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = self.on_a_terminal(*arguments)
         self.assertIn(b"\\x1b[31mred", seen)
         self.assertNotIn(b"\x1b", seen)
         self.assertIn("\x1b[31mred", causeway(*arguments)[1])
+        # One character that is an escape sequence, and one that reverses the text after it.
+        name = "\u009b31mred\u202e"
+        self.write_table(name)
+        named = self.path / "named.csv"
+        named.write_text(f"{name}\n1\n2\n")
+        fit = ["tokenizer", "fit", str(named), "--out", str(self.path / "tokenizer.json")]
+        for command in ([*fit, "--json"], [*arguments, "--json"]):
+            seen = self.on_a_terminal(*command)
+            self.assertIn(b"\\xc2\\x9b31mred\\xe2\\x80\\xae", seen)
+            self.assertNotIn(name.encode(), seen)
+            self.assertIn(name, causeway(*command)[1])
         _, _, err = causeway("predict", table, table, "--target", "\x1b]0;title\x07", "--model", self.model)
         self.assertNotRegex(err, "[\x07\x1b]")
 

@@ -100,6 +100,9 @@ TEST(Shown, ControlCharactersAreEscaped) {
             "\\xc2\\x9b"
             "31m");                                                  // CSI as one character
   EXPECT_EQ(printable("\x9b\xff\xe2\x82"), "\\x9b\\xff\\xe2\\x82");  // not UTF-8
+  // Characters that reverse the text after them; their neighbours do not.
+  EXPECT_EQ(printable("a\u202eb\u2066c"), "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6c");
+  EXPECT_EQ(printable("\u2029\u202f\u2065\u206a"), "\u2029\u202f\u2065\u206a");
 }
 
 TEST(Shown, ListsAreShortened) {

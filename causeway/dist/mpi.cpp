@@ -87,21 +87,9 @@ class Mpi final : public Transport {
 
   void exchange(const Outgoing& out, const Incoming& in) override {
     std::vector<Flow> flows;
-    for (std::size_t r = 0; r < peers_.size(); ++r) {
-      if (static_cast<int>(r) == rank()) continue;
-      const int to = static_cast<int>(r);
-      if (!in[r].empty()) {
-        check_mpi(mpi().MPI_Irecv(in[r].data(), count(in[r].size()), mpi().byte, to, kData, ranks_,
-                                  &flows.emplace_back(r, true).request),
-                  "MPI_Irecv");
-      }
-      if (!out[r].empty()) {
-        check_mpi(mpi().MPI_Isend(out[r].data(), count(out[r].size()), mpi().byte, to, kData,
-                                  ranks_, &flows.emplace_back(r, false).request),
-                  "MPI_Isend");
-      }
-    }
+    flows.reserve(2 * peers_.size());
     try {
+      start(flows, out, in);
       finish(flows);
     } catch (...) {
       cancel(flows);
@@ -128,6 +116,9 @@ class Mpi final : public Transport {
   void leave(const std::string& failure) noexcept override {
     if (!failure.empty()) {
       library_.set_failed();
+      for (Peer& peer : peers_) {  // MPI must not write to this object later
+        if (peer.receives) stop(peer.receiving);
+      }
       return;
     }
     for (std::size_t r = 0; r < peers_.size(); ++r) {
@@ -253,6 +244,28 @@ class Mpi final : public Transport {
       peer.receives = false;
       peer.left = peer.received == kLeft;
       note_heartbeat(r);
+    }
+  }
+
+  // Notes each request once MPI has it.
+  void start(std::vector<Flow>& flows, const Outgoing& out, const Incoming& in) {
+    for (std::size_t r = 0; r < peers_.size(); ++r) {
+      if (static_cast<int>(r) == rank()) continue;
+      const int to = static_cast<int>(r);
+      if (!in[r].empty()) {
+        Flow receive(r, true);
+        check_mpi(mpi().MPI_Irecv(in[r].data(), count(in[r].size()), mpi().byte, to, kData, ranks_,
+                                  &receive.request),
+                  "MPI_Irecv");
+        flows.push_back(receive);
+      }
+      if (!out[r].empty()) {
+        Flow send(r, false);
+        check_mpi(mpi().MPI_Isend(out[r].data(), count(out[r].size()), mpi().byte, to, kData,
+                                  ranks_, &send.request),
+                  "MPI_Isend");
+        flows.push_back(send);
+      }
     }
   }
 

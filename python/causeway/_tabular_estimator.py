@@ -101,8 +101,8 @@ class TabularEstimator(BaseEstimator):
             return self.model
         path = _packaged(self._regression) if self.model is None else Path(os.fspath(self.model))
         status = path.stat() if path.exists() else None
-        # The inode too: a file may be replaced within the resolution of its time.
-        version = status and (status.st_mtime_ns, status.st_size, status.st_ino)
+        # The inode too: a file may be replaced within the resolution of its times.
+        version = status and (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         return _load(str(path), version, self.device)
 
     def _new_estimator(self) -> _Estimator:

@@ -61,9 +61,9 @@ test: build  ## run all tests that need no GPU, also with sanitizers and fuzzing
 	@printf '\n== %s\n' "all tests passed"
 	@sed -n 's/^$(STARTED) //p' build/phases.txt
 
-# Sixteen targets, two at a time.
+# Sixteen targets, one per core at a time.
 fuzz: bootstrap  ## fuzz the parsers for about an hour, for nightly runs
-	$(phase) "fuzz" tests/fuzz/run -max_total_time=450
+	$(phase) "fuzz" tests/fuzz/run -max_total_time=$$((225 * $(JOBS)))
 
 # Builds only the program and the Python package. An existing build folder keeps its settings, unless its CUDA code was
 # only checked and there is a GPU.

@@ -8,6 +8,7 @@
 #include "causeway/data/safetensors.h"
 #include "causeway/data/sha256.h"
 #include "causeway/data/zip.h"
+#include "causeway/dist/rendezvous.h"
 #include "causeway/models/gpt_config.h"
 #include "causeway/models/tabular.h"
 #include "causeway/tokenizer/streaming/streaming.h"
@@ -18,16 +19,19 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <optional>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #define LLVMFuzzerTestOneInput fuzz_zip_once
@@ -63,6 +67,11 @@ namespace fuzz_partial {
 #define LLVMFuzzerTestOneInput fuzz_hdf5_once
 namespace fuzz_hdf5 {
 #include "tests/fuzz/fuzz_hdf5.cpp"
+}
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_rendezvous_once
+namespace fuzz_rendezvous {
+#include "tests/fuzz/fuzz_rendezvous.cpp"
 }
 #undef LLVMFuzzerTestOneInput
 
@@ -112,6 +121,9 @@ TEST(FuzzReplay, Config) { replay("config", fuzz_config::fuzz_config_once, 3000)
 TEST(FuzzReplay, Toml) { replay("toml", fuzz_toml::fuzz_toml_once, 2000); }
 TEST(FuzzReplay, CsvChunk) { replay("csv", fuzz_csv_chunk::fuzz_csv_chunk_once, 3000); }
 TEST(FuzzReplay, Partial) { replay("partial", fuzz_partial::fuzz_partial_once, 3000); }
+TEST(FuzzReplay, Rendezvous) {  // few, since attacks end by timeouts
+  replay("rendezvous", fuzz_rendezvous::fuzz_rendezvous_once, 200);
+}
 TEST(FuzzReplay, Hdf5) { replay("hdf5", fuzz_hdf5::fuzz_hdf5_once, 500); }
 
 }  // namespace

@@ -60,6 +60,8 @@ std::vector<Component> components() {
       {"spdlog", fmt::format("{}.{}.{}", SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH),
        "MIT", kLinked},
       {"OpenBLAS", openblas_version(), "BSD-3-Clause", kLinked},
+      {"libgfortran, libquadmath", gcc, "GPL-3.0-or-later WITH GCC-exception-3.1",
+       "linked by OpenBLAS"},
       {"libstdc++, libgcc", gcc, "GPL-3.0-or-later WITH GCC-exception-3.1", kLinked},
       {"libgomp", gcc, "GPL-3.0-or-later WITH GCC-exception-3.1", kLinked},
       {"glibc", gnu_get_libc_version(), "LGPL-2.1-or-later", kLinked}};

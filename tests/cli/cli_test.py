@@ -199,9 +199,11 @@ class Info(unittest.TestCase):
         listed = json.loads(out)
         self.assertTrue(all(entry["licence"] for entry in listed), listed)
         names = " ".join(entry["name"].lower() for entry in listed if entry["version"])
-        needed = subprocess.run(["readelf", "-d", PROGRAM], capture_output=True, text=True, check=True)
-        for library in re.findall(r"NEEDED.*\[(?:lib|ld-)?([a-z_+]+)", needed.stdout):
-            glibc = library in ("c", "m", "linux", "pthread", "dl")
+        needed = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True)
+        libraries = re.findall(r"^\s+(?:/\S+/)?(?:lib|ld-)([a-z_+]+)", needed.stdout, re.MULTILINE)
+        self.assertIn("openblas", libraries)
+        for library in libraries:
+            glibc = library in ("c", "m", "linux", "pthread", "dl", "rt")
             self.assertIn("glibc" if glibc else library.removesuffix("_s"), names)
         self.assertIn("MIT", causeway("info", "--licences")[1])
 

@@ -38,6 +38,21 @@ std::vector<std::int64_t> range(std::int64_t n) {
   return made;
 }
 
+// Values of the context rows as often as members have them, if sample weights repeat some rows.
+std::vector<double> repeated(const std::vector<EnsembleMember>& members,
+                             std::vector<double> of_rows) {
+  if (of_rows.empty()) return of_rows;
+  std::vector<double> all;
+  bool repeats = false;
+  for (const EnsembleMember& member : members) {
+    repeats =
+        repeats || std::set(member.rows.begin(), member.rows.end()).size() < member.rows.size();
+    for (const std::int64_t row : member.rows)
+      all.push_back(of_rows[static_cast<std::size_t>(row)]);
+  }
+  return repeats ? all : of_rows;
+}
+
 }  // namespace
 
 void PredictorOptions::check() const {
@@ -255,7 +270,8 @@ void TabularPredictor::fit_target(Fitted& fitted, std::optional<bool> reads_resi
   const auto residuals =
       fitted.ridge.has_value() ? fitted.ridge->residuals() : std::vector<double>();
   turns.resize(std::min(turns.size(), n_members));
-  fitted.bins = TargetBins({borders, model_->centres()}, y, residuals, turns);
+  fitted.bins = TargetBins({borders, model_->centres()}, repeated(fitted.members, y),
+                           repeated(fitted.members, residuals), turns);
 }
 
 TabularPredictor::Fitted TabularPredictor::prepare(const State& state,

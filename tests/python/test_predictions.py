@@ -98,6 +98,20 @@ def test_balanced_probabilities():
         classifier(class_weight="even").fit(x, y)
 
 
+def test_sample_weight_of_numbers():
+    """Means move towards the weighted mean, here from 0.5 to 0.75; what x determines stays right."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 4))
+    known, random = (x[:, 0] > 0).astype(float), (rng.random(300) < 0.5).astype(float)
+    for y, weight in ((known, 10), (random, 3)):
+        model = regressor(n_estimators=4).fit(x[:200], y[:200], sample_weight=np.where(y[:200] > 0, weight, 1))
+        predicted = model.predict(x[200:])
+        if y is known:
+            assert 1 - np.mean((predicted - y[200:]) ** 2) / y[200:].var() > 0.9
+        else:
+            assert 0.57 < predicted.mean() < 0.8
+
+
 def test_sample_weight_shifts_predictions():
     """Two halves of the rows disagree; the weights decide which one counts."""
     rng = np.random.default_rng(1)

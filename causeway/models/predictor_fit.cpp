@@ -38,21 +38,6 @@ std::vector<std::int64_t> range(std::int64_t n) {
   return made;
 }
 
-// Values of the context rows as often as members have them, if sample weights repeat some rows.
-std::vector<double> repeated(const std::vector<EnsembleMember>& members,
-                             std::vector<double> of_rows) {
-  if (of_rows.empty()) return of_rows;
-  std::vector<double> all;
-  bool repeats = false;
-  for (const EnsembleMember& member : members) {
-    repeats =
-        repeats || std::set(member.rows.begin(), member.rows.end()).size() < member.rows.size();
-    for (const std::int64_t row : member.rows)
-      all.push_back(of_rows[static_cast<std::size_t>(row)]);
-  }
-  return repeats ? all : of_rows;
-}
-
 }  // namespace
 
 void PredictorOptions::check() const {
@@ -236,42 +221,6 @@ void TabularPredictor::choose_columns(Fitted& fitted) const {
       of_columns.emplace_back(transform, column_values(fitted.x, position));
     }
   }
-}
-
-std::optional<Ridge> TabularPredictor::fit_ridge(const Fitted& fitted, std::span<const double> y,
-                                                 std::optional<bool> reads_residuals) const {
-  constexpr std::int64_t kFewestRows = 100;
-  constexpr std::int64_t kMostColumns = 500;
-  const bool is_possible = std::ssize(fitted.positions) <= kMostColumns &&
-                           !ColumnTransform(Transform::none, y).is_constant();
-  if (!is_possible || !reads_residuals.value_or(std::ssize(y) >= kFewestRows)) return std::nullopt;
-  PrincipalComponents components(fitted.x, fitted.positions, fitted.features,
-                                 options_.max_features);
-  if (components.size() == 0) return std::nullopt;
-  Ridge ridge(std::move(components), fitted.x, y);
-  if (!reads_residuals.value_or(ridge.is_significant())) return std::nullopt;
-  return ridge;
-}
-
-void TabularPredictor::fit_target(Fitted& fitted, std::optional<bool> reads_residuals) const {
-  const auto y = fitted.y.to_vector<double>();
-  const std::size_t n_members = fitted.members.size();
-  std::vector<TargetTransform> turns = options_.target_transforms;
-  const auto last = turns.begin() + std::min(std::ssize(turns), std::ssize(fitted.members));
-  if (std::find(turns.begin(), last, TargetTransform::residual) != last) {
-    fitted.ridge = fit_ridge(fitted, y, reads_residuals);
-  }
-  if (!fitted.ridge.has_value()) std::erase(turns, TargetTransform::residual);
-  if (turns.empty()) turns = {TargetTransform::none};
-  for (std::size_t i = 0; i < n_members; ++i) {
-    fitted.members[i].target_transform = turns[i % turns.size()];
-  }
-  const auto borders = model_->borders()->to(Device::cpu()).to(DType::f64).to_vector<double>();
-  const auto residuals =
-      fitted.ridge.has_value() ? fitted.ridge->residuals() : std::vector<double>();
-  turns.resize(std::min(turns.size(), n_members));
-  fitted.bins = TargetBins({borders, model_->centres()}, repeated(fitted.members, y),
-                           repeated(fitted.members, residuals), turns);
 }
 
 TabularPredictor::Fitted TabularPredictor::prepare(const State& state,

@@ -253,18 +253,18 @@ class Mpi final : public Transport {
       if (static_cast<int>(r) == rank()) continue;
       const int to = static_cast<int>(r);
       if (!in[r].empty()) {
-        Flow receive(r, true);
+        Flow incoming(r, true);
         check_mpi(mpi().MPI_Irecv(in[r].data(), count(in[r].size()), mpi().byte, to, kData, ranks_,
-                                  &receive.request),
+                                  &incoming.request),
                   "MPI_Irecv");
-        flows.push_back(receive);
+        flows.push_back(incoming);
       }
       if (!out[r].empty()) {
-        Flow send(r, false);
+        Flow outgoing(r, false);
         check_mpi(mpi().MPI_Isend(out[r].data(), count(out[r].size()), mpi().byte, to, kData,
-                                  ranks_, &send.request),
+                                  ranks_, &outgoing.request),
                   "MPI_Isend");
-        flows.push_back(send);
+        flows.push_back(outgoing);
       }
     }
   }

@@ -253,8 +253,8 @@ class Repository(unittest.TestCase):
         missing = [module for module in modules if not list((ROOT / "tests" / module).glob("*_test.cpp"))]
         self.assertEqual(missing, [])
 
-    def test_drawings_are_current(self):
-        for script in ("draw-structure", "draw-results"):
+    def test_generated_pages_are_current(self):
+        for script in ("draw-structure", "draw-results", "write-scores"):
             command = [sys.executable, ROOT / "scripts" / script, "--check"]
             self.assertEqual(subprocess.run(command, check=False).returncode, 0)
 

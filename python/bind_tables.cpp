@@ -2,6 +2,7 @@
 #include "causeway/core/error.h"
 #include "causeway/tables/cells.h"
 #include "causeway/tables/csv_table.h"
+#include "causeway/tables/target.h"
 #include "causeway/tables/weights.h"
 #include "python/arrow_import.h"
 #include "python/bind.h"
@@ -140,6 +141,12 @@ void bind_tables(nb::module_& module) {
                   nb::sig("def of_arrow(source: object) -> _Table"))
       .def("renamed", renamed, "names"_a, "The same columns under other names.")
       .def("type_of", type_of, "name"_a, "number, boolean, time, category or text.")
+      .def(
+          "is_regression_target",
+          [](const Table& table, const std::string& name) {
+            return without_gil([&] { return tables::is_regression_target(table, name); });
+          },
+          "name"_a, "Whether a column as the target is for regression.")
       .def_prop_ro("n_rows", &Table::n_rows)
       .def_prop_ro("is_matrix", &Table::is_matrix)
       .def_prop_ro("names", &Table::names);

@@ -232,6 +232,12 @@ def estimator_table(x: Any) -> _Table:
     return _Table.of_columns([_estimator_column(str(i), x[:, i]) for i in range(x.shape[1])], len(x))
 
 
+def column_table(name: str, values: Any) -> _Table:
+    """A table of one column: pandas, NumPy or a list."""
+    values = values if hasattr(values, "iloc") else np.asarray(values)
+    return _Table.of_columns([_estimator_column(name, values)], len(values))
+
+
 def _estimator_column(name: str, values: Any) -> tuple[Any, ...]:
     """Converts one column of pandas or NumPy: numbers, times, categories or text."""
     dtype = values.dtype

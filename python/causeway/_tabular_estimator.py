@@ -21,7 +21,14 @@ from .importance import Importance
 from .models import TabularTransformer, load_tabular, model_of
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone  # noqa: F401
+    from sklearn.base import (  # noqa: F401
+        BaseEstimator,
+        ClassifierMixin,
+        ClassNamePrefixFeaturesOutMixin,
+        RegressorMixin,
+        TransformerMixin,
+        clone,
+    )
     from sklearn.utils import _safe_indexing  # noqa: F401
     from sklearn.utils import assert_all_finite, check_consistent_length, check_random_state, column_or_1d
     from sklearn.utils.multiclass import check_classification_targets  # noqa: F401

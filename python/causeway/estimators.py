@@ -16,11 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._core import _ranks_of_names
+from ._tables import column_table, estimator_table, is_frame
 from ._tabular_estimator import (
     TARGET_TRANSFORMS,
     TRANSFORMS,
     BaseEstimator,
     ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
     RegressorMixin,
     TabularEstimator,
     TransformerMixin,
@@ -248,10 +250,11 @@ class TabularRegressor(RegressorMixin, TabularEstimator):
         return TargetDistribution(np.array(predicted.edges), predicted.probabilities.numpy())
 
 
-class TabularEmbedding(TransformerMixin, BaseEstimator):
+class TabularEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A scikit-learn transformer: the hidden vectors that an estimator's model computes for each row.
 
-    estimator: a TabularClassifier or TabularRegressor. Default: by the target, a regressor for floats.
+    estimator: a TabularClassifier or TabularRegressor. Default: a classifier for a target of text, booleans,
+        categories or at most ten distinct integers, else a regressor.
     n_folds: fit_transform embeds each row from the rows of the other folds, so that its own target does
         not leak into it.
     """
@@ -260,37 +263,50 @@ class TabularEmbedding(TransformerMixin, BaseEstimator):
         self.estimator = estimator
         self.n_folds = n_folds
 
-    def _new_estimator(self, y: Any) -> Any:
+    def _new_estimator(self, X: Any, y: Any) -> Any:
         if self.estimator is not None:
             return clone(self.estimator)
-        return TabularRegressor(member_weights="equal") if np.asarray(y).dtype.kind == "f" else TabularClassifier()
+        is_column = isinstance(y, str) and is_frame(X)
+        table, name = (estimator_table(X), y) if is_column else (column_table("target", y), "target")
+        return TabularRegressor(member_weights="equal") if table.is_regression_target(name) else TabularClassifier()
 
     def fit(self, X: Any, y: Any) -> TabularEmbedding:
-        """Fits the estimator to the rows of X (rows, features) with targets y."""
-        self.estimator_ = self._new_estimator(y).fit(X, y)
+        """Fits the estimator to the rows of X (rows, features). y holds their targets, or is the name of a
+        column of X."""
+        self.estimator_ = self._new_estimator(X, y).fit(X, y)
         self.n_features_in_ = self.estimator_.n_features_in_
+        if hasattr(self.estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.estimator_.feature_names_in_
         return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.estimator_._model().config["width"]
 
     def transform(self, X: Any) -> np.ndarray:
         """(rows, width) for rows that fit has not seen."""
         check_is_fitted(self)
         return self.estimator_.embed(X)
 
+    def _folds(self, labels: Any) -> np.ndarray:
+        """The fold of each row, stratified by class."""
+        values = np.asarray(labels)
+        order = np.arange(len(values))
+        if not self.estimator_._regression:
+            order = np.argsort(values.astype(str), kind="stable")
+        fold = np.empty(len(values), dtype=int)
+        fold[order] = np.arange(len(values)) % self.n_folds
+        return fold
+
     def fit_transform(self, X: Any, y: Any) -> np.ndarray:
         """(rows, width) for the rows themselves, by cross-fitting."""
         self.fit(X, y)
-        labels = np.asarray(y)
-        rows = np.arange(len(labels))
-        order = np.argsort(labels, kind="stable") if labels.dtype.kind != "f" else rows
-        fold = np.empty(len(rows), dtype=int)
-        fold[order] = rows % self.n_folds  # stratified
-        embedded = None
-        for k in range(self.n_folds):
-            inside, outside = rows[fold == k], rows[fold != k]
-            if not len(inside):
-                continue
-            part = clone(self.estimator_).fit(_safe_indexing(X, outside), labels[outside])
-            made = part.embed(_safe_indexing(X, inside))
-            embedded = np.empty((len(rows), made.shape[1])) if embedded is None else embedded
-            embedded[inside] = made
+        is_column = isinstance(y, str)
+        fold = self._folds(X[y] if is_column else y)
+        embedded = np.empty((len(fold), self._n_features_out))
+        for k in np.unique(fold):
+            inside, outside = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
+            target = y if is_column else _safe_indexing(y, outside)
+            part = clone(self.estimator_).fit(_safe_indexing(X, outside), target)
+            embedded[inside] = part.embed(_safe_indexing(X, inside))
         return embedded

@@ -60,6 +60,35 @@ def test_embeddings_are_features():
     np.testing.assert_allclose(model.embed(x[125:126]), model.embed(x[120:])[5:6], atol=1e-5)
 
 
+def test_embeddings_take_a_column_as_the_target():
+    x, y = rows(40)
+    frame = pd.DataFrame(x, columns=list("abcd"))
+    embedding = cw.TabularEmbedding(classifier(), n_folds=4)
+    want = embedding.fit_transform(frame, y)
+    assert list(embedding.get_feature_names_out()) == [f"tabularembedding{i}" for i in range(want.shape[1])]
+    assert list(embedding.feature_names_in_) == list("abcd")
+    with_target = frame.assign(t=y)
+    np.testing.assert_array_equal(embedding.fit_transform(with_target, "t"), want)
+    made = embedding.set_output(transform="pandas").fit_transform(with_target, "t")
+    assert list(made.columns) == list(embedding.get_feature_names_out()) and made.shape == want.shape
+    with_target.loc[3, "t"] = None  # the row has an embedding, but is no context
+    with pytest.warns(UserWarning, match="rows without a value of the target"):
+        made = cw.TabularEmbedding(classifier(), n_folds=4).fit_transform(with_target, "t")
+    assert np.isfinite(made).all() and len(made) == 40
+
+
+@pytest.mark.parametrize(("target", "is_regression"), [
+    (np.arange(200), True), (np.arange(200) % 10, False), (np.arange(20) / 2, True),
+    (np.array(["a", "b"] * 10), False), (np.arange(20) % 3 * 1.0, False)])
+def test_the_target_decides_what_embeds(target, is_regression):
+    x, _ = rows(len(target))
+    for given in (target, list(target), pd.Series(target)):
+        embedding = cw.TabularEmbedding()
+        assert embedding._new_estimator(x, given)._regression == is_regression
+    frame = pd.DataFrame(x).rename(columns=str).assign(t=target)
+    assert embedding._new_estimator(frame, "t")._regression == is_regression
+
+
 # The target is in a word of the text; a code per string would say nothing.
 def test_text_columns():
     rng = np.random.default_rng(0)

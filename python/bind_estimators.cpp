@@ -159,7 +159,13 @@ nb::dict read_estimator(const std::string& path) {
   settings["max_rows"] = options.max_rows;
   settings["random_state"] = options.random_state;
   settings["transforms"] = names_of(options.transforms);
-  if (file.regression) settings["target_transforms"] = names_of(options.target_transforms);
+  if (file.regression) {
+    settings["target_transforms"] = names_of(options.target_transforms);
+  } else if (options.balanced) {
+    settings["class_weight"] = "balanced";
+  } else if (!options.class_weight.empty()) {
+    settings["class_weight"] = options.class_weight;
+  }
   settings["average"] = to_string(options.average);
   settings["temperature"] = options.temperature;
   settings["member_weights"] = to_string(options.member_weights);

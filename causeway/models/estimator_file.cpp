@@ -44,7 +44,9 @@ nlohmann::ordered_json json_of(const EstimatorOptions& options) {
           {"average", to_string(options.average)},
           {"temperature", options.temperature},
           {"member_weights", to_string(options.member_weights)},
-          {"precision", to_string(options.precision)}};
+          {"precision", to_string(options.precision)},
+          {"class_weight", options.class_weight},
+          {"balanced", options.balanced}};
 }
 
 EstimatorOptions options_of(const nlohmann::json& json) {
@@ -59,10 +61,12 @@ EstimatorOptions options_of(const nlohmann::json& json) {
   options.target_transforms = transforms_of(json.value("target_transforms", nlohmann::json{"none"}),
                                             parse_target_transform);
   options.average = parse_average(json.at("average").get<std::string>());
-  // Files of version 0.2 have neither.
+  // Files of version 0.2 have none of these.
   options.precision = parse_precision(json.value("precision", to_string(options.precision)));
   options.member_weights =
       parse_member_weights(json.value("member_weights", to_string(options.member_weights)));
+  options.class_weight = json.value("class_weight", options.class_weight);
+  options.balanced = json.value("balanced", options.balanced);
   return options;
 }
 

@@ -16,7 +16,8 @@ struct EstimatorFile {
   EstimatorOptions options;
   TabularEstimator::State state;
   std::vector<std::string> classes;  // labels by code; empty for regression
-  std::string label_type = "text";   // or "number", "boolean": the labels in Python
+  std::string label_type = "text";   // or "number", "boolean": the labels in Python; with NumPy's
+                                     // dtype, if they have one, as in "number:<f8"
   bool named_columns = true;         // else columns are found by position, as in arrays
   std::shared_ptr<TabularTransformer> model;
 };

@@ -10,6 +10,7 @@ columns.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -36,14 +37,17 @@ __all__ = ["TabularEmbedding", "TabularClassifier", "TabularRegressor", "TargetD
 
 
 def _labels(names: list[str], kind: str) -> np.ndarray:
-    """Class labels as values of the column's type."""
+    """Class labels as values of the column's type: "boolean", "number" or "text", and after a colon the dtype."""
+    kind, _, dtype = kind.partition(":")
     if kind == "boolean":
-        return np.array([name == "True" for name in names])
+        return np.array([name == "True" for name in names], dtype=dtype or bool)
+    if kind == "number" and dtype:
+        return np.array([ast.literal_eval(name) for name in names], dtype=dtype)
     if kind == "number":
         values = np.array([float(name) for name in names])
         whole = np.all(values == np.floor(values)) and np.all(np.abs(values) < 2**53)
         return values.astype(np.int64) if whole else values
-    return np.array(names, dtype=object)
+    return np.array(names, dtype=dtype or object)
 
 
 class TabularClassifier(ClassifierMixin, TabularEstimator):
@@ -132,14 +136,18 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         by_code = self.classes_[np.argsort(self._ranks)].tolist()
         kinds = {bool: "boolean", int: "number", float: "number"}
         kind = kinds.get(type(by_code[0]), "text")
-        return [repr(label) if kind == "number" else str(label) for label in by_code], kind
+        names = [repr(label) if kind == "number" else str(label) for label in by_code]
+        return names, f"{kind}:{self.classes_.dtype.str}"
 
     def _load_labels(self, read: dict[str, Any]) -> None:
         labels = _labels(read["classes"], read["label_type"])
         order = np.argsort(labels)
         self.classes_, self._ranks = labels[order], order
         _, _, _, _, _, weights, *_ = read["state"]
-        if weights:
+        if isinstance(self.class_weight, dict):  # the file has the text of labels
+            value = str if read["label_type"].startswith("text") else ast.literal_eval
+            self.class_weight = {value(text): weight for text, weight in self.class_weight.items()}
+        elif self.class_weight is None and weights:  # files of version 0.2
             self.class_weight = dict(zip(labels.tolist(), weights))
 
     def _class_weights(self, y: Any) -> list[float]:

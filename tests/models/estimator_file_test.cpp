@@ -59,6 +59,7 @@ TEST(EstimatorFile, AClassifierPredictsTheSame) {
   const EstimatorFile file = read_estimator_file(scratch / "fitted.safetensors");
   EXPECT_EQ(file.label_type, "number");
   EXPECT_EQ(file.options.precision, Precision::f32);
+  EXPECT_EQ(file.options.class_weight, options.class_weight);
   EXPECT_TRUE(says(failure([&] { TabularRegressor::load(scratch / "fitted.safetensors", "cpu"); }),
                    "invalid_argument: [fit]", "a regressor needs one that predicts numbers"));
 }

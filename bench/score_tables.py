@@ -102,10 +102,8 @@ def settings(given):
     names = [item.split("=", 1)[0] for item in given]
     choices = [item.split("=", 1)[1].split("|") for item in given]
     for chosen in itertools.product(*choices):
-        values = {name: parse(text) for name, text in zip(names, chosen)}
-        if isinstance(values.get("transforms"), str):
-            values["transforms"] = (values["transforms"],)
-        yield " ".join(f"{name}={text}" for name, text in zip(names, chosen)) or "defaults", values
+        yield (" ".join(f"{name}={text}" for name, text in zip(names, chosen)) or "defaults",
+               {name: parse(text) for name, text in zip(names, chosen)})
 
 
 def main():

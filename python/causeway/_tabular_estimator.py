@@ -82,7 +82,7 @@ class TabularEstimator(BaseEstimator):
         max_features: int = 100,
         max_rows: int = 10_000,
         random_state: Any = 0,
-        transforms: Sequence[str] = TRANSFORMS,
+        transforms: Sequence[str] | str = TRANSFORMS,
         average: str = "probabilities",
         temperature: float | str = "auto",
         member_weights: str = "auto",
@@ -120,11 +120,25 @@ class TabularEstimator(BaseEstimator):
         class_weight = getattr(self, "class_weight", None) or {}
         by_label = class_weight if isinstance(class_weight, dict) else {}
         return _Estimator(
-            model, self._regression, self.n_estimators, self.max_features, self.max_rows, self._seed,
-            list(self.transforms), list(getattr(self, "target_transforms", TARGET_TRANSFORMS)), self.average,
+            model, self._regression, *map(self._integer, ("n_estimators", "max_features", "max_rows")), self._seed,
+            self._turns("transforms"), self._turns("target_transforms"), self.average,
             self._temperature(), self.member_weights, self.precision,
             {str(label): float(weight) for label, weight in by_label.items()}, class_weight == "balanced",
         )
+
+    def _integer(self, name: str) -> int:
+        value = getattr(self, name)
+        if isinstance(value, numbers.Integral):
+            return int(value)
+        raise ValueError(f"{name}={value!r}: expected an integer, 1 or more")
+
+    def _turns(self, name: str) -> list[str]:
+        """The transforms that members have in turn; one may be given by its name."""
+        value = getattr(self, name, TARGET_TRANSFORMS)
+        names = [value] if isinstance(value, str) else value
+        if isinstance(names, (Sequence, np.ndarray)) and all(isinstance(each, str) for each in names):
+            return list(names)
+        raise ValueError(f'{name}={value!r}: expected names, such as ("none", "power")')
 
     def _temperature(self) -> float:
         if isinstance(self.temperature, str) and self.temperature in TEMPERATURES:

@@ -64,7 +64,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
     random_state: seed of the ensemble and of samples.
     transforms: "none", "power" (Yeo-Johnson), "quantile" (normal scores of ranks) or "components"
         (whitened principal components of the columns, with categories one-hot encoded) for the
-        ensemble's members in turn.
+        ensemble's members in turn, or one of them for all.
     average: whether "probabilities" or "logits" of members are averaged.
     temperature: divides the logits. "auto": 0.9 for classes and 0.8 for numbers, since an average of
         members is less sure than each of them. "calibrated": fit chooses it by the log loss of held-back
@@ -91,7 +91,7 @@ class TabularClassifier(ClassifierMixin, TabularEstimator):
         max_features: int = 100,
         max_rows: int = 10_000,
         random_state: Any = 0,
-        transforms: Sequence[str] = TRANSFORMS,
+        transforms: Sequence[str] | str = TRANSFORMS,
         average: str = "probabilities",
         temperature: float | str = "auto",
         member_weights: str = "auto",
@@ -204,8 +204,8 @@ class TabularRegressor(RegressorMixin, TabularEstimator):
         max_features: int = 100,
         max_rows: int = 10_000,
         random_state: Any = 0,
-        transforms: Sequence[str] = TRANSFORMS,
-        target_transforms: Sequence[str] = TARGET_TRANSFORMS,
+        transforms: Sequence[str] | str = TRANSFORMS,
+        target_transforms: Sequence[str] | str = TARGET_TRANSFORMS,
         average: str = "probabilities",
         temperature: float | str = "auto",
         member_weights: str = "auto",
@@ -236,16 +236,20 @@ class TabularRegressor(RegressorMixin, TabularEstimator):
     def _load_labels(self, read: dict[str, Any]) -> None:
         pass
 
-    def predict(self, X: Any, output: str = "mean", quantiles: Sequence[float] | None = None) -> np.ndarray:
+    def predict(self, X: Any, output: str = "mean", quantiles: Sequence[float] | float | None = None) -> np.ndarray:
         """The "mean", "median" or "mode" of each row's predicted distribution, shape (rows,), or its
-        "quantiles" (rows, quantiles), by default 0.05, 0.5 and 0.95."""
+        "quantiles" (rows, quantiles), by default 0.05, 0.5 and 0.95; of one number, (rows,)."""
         if output not in ("mean", "median", "mode", "quantiles"):
             raise ValueError(f'output={output!r}: expected "mean", "median", "mode" or "quantiles"')
         if quantiles is not None and output != "quantiles":
             raise ValueError(f'quantiles are for output="quantiles", not for output={output!r}')
+        shares = np.asarray([0.05, 0.5, 0.95] if quantiles is None else quantiles)
+        if shares.ndim > 1 or shares.dtype.kind not in "fiu":
+            raise ValueError(f"quantiles={quantiles!r}: expected a number from 0 to 1, or a list of them")
         predicted = self._run("predict_distribution", X)
         if output == "quantiles":
-            return predicted.quantiles([0.05, 0.5, 0.95] if quantiles is None else list(quantiles)).numpy()
+            made = predicted.quantiles(shares.ravel().tolist()).numpy()
+            return made if shares.ndim else made[:, 0]
         return getattr(predicted, output)().numpy()
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:

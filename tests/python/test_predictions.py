@@ -2,6 +2,7 @@
 classes, wide tables. With the packaged weights where quality counts, else with random weights."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -44,6 +45,9 @@ def test_regression_outputs(fitted):
     assert (low < middle).all() and (middle < high).all()
     np.testing.assert_array_equal(middle, median)
     assert model.predict(x, output="quantiles").shape == (400, 3)
+    np.testing.assert_array_equal(model.predict(x, output="quantiles", quantiles=0.5), middle)
+    with pytest.raises(ValueError, match="quantiles='middle': expected a number from 0 to 1, or a list"):
+        model.predict(x, output="quantiles", quantiles="middle")
     with pytest.raises(ValueError, match="expected \"mean\""):
         model.predict(x, output="variance")
     with pytest.raises(ValueError, match="are for output"):
@@ -166,6 +170,18 @@ def test_components_of_categories_are_kept(tmp_path):
     for same in (loaded, pickle.loads(pickle.dumps(model)), sklearn.base.clone(model).fit(frame, y)):
         np.testing.assert_array_equal(same.predict_proba(frame), want)
     assert len(model.importance(frame).values) == 3
+
+
+def test_parameters_that_are_not_what_they_look_like():
+    x, y = rare(60)
+    one = classifier(transforms="power").fit(x, y).predict_proba(x)
+    np.testing.assert_array_equal(one, classifier(transforms=("power",)).fit(x, y).predict_proba(x))
+    for name, value, expected in [("n_estimators", 2.5, "an integer"), ("max_rows", 1e4, "an integer"),
+                                  ("transforms", None, "names, such as"), ("transforms", [1], "names, such as")]:
+        with pytest.raises(ValueError, match=re.escape(f"{name}={value!r}: expected {expected}")):
+            classifier(**{name: value}).fit(x, y)
+    number = cw.TabularRegressor(device="cpu", target_transforms="none", n_estimators=1).fit(x, y * 1.0)
+    assert number.predict(x).shape == y.shape
 
 
 def test_transforms_and_averages():

@@ -283,6 +283,30 @@ void bind_estimators(nb::module_& module) {
           "the feature, the level (NaN: a number), mean and inverse deviation, and the factors "
           "(inputs, components).")
       .def(
+          "columns",
+          [](Estimator& self) {
+            const TabularPredictor& fitted = self.predictor();
+            nb::list made;
+            for (const std::int64_t position : fitted.positions()) {
+              const models::ColumnTransform::Scale scale = fitted.scale(position);
+              made.append(nb::make_tuple(position, scale.mean, scale.inverse));
+            }
+            return made;
+          },
+          "(position, mean, inverse deviation) of each column that is not constant, ranked columns "
+          "by their scores.")
+      .def(
+          "ranked",
+          [](Estimator& self) {
+            nb::list made;
+            for (const auto& [position, ranks] : self.predictor().ranked()) {
+              made.append(nb::make_tuple(position, ranks.points(), ranks.scores()));
+            }
+            return made;
+          },
+          "(position, values, scores) of each column that is read as normal scores of ranks, which "
+          "are interpolated.")
+      .def(
           "powers",
           [](Estimator& self) {
             nb::list made;

@@ -3,7 +3,6 @@
 #include "causeway/core/error.h"
 #include "causeway/core/shown.h"
 #include "causeway/models/golden_section.h"
-#include "causeway/models/normal.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +14,9 @@ namespace causeway::models {
 
 namespace {
 
-constexpr std::size_t kMostPoints = 256;  // of a quantile transform
 constexpr std::size_t kMostFitted = 512;  // values to which an exponent is fitted
+constexpr double kFar = 1e-8;             // a deviation relative to the mean that is small
+constexpr double kRounding = 4e-16;       // one that comes from rounding
 
 double yeo_johnson(double z, double exponent) {
   if (z >= 0) {
@@ -86,6 +86,16 @@ std::vector<double> column_values(const Tensor& x, std::int64_t position) {
   return x.select(1, position).contiguous().to_vector<double>();
 }
 
+// Of values far from 0, where sums lose what the values differ in: by their differences to one.
+ColumnTransform::Scale ColumnTransform::scale_far_from_zero(std::span<const double> values) {
+  const double origin = *std::ranges::find_if(values, [](double v) { return std::isfinite(v); });
+  std::vector<double> differences(values.begin(), values.end());
+  for (double& value : differences) value -= origin;
+  const Scale scale = scale_of(differences);
+  const bool varies = scale.deviation() > kRounding * std::fabs(origin);
+  return {origin + scale.mean, varies ? scale.inverse : 0};
+}
+
 // Values are scaled by a power of two, so that squares neither overflow nor underflow.
 ColumnTransform::Scale ColumnTransform::scale_of(std::span<const double> values) {
   double greatest = 0;
@@ -108,9 +118,9 @@ ColumnTransform::Scale ColumnTransform::scale_of(std::span<const double> values)
     if (std::isfinite(value)) squares += (value * scale - mean) * (value * scale - mean);
   }
   const double deviation = std::sqrt(squares / n);
+  if (deviation <= kFar * std::fabs(mean)) return scale_far_from_zero(values);
   const double inverse = scale / deviation;
-  const bool varies = deviation > 1e-12 * std::fabs(mean) && std::isfinite(inverse);
-  return {mean / scale, varies ? inverse : 0};
+  return {mean / scale, std::isfinite(inverse) ? inverse : 0};
 }
 
 ColumnTransform::ColumnTransform(Transform kind, std::span<const double> values)
@@ -124,27 +134,14 @@ ColumnTransform::ColumnTransform(Transform kind, std::span<const double> values)
     exponent_ = likeliest_exponent(z);
   } else {
     std::sort(z.begin(), z.end());
-    const std::size_t step = (z.size() + kMostPoints - 1) / kMostPoints;
-    for (std::size_t i = 0; i < z.size(); i += step) {
-      if (!points_.empty() && points_.back() == z[i]) continue;
-      const auto [first, last] = std::equal_range(z.begin(), z.end(), z[i]);
-      const auto middle = static_cast<double>((first - z.begin()) + (last - z.begin())) / 2;
-      points_.push_back(z[i]);
-      scores_.push_back(normal_quantile(middle / static_cast<double>(z.size())));
-    }
+    ranks_ = RankScores(z);
   }
   std::transform(z.begin(), z.end(), z.begin(), [&](double value) { return transformed(value); });
   scale_ = scale_of(z);
 }
 
 double ColumnTransform::transformed(double z) const {
-  if (kind_ == Transform::power) return yeo_johnson(z, exponent_);
-  const auto above = std::upper_bound(points_.begin(), points_.end(), z);
-  if (above == points_.begin()) return scores_.front();
-  if (above == points_.end()) return scores_.back();
-  const auto i = static_cast<std::size_t>(above - points_.begin());
-  const double share = (z - points_[i - 1]) / (points_[i] - points_[i - 1]);
-  return scores_[i - 1] + share * (scores_[i] - scores_[i - 1]);
+  return kind_ == Transform::power ? yeo_johnson(z, exponent_) : ranks_(z);
 }
 
 double ColumnTransform::operator()(double value) const {

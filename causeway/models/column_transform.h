@@ -2,6 +2,7 @@
 // the same table in different ways.
 #pragma once
 
+#include "causeway/models/rank_scores.h"
 #include "causeway/tensor/tensor.h"
 
 #include <cstdint>
@@ -53,14 +54,14 @@ class ColumnTransform {
   const Scale& transformed_scale() const { return scale_; }
 
  private:
+  static Scale scale_far_from_zero(std::span<const double> values);
   double transformed(double z) const;
 
   Transform kind_;
   Scale raw_;
-  Scale scale_;                 // after a transform
-  double exponent_ = 1;         // of a power transform
-  std::vector<double> points_;  // of a quantile transform: ascending values and their scores
-  std::vector<double> scores_;
+  Scale scale_;          // after a transform
+  double exponent_ = 1;  // of a power transform
+  RankScores ranks_;     // of a quantile transform
 };
 
 }  // namespace causeway::models

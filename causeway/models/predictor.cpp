@@ -197,7 +197,7 @@ Tensor TabularPredictor::run_members(const Tensor& x, std::int64_t width,
   const kernels::cpu::Bf16Products products(options_.precision == Precision::automatic);
   const std::int64_t n_rows = x.size(0);
   const auto n_members = static_cast<std::int64_t>(fitted_.members.size());
-  const Tensor table = x.contiguous();
+  const Tensor table = read(x);
   Tensor out = Tensor::empty({n_rows, n_members, width}, DType::f32);
   const std::vector<Batch> all = batches();
   Work work = plan_work(all, n_rows, progress);
@@ -231,7 +231,7 @@ Tensor TabularPredictor::member_logits(const Tensor& x, const ProgressHook& prog
 }
 
 std::vector<double> TabularPredictor::linear_fit(const Tensor& x) const {
-  return fitted_.ridge.has_value() ? fitted_.ridge->predict(x.contiguous()) : std::vector<double>();
+  return fitted_.ridge.has_value() ? fitted_.ridge->predict(read(x)) : std::vector<double>();
 }
 
 Tensor TabularPredictor::combine(const Tensor& logits, std::span<const double> fit,

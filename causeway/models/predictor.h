@@ -5,6 +5,7 @@
 
 #include "causeway/models/ensemble.h"
 #include "causeway/models/member_weights.h"
+#include "causeway/models/rank_scores.h"
 #include "causeway/models/ridge.h"
 #include "causeway/models/tabular.h"
 #include "causeway/models/target_bins.h"
@@ -123,6 +124,16 @@ class TabularPredictor {
   const TargetBins& bins() const { return fitted_.bins; }
   // The linear fit whose residuals members read; empty if none do.
   const std::optional<Ridge>& ridge() const { return fitted_.ridge; }
+  // The columns that are not constant, by their positions.
+  const std::vector<std::int64_t>& positions() const { return fitted_.positions; }
+  // Mean and deviation of one of them, as read() makes it.
+  ColumnTransform::Scale scale(std::int64_t position) const {
+    return ColumnTransform::scale_of(column_values(fitted_.x, position));
+  }
+  // Those that all members read as normal scores of their ranks.
+  const RankedColumns& ranked() const { return fitted_.ranked; }
+  // A table as members read it before their transforms.
+  Tensor read(const Tensor& x) const { return with_ranks(x.contiguous(), fitted_.ranked); }
   // How members with this transform read each column that is not constant; empty if there are none.
   std::span<const ColumnTransform> column_transforms(Transform transform) const {
     const auto found = fitted_.transforms.find(transform);
@@ -155,13 +166,15 @@ class TabularPredictor {
     std::int64_t n_features = 0;
     tables::Features features;
     std::int64_t n_outputs = 0;
-    std::int64_t n_context = 0;           // rows that a member reads
+    std::int64_t n_context = 0;  // rows that a member reads
+    RankedColumns ranked;
     std::vector<std::int64_t> positions;  // of the columns in the table, without constant ones
     std::map<Transform, std::vector<ColumnTransform>> transforms;  // of those columns
     TargetBins bins;                                               // for regression
     std::optional<Ridge> ridge;                                    // if members read residuals
     std::vector<EnsembleMember> members;
-    Tensor x;  // (rows, n_features) f64
+    Tensor given;  // (rows, n_features) f64
+    Tensor x;      // with ranked columns
     Tensor y;
     std::vector<double> frequencies;  // of classes
     std::vector<double> class_weight;

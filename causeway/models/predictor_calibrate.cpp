@@ -40,9 +40,9 @@ void TabularPredictor::calibrate(Fitted& fitted) const {
   if (fits_temperature) options.temperature = 1;
   TabularPredictor inner(model_, options);
   inner.reads_residuals_ = fitted.ridge.has_value();
-  inner.fit(index_select(fitted.x, 0, parts.context), index_select(fitted.y, 0, parts.context),
+  inner.fit(index_select(fitted.given, 0, parts.context), index_select(fitted.y, 0, parts.context),
             is_regression() ? 0 : fitted.n_outputs, fitted.features);
-  const Tensor x = index_select(fitted.x, 0, held);
+  const Tensor x = index_select(fitted.given, 0, held);
   const Tensor logits = inner.member_logits(x, {});
   const std::vector<double> fit = inner.linear_fit(x);
   const auto targets = index_select(fitted.y, 0, held).to_vector<double>();

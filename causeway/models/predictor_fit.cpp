@@ -229,7 +229,9 @@ TabularPredictor::Fitted TabularPredictor::prepare(const State& state,
   fitted.n_features = state.x.size(1);
   fitted.features = features;
   fitted.n_outputs = is_regression() ? model_->config().bins : state.n_classes;
-  fitted.x = state.x.contiguous();
+  fitted.given = state.x.contiguous();
+  fitted.ranked = rank_columns(fitted.given);
+  fitted.x = with_ranks(fitted.given, fitted.ranked);
   fitted.y = state.y.contiguous();
   fitted.class_weight = state.class_weight;
   fitted.temperature = state.temperature;
@@ -281,8 +283,9 @@ void TabularPredictor::fit(const Tensor& x, const Tensor& y, std::int64_t n_clas
   require_weights(weights, x.size(0), n_classes);
   if (x.size(0) == 0) fail(ErrorKind::invalid_argument, kTabularPredictor, "the table has no rows");
   std::int64_t n_columns = 0;
+  const Tensor read = with_ranks(x, rank_columns(x));
   for (std::int64_t i = 0; i < x.size(1); ++i) {
-    n_columns += ColumnTransform(Transform::none, column_values(x, i)).is_constant() ? 0 : 1;
+    n_columns += ColumnTransform(Transform::none, column_values(read, i)).is_constant() ? 0 : 1;
   }
   std::vector<std::string> warnings;
   if (x.size(0) > options_.max_rows) {
@@ -323,7 +326,7 @@ TabularPredictor::State TabularPredictor::state() const {
   for (const EnsembleMember& member : fitted_.members) {
     rows.insert(rows.end(), member.rows.begin(), member.rows.end());
   }
-  return {fitted_.x,
+  return {fitted_.given,
           fitted_.y,
           Tensor::from<std::int64_t>(rows, {std::ssize(fitted_.members), fitted_.n_context}),
           is_regression() ? 0 : fitted_.n_outputs,

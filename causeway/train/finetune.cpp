@@ -30,6 +30,7 @@ class Finetuning {
         state_(predictor.state()),
         features_(predictor.features()),
         generator_(predictor.options().seed) {
+    state_.x = predictor.read(state_.x);
     const TabularTransformer& given = *predictor.model();
     const Device device = given.parameters().front().device();
     model_ = std::make_shared<TabularTransformer>(given.config(),

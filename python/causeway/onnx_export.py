@@ -17,7 +17,7 @@ import numpy as np
 
 from .models import model_of
 from .onnx_graph import Graph
-from .onnx_inputs import Columns, Components, Powers, scales
+from .onnx_inputs import Columns, Components, Powers, Ranked
 
 __all__ = ["export_onnx"]
 
@@ -221,21 +221,21 @@ def _combined(graph: Graph, part: _Part, average: str) -> str:
     return graph.op("Softmax", combined, axis=-1) if average == "logits" else combined
 
 
-def _linear_fit(graph: Graph, ridge: Any) -> str:
+def _linear_fit(graph: Graph, ridge: Any, x: str) -> str:
     """The prediction (rows, 1), doubles, of the linear fit whose residuals members read."""
     components, coefficients, intercept, _, _ = ridge
     factors = graph.constant(np.array(coefficients)[:, None], np.float64)
-    product = graph.op("MatMul", Components(*components).product(graph), factors)
+    product = graph.op("MatMul", Components(*components).product(graph, x), factors)
     return graph.op("Add", product, graph.constant(intercept, np.float64))
 
 
-def _mean(graph: Graph, parts: dict[str, _Part], average: str, ridge: Any, linear_weight: float) -> str:
+def _mean(graph: Graph, x: str, parts: dict[str, _Part], average: str, ridge: Any, linear_weight: float) -> str:
     terms = []
     for transform, part in parts.items():
         combined, weight = _combined(graph, part, average), sum(part.weights)
         at = len(part.centres) // 2
         if transform == "residual":
-            fit, combined = _linear_fit(graph, ridge), graph.to_double(combined)
+            fit, combined = _linear_fit(graph, ridge, x), graph.to_double(combined)
             if linear_weight > 0:  # it moves the distribution of the residuals to the fit
                 residual = graph.op("MatMul", combined, graph.constant(part.centres[:, None], np.float64))
                 weight += linear_weight
@@ -267,7 +267,12 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
         raise ValueError('ONNX export needs the transforms "none", "power" and "components", not "quantile"')
     if not regression and (n_classes < 2 or max(max(codes) for _, _, codes, _, _ in members) < n_classes - 1):
         raise ValueError(f"ONNX export needs 2 to {model.config['classes']} classes, or a model with a retrieval decoder")
-    positions, mean, inverse = scales(x)
+    ranked = Ranked(core.ranked())
+    table, x = ranked.nodes(graph, x.shape[1]), ranked.of(x)
+    positions, mean, inverse = np.array(core.columns()).T
+    positions = positions.astype(int)
+    if not inverse.any():
+        raise ValueError("all columns of the context rows are constant; there is nothing to export")
     weights = weights or [1 / len(members)] * len(members)
     parts: dict[str, _Part] = {}  # by target transform
     powers = np.array(core.powers())
@@ -281,14 +286,14 @@ def export_onnx(estimator: Any, path: str | os.PathLike[str]) -> None:
         context_x = read.of(x[rows]).astype(np.float32)
         context_y, target_transform, centres = core.targets(i)
         context = model.encode_context(context_x[None], np.array(context_y, np.float32)[None])
-        logits = _Member(graph, model, context, n_outputs).logits(*read.nodes(graph))
+        logits = _Member(graph, model, context, n_outputs).logits(*read.nodes(graph, table))
         logits = graph.gather(logits, range(n_outputs) if regression else codes, 1)
         part = parts.setdefault(target_transform, _Part([], [], np.array(centres)))
         part.logits.append(graph.op("Div", logits, graph.constant(temperature)))
         part.weights.append(weights[i])
     if regression:
         name, shape = "mean", ["rows"]
-        result = _mean(graph, parts, estimator.average, core.ridge(), sum(weights[len(members) :]))
+        result = _mean(graph, table, parts, estimator.average, core.ridge(), sum(weights[len(members) :]))
     else:
         name, shape = "probabilities", ["rows", n_classes]
         (part,) = parts.values()

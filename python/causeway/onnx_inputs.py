@@ -8,19 +8,40 @@ import numpy as np
 
 from .onnx_graph import CLIP, Graph
 
-__all__ = ["Columns", "Components", "Powers", "scales"]
+__all__ = ["Columns", "Components", "Powers", "Ranked"]
 
 
-def scales(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The columns that are not constant, their means and inverse deviations."""
-    finite = np.where(np.isfinite(x), x, np.nan)
-    present = np.isfinite(x).any(axis=0)
-    mean, deviation = np.zeros(x.shape[1]), np.zeros(x.shape[1])
-    mean[present], deviation[present] = np.nanmean(finite[:, present], 0), np.nanstd(finite[:, present], 0)
-    positions = np.flatnonzero(deviation > 1e-12 * np.abs(mean))
-    if not len(positions):
-        raise ValueError("all columns of the context rows are constant; there is nothing to export")
-    return positions, mean[positions], 1 / deviation[positions]
+class Ranked:
+    """The columns that are read as normal scores of ranks: C++ has them in models/rank_scores.h."""
+
+    def __init__(self, columns: list[tuple[int, list[float], list[float]]]) -> None:
+        self.columns = columns
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        made = x.copy()
+        for at, values, scores in self.columns:
+            made[:, at] = np.interp(x[:, at], values, scores)
+        return made
+
+    def nodes(self, graph: Graph, n_features: int) -> str:
+        """The graph's input with the scores of those columns."""
+        if not self.columns:
+            return "x"
+        order = np.arange(n_features)
+        parts = ["x"]
+        for at, values, scores in self.columns:
+            order[at] = n_features + len(parts) - 1
+            parts.append(self._column(graph, at, np.array(values), np.array(scores)))
+        return graph.gather(graph.op("Concat", *parts, axis=1), order, 1)
+
+    def _column(self, graph: Graph, at: int, values: np.ndarray, scores: np.ndarray) -> str:
+        """The first score and what each interval between two values adds, (rows, 1)."""
+        given = graph.gather("x", [at], 1)
+        above = graph.op("Sub", given, graph.constant(values[:-1], np.float64))
+        shares = graph.clip(graph.op("Div", above, graph.constant(np.diff(values), np.float64)), np.float64, 0.0, 1.0)
+        rises = graph.op("MatMul", shares, graph.constant(np.diff(scores)[:, None], np.float64))
+        made = graph.op("Add", rises, graph.constant(scores[0], np.float64))
+        return graph.op("Where", graph.op("IsNaN", given), given, made)
 
 
 class Columns:
@@ -32,9 +53,9 @@ class Columns:
     def of(self, x: np.ndarray) -> np.ndarray:
         return np.clip(self._values((x[:, self.at] - self.mean) * self.inverse), -CLIP, CLIP)
 
-    def nodes(self, graph: Graph) -> tuple[str, str]:
-        """Cells of the graph's input and which of them are missing, (rows, columns)."""
-        given = graph.gather("x", self.at, 1)
+    def nodes(self, graph: Graph, x: str) -> tuple[str, str]:
+        """Cells of a table and which of them are missing, (rows, columns)."""
+        given = graph.gather(x, self.at, 1)
         missing = graph.op("IsNaN", given)
         known = graph.op("Where", missing, graph.constant(0.0, np.float64), given)
         z = graph.standardise(known, self.mean, self.inverse)
@@ -96,14 +117,14 @@ class Components:
         z = np.clip((values - self.mean) * self.inverse, -CLIP, CLIP)
         return np.clip(np.where(np.isnan(given), 0, z) @ self.factors, -CLIP, CLIP)
 
-    def nodes(self, graph: Graph) -> tuple[str, str]:
+    def nodes(self, graph: Graph, x: str) -> tuple[str, str]:
         """As of Columns; no component is missing."""
-        cells = graph.to_float(self.product(graph))
+        cells = graph.to_float(self.product(graph, x))
         return cells, graph.op("IsNaN", cells)
 
-    def product(self, graph: Graph) -> str:
-        """Components of the graph's input, doubles."""
-        given = graph.gather("x", self.at, 1)
+    def product(self, graph: Graph, x: str) -> str:
+        """Components of a table, doubles."""
+        given = graph.gather(x, self.at, 1)
         is_level = graph.to_double(graph.op("Equal", given, graph.constant(self.levels, np.float64)))
         values = graph.op("Where", graph.constant(np.isnan(self.levels), bool), given, is_level)
         z = graph.clip(graph.standardise(values, self.mean, self.inverse), np.float64)

@@ -75,6 +75,25 @@ TEST(ColumnTransform, QuantilesAreNormalScores) {
   EXPECT_EQ(transform(1e9), unit);  // beyond the context's values
 }
 
+// The deviation is that of the values, wherever they are.
+TEST(ColumnTransform, FarFromZero) {
+  const auto values = Generator(3).normal({500}, 0, 1, DType::f64).to_vector<double>();
+  const ColumnTransform near(Transform::none, values);
+  for (const double origin : {1e6, 1e9, 1e12, -1e12}) {
+    std::vector<double> far = values;
+    for (double& value : far) value += origin;
+    const ColumnTransform transform(Transform::none, far);
+    ASSERT_FALSE(transform.is_constant()) << origin;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_NEAR(transform(far[i]), near(values[i]), 1e-15 * std::fabs(origin)) << origin;
+    }
+  }
+  // Rounding is no signal.
+  std::vector<double> rounded(100, 0.3);
+  rounded[7] = 0.1 + 0.2;
+  EXPECT_TRUE(ColumnTransform(Transform::none, rounded).is_constant());
+}
+
 TEST(ColumnTransform, IsMonotone) {
   const auto values = lognormal(1000);
   for (const Transform kind : {Transform::none, Transform::power, Transform::quantile}) {

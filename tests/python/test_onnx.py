@@ -131,6 +131,19 @@ def test_components_of_categories(regression, tmp_path):
     np.testing.assert_allclose(run(tmp_path / "model.onnx", encoded), want, atol=1e-4)
 
 
+@pytest.mark.parametrize("regression", [False, True])
+def test_ranked_columns(regression, tmp_path):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(160, 3))
+    y = x[:, 0] + x[:, 1] + 0.1 * rng.normal(size=160)
+    x[::5, 0], x[3::7, 1], x[2::9, :2] = 1e10, -1e300, np.nan
+    kind = cw.TabularRegressor if regression else cw.TabularClassifier
+    model = kind(precision="f32", device="cpu").fit(x, y if regression else (y > 0).astype(int))
+    model.export_onnx(tmp_path / "model.onnx")
+    want = model.predict(x) if regression else model.predict_proba(x)
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", x), want, atol=2e-4)
+
+
 def test_what_cannot_be_exported(tmp_path):
     x, y = rows(60)
     with pytest.raises(ValueError, match='needs the transforms "none", "power" and "components"'):

@@ -184,6 +184,24 @@ def test_parameters_that_are_not_what_they_look_like():
     assert number.predict(x).shape == y.shape
 
 
+# Numbers that f32 cannot tell apart next to 1e10, or far from 0.
+@pytest.mark.parametrize("change", [
+    lambda x: np.where(np.arange(len(x)) % 20 == 0, 1e10, x), lambda x: np.where(np.arange(len(x)) % 20 == 0, -1e300, x),
+    lambda x: x + 1e13, lambda x: x * 1e-310], ids=["1e10", "-1e300", "far", "denormal"])
+def test_columns_that_f32_cannot_hold(change, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 3))
+    y = (x[:, 0] > 0).astype(int)
+    x[:, 0] = change(x[:, 0])
+    model = classifier(n_estimators=2).fit(x[:200], y[:200])
+    want = model.predict_proba(x[200:])
+    assert np.mean(want.argmax(axis=1) == y[200:]) > 0.93
+    model.save(tmp_path / "model.safetensors")
+    loaded = cw.TabularClassifier.load(tmp_path / "model.safetensors", device="cpu")
+    for same in (loaded, pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(same.predict_proba(x[200:]), want)
+
+
 def test_transforms_and_averages():
     from sklearn.metrics import roc_auc_score
 

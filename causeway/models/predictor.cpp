@@ -8,8 +8,11 @@
 #include "causeway/tensor/reduce.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -87,16 +90,15 @@ std::vector<TabularPredictor::Batch> TabularPredictor::batches() const {
   return made;
 }
 
-Tensor TabularPredictor::arrange(const Batch& batch, const double* x, std::int64_t n_rows,
-                                 bool of_context) const {
+Tensor TabularPredictor::arrange(const Batch& batch, const double* x,
+                                 std::optional<std::span<const std::int64_t>> given) const {
+  const std::int64_t n_rows = given.has_value() ? std::ssize(*given) : fitted_.n_context;
   const Tensor made = Tensor::empty(
       {static_cast<std::int64_t>(batch.count), n_rows, batch.n_columns}, DType::f32, Device::cpu());
-  std::vector<std::int64_t> all(static_cast<std::size_t>(n_rows));
-  std::iota(all.begin(), all.end(), 0);
   auto* to = made.data_as<float>();
   for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
     const EnsembleMember& member = fitted_.members[i];
-    const std::vector<std::int64_t>& rows = of_context ? member.rows : all;
+    const std::span<const std::int64_t> rows = given.value_or(member.rows);
     if (member.components != nullptr) {
       const auto z = member.components->project(x, fitted_.n_features, rows);
       for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -142,11 +144,10 @@ TableContext TabularPredictor::make_context(const Batch& batch,
     for (const double target : context_targets(member)) y.push_back(static_cast<float>(target));
     sizes.insert(sizes.end(), {fitted_.n_context, batch.n_columns, fitted_.n_context});
   }
-  return model_->encode_context(
-      {arrange(batch, fitted_.x.data_as<double>(), fitted_.n_context, true),
-       Tensor::from<float>(y, {n_tables, fitted_.n_context}, device),
-       Tensor::from<std::int64_t>(sizes, {n_tables, 3}, device)},
-      progress);
+  return model_->encode_context({arrange(batch, fitted_.x.data_as<double>(), {}),
+                                 Tensor::from<float>(y, {n_tables, fitted_.n_context}, device),
+                                 Tensor::from<std::int64_t>(sizes, {n_tables, 3}, device)},
+                                progress);
 }
 
 TableContext TabularPredictor::context_of(std::size_t number, const Batch& batch, Work& work) {
@@ -166,13 +167,51 @@ std::int64_t TabularPredictor::rows_at_once(const Batch& batch) const {
   return std::clamp<std::int64_t>(tokens / each, 1, 4096);
 }
 
+TabularPredictor::Distinct TabularPredictor::distinct_rows(const Batch& batch,
+                                                           const Tensor& table) const {
+  std::set<std::int64_t> positions;
+  for (std::size_t i = batch.first; i < batch.first + batch.count; ++i) {
+    for (const std::int64_t column : fitted_.members[i].columns) {
+      positions.insert(fitted_.positions[static_cast<std::size_t>(column)]);
+    }
+  }
+  const std::vector<std::int64_t> read(positions.begin(), positions.end());
+  const auto bits = [&](std::int64_t row, std::int64_t position) {
+    return std::bit_cast<std::uint64_t>(
+        table.data_as<double>()[row * fitted_.n_features + position]);
+  };
+  const auto hash = [&](std::int64_t row) {
+    std::uint64_t made = 0;
+    for (const std::int64_t position : read) {
+      made = (made ^ bits(row, position)) * 0x9E3779B97F4A7C15;
+      made ^= made >> 32;
+    }
+    return static_cast<std::size_t>(made);
+  };
+  const auto is_equal = [&](std::int64_t a, std::int64_t b) {
+    return std::ranges::all_of(
+        read, [&](std::int64_t position) { return bits(a, position) == bits(b, position); });
+  };
+  // Rows, and their places among the distinct ones.
+  std::unordered_map<std::int64_t, std::int64_t, decltype(hash), decltype(is_equal)> found(
+      static_cast<std::size_t>(table.size(0)), hash, is_equal);
+  Distinct made;
+  for (std::int64_t row = 0; row < table.size(0); ++row) {
+    const auto [entry, is_new] = found.try_emplace(row, std::ssize(made.rows));
+    if (is_new) made.rows.push_back(row);
+    made.places.push_back(entry->second);
+  }
+  return made;
+}
+
 TabularPredictor::Work TabularPredictor::plan_work(const std::vector<Batch>& all,
-                                                   std::int64_t n_rows,
+                                                   const std::vector<Distinct>& rows,
                                                    const ProgressHook& hook) const {
   const TabularConfig& config = model_->config();
   double total = 0;
   for (std::size_t b = 0; b < all.size(); ++b) {
     const std::int64_t n_columns = all[b].n_columns;
+    const std::int64_t n_rows = std::ssize(rows[b].rows);
     double each = TabularWork::of_query(config, n_rows, n_columns, fitted_.n_context).total();
     if (!fitted_.caches || !fitted_.contexts[b].has_value()) {
       each += TabularWork::of_context(config, fitted_.n_context, n_columns).total();
@@ -200,22 +239,28 @@ Tensor TabularPredictor::run_members(const Tensor& x, std::int64_t width,
   const Tensor table = read(x);
   Tensor out = Tensor::empty({n_rows, n_members, width}, DType::f32);
   const std::vector<Batch> all = batches();
-  Work work = plan_work(all, n_rows, progress);
+  std::vector<Distinct> distinct;
+  for (const Batch& batch : all) distinct.push_back(distinct_rows(batch, table));
+  Work work = plan_work(all, distinct, progress);
   for (std::size_t b = 0; b < all.size() && n_rows > 0; ++b) {
     const TableContext context = context_of(b, all[b], work);
     const auto first = static_cast<std::int64_t>(all[b].first);
     const auto count = static_cast<std::int64_t>(all[b].count);
+    const std::span rows(distinct[b].rows);
     const std::int64_t step = rows_at_once(all[b]);
-    for (std::int64_t row = 0; row < n_rows; row += step) {
-      const std::int64_t n = std::min(step, n_rows - row);
+    const Tensor of_rows = Tensor::empty({std::ssize(rows), count, width}, DType::f32);
+    for (std::int64_t row = 0; row < std::ssize(rows); row += step) {
+      const std::int64_t n = std::min(step, std::ssize(rows) - row);
       const double flops =
           TabularWork::of_query(model_->config(), n, all[b].n_columns, fitted_.n_context).total();
-      const double* from = table.data_as<double>() + row * fitted_.n_features;
-      const Tensor made = run(context, arrange(all[b], from, n, false),
+      const auto here = rows.subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(n));
+      const Tensor made = run(context, arrange(all[b], table.data_as<double>(), here),
                               work.begin(static_cast<double>(count) * flops));
-      const Tensor here = made.to(Device::cpu()).to(DType::f32).transpose(0, 1);
-      out.slice(0, row, row + n).slice(1, first, first + count).copy_from(here);
+      of_rows.slice(0, row, row + n)
+          .copy_from(made.to(Device::cpu()).to(DType::f32).transpose(0, 1));
     }
+    const Tensor places = Tensor::from<std::int64_t>(distinct[b].places, {n_rows});
+    out.slice(1, first, first + count).copy_from(index_select(of_rows, 0, places));
   }
   return out;
 }

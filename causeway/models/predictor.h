@@ -150,7 +150,8 @@ class TabularPredictor {
   // The model's last hidden vector of each row, (rows, width) f64, mean over members.
   Tensor embed(const Tensor& x, const ProgressHook& progress = {});
   // How much predictions change if the columns of a group are missing in the query rows: the mean
-  // Kullback-Leibler divergence for each group, (groups,) f64. All groups run as one prediction.
+  // Kullback-Leibler divergence for each group, (groups,) f64. All groups run as one prediction, in
+  // which members read only the copies that lack one of their columns.
   Tensor importance(const Tensor& x, const std::vector<std::vector<std::int64_t>>& groups,
                     const ProgressHook& progress = {});
 
@@ -222,17 +223,26 @@ class TabularPredictor {
   std::vector<Batch> batches() const;
   // Whether there is memory to cache contexts of all members.
   bool can_cache() const;
-  // The members' rows of x (all rows where `of_context` is false), columns and transforms: (count,
-  // rows, columns) on the model's device.
-  Tensor arrange(const Batch& batch, const double* x, std::int64_t n_rows, bool of_context) const;
+  // Rows of x as the members read them: (count, rows, columns) on the model's device. Without
+  // `rows`, each member's context rows.
+  Tensor arrange(const Batch& batch, const double* x,
+                 std::optional<std::span<const std::int64_t>> rows) const;
   TableContext make_context(const Batch& batch, const ProgressHook& progress) const;
   // The context of a batch, cached or computed.
   TableContext context_of(std::size_t number, const Batch& batch, Work& work);
   std::int64_t rows_at_once(const Batch& batch) const;
-  Work plan_work(const std::vector<Batch>& all, std::int64_t n_rows,
+  // The rows of a table that differ in the cells that a batch reads: the first of equal ones, and
+  // for each row which of those it is.
+  struct Distinct {
+    std::vector<std::int64_t> rows;
+    std::vector<std::int64_t> places;
+  };
+  Distinct distinct_rows(const Batch& batch, const Tensor& table) const;
+  Work plan_work(const std::vector<Batch>& all, const std::vector<Distinct>& rows,
                  const ProgressHook& hook) const;
-  // Runs all members on all rows. run(context, query rows, progress) is (members of a batch, rows,
-  // width) in any floating dtype; the result (rows, members, width) f32.
+  // Runs all members on all rows; those that read the same run once. run(context, query rows,
+  // progress) is (members of a batch, rows, width) in any floating dtype; the result (rows,
+  // members, width) f32.
   using Run = std::function<Tensor(const TableContext&, const Tensor&, const ProgressHook&)>;
   Tensor run_members(const Tensor& x, std::int64_t width, const ProgressHook& progress,
                      const Run& run);

@@ -192,7 +192,7 @@ TEST(Predictor, ProgressIsTheFractionOfTheWork) {
   const Data data = draw_data(6, 4, 400);
   TabularPredictor predictor(make_model(small("default")), {.n_estimators = 3});
   predictor.fit(data.x, data.y, 4);
-  const Tensor many = concatenate(std::vector<Tensor>(40, data.query), 0);
+  const Tensor many = Generator(3).normal({360, 6}, 0, 1, DType::f64);
   std::vector<double> done;
   const auto note = [&](double fraction) { done.push_back(fraction); };
   const Tensor first = predictor.predict_proba(many, note);
@@ -206,6 +206,22 @@ TEST(Predictor, ProgressIsTheFractionOfTheWork) {
   expect_same_bytes(predictor.predict_proba(many, note), first, "again");
   EXPECT_LT(done.size(), n_first);
   EXPECT_NEAR(done.back(), 1, 1e-9);
+}
+
+TEST(Predictor, RowsThatReadTheSameRunOnce) {
+  const Data data = draw_data(6, 4);
+  TabularPredictor predictor(make_model(small("default")), {.n_estimators = 3, .max_features = 4});
+  predictor.fit(data.x, data.y, 4);
+  const auto count_calls = [&](const Tensor& x) {
+    int n_calls = 0;
+    const Tensor made = predictor.predict_proba(x, [&](double) { ++n_calls; });
+    const Tensor want = predictor.predict_proba(x.slice(0, 0, 1)).expand(made.shape());
+    expect_same_bytes(made, want.contiguous(), "copies");
+    return n_calls;
+  };
+  const Tensor one = data.query.slice(0, 0, 1);
+  count_calls(one);  // caches the contexts
+  EXPECT_EQ(count_calls(one.expand({9000, 6}).contiguous()), count_calls(one));
 }
 
 TEST(Predictor, StaysUsableAfterAnInterruptedPrediction) {

@@ -1,4 +1,5 @@
-// `causeway predict`: predicts a column of a table from the labelled rows of another.
+// `causeway predict`: predicts a column of a table from the labelled rows of another, or by a
+// fitted estimator.
 #include "cli/predict.h"
 
 #include "cli/predict_options.h"
@@ -7,13 +8,16 @@
 
 #include "causeway/core/file.h"
 #include "causeway/core/shown.h"
-#include "causeway/models/estimator.h"
+#include "causeway/models/estimator_file.h"
+#include "causeway/models/tabular_file.h"
 #include "causeway/tables/read_table.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace causeway::cli {
 
@@ -22,6 +26,7 @@ namespace {
 struct Options : PredictOptions {
   std::string train;
   std::string test;
+  std::string fitted;
   std::string out;
   std::string html;
   std::string output = "mean";
@@ -114,10 +119,7 @@ std::string json_of(const Predictions& predictions) {
 }
 
 template <class Estimator>
-auto fit_and_predict(Estimator& estimator, const Options& given, const tables::Table& train,
-                     auto&& predict) {
-  estimator.fit(train, given.target);
-  given.warn(estimator.warnings());
+auto predict_with(Estimator& estimator, const Options& given, auto&& predict) {
   Progress progress("predictions", given.quiet);
   estimator.on_progress(bar_of(progress));
   const auto result = with_context(fmt::format("predicting \"{}\"", given.test), predict);
@@ -126,26 +128,70 @@ auto fit_and_predict(Estimator& estimator, const Options& given, const tables::T
   return result;
 }
 
+Predictions numbers_of(models::TabularRegressor& regressor, const Options& given,
+                       const tables::Table& test) {
+  const models::TargetDistribution predicted =
+      predict_with(regressor, given, [&] { return regressor.predict_distribution(test); });
+  if (given.output == "quantiles") {
+    const Tensor numbers = predicted.quantiles(given.quantiles);
+    return {given.target, {}, numbers.to_vector<double>(), given.quantiles};
+  }
+  const Tensor numbers = given.output == "median" ? predicted.median()
+                         : given.output == "mode" ? predicted.mode()
+                                                  : predicted.means;
+  return {given.target, {}, numbers.to_vector<double>()};
+}
+
+Predictions classes_of(models::TabularClassifier& classifier, const Options& given,
+                       const tables::Table& test, const std::vector<std::string>& names) {
+  const Tensor probabilities =
+      predict_with(classifier, given, [&] { return classifier.predict_proba(test); });
+  return {given.target, names, probabilities.to_vector<double>()};
+}
+
 Predictions predictions_of(const Options& given, const tables::Table& train,
                            const tables::Table& test,
                            const std::shared_ptr<models::TabularTransformer>& model) {
   if (model->config().is_regression()) {
     models::TabularRegressor regressor(model, given.estimator());
-    const models::TargetDistribution predicted = fit_and_predict(
-        regressor, given, train, [&] { return regressor.predict_distribution(test); });
-    if (given.output == "quantiles") {
-      const Tensor numbers = predicted.quantiles(given.quantiles);
-      return {given.target, {}, numbers.to_vector<double>(), given.quantiles};
-    }
-    const Tensor numbers = given.output == "median" ? predicted.median()
-                           : given.output == "mode" ? predicted.mode()
-                                                    : predicted.means;
-    return {given.target, {}, numbers.to_vector<double>()};
+    regressor.fit(train, given.target);
+    given.warn(regressor.warnings());
+    return numbers_of(regressor, given, test);
   }
   models::TabularClassifier classifier(model, given.estimator());
-  const Tensor probabilities =
-      fit_and_predict(classifier, given, train, [&] { return classifier.predict_proba(test); });
-  return {given.target, classifier.classes(), probabilities.to_vector<double>()};
+  classifier.fit(train, given.target);
+  given.warn(classifier.warnings());
+  return classes_of(classifier, given, test, classifier.classes());
+}
+
+// The table's columns under the names of an estimator that was fitted to an array.
+tables::Table by_position(const tables::Table& table, const std::vector<std::string>& names,
+                          const Options& given) {
+  if (table.n_columns() != std::ssize(names)) {
+    fail(ErrorKind::invalid_argument, "predict",
+         fmt::format("{} has {} columns; {} was fitted to an array of {}, whose columns are found "
+                     "by position",
+                     shown(given.test), table.n_columns(), shown(given.fitted), names.size()));
+  }
+  std::vector<tables::TableColumn> columns = table.columns();
+  for (std::size_t i = 0; i < names.size(); ++i) columns[i].name = names[i];
+  return tables::Table(std::move(columns), table.n_rows());
+}
+
+Predictions predictions_of_fitted(const Options& given) {
+  const models::EstimatorFile file =
+      models::read_estimator_file(given.fitted, models::inference_placement(given.place()));
+  const tables::Table read = tables::read_table(given.test);
+  const auto names = tables::TableEncoder::from_json(file.state.encoder).names();
+  const tables::Table test = file.named_columns ? read : by_position(read, names, given);
+  if (file.regression) {
+    models::TabularRegressor regressor(file.model, file.options);
+    regressor.restore(file.state);
+    return numbers_of(regressor, given, test);
+  }
+  models::TabularClassifier classifier(file.model, file.options);
+  classifier.restore(file.state);
+  return classes_of(classifier, given, test, file.classes);
 }
 
 // The command that writes the page again.
@@ -187,7 +233,22 @@ std::string command_of(const Options& given) {
   return text + " --html " + shell_word(given.html);
 }
 
+void write(const Options& given, const Predictions& predictions) {
+  const std::string text = given.json ? json_of(predictions) : csv_of(predictions);
+  if (given.out.empty()) {
+    print_text(text);
+    return;
+  }
+  FileWriter file("predict", given.out);
+  file.write(text);
+  file.commit();
+}
+
 void run(const Options& given) {
+  if (!given.fitted.empty()) {
+    write(given, predictions_of_fitted(given));
+    return;
+  }
   if (!given.html.empty() && given.output == "quantiles") {
     throw CLI::ValidationError("--html", "shows one number per row, not --output quantiles");
   }
@@ -202,16 +263,34 @@ void run(const Options& given) {
     page->write(prediction_page(given, train, test, predictions, model, command_of(given)));
     page->commit();
   }
-  const std::string text = given.json ? json_of(predictions) : csv_of(predictions);
-  if (!given.out.empty()) {
-    FileWriter file("predict", given.out);
-    file.write(text);
-    file.commit();
-  } else if (!page.has_value()) {
-    print_text(text);
+  if (!given.out.empty() || !page.has_value()) {
+    write(given, predictions);
   } else {
     fmt::print("{}\n", given.html);
   }
+}
+
+// With --fitted there is one table, the query rows, and no setting of a fit.
+void read_tables(const CLI::App& command, Options& options) {
+  if (options.fitted.empty()) {
+    if (options.train.empty()) throw CLI::RequiredError("train");
+    if (options.test.empty()) throw CLI::RequiredError("test");
+    if (options.target.empty()) throw CLI::RequiredError("--target");
+    return;
+  }
+  if (options.train.empty()) throw CLI::RequiredError("test");
+  if (!options.test.empty()) {
+    throw CLI::ValidationError("--fitted", "has the context rows; pass the query rows only");
+  }
+  const std::set<std::string> allowed = {"train",    "--fitted",    "--target", "--out",   "--json",
+                                         "--output", "--quantiles", "--quiet",  "--device"};
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0 || allowed.contains(option->get_name())) continue;
+    throw CLI::ValidationError(
+        "--fitted", fmt::format("has the settings of its fit; leave out {}", option->get_name()));
+  }
+  std::swap(options.train, options.test);
+  if (options.target.empty()) options.target = "prediction";
 }
 
 }  // namespace
@@ -223,11 +302,14 @@ void add_predict(CLI::App& app) {
   command
       ->add_option(
           "train", options->train,
-          "Context rows, with the target column; CSV, also compressed (.gz, .zst), or Parquet")
-      ->required()
+          "Context rows, with the target column; CSV, also compressed (.gz, .zst), or Parquet "
+          "[required without --fitted]")
       ->type_name("FILE");
-  command->add_option("test", options->test, "Query rows, as CSV or Parquet")
-      ->required()
+  command->add_option("test", options->test, "Query rows, as CSV or Parquet [required]")
+      ->type_name("FILE");
+  command
+      ->add_option("--fitted", options->fitted,
+                   "Instead of train: file of a fitted estimator, which save() wrote [none]")
       ->type_name("FILE");
   command
       ->add_option("--out", options->out, "Output file of the predictions [stdout, without --html]")
@@ -252,7 +334,15 @@ void add_predict(CLI::App& app) {
                     "Weight the probabilities of classes inversely to their frequencies");
   options->add_to(*command);
   add_json(*command, options->json);
-  command->callback([options] { run(*options); });
+  command->get_option("--target")
+      ->required(false)
+      ->description(
+          "Column to predict [required without --fitted; with it, the name of the predictions: "
+          "prediction]");
+  command->callback([options, command] {
+    read_tables(*command, *options);
+    run(*options);
+  });
 }
 
 }  // namespace causeway::cli

@@ -130,8 +130,7 @@ std::shared_ptr<models::TabularTransformer> PredictOptions::load(const tables::T
         regression, "pass --model, such as the model.safetensors of a `causeway pretrain` run");
   };
   const std::filesystem::path path = model.empty() ? packaged() : std::filesystem::path(model);
-  const Device where = device_given ? device : parse_device("auto");
-  return models::load_tabular(path, models::inference_placement(where));
+  return models::load_tabular(path, models::inference_placement(place()));
 }
 
 void PredictOptions::warn(const std::vector<std::string>& warnings) const {

@@ -29,6 +29,8 @@ struct PredictOptions {
   tables::Table read(const std::string& path) const;
   // The model of --model, or the packaged one for the table's target.
   std::shared_ptr<models::TabularTransformer> load(const tables::Table& table) const;
+  // The device of --device, or the best.
+  Device place() const { return device_given ? device : parse_device("auto"); }
   // Prints warnings to stderr.
   void warn(const std::vector<std::string>& warnings) const;
 

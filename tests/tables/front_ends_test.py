@@ -144,6 +144,58 @@ class MixedTables(FrontEnds):
             self.agree(*self.make(Path(folder), 10, lambda rng, size: repr(size)), "target", "regression")
 
 
+class FittedEstimators(unittest.TestCase):
+    """The program predicts by a file that save wrote."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.model, self.test = Path(folder.name) / "fitted.safetensors", Path(folder.name) / "test.csv"
+        rng = np.random.default_rng(3)
+        self.x = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"))
+        self.y = np.where(self.x["b"] > 0, "yes", "no")
+        self.x[["c", "a", "b"]].to_csv(self.test, index=False)
+
+    def predict(self, *arguments):
+        return list(csv.reader(io.StringIO(run(OPTIONS.program, "predict", "--fitted", self.model, self.test,
+                                               "--device", "cpu", *arguments))))
+
+    def values(self, rows, first):
+        return np.array([[float(value) for value in row[first:]] for row in rows[1:]])
+
+    def test_classifier(self):
+        fitted = cw.TabularClassifier(device="cpu", class_weight={"yes": 2.0}).fit(self.x, self.y)
+        fitted.save(self.model)
+        rows = self.predict("--target", "kind")
+        self.assertEqual(rows[0], ["kind", "p_no", "p_yes"])
+        np.testing.assert_array_equal(self.values(rows, 1), fitted.predict_proba(self.x))
+
+    def test_regressor(self):
+        fitted = cw.TabularRegressor(device="cpu").fit(self.x, self.x["a"])
+        fitted.save(self.model)
+        rows = self.predict()
+        self.assertEqual(rows[0], ["prediction"])
+        np.testing.assert_array_equal(self.values(rows, 0)[:, 0], fitted.predict(self.x))
+        rows = self.predict("--output", "quantiles", "--quantiles", "0.5")
+        np.testing.assert_array_equal(self.values(rows, 0)[:, 0], fitted.predict(self.x, output="median"))
+
+    def test_arrays(self):
+        fitted = cw.TabularClassifier(device="cpu").fit(self.x.to_numpy(), self.y)
+        fitted.save(self.model)
+        self.x.to_csv(self.test, index=False)
+        np.testing.assert_array_equal(self.values(self.predict(), 1), fitted.predict_proba(self.x.to_numpy()))
+        self.x[["a", "b"]].to_csv(self.test, index=False)
+        with self.assertRaisesRegex(AssertionError, "has 2 columns; .* was fitted to an array of 3"):
+            self.predict()
+
+    def test_usage(self):
+        cw.TabularClassifier(device="cpu").fit(self.x, self.y).save(self.model)
+        for arguments, expected in [(["--estimators", "2"], "--fitted: has the settings of its fit; leave out --estimators"),
+                                    ([self.test], "pass the query rows only")]:
+            with self.assertRaisesRegex(AssertionError, expected):
+                self.predict(*arguments)
+
+
 class Folder(FrontEnds):
     def test_folder(self):
         for path in sorted(OPTIONS.folder.glob("*.csv")):
@@ -165,6 +217,6 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path)
     OPTIONS, rest = parser.parse_known_args(namespace=OPTIONS)
     os.environ["CAUSEWAY_WEIGHTS"] = str(OPTIONS.weights)
-    case = Folder if OPTIONS.folder else MixedTables
-    suite = unittest.defaultTestLoader.loadTestsFromTestCase(case)
+    cases = [Folder] if OPTIONS.folder else [MixedTables, FittedEstimators]
+    suite = unittest.TestSuite(map(unittest.defaultTestLoader.loadTestsFromTestCase, cases))
     sys.exit(not unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful())

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace causeway::train {
 
@@ -21,11 +24,64 @@ using models::TabularTransformer;
 
 constexpr const char* kName = "finetune";
 constexpr std::int64_t kFewestRows = 20;
+constexpr std::int64_t kMostTested = 1000;
+constexpr std::int64_t kMostChecked = 500;
+constexpr double kStandardErrors = 2;
+
+// Some rows of a table.
+struct Rows {
+  Tensor x;
+  Tensor y;
+};
+
+Rows select(const Rows& from, const std::vector<std::int64_t>& rows) {
+  const Tensor numbers = Tensor::from<std::int64_t>(rows, {std::ssize(rows)});
+  return {index_select(from.x, 0, numbers), index_select(from.y, 0, numbers)};
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// Whether the second losses of the same rows are less by more than chance.
+bool is_less(const std::vector<double>& before, const std::vector<double>& after) {
+  std::vector<double> gains(before.size());
+  std::ranges::transform(before, after, gains.begin(), std::minus<>());
+  const double gain = mean(gains);
+  double squares = 0;
+  for (const double each : gains) squares += (each - gain) * (each - gain);
+  const auto n = static_cast<double>(gains.size());
+  return gain > kStandardErrors * std::sqrt(squares / (n * (n - 1)));
+}
+
+// The log loss of each query row.
+std::vector<double> losses(TabularPredictor& fitted, const Rows& query) {
+  std::vector<double> edges;
+  Tensor p;
+  if (fitted.is_regression()) {
+    const models::TargetDistribution made = fitted.predict_distribution(query.x);
+    edges = made.edges;
+    p = made.probabilities;
+  } else {
+    p = fitted.predict_proba(query.x);
+  }
+  std::vector<double> made;
+  const double* of_row = p.data_as<double>();
+  for (const double y : query.y.to_vector<double>()) {
+    const auto output =
+        edges.empty() ? static_cast<std::int64_t>(y)
+                      : std::upper_bound(edges.begin() + 1, edges.end() - 1, y) - edges.begin() - 1;
+    made.push_back(-std::log(std::max(of_row[output], 1e-12)));
+    of_row += p.size(1);
+  }
+  return made;
+}
 
 class Finetuning {
  public:
   Finetuning(const TabularPredictor& predictor, const FinetuneOptions& options)
       : options_(options),
+        given_(predictor.model()),
         settings_(predictor.options()),
         state_(predictor.state()),
         features_(predictor.features()),
@@ -39,39 +95,21 @@ class Finetuning {
     for (const auto& [name, tensor] : given.state()) weights.emplace(name, tensor.to(DType::f32));
     model_->load_state(weights);
     split(predictor);
-    settings_.temperature = 1;
-    settings_.member_weights = models::MemberWeights::equal;
-    settings_.n_estimators = 1;
   }
 
   Finetuned run(const models::ProgressHook& progress) {
-    using Clock = std::chrono::steady_clock;
-    const auto start = Clock::now();
-    const auto passed = [&] {
-      return std::chrono::duration<double>(Clock::now() - start).count() / options_.seconds;
-    };
-    Finetuned best{weights(), held_out_loss(), 0, 0};
-    best.loss_after = best.loss_before;
-    optim::Optimizer optimizer({.learning_rate = options_.learning_rate, .max_norm = 1});
-    optimizer.add_group(model_->parameters(), {.weight_decay = 0.01});
-    std::int64_t n_steps = 0;
-    std::int64_t check = 8;  // the next step after which the held-out rows are predicted
-    while (passed() < 1 && n_steps < options_.max_steps) {
-      optimizer.zero_grad();
-      autograd::backward(model_->loss(draw()));
-      optimizer.step();
-      ++n_steps;
-      if (progress) progress(std::min(passed(), 1.0));
-      if (n_steps < check && n_steps < options_.max_steps && passed() < 1) continue;
-      check += std::max<std::int64_t>(8, check / 4);
-      const double loss = held_out_loss();
-      if (loss < best.loss_after) {
-        best.weights = weights();
-        best.loss_after = loss;
-      }
+    const auto before = weights();
+    const auto [trained, n_steps] = train(progress);
+    Finetuned made{before, 0, 0, n_steps};
+    const std::vector<double> losses_before = test_losses(given_);
+    made.loss_before = made.loss_after = mean(losses_before);
+    model_->load_state(trained);
+    const std::vector<double> losses_after = test_losses(model_);
+    if (is_less(losses_before, losses_after)) {
+      made.weights = trained;
+      made.loss_after = mean(losses_after);
     }
-    best.n_steps = n_steps;
-    return best;
+    return made;
   }
 
  private:
@@ -87,23 +125,24 @@ class Finetuning {
            fmt::format("the target has {} classes, but the model was trained with at most {}",
                        state_.n_classes, config.classes));
     }
-    const auto strata = predictor.is_regression()
-                            ? std::vector<std::int64_t>(static_cast<std::size_t>(n_rows), 0)
-                            : state_.y.to(DType::i64).to_vector<std::int64_t>();
-    const auto kept = tables::stratified_sample(strata, n_rows * 4 / 5, generator_);
-    std::vector<std::int64_t> held;
-    for (std::int64_t row = 0; row < n_rows; ++row) {
-      if (!std::binary_search(kept.begin(), kept.end(), row)) held.push_back(row);
-    }
-    const auto select = [](const Tensor& x, const std::vector<std::int64_t>& rows) {
-      return index_select(x, 0, Tensor::from<std::int64_t>(rows, {std::ssize(rows)}));
+    const auto hold_out = [&](const Rows& from, std::int64_t count) {
+      const auto strata = predictor.is_regression()
+                              ? std::vector<std::int64_t>(static_cast<std::size_t>(from.y.numel()))
+                              : from.y.to(DType::i64).to_vector<std::int64_t>();
+      const std::int64_t n = std::ssize(strata);
+      const auto kept = tables::stratified_sample(strata, n - count, generator_);
+      std::vector<std::int64_t> held;
+      for (std::int64_t row = 0; row < n; ++row) {
+        if (!std::binary_search(kept.begin(), kept.end(), row)) held.push_back(row);
+      }
+      return std::pair(select(from, kept), select(from, held));
     };
-    x_ = select(state_.x, kept);
-    y_ = select(state_.y, kept);
-    held_x_ = select(state_.x, held);
-    held_y_ = select(state_.y, held).to_vector<double>();
-    for (std::int64_t i = 0; i < x_.size(1); ++i) {
-      transforms_.emplace_back(models::Transform::none, models::column_values(x_, i));
+    std::tie(others_, tested_) =
+        hold_out({state_.x, state_.y}, std::min((n_rows + 4) / 5, kMostTested));
+    std::tie(trained_, checked_) =
+        hold_out(others_, std::min((others_.y.numel() + 4) / 5, kMostChecked));
+    for (std::int64_t i = 0; i < trained_.x.size(1); ++i) {
+      transforms_.emplace_back(models::Transform::none, models::column_values(trained_.x, i));
       if (!transforms_.back().is_constant()) columns_.push_back(i);
     }
     if (columns_.empty()) columns_.push_back(0);
@@ -111,10 +150,10 @@ class Finetuning {
 
   // A table of random rows, of which random ones are context rows.
   models::Tables draw() {
-    const std::int64_t n_rows = std::min(x_.size(0), options_.max_rows);
+    const std::int64_t n_rows = std::min(trained_.x.size(0), options_.max_rows);
     const std::int64_t n_columns =
         std::min<std::int64_t>(std::ssize(columns_), settings_.max_features);
-    const auto rows = generator_.permutation(x_.size(0)).to_vector<std::int64_t>();
+    const auto rows = generator_.permutation(trained_.x.size(0)).to_vector<std::int64_t>();
     const auto order = generator_.permutation(std::ssize(columns_)).to_vector<std::int64_t>();
     const double share = generator_.uniform({1}, 0.5, 0.9, DType::f64).item();
     const auto n_context =
@@ -129,10 +168,10 @@ class Finetuning {
       for (std::int64_t k = 0; k < n_columns; ++k) {
         const std::int64_t column =
             columns_[static_cast<std::size_t>(order[static_cast<std::size_t>(k)])];
-        const double value = x_.data_as<double>()[row * x_.size(1) + column];
+        const double value = trained_.x.data_as<double>()[row * trained_.x.size(1) + column];
         *to++ = static_cast<float>(transforms_[static_cast<std::size_t>(column)](value));
       }
-      const double target = y_.data_as<double>()[row];
+      const double target = trained_.y.data_as<double>()[row];
       y.data_as<float>()[i] =
           static_cast<float>(state_.n_classes > 0 ? std::fmod(target + static_cast<double>(shift),
                                                               static_cast<double>(state_.n_classes))
@@ -151,40 +190,67 @@ class Finetuning {
     return copied;
   }
 
-  double held_out_loss() const {
-    TabularPredictor predictor(model_, settings_);
-    predictor.fit(x_, y_, state_.n_classes, features_);
-    std::vector<double> edges;
-    Tensor p;
-    if (predictor.is_regression()) {
-      const models::TargetDistribution made = predictor.predict_distribution(held_x_);
-      edges = made.edges;
-      p = made.probabilities;
-    } else {
-      p = predictor.predict_proba(held_x_);
+  // Trains the model for the time and returns the weights with the least loss on the checked rows,
+  // which may be those before, and the number of steps.
+  std::pair<std::map<std::string, Tensor>, std::int64_t> train(
+      const models::ProgressHook& progress) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    const auto passed = [&] {
+      return std::chrono::duration<double>(Clock::now() - start).count() / options_.seconds;
+    };
+    auto best = weights();
+    double least = check_loss();
+    optim::Optimizer optimizer({.learning_rate = options_.learning_rate, .max_norm = 1});
+    optimizer.add_group(model_->parameters(), {.weight_decay = 0.01});
+    std::int64_t n_steps = 0;
+    std::int64_t check = 8;  // the next step after which the checked rows are predicted
+    while (passed() < 1 && n_steps < options_.max_steps) {
+      optimizer.zero_grad();
+      autograd::backward(model_->loss(draw()));
+      optimizer.step();
+      ++n_steps;
+      if (progress) progress(std::min(passed(), 1.0));
+      if (n_steps < check && n_steps < options_.max_steps && passed() < 1) continue;
+      check += std::max<std::int64_t>(8, check / 4);
+      const double loss = check_loss();
+      if (loss < least) {
+        best = weights();
+        least = loss;
+      }
     }
-    double sum = 0;
-    for (std::size_t row = 0; row < held_y_.size(); ++row) {
-      const auto output = edges.empty()
-                              ? static_cast<std::int64_t>(held_y_[row])
-                              : std::upper_bound(edges.begin() + 1, edges.end() - 1, held_y_[row]) -
-                                    edges.begin() - 1;
-      const double* of_row = p.data_as<double>() + static_cast<std::int64_t>(row) * p.size(1);
-      sum -= std::log(std::max(of_row[output], 1e-12));
-    }
-    return sum / static_cast<double>(held_y_.size());
+    return {std::move(best), n_steps};
+  }
+
+  // Of the model in training, by one ensemble member.
+  double check_loss() const {
+    models::PredictorOptions settings = settings_;
+    settings.temperature = 1;
+    settings.member_weights = models::MemberWeights::equal;
+    settings.n_estimators = 1;
+    TabularPredictor predictor(model_, settings);
+    predictor.fit(trained_.x, trained_.y, state_.n_classes, features_);
+    return mean(losses(predictor, checked_));
+  }
+
+  // Of a model as the estimator uses it.
+  std::vector<double> test_losses(const std::shared_ptr<TabularTransformer>& model) const {
+    TabularPredictor predictor(model, settings_);
+    predictor.fit(others_.x, others_.y, state_.n_classes, features_);
+    return losses(predictor, tested_);
   }
 
   FinetuneOptions options_;
+  std::shared_ptr<TabularTransformer> given_;
   models::PredictorOptions settings_;
   TabularPredictor::State state_;
   tables::Features features_;
   Generator generator_;
   std::shared_ptr<TabularTransformer> model_;
-  Tensor x_;
-  Tensor y_;
-  Tensor held_x_;
-  std::vector<double> held_y_;
+  Rows tested_;   // a fifth, which decides whether the trained weights are better
+  Rows others_;   // of those again:
+  Rows checked_;  // a fifth, which chooses the weights of the run
+  Rows trained_;
   std::vector<std::int64_t> columns_;  // those that are not constant
   std::vector<models::ColumnTransform> transforms_;
 };

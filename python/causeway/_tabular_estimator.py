@@ -304,9 +304,10 @@ class TabularEstimator(BaseEstimator):
         export_onnx(self, path)
 
     def finetune(self, seconds: float = 60, *, learning_rate: float = 3e-5) -> tuple[float, float]:
-        """Trains a copy of the model on the context rows for some seconds, and uses the weights with the
-        least log loss on a fifth of the rows, which are held out. Returns that loss before and after,
-        which is never greater. `model` becomes the trained model if it is better."""
+        """Trains a copy of the model on the context rows for some seconds. `model` becomes the trained model
+        if its log loss for a fifth of the rows, which are held out, is less by more than two standard errors.
+        Returns that loss before and after; they are equal if the model stays. After a change the second is a
+        little too small, as it decided: score the model on rows of your own."""
         check_is_fitted(self)
         with ProgressBar("finetune", always=bool(self.verbose)) as bar:
             weights, before, after = self._estimator.finetune(float(seconds), float(learning_rate), bar)

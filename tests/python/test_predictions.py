@@ -202,6 +202,18 @@ def test_columns_that_f32_cannot_hold(change, tmp_path):
         np.testing.assert_array_equal(same.predict_proba(x[200:]), want)
 
 
+# Products with bf16 operands have one order of sums; those of f32 are the BLAS library's.
+def test_which_rows_are_predicted_together_does_not_matter():
+    x, y = rare(160)
+    models = {name: classifier(precision=name).fit(x[:60], y[:60]) for name in ("auto", "f32")}
+    whole = {name: model.predict_proba(x[60:]) for name, model in models.items()}
+    rounds = not np.array_equal(whole["auto"], whole["f32"])  # the CPU has bf16 instructions
+    for name, model in models.items():
+        for n in (1, 3, 50):
+            pieces = np.concatenate([model.predict_proba(x[i : i + n]) for i in range(60, 160, n)])
+            np.testing.assert_allclose(pieces, whole[name], rtol=0, atol=0 if rounds and name == "auto" else 2e-6)
+
+
 def test_transforms_and_averages():
     from sklearn.metrics import roc_auc_score
 

@@ -271,12 +271,12 @@ void bind_products(nb::module_& module) {
       "x (..., in) times the transpose of weight (out, in), plus bias (out,).");
   module.def(
       "mlp",
-      [](const Tensor& x, const Tensor& w_in, const Tensor& b_in, const Tensor& w_out,
-         const Tensor& b_out) {
+      [](const Tensor& x, const Tensor& w_in, const std::optional<Tensor>& b_in,
+         const Tensor& w_out, const std::optional<Tensor>& b_out) {
         return without_gil([&] { return autograd::mlp(x, w_in, b_in, w_out, b_out); });
       },
-      "x"_a, "weight_in"_a, "bias_in"_a, "weight_out"_a, "bias_out"_a,
-      "Two linear layers with gelu_tanh between them, fused.");
+      "x"_a, "weight_in"_a, "bias_in"_a.none(), "weight_out"_a, "bias_out"_a.none(),
+      "Two linear layers with gelu_tanh between them, fused; with both biases or None for both.");
   module.def(
       "embedding",
       [](const Tensor& index, const Tensor& weight) {

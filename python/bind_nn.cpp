@@ -269,9 +269,11 @@ void bind_layers(nb::module_& module) {
   auto mlp = layer<nn::Mlp>(module, "MLP", "Two linear layers with gelu_tanh between, fused.");
   mlp.def(
       "__init__",
-      [](nn::Mlp* self, std::int64_t width, std::int64_t hidden, MaybeDType type, MaybeDevice where,
-         Generator* from) { new (self) nn::Mlp(width, hidden, placement(type, where, from)); },
-      "width"_a, "hidden"_a, dtype, device, generator);
+      [](nn::Mlp* self, std::int64_t width, std::int64_t hidden, bool bias, MaybeDType type,
+         MaybeDevice where, Generator* from) {
+        new (self) nn::Mlp(width, hidden, bias, placement(type, where, from));
+      },
+      "width"_a, "hidden"_a, "bias"_a = true, dtype, device, generator);
 
   auto attention = layer<nn::Attention>(module, "Attention",
                                         "Multi-head self-attention of (batch, length, width).");

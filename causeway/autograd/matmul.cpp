@@ -86,16 +86,23 @@ void accumulate_product(Backward& pass, const Tensor& g, const Tensor& weight, c
 // computed on a side stream.
 class ParameterGradients {
  public:
-  // The weight is input `at`; the bias, if any, is input `at + 1`. Work that the rule queues later
+  // Of the inputs `weight_at` and, if there is a bias, `bias_at`. Work that the rule queues later
   // is not waited for.
-  ParameterGradients(Backward& pass, int at, bool has_bias, const Tensor& g, const Tensor& rows)
-      : pass_(pass), at_(at), g_(g), rows_(rows), stream_(current_stream(g.device())) {
-    const bool bias = has_bias && pass.needs(at + 1);
+  ParameterGradients(Backward& pass, int weight_at, std::optional<int> bias_at, const Tensor& g,
+                     const Tensor& rows)
+      : pass_(pass),
+        weight_at_(weight_at),
+        bias_at_(bias_at.value_or(0)),
+        g_(g),
+        rows_(rows),
+        stream_(current_stream(g.device())) {
+    const bool bias = bias_at.has_value() && pass.needs(*bias_at);
     const auto make = g.numel() == 0 ? zeros : Tensor::empty;
-    if (pass.needs(at)) weight_ = make({g.size(1), rows.size(1)}, g.dtype(), g.device());
+    if (pass.needs(weight_at)) weight_ = make({g.size(1), rows.size(1)}, g.dtype(), g.device());
     if (bias) bias_ = make({g.size(1)}, g.dtype(), g.device());
     if (g.numel() == 0 || (!weight_.has_value() && !bias)) return;
-    stream_ = bias ? pass.side_stream({at, at + 1}, {g, rows}) : pass.side_stream({at}, {g, rows});
+    stream_ = bias ? pass.side_stream({weight_at, *bias_at}, {g, rows})
+                   : pass.side_stream({weight_at}, {g, rows});
   }
 
   void finish() {
@@ -109,13 +116,14 @@ class ParameterGradients {
       kernels::reduce(stream_, kernels::ReduceOp::sum, of(g_), of(*bias_),
                       {1, g_.size(0), g_.size(1)});
     }
-    if (weight_.has_value()) pass_.accumulate(at_, *std::exchange(weight_, std::nullopt));
-    if (bias_.has_value()) pass_.accumulate(at_ + 1, *std::exchange(bias_, std::nullopt));
+    if (weight_.has_value()) pass_.accumulate(weight_at_, *std::exchange(weight_, std::nullopt));
+    if (bias_.has_value()) pass_.accumulate(bias_at_, *std::exchange(bias_, std::nullopt));
   }
 
  private:
   Backward& pass_;
-  int at_;
+  int weight_at_;
+  int bias_at_;
   Tensor g_;
   Tensor rows_;
   std::optional<Tensor> weight_;
@@ -185,60 +193,76 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   const Tensor out =
       product(added != nullptr ? Epilogue::bias : Epilogue::none, rows, weight.transpose(), extras)
           .reshape(with_last(x.shape(), weight.size(0)));
-  const bool has_bias = added != nullptr;
+  const std::optional<int> bias_at = added != nullptr ? std::optional(2) : std::nullopt;
   // The rows are kept only for the weight's gradient, the weight only for the input's.
   const Reads reads{requires_grad(weight) ? &rows : nullptr, requires_grad(x) ? &weight : nullptr};
   const auto kept = [](const Tensor* t) { return t != nullptr ? detach(*t) : Tensor(); };
   const auto rule = [rows = kept(reads[0]), weight = kept(reads[1]), shape = x.shape(),
-                     has_bias](Backward& pass) {
+                     bias_at](Backward& pass) {
     const Tensor g = rows_of(pass.gradient().contiguous());
-    ParameterGradients parameters(pass, 1, has_bias, g, rows);
+    ParameterGradients parameters(pass, 1, bias_at, g, rows);
     if (pass.needs(0)) accumulate_product(pass, g, weight, shape);
     parameters.finish();
   };
-  if (!has_bias) return record("linear", out, {&x, &weight}, reads, rule);
+  if (added == nullptr) return record("linear", out, {&x, &weight}, reads, rule);
   return record("linear", out, {&x, &weight, added}, reads, rule);
 }
 
-Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
-           const Tensor& weight_out, const Tensor& bias_out, bool keep_hidden) {
-  if (narrows({&x, &weight_in, &bias_in, &weight_out, &bias_out})) {
+Tensor mlp(const Tensor& x, const Tensor& weight_in, const std::optional<Tensor>& bias_in,
+           const Tensor& weight_out, const std::optional<Tensor>& bias_out, bool keep_hidden) {
+  const Tensor* first = bias_in.has_value() ? &*bias_in : nullptr;
+  const Tensor* second = bias_out.has_value() ? &*bias_out : nullptr;
+  if ((first == nullptr) != (second == nullptr)) {
+    fail(ErrorKind::invalid_argument, "mlp", "expected both biases or none");
+  }
+  if (narrows({&x, &weight_in, first, &weight_out, second})) {
     return mlp(narrowed(x), narrowed(weight_in), narrowed(bias_in), narrowed(weight_out),
                narrowed(bias_out), keep_hidden);
   }
-  require_linear("mlp", x, weight_in, &bias_in);
+  require_linear("mlp", x, weight_in, first);
   const Tensor rows = detach(rows_of(x.contiguous()));
-  const Tensor first_bias = bias_in.contiguous();
-  const Tensor second_bias = bias_out.contiguous();
+  Tensor dense[2];
+  Extras of_hidden;
+  Extras of_out;
+  if (first != nullptr) {
+    dense[0] = first->contiguous();
+    dense[1] = second->contiguous();
+    of_hidden.bias = &dense[0];
+    of_out.bias = &dense[1];
+  }
   // For the gradient; the GPU's kernel writes it in any case.
   Tensor before;
   const bool has_before = recording() || x.device().is_cuda();
   if (has_before) {
     before = Tensor::empty({rows.size(0), weight_in.size(0)}, x.dtype(), x.device());
+    of_hidden.aux = &before;
   }
-  const Tensor hidden = product(Epilogue::bias_gelu, rows, weight_in.transpose(),
-                                {&first_bias, has_before ? &before : nullptr});
-  require_linear("mlp", hidden, weight_out, &bias_out);
-  const Tensor out =
-      product(Epilogue::bias, hidden, weight_out.transpose(), {&second_bias, nullptr})
-          .reshape(with_last(x.shape(), weight_out.size(0)));
+  const Tensor hidden = product(first != nullptr ? Epilogue::bias_gelu : Epilogue::gelu, rows,
+                                weight_in.transpose(), of_hidden);
+  require_linear("mlp", hidden, weight_out, second);
+  const Tensor out = product(second != nullptr ? Epilogue::bias : Epilogue::none, hidden,
+                             weight_out.transpose(), of_out)
+                         .reshape(with_last(x.shape(), weight_out.size(0)));
   std::optional<Tensor> kept;
   if (keep_hidden) kept = hidden;
-  return record(
-      "mlp", out, {&x, &weight_in, &bias_in, &weight_out, &bias_out},
-      Reads{&rows, &weight_in, &weight_out},
-      [rows, before, kept, weight_in = detach(weight_in), weight_out = detach(weight_out),
-       shape = x.shape()](Backward& pass) {
-        const Tensor g = rows_of(pass.gradient().contiguous());
-        const Tensor again = kept.has_value() ? *kept : unary(UnaryOp::gelu_tanh, before);
-        ParameterGradients outer(pass, 3, true, g, again);
-        if (!pass.needs(0) && !pass.needs(1) && !pass.needs(2)) return outer.finish();
-        const Tensor slopes = product(Epilogue::gelu_gradient, g, weight_out, {nullptr, &before});
-        outer.finish();
-        ParameterGradients inner(pass, 1, true, slopes, rows);
-        if (pass.needs(0)) accumulate_product(pass, slopes, weight_in, shape);
-        inner.finish();
-      });
+  const bool has_biases = first != nullptr;
+  const auto rule = [rows, before, kept, weight_in = detach(weight_in),
+                     weight_out = detach(weight_out), shape = x.shape(),
+                     has_biases](Backward& pass) {
+    const auto bias_at = [&](int at) { return has_biases ? std::optional(at) : std::nullopt; };
+    const Tensor g = rows_of(pass.gradient().contiguous());
+    const Tensor again = kept.has_value() ? *kept : unary(UnaryOp::gelu_tanh, before);
+    ParameterGradients outer(pass, 2, bias_at(4), g, again);
+    if (!pass.needs(0) && !pass.needs(1) && !(has_biases && pass.needs(3))) return outer.finish();
+    const Tensor slopes = product(Epilogue::gelu_gradient, g, weight_out, {nullptr, &before});
+    outer.finish();
+    ParameterGradients inner(pass, 1, bias_at(3), slopes, rows);
+    if (pass.needs(0)) accumulate_product(pass, slopes, weight_in, shape);
+    inner.finish();
+  };
+  const Reads reads{&rows, &weight_in, &weight_out};
+  if (!has_biases) return record("mlp", out, {&x, &weight_in, &weight_out}, reads, rule);
+  return record("mlp", out, {&x, &weight_in, &weight_out, first, second}, reads, rule);
 }
 
 }  // namespace causeway::autograd

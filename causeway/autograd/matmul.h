@@ -11,9 +11,10 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias = {});
 
 // linear(gelu_tanh(linear(x, weight_in, bias_in)), weight_out, bias_out), with the activation and
-// its derivative fused into the products. Unless `keep_hidden`, the hidden activation is computed
-// again in the backward pass.
-Tensor mlp(const Tensor& x, const Tensor& weight_in, const Tensor& bias_in,
-           const Tensor& weight_out, const Tensor& bias_out, bool keep_hidden = true);
+// its derivative fused into the products; with both biases or none. Unless `keep_hidden`, the
+// hidden activation is computed again in the backward pass.
+Tensor mlp(const Tensor& x, const Tensor& weight_in, const std::optional<Tensor>& bias_in,
+           const Tensor& weight_out, const std::optional<Tensor>& bias_out,
+           bool keep_hidden = true);
 
 }  // namespace causeway::autograd

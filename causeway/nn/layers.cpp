@@ -163,15 +163,15 @@ Tensor Flatten::forward(const Tensor& x) {
   return autograd::reshape(x, {x.size(0), rest});
 }
 
-Mlp::Mlp(std::int64_t width, std::int64_t hidden, const Placement& placement)
-    : in(std::make_shared<Linear>(width, hidden, true, placement)),
-      out(std::make_shared<Linear>(hidden, width, true, placement)) {
+Mlp::Mlp(std::int64_t width, std::int64_t hidden, bool bias, const Placement& placement)
+    : in(std::make_shared<Linear>(width, hidden, bias, placement)),
+      out(std::make_shared<Linear>(hidden, width, bias, placement)) {
   add_module("in", in);
   add_module("out", out);
 }
 
 Tensor Mlp::forward(const Tensor& x) {
-  return autograd::mlp(x, in->weight, *in->bias, out->weight, *out->bias);
+  return autograd::mlp(x, in->weight, maybe(in->bias), out->weight, maybe(out->bias));
 }
 
 Attention::Attention(std::int64_t width, std::int64_t heads, bool is_causal, bool bias,

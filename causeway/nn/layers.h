@@ -121,7 +121,7 @@ class Flatten : public Module {
 // Two linear layers with a tanh-approximated GELU between them, fused.
 class Mlp : public Module {
  public:
-  Mlp(std::int64_t width, std::int64_t hidden, const Placement& placement = {});
+  Mlp(std::int64_t width, std::int64_t hidden, bool bias = true, const Placement& placement = {});
   Tensor forward(const Tensor& x) override;
 
   std::shared_ptr<Linear> in;

@@ -152,6 +152,10 @@ TEST(GpuLearning, LinearLayersAndEpilogues) {
           fmt::format("mlp {} {}x{}x{}", to_string(dtype), rows, in, out),
           {x, draw({out, in}), draw({out}), draw({in, out}), draw({in})},
           [](auto& t) { return autograd::mlp(t[0], t[1], t[2], t[3], t[4]); }, 8);
+      expect_same_learning(
+          fmt::format("mlp without biases {} {}x{}x{}", to_string(dtype), rows, in, out),
+          {x, draw({out, in}), draw({in, out})},
+          [](auto& t) { return autograd::mlp(t[0], t[1], {}, t[2], {}); }, 8);
     }
   }
 }
@@ -252,7 +256,7 @@ Trained train(Device device, bool replayed, DType dtype, int fails_at = -1) {
   const nn::Placement placement{dtype, device, &generator};
   const auto attention = std::make_shared<nn::Attention>(32, 2, true, true, placement);
   const auto norm = std::make_shared<nn::LayerNorm>(32, 1e-5, placement);
-  const auto mlp = std::make_shared<nn::Mlp>(32, 64, placement);
+  const auto mlp = std::make_shared<nn::Mlp>(32, 64, true, placement);
   const auto head = std::make_shared<nn::Linear>(32, 10, true, placement);
   const auto table = std::make_shared<nn::Embedding>(20, 32, placement);
   nn::Sequential net({table, attention, norm, std::make_shared<nn::Dropout>(0.1), mlp, head});

@@ -53,13 +53,17 @@ struct Product {
   void run() {
     const StreamView stream = current_stream(kGpu);
     const bool has_bias = of.epilogue == Epilogue::bias || of.epilogue == Epilogue::bias_gelu;
-    const bool has_aux =
-        of.epilogue == Epilogue::bias_gelu || of.epilogue == Epilogue::gelu_gradient;
+    const bool has_aux = has_gelu() || of.epilogue == Epilogue::gelu_gradient;
     out = Tensor::empty({of.m, of.n}, a.dtype(), kGpu);
     kernels::linear(stream, of.epilogue, operand(a, stream), operand(b, stream),
                     has_bias ? operand(bias, stream) : kernels::Operand(),
                     has_aux ? operand(aux, stream) : kernels::Operand(), operand(out, stream),
                     false);
+  }
+
+  // Whether the product goes through GELU, and `aux` receives it before that.
+  bool has_gelu() const {
+    return of.epilogue == Epilogue::gelu || of.epilogue == Epilogue::bias_gelu;
   }
 
   // In f32, from a plain product.
@@ -72,7 +76,7 @@ struct Product {
 
   Tensor expected() const {
     const Tensor product = before_gelu();
-    if (of.epilogue == Epilogue::bias_gelu) return unary(UnaryOp::gelu_tanh, product);
+    if (has_gelu()) return unary(UnaryOp::gelu_tanh, product);
     if (of.epilogue != Epilogue::gelu_gradient) return product;
     const StreamView stream = current_stream(kGpu);
     Tensor result = Tensor::empty(product.shape(), DType::f32, kGpu);
@@ -97,7 +101,7 @@ void expect_product(const Case& of, DType dtype, Generator& generator) {
   Product product(of, dtype, generator);
   product.run();
   expect_rounded(product.out, product.expected(), what);
-  if (of.epilogue == Epilogue::bias_gelu) {
+  if (product.has_gelu()) {
     expect_rounded(product.aux, product.before_gelu(), what + ", aux");
   }
   const Tensor first = product.out;
@@ -114,7 +118,9 @@ TEST(GpuLinear, LargeProducts) {
           Case{Epilogue::none, 16384, 3072, 768, false},
           Case{Epilogue::none, 16400, 768, 520, true}, Case{Epilogue::none, 8192, 16384, 512, true},
           Case{Epilogue::bias, 16384, 768, 768, true}, Case{Epilogue::bias, 16384, 2304, 768, true},
-          Case{Epilogue::bias_gelu, 16384, 1536, 768, true}}) {
+          Case{Epilogue::bias_gelu, 16384, 1536, 768, true},
+          Case{Epilogue::gelu, 16384, 1536, 768, true},
+          Case{Epilogue::gelu, 5000, 100, 33, true}}) {
       expect_product(of, dtype, generator);
     }
   }

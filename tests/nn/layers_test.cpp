@@ -204,7 +204,7 @@ TEST(NnLayers, Conv2dAndPooling) {
 }
 
 TEST(NnLayers, MlpIsTwoLinearLayersAroundGelu) {
-  Mlp layer(4, 9, kDouble);
+  Mlp layer(4, 9, true, kDouble);
   const Tensor x = random({3, 4}, 2);
   Values hidden = linear_reference(values_of(x), *layer.in);
   for (double& value : hidden) value = gelu_tanh(value);

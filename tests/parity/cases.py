@@ -206,6 +206,9 @@ def product_cases():
                lambda cw, F, *a: F.mlp(*a),
                lambda t, TF, x, wi, bi, wo, bo: TF.linear(
                    TF.gelu(TF.linear(x, wi, bi), approximate="tanh"), wo, bo), scale=40)
+    yield Case("mlp, no biases", [normal(4, 8), normal(16, 8), normal(8, 16)],
+               lambda cw, F, x, wi, wo: F.mlp(x, wi, None, wo, None),
+               lambda t, TF, x, wi, wo: TF.linear(TF.gelu(TF.linear(x, wi), approximate="tanh"), wo), scale=40)
 
 
 def norm_cases():

@@ -48,6 +48,12 @@ def test_activation_of_an_mlp_far_out(device, dtype, slack):
     np.testing.assert_allclose(x.grad.numpy(), slope, rtol=slack, atol=slack)
 
 
+def test_mlp_with_one_bias(device):
+    x = cw.ones((2, 2), device=device)
+    with pytest.raises(ValueError, match="both biases or none"):
+        F.mlp(x, x, cw.ones((2,), device=device), x, None)
+
+
 def test_state_through_a_file(device, tmp_path):
     cw.manual_seed(1)
     a = Block(device)

@@ -103,6 +103,7 @@ void linear(StreamView stream, Epilogue epilogue, const Operand& a, const Operan
       switch (epilogue) {
         case Epilogue::none: return;
         case Epilogue::bias: return add_bias(run, bias, n_columns);
+        case Epilogue::gelu: return apply_gelu(run);
         case Epilogue::bias_gelu: add_bias(run, bias, n_columns); return apply_gelu(run);
         case Epilogue::gelu_gradient: return multiply_by_slope(run);
       }

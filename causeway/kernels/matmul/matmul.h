@@ -22,6 +22,7 @@ CAUSEWAY_KERNEL(matmul_add, double of_product, const Operand& a, const Operand& 
 enum class Epilogue : std::uint8_t {
   none,
   bias,           // + bias, one number per column
+  gelu,           // gelu_tanh(product); `aux` receives product
   bias_gelu,      // gelu_tanh(product + bias); `aux` receives product + bias
   gelu_gradient,  // product * gelu_tanh'(aux)
 };
@@ -30,7 +31,7 @@ std::string_view to_string(Epilogue epilogue);
 
 // out (m, n) = epilogue(a (m, k) b (k, n)) for matrices as for matmul (without batch). `bias` has n
 // elements, `aux` is contiguous (m, n), all of one dtype; either may be empty, except `aux` of
-// bias_gelu on a GPU.
+// gelu and bias_gelu on a GPU.
 CAUSEWAY_KERNEL(linear, Epilogue epilogue, const Operand& a, const Operand& b, const Operand& bias,
                 const Operand& aux, const Operand& out, bool allow_tf32);
 

@@ -119,6 +119,7 @@ void finish(StreamView stream, Epilogue epilogue, const Operand& bias, const Ope
   switch (epilogue) {
     case Epilogue::none: return;
     case Epilogue::bias: return add_bias(out);
+    case Epilogue::gelu:
     case Epilogue::bias_gelu:
       add_bias(out);
       copy(stream, out, aux);

@@ -88,6 +88,7 @@ cublasLtMatrixLayout_t make_layout(cudaDataType_t type, std::int64_t rows, std::
 cublasLtEpilogue_t epilogue_of(const Problem& problem) {
   switch (static_cast<Epilogue>(problem.epilogue)) {
     case Epilogue::bias: return CUBLASLT_EPILOGUE_BIAS;
+    case Epilogue::gelu: return CUBLASLT_EPILOGUE_GELU_AUX;
     case Epilogue::bias_gelu: return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
     // DGELU_BGRAD would also sum the columns, but takes three times as long.
     case Epilogue::gelu_gradient: return CUBLASLT_EPILOGUE_DGELU;
@@ -154,6 +155,7 @@ std::optional<Configuration> preferred(const Problem& problem) {
     case Epilogue::bias:
       if (problem.n > kShort) return std::nullopt;
       return Configuration{CUBLASLT_MATMUL_TILE_128x128, CUBLASLT_CLUSTER_SHAPE_2x1x1, 1};
+    case Epilogue::gelu:
     case Epilogue::bias_gelu:
       return Configuration{CUBLASLT_MATMUL_TILE_96x128, CUBLASLT_CLUSTER_SHAPE_2x1x1, 0};
     case Epilogue::gelu_gradient:

@@ -59,9 +59,11 @@ class TabularPredictor::Work {
 
 std::size_t TabularPredictor::context_bytes() const {
   const TabularConfig& config = model_->config();
-  std::int64_t n_columns = 0;
-  for (const EnsembleMember& member : fitted_.members) n_columns += member.n_inputs() + 1;
-  const std::int64_t tokens = (fitted_.n_context + config.thinking) * n_columns;
+  std::int64_t tokens_per_row = 0;
+  for (const EnsembleMember& member : fitted_.members) {
+    tokens_per_row += config.tokens(member.n_inputs());
+  }
+  const std::int64_t tokens = (fitted_.n_context + config.thinking) * tokens_per_row;
   return static_cast<std::size_t>(tokens * config.layers * config.width * 2) *
          size_of(model_->parameters().front().dtype());
 }

@@ -36,9 +36,9 @@ Tensor initial_borders(std::int64_t bins, Device device) {
   return Tensor::from<float>(borders, {bins - 1}, device);
 }
 
-// The number of columns of every row, including the target.
-Tensor count_columns(const Tensor& sizes, std::int64_t n_rows) {
-  const Tensor counts = sizes.slice(1, 1, 2) + Scalar(1);
+// The number of tokens of every row, including the target's.
+Tensor count_tokens(const kernels::TableInputs& inputs, const Tensor& sizes, std::int64_t n_rows) {
+  const Tensor counts = feature_tokens(inputs, sizes.slice(1, 1, 2)) + Scalar(1);
   return counts.expand({sizes.size(0), n_rows}).contiguous().flatten();
 }
 
@@ -112,7 +112,7 @@ Tensor TabularTransformer::among_columns(std::size_t i, const Tensor& read,
 Tensor TabularTransformer::run(const Tensor& inputs, const Tensor& sizes, const TableContext* from,
                                TableContext* into, WorkMeter* meter) {
   const Pass pass{inputs,
-                  count_columns(sizes, inputs.size(1)),
+                  count_tokens(config_.inputs(), sizes, inputs.size(1)),
                   (from != nullptr ? from->sizes : sizes).select(1, 2) + Scalar(config_.thinking),
                   from,
                   into,
@@ -211,11 +211,11 @@ Residual TabularTransformer::run_layer(std::size_t i, Residual residual, const P
 Tensor TabularTransformer::read_out(const Tensor& x, const Tensor& sizes) const {
   if (config_.mean_readout) {  // without padding
     const Tensor place = arange(0, x.size(2), 1, DType::i64, x.device());
-    const Tensor n_features = sizes.slice(1, 1, 2);
+    const Tensor n_tokens = feature_tokens(config_.inputs(), sizes.slice(1, 1, 2));
     const Tensor is_feature =
-        compare(CompareOp::greater, place, 0) * compare(CompareOp::less_equal, place, n_features);
+        compare(CompareOp::greater, place, 0) * compare(CompareOp::less_equal, place, n_tokens);
     const Tensor share =
-        is_feature.to(DType::f32) / binary(BinaryOp::maximum, n_features, Scalar(1)).to(DType::f32);
+        is_feature.to(DType::f32) / binary(BinaryOp::maximum, n_tokens, Scalar(1)).to(DType::f32);
     return autograd::sum(
         autograd::multiply(x, share.to(x.dtype()).reshape({x.size(0), 1, x.size(2), 1})), {2});
   }

@@ -38,14 +38,16 @@ struct TabularConfig {
   std::int64_t heads = 4;
   std::int64_t hidden = 384;  // of the MLP
   std::int64_t layers = 4;
-  std::int64_t group = 3;        // columns that one feature token reads
-  std::int64_t thinking = 16;    // learned rows that every row attends to
-  std::int64_t classes = 10;     // maximum number of classes; 0: regression
-  std::int64_t bins = 64;        // of the predicted distribution of a numeric target
-  bool pre_norm = true;          // RMS norm before each branch, else layer norm after it
-  bool projection = true;        // linear projection after attention
-  double residual_decay = 1;     // layer i scales its input by decay^i
-  bool class_as_number = false;  // instead of one-hot; query rows get the mean
+  std::int64_t group = 3;              // columns that one feature token reads
+  std::int64_t columns_per_token = 1;  // of tables with more than 16 features: columns / tokens
+  std::int64_t thinking = 16;          // learned rows that every row attends to
+  std::int64_t classes = 10;           // maximum number of classes; 0: regression
+  std::int64_t bins = 64;              // of the predicted distribution of a numeric target
+  bool pre_norm = true;                // RMS norm before each branch, else layer norm after it
+  bool projection = true;              // linear projection after attention
+  bool biases = true;                  // of the linear maps of layers
+  double residual_decay = 1;           // layer i scales its input by decay^i
+  bool class_as_number = false;        // instead of one-hot; query rows get the mean
   CellEncoding cell_encoding = CellEncoding::linear;
   LabelPlacement labels = LabelPlacement::column;  // the target token, or the feature tokens too
   LayerOrder layer_order = LayerOrder::columns_rows_mlp;
@@ -56,6 +58,8 @@ struct TabularConfig {
   bool is_regression() const { return classes == 0; }
   std::int64_t outputs() const { return is_regression() ? bins : classes; }
   kernels::TableInputs inputs() const;
+  // Tokens of a row of a table, including the target's.
+  std::int64_t tokens(std::int64_t features) const { return 1 + inputs().feature_tokens(features); }
   // Whether the first layer computes q, k and v directly from the inputs: without a norm in
   // between, the encoder and the qkv projection are one smaller matrix product.
   bool fuses_encoder() const {
@@ -136,7 +140,7 @@ class TabularTransformer : public nn::Module {
   // What all layers of a run share.
   struct Pass {
     Tensor inputs;
-    Tensor n_columns;
+    Tensor n_columns;  // tokens per row
     Tensor n_context;
     const TableContext* from = nullptr;
     TableContext* into = nullptr;

@@ -12,6 +12,7 @@ namespace causeway::models {
 kernels::TableInputs TabularConfig::inputs() const {
   kernels::TableInputs made;
   made.group = static_cast<int>(group);
+  made.columns_per_token = static_cast<int>(columns_per_token);
   made.n_classes = class_as_number ? 0 : static_cast<int>(classes);
   made.n_thinking = static_cast<int>(thinking);
   made.mean_for_queries = class_as_number;
@@ -31,7 +32,7 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
   const auto mlp = 4 * w * static_cast<double>(hidden);
   const double qkv = 6 * w * w;
   const double project = projection ? 2 * w * w : 0;
-  const auto columns = static_cast<double>(features + 1);
+  const auto columns = static_cast<double>(tokens(features));
   const double n_keys = static_cast<double>(rows) / 2 + static_cast<double>(thinking);
   const double among_columns = qkv + 4 * w * columns;
   const double the_rest = qkv + 4 * w * n_keys + project + mlp;
@@ -57,8 +58,9 @@ double TabularConfig::step_flops(std::int64_t tables, std::int64_t rows,
 
 std::int64_t TabularConfig::n_parameters() const {
   const std::int64_t norm = pre_norm ? width : 2 * width;  // layer norm has a bias
-  const std::int64_t attention = 3 * width * (width + 1) + (projection ? width * (width + 1) : 0);
-  const std::int64_t mlp = hidden * (width + 1) + width * (hidden + 1);
+  const std::int64_t bias = biases ? 1 : 0;                // per output of a layer's linear maps
+  const std::int64_t attention = (projection ? 4 : 3) * width * (width + bias);
+  const std::int64_t mlp = hidden * (width + bias) + width * (hidden + bias);
   const std::int64_t decoding = decoder == TabularDecoder::retrieval
                                     ? 2 * width * (width + 1)
                                     : hidden * (width + 1) + outputs() * (hidden + 1);
@@ -69,34 +71,33 @@ std::int64_t TabularConfig::n_parameters() const {
 
 std::size_t TabularConfig::step_bytes(std::int64_t tables, std::int64_t rows, std::int64_t features,
                                       DType dtype, bool recomputes) const {
-  const std::int64_t columns = features + 1;
   const std::int64_t all_rows = tables * (rows + thinking);
-  const std::int64_t tokens = all_rows * columns;
-  const std::int64_t last_tokens = mean_readout ? tokens : all_rows;
+  const std::int64_t all_tokens = all_rows * tokens(features);
+  const std::int64_t last_tokens = mean_readout ? all_tokens : all_rows;
   // Elements per token that the backward pass reads. Of an attention: q, k and v, its result, the
   // residual stream and its norm; of the MLP the hidden values before and after the activation.
   const std::int64_t attention = 3 * width + width + 2 * width;
   const std::int64_t mlp = 2 * hidden + 2 * width;
   const std::int64_t layer = 2 * attention + mlp;
-  std::int64_t elements = tokens * (inputs().width() + 2 * width);
+  std::int64_t elements = all_tokens * (inputs().width() + 2 * width);
   const std::int64_t last =
-      tokens * 3 * width + (layer_order == LayerOrder::columns_rows_mlp
-                                ? last_tokens * layer
-                                : last_tokens * attention + tokens * (attention + mlp));
+      all_tokens * 3 * width + (layer_order == LayerOrder::columns_rows_mlp
+                                    ? last_tokens * layer
+                                    : last_tokens * attention + all_tokens * (attention + mlp));
   if (recomputes) {  // the residual streams and norms between layers, and one layer
-    elements += (layers - 1) * tokens * 2 * width + std::max(tokens * layer, last);
+    elements += (layers - 1) * all_tokens * 2 * width + std::max(all_tokens * layer, last);
   } else {
-    elements += (layers - 1) * tokens * layer + last;
+    elements += (layers - 1) * all_tokens * layer + last;
   }
   // The largest gradients that exist at a time.
-  elements += tokens * std::max(6 * width, 2 * hidden + 2 * width);
+  elements += all_tokens * std::max(6 * width, 2 * hidden + 2 * width);
   if (decoder == TabularDecoder::retrieval) {  // q, k, v, the result and their gradients
     elements += all_rows * (8 * width + 4 * outputs());
   } else {
     elements += last_tokens * (2 * hidden + 4 * outputs());
   }
   // f32 statistics of attention and norms.
-  const std::int64_t statistics = tokens * layers * (2 * heads + 6);
+  const std::int64_t statistics = all_tokens * layers * (2 * heads + 6);
   return static_cast<std::size_t>(elements) * size_of(dtype) +
          static_cast<std::size_t>(statistics) * sizeof(float);
 }
@@ -113,6 +114,10 @@ void TabularConfig::check() const {
   if (classes == 1) refuse("classes 1: expected 2 or more, or 0 for regression");
   if (decoder == TabularDecoder::retrieval && (is_regression() || class_as_number)) {
     refuse("decoder retrieval needs a model with classes, and class_as_number off");
+  }
+  if (columns_per_token > group) {
+    refuse(
+        fmt::format("columns_per_token {}: expected at most group, {}", columns_per_token, group));
   }
   if (class_as_number && is_regression()) refuse("class_as_number needs a model with classes");
 }
@@ -158,6 +163,9 @@ ConfigDescription<TabularConfig> make_tabular_description() {
   d.add("hidden", &Config::hidden, "Hidden width of the MLP").between(8, 65536);
   d.add("layers", &Config::layers, "Transformer layers").between(1, 64);
   d.add("group", &Config::group, "Columns read by one feature token").between(1, 16);
+  d.add("columns_per_token", &Config::columns_per_token,
+        "Columns per feature token of tables with more than 16 features")
+      .between(1, 16);
   d.add("thinking", &Config::thinking, "Thinking rows (learned)").between(0, 1024);
   d.add("classes", &Config::classes, "Maximum number of classes; 0 for regression")
       .between(0, 1000)
@@ -165,6 +173,7 @@ ConfigDescription<TabularConfig> make_tabular_description() {
   d.add("bins", &Config::bins, "Bins of the predicted distribution (regression)").between(2, 4096);
   d.add("pre_norm", &Config::pre_norm, "RMS norm before each branch, else layer norm after it");
   d.add("projection", &Config::projection, "Linear projection after attention");
+  d.add("biases", &Config::biases, "Biases in the linear maps of layers");
   d.add("residual_decay", &Config::residual_decay,
         "Layer i scales its input by this to the power i")
       .between(0.01, 100);

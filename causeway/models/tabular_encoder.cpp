@@ -1,6 +1,7 @@
 #include "causeway/models/tabular_encoder.h"
 
 #include "causeway/core/error.h"
+#include "causeway/models/kernels/reversed_tables.h"
 #include "causeway/nn/init.h"
 #include "causeway/tensor/elementwise.h"
 #include "causeway/tensor/operand.h"
@@ -26,6 +27,23 @@ Tensor sort_context(const Tables& tables) {
 }
 
 }  // namespace
+
+Tables reversed(const Tables& tables, bool has_classes) {
+  const auto& [x, y, sizes] = tables;
+  Tables made{Tensor::empty(x.shape(), x.dtype(), x.device()),
+              Tensor::empty(y.shape(), y.dtype(), y.device()), sizes};
+  const StreamView stream = current_stream(x.device());
+  kernels::reverse_tables(stream, operand(x, stream), operand(y, stream), operand(sizes, stream),
+                          has_classes, operand(made.x, stream), operand(made.y, stream));
+  return made;
+}
+
+Tensor feature_tokens(const kernels::TableInputs& inputs, const Tensor& n_features) {
+  if (inputs.columns_per_token == 1) return n_features;
+  const Tensor own = binary(BinaryOp::minimum, n_features, Scalar(kernels::kOwnTokens));
+  const Tensor shares = n_features.to(DType::f64) / static_cast<double>(inputs.columns_per_token);
+  return binary(BinaryOp::maximum, own, unary(UnaryOp::ceil, shares).to(DType::i64));
+}
 
 void require_tables(const Tables& tables, const Tensor& encoder) {
   const auto& [x, y, sizes] = tables;
@@ -71,8 +89,9 @@ TableStatistics measure_tables(const kernels::TableInputs& inputs, const Tables&
 Tensor encoder_inputs(const kernels::TableInputs& inputs, const Tables& tables,
                       const TableStatistics& statistics, bool with_thinking, DType dtype) {
   const std::int64_t rows = tables.x.size(1) + (with_thinking ? inputs.n_thinking : 0);
-  const Tensor made = Tensor::empty({tables.x.size(0), rows, tables.x.size(2) + 1, inputs.width()},
-                                    dtype, tables.x.device());
+  const std::int64_t n_tokens = 1 + inputs.feature_tokens(tables.x.size(2));
+  const Tensor made =
+      Tensor::empty({tables.x.size(0), rows, n_tokens, inputs.width()}, dtype, tables.x.device());
   const StreamView stream = current_stream(tables.x.device());
   const auto& sorted = statistics.sorted;
   kernels::table_inputs(stream, inputs, operand(tables.x, stream), operand(tables.y, stream),

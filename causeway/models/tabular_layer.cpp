@@ -14,6 +14,15 @@ namespace causeway::models {
 using nn::Linear;
 using nn::Placement;
 
+namespace {
+
+std::optional<Tensor> bias_of(const Linear& map) {
+  if (map.bias == nullptr) return std::nullopt;
+  return *map.bias;
+}
+
+}  // namespace
+
 TabularNorm::TabularNorm(std::int64_t width, bool with_mean, const Placement& placement)
     : weight_(add_parameter("weight", ones({width}, placement.dtype, placement.device))),
       bias_(with_mean ? &add_parameter("bias", zeros({width}, placement.dtype, placement.device))
@@ -63,16 +72,17 @@ Tensor QueryScale::apply(const Tensor& packed, const Tensor& n_keys) const {
       });
 }
 
-TabularAttention::TabularAttention(std::int64_t width, std::int64_t n_heads, bool projection,
-                                   bool scaled, const Placement& placement)
-    : n_heads_(n_heads), qkv_(std::make_shared<Linear>(width, 3 * width, true, placement)) {
+TabularAttention::TabularAttention(const TabularConfig& config, bool scaled,
+                                   const Placement& placement)
+    : n_heads_(config.heads),
+      qkv_(std::make_shared<Linear>(config.width, 3 * config.width, config.biases, placement)) {
   add_module("qkv", qkv_);
-  if (projection) {
-    projection_ = std::make_shared<Linear>(width, width, true, placement);
+  if (config.projection) {
+    projection_ = std::make_shared<Linear>(config.width, config.width, config.biases, placement);
     add_module("projection", projection_);
   }
   if (scaled) {
-    scale_ = std::make_shared<QueryScale>(n_heads, placement);
+    scale_ = std::make_shared<QueryScale>(config.heads, placement);
     add_module("scale", scale_);
   }
 }
@@ -85,7 +95,7 @@ Tensor TabularAttention::among_columns(const Tensor& tokens, const Tensor& n_col
   const Shape& s = tokens.shape();
   autograd::AttentionOptions options;
   options.context = n_columns;
-  const Tensor heads = autograd::reshape(autograd::linear(tokens, weight, *qkv_->bias),
+  const Tensor heads = autograd::reshape(autograd::linear(tokens, weight, bias_of(*qkv_)),
                                          {s[0] * s[1], s[2], n_heads_, 3, width / n_heads_});
   return autograd::reshape(autograd::attention_by_heads(heads, options), {s[0], s[1], s[2], width});
 }
@@ -98,8 +108,10 @@ Tensor TabularAttention::project_part(const Tensor& tokens, std::int64_t first,
     return autograd::contiguous(
         autograd::slice(autograd::reshape(of, by_part), 1, first, first + count));
   };
+  std::optional<Tensor> bias;
+  if (qkv_->bias != nullptr) bias = autograd::reshape(cut(*qkv_->bias), {count * width});
   return autograd::linear(tokens, autograd::reshape(cut(qkv_->weight), {count * width, width}),
-                          autograd::reshape(cut(*qkv_->bias), {count * width}));
+                          bias);
 }
 
 Tensor TabularAttention::target_among_columns(const Tensor& tokens, const Tensor& n_columns) {
@@ -155,11 +167,9 @@ Tensor TabularAttention::project(const Tensor& x) {
 }
 
 TabularLayer::TabularLayer(const TabularConfig& config, const Placement& placement)
-    : columns(std::make_shared<TabularAttention>(config.width, config.heads, config.projection,
-                                                 false, placement)),
-      rows(std::make_shared<TabularAttention>(config.width, config.heads, config.projection,
-                                              config.scaled_softmax, placement)),
-      mlp(std::make_shared<nn::Mlp>(config.width, config.hidden, placement)) {
+    : columns(std::make_shared<TabularAttention>(config, false, placement)),
+      rows(std::make_shared<TabularAttention>(config, config.scaled_softmax, placement)),
+      mlp(std::make_shared<nn::Mlp>(config.width, config.hidden, config.biases, placement)) {
   add_module("columns", columns);
   add_module("rows", rows);
   add_module("mlp", mlp);

@@ -47,11 +47,10 @@ class QueryScale : public nn::Module {
 };
 
 // Multi-head attention: a projection to q, k and v per head, and an optional projection after it.
-// Tokens are (tables, rows, columns, width).
+// Tokens are (tables, rows, columns, width); a column may stand for several features.
 class TabularAttention : public nn::Module {
  public:
-  TabularAttention(std::int64_t width, std::int64_t n_heads, bool projection, bool scaled,
-                   const nn::Placement& placement);
+  TabularAttention(const TabularConfig& config, bool scaled, const nn::Placement& placement);
 
   // Attention between columns, of row r to its first n_columns[r]. With `encoder` (width, inputs),
   // `tokens` are the encoder's inputs.

@@ -8,7 +8,7 @@ TabularWork::TabularWork(const TabularConfig& config, std::int64_t n_rows, std::
                          std::int64_t n_keys, bool is_context) {
   const auto w = static_cast<double>(config.width);
   const auto rows = static_cast<double>(n_rows);
-  const auto columns = static_cast<double>(n_features + 1);
+  const auto columns = static_cast<double>(config.tokens(n_features));
   const double project = config.projection ? 2 * w * w : 0;
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const bool target_only = i + 1 == config.layers && !config.mean_readout;

@@ -53,8 +53,8 @@ class Pretrainer {
   // last step. Waits for the device. Throws on all ranks if the loss is not finite.
   using Progress = TrainingJob::Progress;
   Progress progress();
-  // Tokens (rows times columns including the target and padding) since the last call, over all
-  // ranks.
+  // Tokens (including padding and the target's) since the last call, over all ranks. A custom model
+  // counts as one that has a token per column.
   std::int64_t take_tokens() { return std::exchange(n_tokens_, 0); }
   // The floating-point operations of this rank since the last call, by TabularConfig::step_flops.
   double take_flops() { return std::exchange(n_flops_, 0); }

@@ -38,6 +38,7 @@ class _Member:
         self.keys = None if context._keys is None else context._keys.to("cpu").numpy()[0]
         self.labels = context._labels.to("cpu").numpy()[0]
         self.n_columns = len(self.moments) - 1
+        self.n_tokens = self.layers[0].shape[1] // self.config["heads"] - 1  # of features
         self.size = self.config["width"] // self.config["heads"]
 
     def _cell_parts(self, x: str, missing: str) -> list[str]:
@@ -66,12 +67,13 @@ class _Member:
         return g.op("Where", g.constant(is_constant, bool), g.constant(0.5), share)
 
     def _tokens(self, x: str, missing: str) -> str:
-        """Tokens (rows, 1 + columns, width) of query rows."""
+        """Tokens (rows, 1 + feature tokens, width) of query rows."""
         g, config, encoder = self.graph, self.config, self.weights["encoder"]
-        n, group = self.n_columns, config["group"]
+        n, group, n_tokens = self.n_columns, config["group"], self.n_tokens
         parts = self._cell_parts(x, missing)
-        pieces = [g.op("Unsqueeze", g.gather(part, [(c + 2**member - 1) % n for c in range(n)], 1), g.ints(2))
-                  for part in parts for member in range(group)]
+        after = [member if member < config["columns_per_token"] else 2**member - 1 for member in range(group)]
+        pieces = [g.op("Unsqueeze", g.gather(part, [(t * n // n_tokens + k) % n for t in range(n_tokens)], 1), g.ints(2))
+                  for part in parts for k in after]
         cells = g.op("Concat", *pieces, axis=2) if len(pieces) > 1 else pieces[0]
         feature = len(parts) * group
         features = g.linear(cells, encoder[:, :feature], encoder[:, feature])
@@ -99,9 +101,14 @@ class _Member:
         """Weights and biases of q, k and v, which are interleaved by head."""
         heads, size = self.config["heads"], self.size
         weight = self.weights[f"{name}.qkv.weight"].reshape(heads, 3, size, -1)
-        bias = self.weights[f"{name}.qkv.bias"].reshape(heads, 3, size)
+        bias = self._bias(f"{name}.qkv").reshape(heads, 3, size)
         return ([weight[:, i].reshape(heads * size, -1) for i in range(3)],
                 [bias[:, i].reshape(-1) for i in range(3)])
+
+    def _bias(self, name: str) -> np.ndarray:
+        """The bias of a linear layer, zeros if it has none."""
+        bias = self.weights.get(f"{name}.bias")
+        return np.zeros(len(self.weights[f"{name}.weight"]), np.float32) if bias is None else bias
 
     def _attention(self, q: str, k: str, v: str) -> str:
         """Of q (…, queries, size), k (…, size, keys), v (…, keys, size)."""
@@ -111,7 +118,7 @@ class _Member:
 
     def _project(self, name: str, x: str) -> str:
         weight = self.weights.get(f"{name}.projection.weight")
-        return x if weight is None else self.graph.linear(x, weight, self.weights[f"{name}.projection.bias"])
+        return x if weight is None else self.graph.linear(x, weight, self._bias(f"{name}.projection"))
 
     def _columns(self, i: int, read: str, only_target: bool) -> str:
         g, heads, size, name = self.graph, self.config["heads"], self.size, f"layers.{i}.columns"
@@ -144,12 +151,12 @@ class _Member:
 
     def _mlp(self, name: str, x: str) -> str:
         g = self.graph
-        hidden = g.linear(x, self.weights[f"{name}.in.weight"], self.weights[f"{name}.in.bias"])
+        hidden = g.linear(x, self.weights[f"{name}.in.weight"], self._bias(f"{name}.in"))
         cube = g.op("Mul", g.op("Mul", hidden, hidden), hidden)
         inner = g.op("Add", hidden, g.op("Mul", cube, g.constant(0.044715)))
         bent = g.op("Tanh", g.op("Mul", inner, g.constant(np.sqrt(2 / np.pi))))
         gelu = g.op("Mul", g.op("Mul", hidden, g.constant(0.5)), g.op("Add", bent, g.constant(1.0)))
-        return g.linear(gelu, self.weights[f"{name}.out.weight"], self.weights[f"{name}.out.bias"])
+        return g.linear(gelu, self.weights[f"{name}.out.weight"], self._bias(f"{name}.out"))
 
     def _layer(self, i: int, x: str, read: str) -> tuple[str, str]:
         g, config = self.graph, self.config
@@ -192,7 +199,7 @@ class _Member:
         for i in range(self.config["layers"]):
             x, read = self._layer(i, x, read)
         if self.config["mean_readout"]:
-            readout = g.op("ReduceMean", g.gather(read, range(1, self.n_columns + 1), 1), g.ints(1), keepdims=0)
+            readout = g.op("ReduceMean", g.gather(read, range(1, self.n_tokens + 1), 1), g.ints(1), keepdims=0)
         else:
             readout = g.op("Squeeze", read, g.ints(1))
         return self._decode(readout)

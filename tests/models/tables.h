@@ -106,6 +106,13 @@ inline std::vector<models::TabularConfig> small_ones() {
     rows_first(config);
     retrieve(config);
   });
+  const auto without_biases = [](models::TabularConfig& config) { config.biases = false; };
+  add("default", false, without_biases);
+  add("nanotabpfn", true, without_biases);
+  add("default", false, [](models::TabularConfig& config) {  // of more than 16 features
+    config.columns_per_token = 2;
+    config.mean_readout = true;
+  });
   add("default", false, expand_cells);
   add("speedrun", false, expand_cells);
   add("nanotabpfn", true, expand_cells);

@@ -3,6 +3,7 @@
 
 #include "tests/models/tables.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace causeway {
@@ -35,6 +36,46 @@ TEST(TabularInputs, LabelsInCells) {
     }
     config.labels = LabelPlacement::cells;
     expect_same_bytes(inputs_of(config, tables), want, name_of(config));
+  }
+}
+
+// Tokens of tables with more than 16 features divide the columns evenly; the others of a group
+// follow the first.
+TEST(TabularInputs, ColumnsPerToken) {
+  TabularConfig config = small("default");
+  config.group = 3;
+  for (const std::int64_t shared : {1, 2, 3}) {
+    config.columns_per_token = shared;
+    const kernels::TableInputs inputs = config.inputs();
+    const std::vector<std::int64_t> after =
+        shared == 3 ? std::vector<std::int64_t>{0, 1, 2} : std::vector<std::int64_t>{0, 1, 3};
+    std::int64_t before = 0;
+    for (const std::int64_t n : {1, 2, 15, 16, 17, 31, 32, 33, 34, 47, 49, 100}) {
+      const std::int64_t n_tokens = inputs.feature_tokens(n);
+      EXPECT_EQ(n_tokens, std::max(std::min<std::int64_t>(n, 16), (n + shared - 1) / shared)) << n;
+      EXPECT_EQ(config.tokens(n), n_tokens + 1);
+      EXPECT_GE(n_tokens, before);
+      before = n_tokens;
+      const Tables tables = draw_tables({{5, n, 3}}, 3, 7, {5, n + 3, 0});
+      const models::TableStatistics statistics = measure_tables(inputs, tables);
+      const Tensor made = encoder_inputs(inputs, tables, statistics, false, DType::f32);
+      EXPECT_EQ(made.size(2), config.tokens(n + 3));
+      std::vector<bool> is_read(static_cast<std::size_t>(n));
+      for (std::int64_t token = 0; token < n_tokens; ++token) {
+        const Tensor cells = made.select(0, 0).select(0, 4).select(0, token + 1).contiguous();
+        for (std::size_t member = 0; member < 3; ++member) {
+          const std::int64_t column = (token * n / n_tokens + after[member]) % n;
+          is_read[static_cast<std::size_t>(column)] = true;
+          const float* moments = statistics.moments.data_as<float>() + 2 * column;
+          const float value = tables.x.data_as<float>()[4 * (n + 3) + column];
+          EXPECT_FLOAT_EQ(cells.data_as<float>()[member], (value - moments[0]) * moments[1]);
+        }
+      }
+      EXPECT_TRUE(std::ranges::all_of(is_read, [](bool one) { return one; })) << n;
+      EXPECT_EQ(made.select(0, 0).select(0, 4).slice(0, n_tokens + 1).to_vector<float>(),
+                std::vector<float>(
+                    static_cast<std::size_t>((made.size(2) - n_tokens - 1) * made.size(3))));
+    }
   }
 }
 

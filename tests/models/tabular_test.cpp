@@ -203,6 +203,25 @@ TEST(Tabular, PaddingDoesNotMatter) {
   }
 }
 
+// Of wide tables, whose tokens read several columns.
+TEST(Tabular, PaddingOfSharedTokensDoesNotMatter) {
+  const std::vector<TableSize> sizes = {{9, 35, 5}, {6, 17, 2}, {5, 16, 3}, {4, 1, 2}};
+  for (const bool mean_readout : {false, true}) {
+    TabularConfig config = small("default");
+    config.columns_per_token = 2;
+    config.mean_readout = mean_readout;
+    Model model(config);
+    const Tables batch = draw_tables(sizes, 3, 30, {12, 41, 0});
+    const Tensor together = logits_of(model, batch);
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      const Tables alone = draw_tables({sizes[k]}, 3, 30 + k);
+      expect_close(query_logits(together, batch, static_cast<std::int64_t>(k)),
+                   query_logits(logits_of(model, alone), alone, 0), fmt::format("table {}", k),
+                   kLoose);
+    }
+  }
+}
+
 TEST(Tabular, PaddingHasNoGradient) {
   for (const TabularConfig& config : small_ones()) {
     const std::int64_t classes = classes_of(config);
@@ -369,6 +388,12 @@ TEST(Tabular, FlopsOfAStep) {
   config.layer_order = models::LayerOrder::columns_rows_mlp;
   config.mean_readout = true;
   EXPECT_EQ(config.step_flops(1, 4, 1), 3 * (columns + 8 * one_token + decoder));
+  // 17 features and the target as 17 tokens, or as 18.
+  config.columns_per_token = 2;
+  const double shared = config.step_flops(1, 4, 17);
+  config.columns_per_token = 1;
+  EXPECT_EQ(config.step_flops(1, 4, 16), shared);
+  EXPECT_GT(config.step_flops(1, 4, 17), shared);
   // The first layer computes q, k and v from 8 inputs instead of tokens of width 16.
   config = TabularConfig::preset("nanotabpfn");
   config.width = 16;

@@ -59,6 +59,12 @@ class Twin:
     def __getitem__(self, name):
         return self.weights[name]
 
+    def feature_tokens(self, features):
+        return max(min(features, 16), math.ceil(features / self.config["columns_per_token"]))
+
+    def linear(self, name, x):
+        return TF.linear(x, self[f"{name}.weight"], self.weights.get(f"{name}.bias"))
+
     def encode(self, x, y, rows, features, known, room_rows, room_columns):
         """Tokens (thinking + room_rows, room_columns, width) of one table."""
         c = self.config
@@ -80,10 +86,12 @@ class Twin:
         values = standardise(x[:rows, :features], known).float()
         missing = torch.isnan(x[:rows, :features])
         values = torch.where(missing, 0.0, values)
-        for j in range(features):
+        n_tokens, shared = self.feature_tokens(features), c["columns_per_token"]
+        for j in range(n_tokens):
             token = weight[:, at["feature"]].expand(rows, -1)
             for member in range(group):
-                source = (j + 2**member - 1) % features
+                after = member if member < shared else 2**member - 1
+                source = (j * features // n_tokens + after) % features
                 token = token + values[:, source, None] * weight[:, member]
                 token = token + missing[:, source, None].float() * weight[:, group + member]
                 if c["cell_encoding"] == "radial":
@@ -109,7 +117,7 @@ class Twin:
         tokens[thinking : thinking + known, 0] = label_input
         tokens[thinking + known : thinking + rows, 0] = asked
         if c["labels"] == "cells":
-            tokens[thinking : thinking + known, 1 : 1 + features] += label_input[:, None]
+            tokens[thinking : thinking + known, 1 : 1 + n_tokens] += label_input[:, None]
         return tokens
 
     def norm(self, name, x):
@@ -119,15 +127,14 @@ class Twin:
         return TF.layer_norm(x, weight.shape, weight, self[f"{name}.bias"], 1e-5)
 
     def mlp(self, name, x):
-        hidden = TF.linear(x, self[f"{name}.in.weight"], self[f"{name}.in.bias"])
-        hidden = TF.gelu(hidden, approximate="tanh")
-        return TF.linear(hidden, self[f"{name}.out.weight"], self[f"{name}.out.bias"])
+        hidden = TF.gelu(self.linear(f"{name}.in", x), approximate="tanh")
+        return self.linear(f"{name}.out", hidden)
 
     def attend(self, name, x, mask):
         """Of (batch, length, width) with a mask (batch, length) of what is seen."""
         batch, length, width = x.shape
         heads = self.config["heads"]
-        qkv = TF.linear(x, self[f"{name}.qkv.weight"], self[f"{name}.qkv.bias"])
+        qkv = self.linear(f"{name}.qkv", x)
         q, k, v = qkv.view(batch, length, heads, 3, width // heads).permute(3, 0, 2, 1, 4)
         if f"{name}.scale.slope" in self.weights:
             n_keys = max(int(mask[0].sum()), 1)
@@ -139,7 +146,7 @@ class Twin:
         out = (seen @ v).transpose(1, 2).reshape(batch, length, width)
         if not self.config["projection"]:
             return out
-        return TF.linear(out, self[f"{name}.projection.weight"], self[f"{name}.projection.bias"])
+        return self.linear(f"{name}.projection", out)
 
     def layer(self, i, x, column_mask, row_mask):
         """x (rows, columns, width) of one table."""
@@ -171,8 +178,7 @@ class Twin:
     def retrieve(self, read, labels):
         """Log of the attention weights on the labelled rows, added up by class, mean over heads."""
         heads, known = self.config["heads"], len(labels)
-        q = TF.linear(read, self["decoder.query.weight"], self["decoder.query.bias"])
-        k = TF.linear(read[:known], self["decoder.key.weight"], self["decoder.key.bias"])
+        q, k = self.linear("decoder.query", read), self.linear("decoder.key", read[:known])
         q, k = (each.view(len(each), heads, -1).transpose(0, 1) for each in (q, k))
         weights = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]), -1)
         shares = weights @ TF.one_hot(labels.long(), self.config["classes"]).float()
@@ -182,9 +188,10 @@ class Twin:
         c = self.config
         said = []
         for table, (rows, features, known) in enumerate(sizes):
-            room_rows, room_columns = x.shape[1], x.shape[2] + 1
+            n_tokens = self.feature_tokens(features)
+            room_rows, room_columns = x.shape[1], 1 + self.feature_tokens(x.shape[2])
             tokens = self.encode(x[table], y[table], rows, features, known, room_rows, room_columns)
-            column_mask = torch.arange(room_columns) <= features
+            column_mask = torch.arange(room_columns) <= n_tokens
             row_mask = torch.arange(c["thinking"] + room_rows) < c["thinking"] + known
             for i in range(c["layers"]):
                 tokens = self.layer(i, tokens, column_mask, row_mask)
@@ -192,7 +199,7 @@ class Twin:
                 tokens = self.norm("norm", tokens)
             tokens = tokens[c["thinking"] :]
             if c["mean_readout"]:
-                read = tokens[:, 1 : 1 + features].sum(1) / max(features, 1)
+                read = tokens[:, 1 : 1 + n_tokens].sum(1) / max(n_tokens, 1)
             else:
                 read = tokens[:, 0]
             if c["decoder"] == "retrieval":

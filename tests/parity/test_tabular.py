@@ -39,11 +39,24 @@ CASES = {
     "rows first of pooled cells": (
         "default", {"layer_order": "rows,mlp,columns", "mean_readout": True, **SMALL}),
     "one layer": ("default", {**SMALL, "layers": 1, "thinking": 0}),
+    "no biases": ("default", {"biases": False, **SMALL}),
+    "no biases behind norms": ("nanotabpfn", {"biases": False, **SMALL}),
 }  # fmt: skip
 SIZES = {
     "full": [(14, 5, 9), (14, 5, 9)],
     "ragged": [(14, 5, 9), (10, 1, 4), (3, 7, 2), (14, 2, 14)],
 }
+# With tokens that read several columns of wide tables.
+SHARED = {
+    "pairs": ("default", {"columns_per_token": 2, **SMALL}),
+    "pooled pairs": (
+        "default", {"columns_per_token": 2, "mean_readout": True, "labels": "cells",
+                    "cell_encoding": "radial", "layer_order": "rows,mlp,columns", **SMALL}),
+    "threes behind norms": ("nanotabpfn", {"columns_per_token": 3, "group": 4, **SMALL}),
+}  # fmt: skip
+WIDE = [(14, 35, 9), (10, 16, 4), (12, 17, 5), (14, 33, 7), (3, 1, 2)]
+RUNS = {f"{case}, {sizes}": (CASES[case], SIZES[sizes]) for case in CASES for sizes in SIZES}
+RUNS |= {f"{case}, wide": (SHARED[case], WIDE) for case in SHARED}
 
 
 def draw(sizes, classes, seed):
@@ -80,10 +93,9 @@ def draw_scales(model):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_matches_the_reference(case, sizes, device):
-    preset, changes = case
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_matches_the_reference(run, device):
+    (preset, changes), sizes = run
     generator = cw.Generator(3)
     model = cw.models.TabularTransformer(preset, device=device, generator=generator, **changes)
     draw_scales(model)

@@ -13,7 +13,7 @@ SMALL = {"width": 16, "heads": 2, "hidden": 24, "layers": 2, "thinking": 3}
 CHANGES = [
     {}, {"labels": "cells"}, {"cell_encoding": "radial"}, {"layer_order": "rows,mlp,columns"}, {"scaled_softmax": True},
     {"decoder": "retrieval"}, {"mean_readout": True}, {"pre_norm": False, "residual_decay": 0.9},
-    {"class_as_number": True, "projection": False}, {"group": 1},
+    {"class_as_number": True, "projection": False}, {"group": 1}, {"biases": False},
     {"labels": "cells", "cell_encoding": "radial", "decoder": "retrieval", "scaled_softmax": True},
 ]  # fmt: skip
 
@@ -40,6 +40,17 @@ def test_every_option_of_the_model(changes, tmp_path):
     classifier.export_onnx(tmp_path / "model.onnx")
     query = rows(31, 1)[0]
     np.testing.assert_allclose(run(tmp_path / "model.onnx", query), classifier.predict_proba(query), atol=1e-4)
+
+
+@pytest.mark.parametrize("shared", [2, 3])
+def test_tokens_of_several_columns(shared, tmp_path):
+    changes = {"columns_per_token": shared, "mean_readout": True, "cell_encoding": "radial"}
+    model = cw.models.TabularTransformer(**{**SMALL, **changes}, generator=cw.Generator(3)).eval()
+    x = np.random.default_rng(2).normal(size=(60, 39))
+    classifier = cw.TabularClassifier(model, n_estimators=2, precision="f32", device="cpu")
+    classifier.fit(x[:40], np.arange(40) % 3)
+    classifier.export_onnx(tmp_path / "model.onnx")
+    np.testing.assert_allclose(run(tmp_path / "model.onnx", x[40:]), classifier.predict_proba(x[40:]), atol=1e-4)
 
 
 @pytest.mark.parametrize("settings", [{}, {"average": "logits", "temperature": 0.8, "class_weight": {0: 3.0}}], ids=str)

@@ -70,13 +70,13 @@ __global__ void __launch_bounds__(kThreads)
   if (at >= n_tokens * pieces) return;
   const std::int64_t token = at / pieces;
   const int first = static_cast<int>(at % pieces) * kEach;
-  const std::int64_t n_columns = view.n_features + 1;
-  const std::int64_t row = token / n_columns;
+  const std::int64_t n_each = 1 + inputs.feature_tokens(view.n_features);  // tokens of a row
+  const std::int64_t row = token / n_each;
   T* to = out + at * kEach;
 #pragma unroll(kRadial ? 1 : kEach)
   for (int k = 0; k < kEach; ++k) {
     to[k] = static_cast<T>(
-        view.input(inputs, row / n_rows, first_row + row % n_rows, token % n_columns, first + k));
+        view.input(inputs, row / n_rows, first_row + row % n_rows, token % n_each, first + k));
   }
 }
 

@@ -1,6 +1,5 @@
-// The inputs of a tabular transformer for a batch of tables: for every row and column the vector
-// that the encoder, a linear layer, turns into a token. Column 0 is the target, the others the
-// features.
+// The inputs of a tabular transformer for a batch of tables: the vectors that the encoder, a linear
+// layer, turns into the tokens of every row. Token 0 is the target's, the others are the features'.
 #pragma once
 
 #include "causeway/models/kernels/tabular_device.h"
@@ -18,9 +17,9 @@ namespace causeway::kernels {
 CAUSEWAY_KERNEL(table_statistics, const Operand& x, const Operand& y, const Operand& sizes,
                 const Operand& statistics);
 
-// out: (tables, rows or thinking + rows, features + 1, inputs.width()), any floating dtype. For
-// radial inputs `sorted` (tables, features, any) f32 are the context's finite values of each
-// feature, ascending, padded with kNoValue; else it is empty.
+// out: (tables, rows or thinking + rows, 1 + feature_tokens(features), inputs.width()), any
+// floating dtype. For radial inputs `sorted` (tables, features, any) f32 are the context's finite
+// values of each feature, ascending, padded with kNoValue; else it is empty.
 CAUSEWAY_KERNEL(table_inputs, const TableInputs& inputs, const Operand& x, const Operand& y,
                 const Operand& sizes, const Operand& statistics, const Operand& sorted,
                 const Operand& out);

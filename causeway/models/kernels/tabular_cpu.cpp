@@ -52,11 +52,13 @@ void write_row(const TableInputs& inputs, const TableView& view, std::int64_t ta
     for (int part = 0; part < n_parts; ++part)
       *cell++ = view.cell(inputs, table, own, column, part);
   }
-  for (std::int64_t column = 0; column <= view.n_features; ++column, token += inputs.width()) {
+  const std::int64_t n_own = inputs.feature_tokens(n_features);
+  const std::int64_t n_tokens = 1 + inputs.feature_tokens(view.n_features);
+  for (std::int64_t i = 0; i < n_tokens; ++i, token += inputs.width()) {
     int k = 0;
-    if (column > 0 && column <= n_features) {
+    if (i > 0 && i <= n_own) {
       for (int member = 0; member < inputs.group; ++member) {
-        cell = cells.data() + inputs.source(column - 1, member, n_features) * n_parts;
+        cell = cells.data() + inputs.source(i - 1, member, n_features) * n_parts;
         for (int part = 0; part < n_parts; ++part) {
           token[part * inputs.group + member] = static_cast<T>(cell[part]);
         }
@@ -64,7 +66,7 @@ void write_row(const TableInputs& inputs, const TableView& view, std::int64_t ta
       k = inputs.feature();
     }
     for (; k < inputs.width(); ++k) {
-      token[k] = static_cast<T>(view.input(inputs, table, row, column, k));
+      token[k] = static_cast<T>(view.input(inputs, table, row, i, k));
     }
   }
 }
@@ -109,7 +111,7 @@ void table_inputs(StreamView, const TableInputs& inputs, const Operand& x, const
                        inputs.radial ? sorted.shape[2] : 0};
   const std::int64_t rows = out.shape[1];
   const std::int64_t first = inputs.n_thinking + x.shape[1] - rows;
-  const std::int64_t columns = out.shape[2];
+  const std::int64_t n_tokens = out.shape[2];
   const int width = inputs.width();
   dispatch_floating(out.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -117,7 +119,7 @@ void table_inputs(StreamView, const TableInputs& inputs, const Operand& x, const
     parallel_for(out.shape[0] * rows, 16, [&](std::int64_t begin, std::int64_t end) {
       std::vector<float> cells(static_cast<std::size_t>(x.shape[2] * inputs.n_parts()));
       for (std::int64_t at = begin; at < end; ++at) {
-        write_row(inputs, view, at / rows, first + at % rows, cells, to + at * columns * width);
+        write_row(inputs, view, at / rows, first + at % rows, cells, to + at * n_tokens * width);
       }
     });
   });

@@ -21,11 +21,15 @@ inline constexpr int kMissingPart = 1;  // of a cell; the first is its value
 inline constexpr int kRankPart = 2;
 inline constexpr int kFirstBumpPart = 3;
 
+// Tables of up to this many features have a token per feature.
+inline constexpr std::int64_t kOwnTokens = 16;
+
 // The layout of a token's input vector. Elements for other kinds of tokens are 0. A feature token
 // reads the cells of its group of columns. The parts of a cell are its value, a mark if it is
 // missing and, with `radial`, its rank and bumps.
 struct TableInputs {
-  int group = 1;       // columns a feature token reads: its own, and those 1, 3, 7, … after it
+  int group = 1;              // columns a feature token reads: its own and others after it
+  int columns_per_token = 1;  // of wide tables; at most `group`
   int n_classes = 0;   // one-hot classes, or elements of a class code; 0: the target is a number
   int n_thinking = 0;  // rows before the table's, one-hot
   bool mean_for_queries = false;  // query rows get the mean target instead of a mark
@@ -44,9 +48,20 @@ struct TableInputs {
   CAUSEWAY_HOST_DEVICE int used() const { return thinking() + n_thinking; }
   CAUSEWAY_HOST_DEVICE int width() const { return (used() + 7) / 8 * 8; }
 
-  // The column that a member of the group of `column` reads, of `n` columns.
-  CAUSEWAY_HOST_DEVICE std::int64_t source(std::int64_t column, int member, std::int64_t n) const {
-    return (column + (std::int64_t{1} << member) - 1) % n;
+  // The number of tokens of n features, which does not decrease with n.
+  CAUSEWAY_HOST_DEVICE std::int64_t feature_tokens(std::int64_t n) const {
+    const std::int64_t own = n < kOwnTokens ? n : kOwnTokens;
+    const std::int64_t shared = (n + columns_per_token - 1) / columns_per_token;
+    return shared > own ? shared : own;
+  }
+
+  // The column that a member of the group of a feature token reads, of n columns. The first members
+  // of all tokens read every column; the others read the columns 1, 3, 7, ... after the first.
+  CAUSEWAY_HOST_DEVICE std::int64_t source(std::int64_t token, int member, std::int64_t n) const {
+    const std::int64_t first = token * n / feature_tokens(n);
+    const std::int64_t after =
+        member < columns_per_token ? member : (std::int64_t{1} << member) - 1;
+    return (first + after) % n;
   }
 };
 
@@ -90,16 +105,17 @@ struct TableView {
     return z < -kMaxDeviations ? -kMaxDeviations : (z > kMaxDeviations ? kMaxDeviations : z);
   }
 
-  // Element k of the token at (row, column) of a table; rows count from the first thinking row.
+  // Element k of a token of a row of a table: token 0 is the target's, rows count from the first
+  // thinking row.
   CAUSEWAY_HOST_DEVICE float input(const TableInputs& inputs, std::int64_t table, std::int64_t row,
-                                   std::int64_t column, int k) const {
+                                   std::int64_t token, int k) const {
     if (k >= inputs.thinking() || row < inputs.n_thinking) {
       return row < inputs.n_thinking && k == inputs.thinking() + row ? 1.0f : 0.0f;
     }
     const std::int64_t own = row - inputs.n_thinking;
     if (own >= sizes[3 * table]) return 0.0f;
-    return column == 0 ? target_input(inputs, table, own, k)
-                       : feature_input(inputs, table, own, column - 1, k);
+    return token == 0 ? target_input(inputs, table, own, k)
+                      : feature_input(inputs, table, own, token - 1, k);
   }
 
   // A part of the cell at (row, column) of a table; rows do not count thinking rows.
@@ -136,15 +152,15 @@ struct TableView {
 
  private:
   CAUSEWAY_HOST_DEVICE float feature_input(const TableInputs& inputs, std::int64_t table,
-                                           std::int64_t row, std::int64_t column, int k) const {
+                                           std::int64_t row, std::int64_t token, int k) const {
     const std::int64_t n = sizes[3 * table + 1];
-    if (column >= n) return 0.0f;
+    if (token >= inputs.feature_tokens(n)) return 0.0f;
     if (k == inputs.feature()) return 1.0f;
     if (k > inputs.feature()) {
       const bool is_labelled = inputs.labels_in_cells && row < sizes[3 * table + 2];
       return is_labelled ? target_input(inputs, table, row, k) : 0.0f;
     }
-    return cell(inputs, table, row, inputs.source(column, k % inputs.group, n), k / inputs.group);
+    return cell(inputs, table, row, inputs.source(token, k % inputs.group, n), k / inputs.group);
   }
 
   // Bits that are drawn from the class and the table: the number of context rows and features, and

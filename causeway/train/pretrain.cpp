@@ -84,6 +84,7 @@ TableStreamOptions stream_options(const PretrainConfig& config, const dist::Grou
   options.prior = config.prior;
   options.batch = config.batch;
   options.window_steps = config.window_steps;
+  options.uses = config.dataset_uses;
   options.stages = config.stages;
   options.rank = group.rank();
   options.n_ranks = group.size();
@@ -232,7 +233,9 @@ void Pretrainer::advance() {
   optimizer_.set_learning_rate(config_.schedule.at(step_));
   while (!try_step(tables)) {
   }
-  n_tokens_ += config_.batch * tables.x.size(1) * (tables.x.size(2) + 1);
+  const std::int64_t tokens_per_row =
+      custom_ != nullptr ? tables.x.size(2) + 1 : config_.model.tokens(tables.x.size(2));
+  n_tokens_ += config_.batch * tables.x.size(1) * tokens_per_row;
   if (custom_ == nullptr) {
     n_flops_ += config_.model.step_flops(tables.x.size(0), tables.x.size(1), tables.x.size(2));
   }

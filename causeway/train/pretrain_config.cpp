@@ -132,6 +132,9 @@ ConfigDescription<PretrainConfig> make_description() {
   d.add("window_steps", &Config::window_steps, "Steps whose datasets are generated together")
       .between(1, 1 << 16)
       .defaults_to("32 on a GPU, 4 on a CPU");
+  d.add("dataset_uses", &Config::dataset_uses,
+        "Steps that use each dataset, the second with rows, features and classes reversed")
+      .between(1, 2);
   d.custom("stages", &Config::stages, "STEP:ROWS,...", stages_to_json, stages_from_json,
            "Rows per dataset from given steps on")
       .defaults_to("none");

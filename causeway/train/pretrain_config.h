@@ -26,6 +26,7 @@ struct PretrainConfig {
   std::uint64_t seed = 0;          // of the initial weights; the prior has its own
   std::int64_t batch = 32;         // datasets per optimizer step, over all ranks
   std::int64_t window_steps = 32;  // steps whose datasets are generated together
+  std::int64_t dataset_uses = 1;   // the second one has rows, features and classes reversed
   std::vector<RowStage> stages;
   DType dtype = DType::f32;  // of weights and activations; bf16 keeps f32 master weights
   optim::Schedule schedule = {2e-3, 100, 0, optim::Decay::constant, 0};

@@ -70,7 +70,7 @@ prior::PriorConfig TableStream::prior_with(int rows) const {
 const prior::Prior& TableStream::prior_of(std::int64_t window) {
   int rows = options_.prior.rows.high;
   for (const RowStage& stage : options_.stages) {
-    if (stage.step <= window * options_.window_steps) rows = stage.rows;
+    if (stage.step <= window * steps_of_window()) rows = stage.rows;
   }
   for (const auto& [of, prior] : priors_) {
     if (of == rows) return prior;
@@ -137,7 +137,7 @@ void TableStream::generate(std::int64_t number, Window& window) {
 }
 
 models::Tables TableStream::tables(std::int64_t step) {
-  const std::int64_t number = step / options_.window_steps;
+  const std::int64_t number = step / steps_of_window();
   Window& window = windows_[static_cast<std::size_t>(number % 2)];
   if (window.number != number) generate(number, window);
   Window& next = windows_[static_cast<std::size_t>((number + 1) % 2)];
@@ -150,9 +150,11 @@ models::Tables TableStream::tables(std::int64_t step) {
   const auto part = [](const Tensor& of, std::int64_t first, const Shape& shape) {
     return of.slice(0, first, first + numel(shape)).reshape(shape);
   };
-  return {part(window.x, batch.x, {own, window.rows, batch.width}),
-          part(window.y, batch.y, {own, window.rows}),
-          window.sizes.slice(0, at * own, (at + 1) * own)};
+  const models::Tables made{part(window.x, batch.x, {own, window.rows, batch.width}),
+                            part(window.y, batch.y, {own, window.rows}),
+                            window.sizes.slice(0, at * own, (at + 1) * own)};
+  const bool again = step / options_.window_steps % options_.uses == 1;
+  return again ? reversed(made, !options_.prior.regression) : made;
 }
 
 double TableStream::generation_ms() const {

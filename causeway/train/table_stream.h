@@ -2,7 +2,8 @@
 // of a window of steps are sorted by width and cut into batches, so that there is little padding;
 // widths are rounded up to a few values, so that there are few shapes. Step k depends on seed and
 // configuration only, if custom families are pure functions. Each rank gets its part of every
-// batch.
+// batch. With two uses per dataset, the batches of a window come twice, the second time in reverse
+// order (models::reversed).
 #pragma once
 
 #include "causeway/runtime/stream.h"
@@ -25,6 +26,7 @@ struct TableStreamOptions {
   prior::PriorConfig prior;
   std::int64_t batch = 32;         // datasets per step, over all ranks
   std::int64_t window_steps = 32;  // steps whose datasets are generated together
+  std::int64_t uses = 1;           // of each dataset, 1 or 2
   std::vector<RowStage> stages;    // ascending; before the first the prior's rows apply
   std::vector<CustomFamily> families;
   int rank = 0;
@@ -60,6 +62,7 @@ class TableStream : public TableSource {
   };
 
   void check() const;
+  std::int64_t steps_of_window() const { return options_.window_steps * options_.uses; }
   prior::PriorConfig prior_with(int rows) const;
   const prior::Prior& prior_of(std::int64_t window);
   void generate(std::int64_t number, Window& window);

@@ -5,6 +5,7 @@
 #include "tests/tensor/devices.h"
 #include "tests/train/small_pretraining.h"
 
+#include <algorithm>
 #include <map>
 
 namespace causeway::train_test {
@@ -123,6 +124,65 @@ TEST(TableStream, StagesBeginWithWindows) {
   std::vector<std::int64_t> rows;
   for (std::int64_t step = 0; step < 20; step += 2) rows.push_back(stream.tables(step).x.size(1));
   EXPECT_EQ(rows, (std::vector<std::int64_t>{20, 20, 10, 10, 12, 12, 12, 12, 14, 14}));
+}
+
+// Each window comes twice: as with one use, then with rows, features and classes reversed.
+TEST(TableStream, TwoUsesOfADataset) {
+  TableStreamOptions options = small_stream();
+  options.prior.rows = {10, 20};
+  options.prior.classes = {2, 4};
+  options.stages = {{8, 12}};
+  for (const bool regression : {false, true}) {
+    options.prior.regression = regression;
+    options.uses = 1;
+    TableStream once = stream_of(options);
+    options.uses = 2;
+    options.stages = {{16, 12}};
+    TableStream twice = stream_of(options);
+    for (std::int64_t step = 0; step < 12; ++step) {
+      SCOPED_TRACE(step);
+      const std::int64_t first = step / 4 * 8 + step % 4;
+      const Tables want = once.tables(step);
+      expect_same(twice.tables(first), want);
+      const Tables again = twice.tables(first + 4);
+      expect_same(again.sizes, want.sizes);
+      for (std::int64_t k = 0; k < options.batch; ++k) {
+        const auto size = want.sizes.select(0, k).to_vector<std::int64_t>();
+        const auto labels = want.y.select(0, k).slice(0, 0, size[0]).to_vector<float>();
+        const float most = *std::ranges::max_element(labels);
+        for (std::int64_t row = 0; row < size[0]; ++row) {
+          const std::int64_t from = size[0] - 1 - row;
+          const float label = want.y.select(0, k).select(0, from).item();
+          EXPECT_EQ(again.y.select(0, k).select(0, row).item(), regression ? label : most - label);
+          for (std::int64_t column = 0; column < size[1]; ++column) {
+            EXPECT_EQ(raw(again.x.select(0, k).select(0, row).select(0, column)),
+                      raw(want.x.select(0, k).select(0, from).select(0, size[1] - 1 - column)));
+          }
+        }
+        const auto beyond = [&](const Tables& of) {
+          return raw(of.x.select(0, k).slice(0, size[0])) +
+                 raw(of.x.select(0, k).slice(1, size[1])) +
+                 raw(of.y.select(0, k).slice(0, size[0]));
+        };
+        EXPECT_EQ(beyond(again), beyond(want));
+      }
+    }
+    options.stages = {{8, 12}};
+  }
+}
+
+TEST(GpuTableStream, ReversesAsTheCpu) {
+  CAUSEWAY_REQUIRE_GPU();
+  TableStream stream = stream_of(small_stream());
+  const Tables tables = stream.tables(0);
+  const Device gpu = Device::cuda();
+  const Tables moved{tables.x.to(gpu), tables.y.to(gpu), tables.sizes.to(gpu)};
+  for (const bool has_classes : {true, false}) {
+    const Tables found = models::reversed(moved, has_classes);
+    const Tables want = models::reversed(tables, has_classes);
+    expect_same(found.x.to(Device::cpu()), want.x);
+    expect_same(found.y.to(Device::cpu()), want.y);
+  }
 }
 
 // No attempt passes where a single row must show all classes that others have.

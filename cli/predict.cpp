@@ -1,4 +1,4 @@
-// `causeway predict`: predicts a column of a table from the labelled rows of another, or by a
+// `causeway predict`: predicts a column of a table from the labelled rows of another, or with a
 // fitted estimator.
 #include "cli/predict.h"
 

@@ -230,6 +230,7 @@ std::optional<Checkpoint> CheckpointFolder::load_newest(Device device) const {
   std::vector<std::int64_t> left = steps();
   std::string problems;
   std::size_t n_damaged = 0;
+  std::int64_t tried_again = -1;
   while (!left.empty()) {
     const std::int64_t step = left.back();
     left.pop_back();
@@ -241,6 +242,11 @@ std::optional<Checkpoint> CheckpointFolder::load_newest(Device device) const {
         left = steps();
         problems.clear();
         n_damaged = 0;
+        continue;
+      }
+      if (tried_again != step) {  // another process may have replaced it while it was read
+        tried_again = step;
+        left.push_back(step);
         continue;
       }
       logger::warn(fmt::format("{}; skipped the checkpoint of step {}", error.what(), step));

@@ -203,6 +203,11 @@ TargetDistribution TargetBins::join(const std::vector<Part>& parts,
       }
     }
   }
+  // Sums are rounded: a mean at the end of the outer bin may be beyond it.
+  for (std::int64_t row = 0; row < n_rows; ++row) {
+    double& of_row = made.means.data_as<double>()[row];
+    of_row = std::clamp(of_row, edges_.front(), edges_.back());
+  }
   return made;
 }
 

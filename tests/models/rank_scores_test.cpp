@@ -77,8 +77,8 @@ TEST(RankScores, ColumnsThatF32CannotHoldAreRanked) {
       }
     }
     const RankScores& scores = ranked.begin()->second;
-    EXPECT_EQ(scores(1e309), scores.scores().back());
-    EXPECT_EQ(scores(-1e309), scores.scores().front());
+    EXPECT_EQ(scores(std::numeric_limits<double>::infinity()), scores.scores().back());
+    EXPECT_EQ(scores(-std::numeric_limits<double>::infinity()), scores.scores().front());
   }
 }
 

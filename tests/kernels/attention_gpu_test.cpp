@@ -27,13 +27,13 @@ std::vector<AttentionCase> short_cases() {
       {3, 2, 20, 20, 32, kFull, {0, 11, 20}, Placement::contiguous},
       {3, 2, 40, 40, 64, kCausal, {0, 17, 50}, Placement::bordered},
       {100, 5, 20, 20, 32, kFull, {}, Placement::contiguous},
-      // Two heads share a tile.
+      // Few rows.
       {50, 4, 6, 6, 24, kFull, {}, Placement::packed},
       {5, 2, 6, 6, 24, kFull, {0, 3, 6, 9, 1}, Placement::packed},
       {3, 6, 8, 5, 32, kCausal, {}, Placement::contiguous},
       {3, 4, 3, 8, 64, kCausal, {2, 8, 0}, Placement::bordered},
   };
-  for (std::int64_t length : {1, 7, 15, 16, 17, 31, 32, 33, 48, 63, 64}) {
+  for (std::int64_t length : {1, 7, 9, 15, 16, 17, 24, 25, 31, 32, 33, 41, 48, 51, 63, 64}) {
     for (std::int64_t head_size : {8, 16, 24, 32, 40, 64}) {
       const AttentionMask mask = (length + head_size) % 16 == 7 ? kCausal : kFull;
       const std::int64_t n_heads = length < 8 ? 2 + head_size / 8 % 2 : 3;

@@ -97,6 +97,29 @@ __device__ __forceinline__ void load_two_transposed(std::uint32_t (&to)[4], cons
                : "memory");
 }
 
+// Writes two 8x8 matrices transposed: `low` and `high` have columns 2t and 2t + 1 of row g of each;
+// lane 8 * m + r passes the address that row r of the transposed matrix m goes to. Addresses of
+// lanes from 16 on are ignored.
+__device__ __forceinline__ void store_two_transposed(void* row, std::uint32_t low,
+                                                     std::uint32_t high) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"
+               :
+               : "r"(shared_address(row)), "r"(low), "r"(high)
+               : "memory");
+#elif __CUDA_ARCH__ >= 800
+  const std::uint32_t words[2] = {low, high};
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    std::uint32_t word;
+    asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(word) : "r"(words[i]));
+    const std::uint32_t to =
+        __shfl_sync(0xffffffffu, shared_address(row), 8 * i + threadIdx.x % 32 / 4);
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(to + 4 * (threadIdx.x % 4)), "r"(word) : "memory");
+  }
+#endif
+}
+
 // Copies 16 bytes to shared memory, or zeros if `there` is false; `from` must be readable in both
 // cases.
 __device__ __forceinline__ void copy_async(void* to, const void* from, bool there) {

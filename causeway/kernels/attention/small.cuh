@@ -1,208 +1,233 @@
-// Fragments loaded directly from device memory, for sequences short enough for one warp. Where the
-// sum is over features, their order is free: a lane takes 16 adjacent bytes of a row as its part of
-// two products. Where the sum is over rows, the order of the result's columns is free: a lane takes
-// 8 bytes of two rows and ends with 16 adjacent bytes of the result. Rows are aligned to 16 bytes.
+// Attention for sequences of up to 64 rows: a warp, or two for more than 32 rows, copies a sequence
+// to shared memory and computes with tiles of eight rows, as many as the sequence has. Results are
+// computed transposed (features by rows), so that their rows are padded to eight, not sixteen. Rows
+// are aligned to 16 bytes.
 #pragma once
 
-#include "causeway/kernels/attention/mma.cuh"
-#include "causeway/kernels/attention/shape.cuh"
+#include "causeway/kernels/attention/tiles.cuh"
+
+#include <algorithm>
 
 namespace causeway::kernels::cuda {
 
-inline constexpr int kSmallWarps = 4;  // per block; they are independent
-
-// The rows of one sequence or, if paired, of two: sequences of up to eight rows share a tile of
-// sixteen with the next head, whose rows start at row 8.
-template <class T, bool kPaired>
-struct TileRows {
-  T* data = nullptr;
-  std::int64_t stride = 0;
-  std::int64_t next_head = 0;
-
-  __device__ __forceinline__ TileRows(const HeadView<T>& view, std::int64_t entry, int head)
-      : data(view.data + entry * view.batch_stride + head * view.head_stride),
-        stride(view.row_stride),
-        next_head(view.head_stride) {}
-  __device__ __forceinline__ T* operator[](int row) const {
-    return kPaired ? data + row % 8 * stride + row / 8 * next_head : data + row * stride;
-  }
-  // Whether the row exists, given the number of rows of each sequence.
-  static __device__ __forceinline__ bool has(int row, int n_rows) {
-    return (kPaired ? row % 8 : row) < n_rows;
-  }
+template <int kFeatures, int kRowTiles, int kSharing = (kRowTiles > 4 ? 2 : 1),
+          int kTogether = (kSharing == 1 ? 4 : 1)>
+struct SmallPlan {
+  static constexpr int kHead = kFeatures;       // padded to 32 or 64
+  static constexpr int kTiles = kRowTiles;      // of eight rows, on either side
+  static constexpr int kWarps = kSharing;       // per sequence
+  static constexpr int kSequences = kTogether;  // per block; they are independent
+  static_assert(kWarps == 1 || kSequences == 1);
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kBlock = kThreads * kSequences;
+  static constexpr int kRows = 8 * kTiles;
+  static constexpr int kStride = kTileStride<kHead>;
+  static constexpr int kTile = kRows * kStride;  // elements
+  // Sixteen queries at a time, which a warp takes every kWarps-th of.
+  static constexpr int kTurns = ((kTiles + 1) / 2 + kWarps - 1) / kWarps;
+  static constexpr int kSteps = (kTiles + 1) / 2;      // of sixteen rows
+  static constexpr int kWords = (kTiles + 3) / 4 * 4;  // from loads of four tiles
 };
 
-// Whether a query attends to a key; if paired, only within its own sequence.
-template <bool kPaired>
-__device__ __forceinline__ bool sees(const AttentionShape& shape, int query, int key, int limit) {
-  if constexpr (kPaired) {
-    return query / 8 == key / 8 && key % 8 < shape.seen(query % 8, limit);
-  }
-  return key < shape.seen(query, limit);
-}
-
-template <class T, int kVec, bool kPaired>
-__device__ __forceinline__ Vector<T, kVec> load_part(const TileRows<const T, kPaired>& rows,
-                                                     int row, int n_rows, int column,
-                                                     const AttentionShape& shape) {
-  Vector<T, kVec> part;
-  memset(&part, 0, sizeof(part));
-  if (rows.has(row, n_rows) && column < shape.head_size) {
-    part = load_vector<kVec>(rows[row] + column);
-  }
-  return part;
-}
-
-// A lane's part of row `row` in columns 32 * group …: the words of products 2 * group (first two)
-// and 2 * group + 1.
-template <class T, bool kPaired>
-__device__ __forceinline__ void load_row(std::uint32_t (&words)[4],
-                                         const TileRows<const T, kPaired>& rows, int row,
-                                         int n_rows, int group, const AttentionShape& shape) {
-  const int t = threadIdx.x % 4;
-  const auto part = load_part<T, 8>(rows, row, n_rows, 32 * group + 8 * t, shape);
-  memcpy(words, &part, sizeof(words));
-}
-
-// Sixteen rows as A, with all features.
-template <class T, int kGroups>
-struct RowTile {
-  std::uint32_t a[2 * kGroups][4];
-
-  template <bool kPaired>
-  __device__ __forceinline__ RowTile(const TileRows<const T, kPaired>& rows, int first, int n_rows,
-                                     const AttentionShape& shape) {
-    const int g = threadIdx.x % 32 / 4;
-#pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      std::uint32_t upper[4];
-      std::uint32_t lower[4];
-      load_row<T>(upper, rows, first + g, n_rows, group, shape);
-      load_row<T>(lower, rows, first + g + 8, n_rows, group, shape);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        a[2 * group + half][0] = upper[2 * half];
-        a[2 * group + half][1] = lower[2 * half];
-        a[2 * group + half][2] = upper[2 * half + 1];
-        a[2 * group + half][3] = lower[2 * half + 1];
-      }
-    }
-  }
-};
-
-// Sixteen rows as B, for sums over rows: four of 32 columns of this lane's rows.
-template <class T>
-struct PairTile {
-  std::uint32_t even[2][2];  // row 2t: columns 4g … 4g + 3; then row 2t + 8
-  std::uint32_t odd[2][2];   // row 2t + 1, and 2t + 9
-
-  template <bool kPaired>
-  __device__ __forceinline__ void load(const TileRows<const T, kPaired>& rows, int first,
-                                       int n_rows, int group, const AttentionShape& shape) {
-    const int lane = threadIdx.x % 32;
-    const int g = lane / 4;
-    const int t = lane % 4;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = first + 8 * half + 2 * t;
-      const auto upper = load_part<T, 4>(rows, row, n_rows, 32 * group + 4 * g, shape);
-      const auto lower = load_part<T, 4>(rows, row + 1, n_rows, 32 * group + 4 * g, shape);
-      memcpy(even[half], &upper, sizeof(upper));
-      memcpy(odd[half], &lower, sizeof(lower));
-    }
-  }
-  // B of the product with columns 4g + j.
-  __device__ __forceinline__ std::uint32_t b(int half, int j) const {
-    return __byte_perm(even[half][j / 2], odd[half][j / 2], j % 2 == 0 ? 0x5410 : 0x7632);
-  }
-};
-
-// Sums of sixteen rows and 32 columns per group: [group][j] is the product of columns 4g + j.
-template <int kGroups>
-struct ColumnSums {
-  float sum[kGroups][4][4];
-
-  __device__ __forceinline__ ColumnSums() {
-#pragma unroll
-    for (int i = 0; i < kGroups * 16; ++i) sum[i / 16][i / 4 % 4][i % 4] = 0;
-  }
-
-  template <class T>
-  __device__ __forceinline__ void add(const std::uint32_t (&a)[4], const PairTile<T>& tile,
-                                      int group) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) multiply<T>(sum[group][j], a, tile.b(0, j), tile.b(1, j));
-  }
-
-  // Rows first + g and first + g + 8, each times its factor.
-  template <class T, bool kPaired>
-  __device__ __forceinline__ void store(const TileRows<T, kPaired>& rows, int first, int n_rows,
-                                        const float (&factor)[2],
-                                        const AttentionShape& shape) const {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = first + lane / 4 + 8 * half;
-      if (!rows.has(row, n_rows)) continue;
-#pragma unroll
-      for (int group = 0; group < kGroups; ++group) {
-        const int column = 32 * group + 8 * (lane % 4);
-        if (column >= shape.head_size) continue;
-        Vector<T, 8> values;
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          values.value[i] = T(sum[group][i % 4][2 * half + i / 4] * factor[half]);
-        }
-        store_vector(rows[row] + column, values);
-      }
-    }
-  }
-};
-
-// The sequence (or the first of two) that a warp works on, and its part of it if several warps
-// share one.
-template <bool kPaired>
+// The sequence of this thread.
+template <class Plan>
 struct SmallPlace {
-  std::int64_t sequence;
   std::int64_t entry;
   int head;
-  int part;
+  int thread;  // of those that share the sequence
+  int slot;    // of the block's sequences
+  bool exists;
 
-  __device__ __forceinline__ SmallPlace(const AttentionShape& shape, int n_parts) {
-    const std::int64_t unit = std::int64_t{blockIdx.x} * kSmallWarps + threadIdx.x / 32;
-    sequence = (kPaired ? 2 : 1) * (unit / n_parts);
-    part = static_cast<int>(unit % n_parts);
-    entry = sequence / shape.n_heads;
-    head = static_cast<int>(sequence % shape.n_heads);
+  __device__ __forceinline__ explicit SmallPlace(const AttentionShape& shape) {
+    thread = static_cast<int>(threadIdx.x) % Plan::kThreads;
+    slot = static_cast<int>(threadIdx.x) / Plan::kThreads;
+    const unsigned sequence = blockIdx.x * Plan::kSequences + static_cast<unsigned>(slot);
+    exists = sequence < static_cast<unsigned>(shape.n_sequences);
+    entry = sequence / static_cast<unsigned>(shape.n_heads);
+    head = static_cast<int>(sequence % static_cast<unsigned>(shape.n_heads));
+  }
+  __device__ __forceinline__ int warp() const { return thread / 32; }
+  // Waits for the other threads of the sequence.
+  __device__ __forceinline__ void synchronize() const {
+    if constexpr (Plan::kWarps == 1) {
+      __syncwarp();
+    } else {
+      __syncthreads();
+    }
   }
 };
 
-inline unsigned small_blocks(const AttentionShape& shape, int n_parts, bool paired) {
-  const std::int64_t units = shape.n_sequences * n_parts / (paired ? 2 : 1);
-  return static_cast<unsigned>((units + kSmallWarps - 1) / kSmallWarps);
+template <class Plan>
+unsigned small_blocks(const AttentionShape& shape) {
+  return static_cast<unsigned>((shape.n_sequences + Plan::kSequences - 1) / Plan::kSequences);
 }
 
-// Calls body with compile-time numbers of feature groups (32) and row tiles (16): a warp has one or
-// two tiles of a sequence of up to 32 rows, and one of four in a longer one. The last argument says
-// whether a tile contains two sequences.
+// Starts copying the rows of a sequence; rows from n_rows and columns from head_size on are zeros.
+template <class Plan, class T>
+__device__ __forceinline__ void copy_sequence(T* tile, const HeadRows<const T>& rows, int n_rows,
+                                              const AttentionShape& shape, int thread) {
+  constexpr int kParts = Plan::kHead / 8;
+  constexpr int kStep = Plan::kThreads / kParts;  // rows at a time
+  const int row = thread / kParts;
+  const int column = thread % kParts * 8;
+  const T* from = rows[row] + column;
+  T* to = tile + row * Plan::kStride + column;
+#pragma unroll
+  for (int first = 0; first < Plan::kRows; first += kStep) {
+    if (Plan::kRows % kStep != 0 && row + first >= Plan::kRows) break;
+    const bool there = row + first < n_rows && column < shape.head_size;
+    copy_async(to + first * Plan::kStride, there ? from : rows.data, there);
+    from += kStep * rows.stride;
+  }
+}
+
+// Sixteen rows from `first` on as A, by steps of sixteen columns. Rows beyond the last repeat it.
+template <int kStride, int kRows, class T, int kSteps>
+__device__ __forceinline__ void load_rows(std::uint32_t (&a)[kSteps][4], const T* tile, int first) {
+  const int lane = threadIdx.x % 32;
+  const T* from = tile + min(first + lane % 16, kRows - 1) * kStride + lane / 16 * 8;
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) load_matrices(a[step], from + 16 * step);
+}
+
+// Sixteen columns from `column` on, transposed, as A, by steps of sixteen rows.
+template <int kStride, int kRows, class T, int kSteps>
+__device__ __forceinline__ void load_columns(std::uint32_t (&a)[kSteps][4], const T* tile,
+                                             int column) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    const int row = min(16 * step + lane % 8 + lane / 16 * 8, kRows - 1);
+    load_transposed(a[step], tile + row * kStride + column + lane / 8 % 2 * 8);
+  }
+}
+
+// Eight rows from `row` on as B: words[i] has columns 8i + 2t and 8i + 2t + 1 of row g. Reads whole
+// groups of 32 columns.
+template <int kStride, class T, int kWords>
+__device__ __forceinline__ void load_eight_rows(std::uint32_t (&words)[kWords], const T* tile,
+                                                int row) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < kWords; i += 4) {
+    std::uint32_t part[4];
+    load_matrices(part, tile + (row + lane % 8) * kStride + 8 * i + lane / 8 * 8);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) words[i + j] = part[j];
+  }
+}
+
+// Eight columns from `column` on as B: words[i] has rows 8i + 2t and 8i + 2t + 1 of column g.
+template <int kStride, int kRows, class T, int kWords>
+__device__ __forceinline__ void load_eight_columns(std::uint32_t (&words)[kWords], const T* tile,
+                                                   int column) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < kWords; i += 4) {
+    std::uint32_t part[4];
+    load_transposed(part, tile + min(8 * i + lane, kRows - 1) * kStride + column);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) words[i + j] = part[j];
+  }
+}
+
+// sum += a b for one step of a sum over 8 * kWide columns of A; the last may have eight.
+template <class T, int kWide, int kWords>
+__device__ __forceinline__ void multiply_step(float (&sum)[4], const std::uint32_t (&a)[4],
+                                              const std::uint32_t (&b)[kWords], int step) {
+  if (2 * step + 1 < kWide) {
+    multiply<T>(sum, a, b[2 * step], b[2 * step + 1]);
+  } else {
+    multiply_eight<T>(sum, a, b[2 * step]);
+  }
+}
+
+// Dot products of sixteen rows from `first` on with all rows of the other tile: products[i] has
+// those of its rows 8i + 2t and 8i + 2t + 1, for rows g and g + 8.
+template <class T, class Plan>
+__device__ __forceinline__ void row_products(float (&products)[Plan::kTiles][4], const T* rows,
+                                             int first, const T* others) {
+#pragma unroll
+  for (int i = 0; i < 4 * Plan::kTiles; ++i) products[i / 4][i % 4] = 0;
+  std::uint32_t a[Plan::kHead / 16][4];
+  load_rows<Plan::kStride, Plan::kRows>(a, rows, first);
+#pragma unroll
+  for (int column = 0; column < Plan::kHead; column += 32) {
+    std::uint32_t b[Plan::kTiles][4];
+#pragma unroll
+    for (int tile = 0; tile < Plan::kTiles; ++tile) {
+      load_eight_rows<Plan::kStride>(b[tile], others + column, 8 * tile);
+    }
+#pragma unroll
+    for (int step = 0; step < 2; ++step) {
+#pragma unroll
+      for (int tile = 0; tile < Plan::kTiles; ++tile) {
+        multiply_step<T, 4>(products[tile], a[column / 16 + step], b[tile], step);
+      }
+    }
+  }
+}
+
+// The number of keys that a query sees, without branches.
+struct SmallKeys {
+  int limit;
+  int ahead;
+
+  __device__ __forceinline__ SmallKeys(const AttentionShape& shape, std::int64_t entry)
+      : limit(shape.limit(entry)),
+        ahead(shape.causal ? shape.n_keys - shape.n_queries + 1 : shape.n_keys) {}
+  __device__ __forceinline__ int seen(int query) const { return min(limit, query + ahead); }
+};
+
+// Writes sums of features (rows g and g + 8) and rows (columns 2t and 2t + 1) to eight rows and
+// sixteen columns of a tile.
+template <class T, int kStride>
+__device__ __forceinline__ void stage_sums(T* tile, int row, int column, const float (&sum)[4],
+                                           float factor) {
+  const int lane = threadIdx.x % 32;
+  store_two_transposed(tile + (row + lane % 8) * kStride + column + lane / 8 % 2 * 8,
+                       pack<T>(sum[0] * factor, sum[1] * factor),
+                       pack<T>(sum[2] * factor, sum[3] * factor));
+}
+
+// A warp writes kRows rows from `first` on and kColumns columns from `left` on.
+template <int kRows, int kColumns, int kStride, class T>
+__device__ __forceinline__ void store_block(const HeadRows<T>& rows, const T* tile, int first,
+                                            int left, int n_rows, const AttentionShape& shape) {
+  constexpr int kParts = kColumns / 8;
+  constexpr int kStep = 32 / kParts;
+  const int lane = threadIdx.x % 32;
+  const int row = first + lane / kParts;
+  const int column = left + lane % kParts * 8;
+  if (column >= shape.head_size) return;
+  const T* from = tile + row * kStride + column;
+  T* to = rows[row] + column;
+#pragma unroll
+  for (int i = 0; i < kRows; i += kStep) {
+    if (row + i < n_rows) store_vector(to, load_vector<8>(from + i * kStride));
+    to += kStep * rows.stride;
+  }
+}
+
+// Calls body with the plan, for the numbers of features and of tiles of eight rows.
 template <class Body>
 void dispatch_small(const AttentionShape& shape, const Body& body) {
-  const int rows = shape.n_queries > shape.n_keys ? shape.n_queries : shape.n_keys;
-  const auto by_rows = [&](auto groups) {
-    using std::integral_constant;
-    constexpr std::false_type alone;
-    if (rows <= 8 && shape.n_heads % 2 == 0) {
-      return body(groups, integral_constant<int, 1>(), integral_constant<int, 1>(),
-                  std::true_type());
+  const int n_tiles = (std::max(shape.n_queries, shape.n_keys) + 7) / 8;
+  const auto by_tiles = [&](auto head) {
+    switch (n_tiles) {
+      case 0:
+      case 1: return body(SmallPlan<head(), 1>());
+      case 2: return body(SmallPlan<head(), 2>());
+      case 3: return body(SmallPlan<head(), 3>());
+      case 4: return body(SmallPlan<head(), 4>());
+      case 5: return body(SmallPlan<head(), 5>());
+      case 6: return body(SmallPlan<head(), 6>());
+      case 7: return body(SmallPlan<head(), 7>());
+      default: return body(SmallPlan<head(), 8>());
     }
-    if (rows <= 16)
-      return body(groups, integral_constant<int, 1>(), integral_constant<int, 1>(), alone);
-    if (rows <= 32)
-      return body(groups, integral_constant<int, 2>(), integral_constant<int, 2>(), alone);
-    body(groups, integral_constant<int, 1>(), integral_constant<int, 4>(), alone);
   };
-  if (shape.head_size <= 32) return by_rows(std::integral_constant<int, 1>());
-  by_rows(std::integral_constant<int, 2>());
+  if (shape.head_size <= 32) return by_tiles(std::integral_constant<int, 32>());
+  by_tiles(std::integral_constant<int, 64>());
 }
 
 }  // namespace causeway::kernels::cuda

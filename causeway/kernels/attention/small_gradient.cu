@@ -1,7 +1,8 @@
-// The gradients of attention for short sequences in one kernel, from device memory to registers and
-// back: first those of k and v for tiles of keys, then, with the transposed scores recomputed,
-// those of q for tiles of queries. Every sum stays in one warp, in a fixed order. Bytes: five
-// inputs and three results once; bound by memory.
+// The gradients of attention for sequences of up to 64 rows. Each input is read once; the result of
+// the forward pass is not, since its product with its gradient is the sum of the probabilities
+// times their gradients. Probabilities and gradients of scores pass through shared memory from the
+// sums over features to those over rows. Bytes: four inputs and three results once; bound by
+// memory.
 #include "causeway/kernels/attention/paths.h"
 #include "causeway/kernels/attention/small.cuh"
 #include "causeway/kernels/dispatch.h"
@@ -10,279 +11,182 @@ namespace causeway::kernels::cuda {
 
 namespace {
 
-// The operands of one sequence, or of two.
-template <class T, bool kPaired>
-struct SmallSequence {
-  TileRows<const T, kPaired> q, k, v, out, gradient;
-  TileRows<const float, kPaired> log_sum;
-  int limit;
-
-  __device__ __forceinline__ SmallSequence(const GradientViews<T>& views,
-                                           const SmallPlace<kPaired>& place,
-                                           const AttentionShape& shape)
-      : q(views.q, place.entry, place.head),
-        k(views.k, place.entry, place.head),
-        v(views.v, place.entry, place.head),
-        out(views.out, place.entry, place.head),
-        gradient(views.gradient, place.entry, place.head),
-        log_sum(views.log_sum, place.entry, place.head),
-        limit(shape.limit(place.entry)) {}
-
-  // In base 2; 0 for missing rows.
-  __device__ __forceinline__ float logarithm(int query, const AttentionShape& shape) const {
-    return log_sum.has(query, shape.n_queries) ? *log_sum[query] * kLog2E : 0.0f;
-  }
-  // Also false for missing queries.
-  __device__ __forceinline__ bool sees(int query, int key, const AttentionShape& shape) const {
-    return q.has(query, shape.n_queries) && cuda::sees<kPaired>(shape, query, key, limit);
-  }
+template <class Plan>
+struct GradientPlan {
+  // Rows of probabilities and gradients of scores, side by side, in the place of the values.
+  static constexpr int kWeightStride = std::max(Plan::kStride, kTileStride<2 * Plan::kRows>);
+  static constexpr std::size_t kBytes = 6 * Plan::kTile + 2 * Plan::kRows * kWeightStride;
+  static constexpr std::size_t kShared = Plan::kSequences * kBytes;
+  static constexpr int kColumns = Plan::kHead / Plan::kWarps;  // of a warp in the sums over rows
+  // Per multiprocessor: as many as the shared memory of an H100 has room for, unless registers
+  // would be too few.
+  static constexpr int kWarps = std::min(80 / Plan::kTiles, 32);
+  static constexpr int kBlocks =
+      std::min<int>(228 * 1024 / (kShared + 1024), 32 * kWarps / Plan::kBlock);
 };
 
-// Loads one word of every row of the sequence first: the rows are then fetched into L1 together,
-// instead of one product after the other.
-template <class T, bool kPaired>
-struct Prefetched {
-  std::uint32_t word[5] = {};
+// Probabilities and gradients of scores, rounded, for sixteen queries of a warp at a time.
+template <class T, class Plan>
+struct Weights {
+  std::uint32_t probability[2][Plan::kTiles];
+  std::uint32_t slope[2][Plan::kTiles];
 
-  __device__ __forceinline__ void touch(int which, const TileRows<const T, kPaired>& rows,
-                                        int n_rows) {
-    const int row = threadIdx.x % (kPaired ? 16 : 32);
-    if (!rows.has(row, n_rows)) return;
-    asm volatile("ld.global.b32 %0, [%1];" : "=r"(word[which]) : "l"(rows[row]));
-  }
-  __device__ __forceinline__ Prefetched(const SmallSequence<T, kPaired>& sequence,
-                                        const AttentionShape& shape) {
-    touch(0, sequence.gradient, shape.n_queries);
-    touch(1, sequence.out, shape.n_queries);
-    touch(2, sequence.q, shape.n_queries);
-    touch(3, sequence.k, sequence.limit);
-    touch(4, sequence.v, sequence.limit);
-  }
-  // Keeps the compiler from removing the loads.
-  __device__ __forceinline__ void keep_alive() const {
+  // From products of q with k and of the gradient with v, for one query per half.
+  __device__ __forceinline__ void set(int half, float (&score)[Plan::kTiles][4],
+                                      const float (&product)[Plan::kTiles][4], int seen,
+                                      float scale, float logarithm) {
+    const int t = threadIdx.x % 4;
+    float dot = 0;
 #pragma unroll
-    for (int i = 0; i < 5; ++i) asm volatile("" ::"r"(word[i]));
-  }
-};
-
-// Dot product of gradient and out for query 8 * tile + g, in all four lanes of the row.
-template <int kGroups, class T, bool kPaired>
-__device__ __forceinline__ float row_dot(const SmallSequence<T, kPaired>& sequence, int query,
-                                         const AttentionShape& shape) {
-  float sum = 0;
-#pragma unroll
-  for (int group = 0; group < kGroups; ++group) {
-    std::uint32_t gradient[4];
-    std::uint32_t out[4];
-    load_row(gradient, sequence.gradient, query, shape.n_queries, group, shape);
-    load_row(out, sequence.out, query, shape.n_queries, group, shape);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 a = unpack<T>(gradient[i]);
-      const float2 b = unpack<T>(out[i]);
-      sum += a.x * b.x + a.y * b.y;
-    }
-  }
-  sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-  return sum + __shfl_xor_sync(0xffffffffu, sum, 2);
-}
-
-// Scores and gradients of probabilities, for sixteen rows of one side and eight of the other.
-template <class T, int kGroups, bool kPaired>
-__device__ __forceinline__ void products(float (&score)[4], float (&slope)[4],
-                                         const RowTile<T, kGroups>& score_rows,
-                                         const RowTile<T, kGroups>& slope_rows,
-                                         const TileRows<const T, kPaired>& score_columns,
-                                         const TileRows<const T, kPaired>& slope_columns, int row,
-                                         int n_rows, const AttentionShape& shape) {
-#pragma unroll
-  for (int group = 0; group < kGroups; ++group) {
-    std::uint32_t b[4];
-    load_row(b, score_columns, row, n_rows, group, shape);
-    multiply<T>(score, score_rows.a[2 * group], b[0], b[1]);
-    multiply<T>(score, score_rows.a[2 * group + 1], b[2], b[3]);
-    load_row(b, slope_columns, row, n_rows, group, shape);
-    multiply<T>(slope, slope_rows.a[2 * group], b[0], b[1]);
-    multiply<T>(slope, slope_rows.a[2 * group + 1], b[2], b[3]);
-  }
-}
-
-// Whether eight rows are all missing; not checked for the first tiles, which never are.
-template <int kRows>
-__device__ __forceinline__ bool is_empty(int tile, int n_rows) {
-  return tile > kRows && 8 * tile >= n_rows;
-}
-
-// The gradients of sixteen keys and values; rows are keys, columns queries.
-template <int kGroups, int kRows, class T, bool kPaired>
-__device__ __forceinline__ void key_gradients(const SmallSequence<T, kPaired>& sequence, int first,
-                                              const float (&dots)[2 * kRows],
-                                              const TileRows<T, kPaired>& k_gradient,
-                                              const TileRows<T, kPaired>& v_gradient,
-                                              const AttentionShape& shape) {
-  const int lane = threadIdx.x % 32;
-  const int g = lane / 4;
-  const int t = lane % 4;
-  const float scale = static_cast<float>(shape.scale) * kLog2E;
-  std::uint32_t probability[kRows][4];
-  std::uint32_t step[kRows][4];
-  {
-    const RowTile<T, kGroups> keys(sequence.k, first, sequence.limit, shape);
-    const RowTile<T, kGroups> values(sequence.v, first, sequence.limit, shape);
-#pragma unroll
-    for (int tile = 0; tile < 2 * kRows; ++tile) {
-      if (is_empty<kRows>(tile, shape.n_queries)) {
-        probability[tile / 2][2 * (tile % 2)] = probability[tile / 2][2 * (tile % 2) + 1] = 0;
-        step[tile / 2][2 * (tile % 2)] = step[tile / 2][2 * (tile % 2) + 1] = 0;
-        continue;
-      }
-      float score[4] = {};
-      float slope[4] = {};
-      products(score, slope, keys, values, sequence.q, sequence.gradient, 8 * tile + g,
-               shape.n_queries, shape);
+    for (int tile = 0; tile < Plan::kTiles; ++tile) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const int query = 8 * tile + 2 * t + i;
-        const float dot = __shfl_sync(0xffffffffu, dots[tile], 8 * t + 4 * i);
-        const float logarithm = sequence.logarithm(query, shape);
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const int at = 2 * half + i;
-          const bool seen = sequence.sees(query, first + g + 8 * half, shape);
-          score[at] = seen ? power_of_2(score[at] * scale - logarithm) : 0.0f;
-          slope[at] = score[at] * (slope[at] - dot);
-        }
-      }
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int word = 2 * (tile % 2) + half;
-        probability[tile / 2][word] = pack<T>(score[2 * half], score[2 * half + 1]);
-        step[tile / 2][word] = pack<T>(slope[2 * half], slope[2 * half + 1]);
+        float& value = score[tile][2 * half + i];
+        const float power = power_of_2(value * scale - logarithm);
+        value = 8 * tile + 2 * t + i < seen ? power : 0.0f;
+        dot += value * product[tile][2 * half + i];
       }
     }
-  }
-  ColumnSums<kGroups> k_sum;
-  ColumnSums<kGroups> v_sum;
+    dot += __shfl_xor_sync(0xffffffffu, dot, 1);
+    dot += __shfl_xor_sync(0xffffffffu, dot, 2);
 #pragma unroll
-  for (int rows = 0; rows < kRows; ++rows) {
-#pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      PairTile<T> pairs;
-      pairs.load(sequence.gradient, 16 * rows, shape.n_queries, group, shape);
-      v_sum.add(probability[rows], pairs, group);
-      pairs.load(sequence.q, 16 * rows, shape.n_queries, group, shape);
-      k_sum.add(step[rows], pairs, group);
+    for (int tile = 0; tile < Plan::kTiles; ++tile) {
+      const float left = score[tile][2 * half];
+      const float right = score[tile][2 * half + 1];
+      probability[half][tile] = pack<T>(left, right);
+      slope[half][tile] = pack<T>(left * (product[tile][2 * half] - dot),
+                                  right * (product[tile][2 * half + 1] - dot));
     }
   }
-  const float one[2] = {1, 1};
-  const float scaled[2] = {static_cast<float>(shape.scale), static_cast<float>(shape.scale)};
-  k_sum.store(k_gradient, first, shape.n_keys, scaled, shape);
-  v_sum.store(v_gradient, first, shape.n_keys, one, shape);
+  __device__ __forceinline__ void store(T* to, int half) const {
+    const int t = threadIdx.x % 4;
+#pragma unroll
+    for (int tile = 0; tile < Plan::kTiles; ++tile) {
+      T* word = to + 8 * tile + 2 * t;
+      *reinterpret_cast<std::uint32_t*>(word) = probability[half][tile];
+      *reinterpret_cast<std::uint32_t*>(word + Plan::kRows) = slope[half][tile];
+    }
+  }
+};
+
+// Replaces a warp's columns of a tile by its sums over rows, times weights: over queries, or over
+// keys if kOverKeys.
+template <class T, class Plan, bool kOverKeys>
+__device__ __forceinline__ void sum_rows(T* tile, int left, const T* weights, float factor) {
+  constexpr int kStride = GradientPlan<Plan>::kWeightStride;
+  constexpr int kParts = GradientPlan<Plan>::kColumns / 16;
+  std::uint32_t a[kParts][Plan::kSteps][4];
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+    load_columns<Plan::kStride, Plan::kRows>(a[part], tile, left + 16 * part);
+  }
+#pragma unroll
+  for (int row = 0; row < Plan::kRows; row += 8) {
+    std::uint32_t b[Plan::kWords];
+    if constexpr (kOverKeys) {
+      load_eight_rows<kStride>(b, weights, row);
+    } else {
+      load_eight_columns<kStride, Plan::kRows>(b, weights, row);
+    }
+    float sum[kParts][4] = {};
+#pragma unroll
+    for (int step = 0; step < Plan::kSteps; ++step) {
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        multiply_step<T, Plan::kTiles>(sum[part], a[part][step], b, step);
+      }
+    }
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      stage_sums<T, Plan::kStride>(tile, row, left + 16 * part, sum[part], factor);
+    }
+  }
+  __syncwarp();
 }
 
-// The gradients of sixteen queries; rows are queries, columns keys.
-template <int kGroups, int kRows, class T, bool kPaired>
-__device__ __forceinline__ void query_gradients(const SmallSequence<T, kPaired>& sequence,
-                                                int first, const float (&dots)[2 * kRows],
-                                                const TileRows<T, kPaired>& q_gradient,
-                                                const AttentionShape& shape) {
-  const int g = threadIdx.x % 32 / 4;
-  const int t = threadIdx.x % 4;
-  const float scale = static_cast<float>(shape.scale) * kLog2E;
-  float dot[2] = {};
-  float logarithm[2];
+template <class T, class Plan>
+__global__ void __launch_bounds__(Plan::kBlock, GradientPlan<Plan>::kBlocks)
+    small_attention_gradient_kernel(AttentionShape shape, GradientViews<T> views) {
+  constexpr int kTurns = Plan::kTurns;
+  constexpr int kWeightStride = GradientPlan<Plan>::kWeightStride;
+  constexpr int kColumns = GradientPlan<Plan>::kColumns;
+  const SmallPlace<Plan> place(shape);
+  if (!place.exists) return;
+  T* queries = reinterpret_cast<T*>(shared_memory() + place.slot * GradientPlan<Plan>::kBytes);
+  T* gradients = queries + Plan::kTile;
+  T* values = gradients + Plan::kTile;
+  T* weights = values;
+  T* keys = weights + Plan::kRows * kWeightStride;  // last: loads of weights may read beyond them
+  copy_sequence<Plan>(queries, views.q.of(place.entry, place.head), shape.n_queries, shape,
+                      place.thread);
+  copy_sequence<Plan>(gradients, views.gradient.of(place.entry, place.head), shape.n_queries, shape,
+                      place.thread);
+  const SmallKeys seen(shape, place.entry);
+  copy_sequence<Plan>(keys, views.k.of(place.entry, place.head), seen.limit, shape, place.thread);
+  copy_sequence<Plan>(values, views.v.of(place.entry, place.head), seen.limit, shape, place.thread);
+  end_copies();
+  const int lane_row = static_cast<int>(threadIdx.x) % 32 / 4;
+  const HeadRows<const float> log_sum = views.log_sum.of(place.entry, place.head);
+  float logarithm[kTurns][2];
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-#pragma unroll
-    for (int tile = 0; tile < 2 * kRows; ++tile) {
-      if (8 * tile == first + 8 * half) dot[half] = dots[tile];
-    }
-    logarithm[half] = sequence.logarithm(first + g + 8 * half, shape);
+  for (int half = 0; half < 2 * kTurns; ++half) {
+    const int turn = half / 2;
+    const int query = 16 * (place.warp() + turn * Plan::kWarps) + 8 * (half % 2) + lane_row;
+    logarithm[turn][half % 2] = query < shape.n_queries ? *log_sum[query] * kLog2E : 0.0f;
   }
-  std::uint32_t step[kRows][4];
-  {
-    const RowTile<T, kGroups> queries(sequence.q, first, shape.n_queries, shape);
-    const RowTile<T, kGroups> gradients(sequence.gradient, first, shape.n_queries, shape);
-#pragma unroll
-    for (int tile = 0; tile < 2 * kRows; ++tile) {
-      if (is_empty<kRows>(tile, shape.n_keys)) {
-        step[tile / 2][2 * (tile % 2)] = step[tile / 2][2 * (tile % 2) + 1] = 0;
-        continue;
-      }
-      float score[4] = {};
-      float slope[4] = {};
-      products(score, slope, queries, gradients, sequence.k, sequence.v, 8 * tile + g,
-               sequence.limit, shape);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int half = i / 2;
-        const int key = 8 * tile + 2 * t + i % 2;
-        const bool seen = sequence.sees(first + g + 8 * half, key, shape);
-        score[i] = seen ? power_of_2(score[i] * scale - logarithm[half]) : 0.0f;
-        slope[i] = score[i] * (slope[i] - dot[half]);
-      }
-      step[tile / 2][2 * (tile % 2)] = pack<T>(slope[0], slope[1]);
-      step[tile / 2][2 * (tile % 2) + 1] = pack<T>(slope[2], slope[3]);
-    }
-  }
-  ColumnSums<kGroups> q_sum;
-#pragma unroll
-  for (int rows = 0; rows < kRows; ++rows) {
-#pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      PairTile<T> pairs;
-      pairs.load(sequence.k, 16 * rows, sequence.limit, group, shape);
-      q_sum.add(step[rows], pairs, group);
-    }
-  }
-  const float scaled[2] = {static_cast<float>(shape.scale), static_cast<float>(shape.scale)};
-  q_sum.store(q_gradient, first, shape.n_queries, scaled, shape);
-}
+  wait_for_copies<0>();
+  place.synchronize();
 
-// kGroups: features / 32; kTiles: tiles of 16 rows of either side per warp; kRows: tiles of 16 rows
-// of the longer side.
-template <class T, int kGroups, int kTiles, int kRows, bool kPaired>
-__global__ void __launch_bounds__(kSmallWarps * 32, kGroups == 1 && kRows <= 2 ? 5 : 1)
-    small_attention_gradient_kernel(AttentionShape shape, GradientViews<T> views, int n_parts) {
-  const SmallPlace<kPaired> place(shape, n_parts);
-  if (place.sequence >= shape.n_sequences) return;
-  const SmallSequence<T, kPaired> sequence(views, place, shape);
-  const Prefetched<T, kPaired> prefetched(sequence, shape);
-  const int g = threadIdx.x % 32 / 4;
-  float dots[2 * kRows];
+  Weights<T, Plan> own[kTurns];
 #pragma unroll
-  for (int tile = 0; tile < 2 * kRows; ++tile) {
-    dots[tile] = row_dot<kGroups>(sequence, 8 * tile + g, shape);
-  }
-  const TileRows<T, kPaired> q_gradient(views.q_gradient, place.entry, place.head);
-  const TileRows<T, kPaired> k_gradient(views.k_gradient, place.entry, place.head);
-  const TileRows<T, kPaired> v_gradient(views.v_gradient, place.entry, place.head);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const int first = 16 * (place.warp() + turn * Plan::kWarps);
+    if (first >= Plan::kRows) break;
+    float score[Plan::kTiles][4];
+    float product[Plan::kTiles][4];
+    row_products<T, Plan>(score, queries, first, keys);
+    row_products<T, Plan>(product, gradients, first, values);
 #pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
-    const int first = (place.part * kTiles + tile) * 16;
-    if (first < shape.n_keys) {
-      key_gradients<kGroups, kRows>(sequence, first, dots, k_gradient, v_gradient, shape);
-    }
-    if (first < shape.n_queries) {
-      query_gradients<kGroups, kRows>(sequence, first, dots, q_gradient, shape);
+    for (int half = 0; half < 2; ++half) {
+      if (first + 8 * half >= Plan::kRows) break;
+      own[turn].set(half, score, product, seen.seen(first + 8 * half + lane_row),
+                    static_cast<float>(shape.scale) * kLog2E, logarithm[turn][half]);
     }
   }
-  prefetched.keep_alive();
+  place.synchronize();  // the values have been read
+#pragma unroll
+  for (int half = 0; half < 2 * kTurns; ++half) {
+    const int turn = half / 2;
+    const int row = 16 * (place.warp() + turn * Plan::kWarps) + 8 * (half % 2);
+    if (row >= Plan::kRows) break;
+    own[turn].store(weights + (row + lane_row) * kWeightStride, half % 2);
+  }
+  place.synchronize();
+
+  const int left = place.warp() * kColumns;
+  const auto store = [&](const HeadView<T>& to, const T* tile, int n_rows) {
+    store_block<Plan::kRows, kColumns, Plan::kStride>(to.of(place.entry, place.head), tile, 0, left,
+                                                      n_rows, shape);
+  };
+  const float scale = static_cast<float>(shape.scale);
+  const T* slopes = weights + Plan::kRows;
+  sum_rows<T, Plan, false>(gradients, left, weights, 1);
+  store(views.v_gradient, gradients, shape.n_keys);
+  sum_rows<T, Plan, false>(queries, left, slopes, scale);
+  store(views.k_gradient, queries, shape.n_keys);
+  sum_rows<T, Plan, true>(keys, left, slopes, scale);
+  store(views.q_gradient, keys, shape.n_queries);
 }
 
 template <class T>
 void run(StreamView stream, const AttentionCall& call, const AttentionGradients& gradients) {
   const AttentionShape shape = attention_shape(call.how, call.q, call.k, call.context, true);
   const GradientViews<T> views = gradient_views<T>(call, gradients);
-  dispatch_small(shape, [&](auto groups, auto, auto rows, auto paired) {
-    // One tile per warp: the sums of one tile do not wait for the loads of another.
-    constexpr std::integral_constant<int, 1> tiles;
-    const int longer = shape.n_queries > shape.n_keys ? shape.n_queries : shape.n_keys;
-    const int n_parts = (longer + 16 * tiles() - 1) / (16 * tiles());
-    launch({"attention_gradient", stream, dim3(small_blocks(shape, n_parts, paired())),
-            dim3(kSmallWarps * 32)},
-           small_attention_gradient_kernel<T, groups(), tiles(), rows(), paired()>, shape, views,
-           n_parts);
+  dispatch_small(shape, [&](auto plan) {
+    using Plan = decltype(plan);
+    launch({"attention_gradient", stream, dim3(small_blocks<Plan>(shape)), dim3(Plan::kBlock),
+            GradientPlan<Plan>::kShared},
+           small_attention_gradient_kernel<T, Plan>, shape, views);
   });
 }
 

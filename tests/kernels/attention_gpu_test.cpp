@@ -131,6 +131,23 @@ TEST(GpuAttention, HopperAgreesWithTheDefinition) {
   }
 }
 
+// Enough sequences for the gradient that takes one block per sequence.
+TEST(GpuAttention, HopperWholeGradientsAgreeWithTheDefinition) {
+  CAUSEWAY_REQUIRE_GPU();
+  if (!is_hopper()) GTEST_SKIP() << "needs compute capability 9.0";
+  for (const AttentionCase& c : std::vector<AttentionCase>{
+           {8, 32, 129, 129, 64, kFull, {0, 1, 16, 63, 64, 65, 128, 129}, Placement::packed},
+           {4, 33, 192, 192, 32, kFull, {64, 100, 150, 300}, Placement::contiguous},
+           {4, 40, 144, 200, 40, kFull, {192, 193, 0, 200}, Placement::bordered},
+           // More keys than a block holds: several passes over the queries.
+           {2, 64, 130, 320, 48, kFull, {257, 320}, Placement::contiguous},
+           {1, 150, 150, 5, 64, kFull, {}, Placement::contiguous},
+           {1, 128, 130, 130, 64, kFull, {}, Placement::packed, -1},
+       }) {
+    for (DType dtype : kHalves) check_path(c, dtype, AttentionPath::hopper);
+  }
+}
+
 TEST(GpuAttention, FlashInF32AndF64) {
   CAUSEWAY_REQUIRE_GPU();
   for (const AttentionCase& c : long_cases()) {

@@ -268,6 +268,7 @@ void run(StreamView stream, const AttentionCall& call, const AttentionGradients&
 
 void hopper_gradient(StreamView stream, const AttentionCall& call,
                      const AttentionGradients& gradients) {
+  if (hopper_whole_gradient(stream, call, gradients)) return;
   if (call.q.dtype == DType::bf16) return run<bf16>(stream, call, gradients);
   run<f16>(stream, call, gradients);
 }

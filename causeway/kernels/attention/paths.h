@@ -47,6 +47,10 @@ void flash_attention_gradient(StreamView stream, const AttentionCall& call,
 void hopper_attention(StreamView stream, const AttentionCall& call);
 void hopper_gradient(StreamView stream, const AttentionCall& call,
                      const AttentionGradients& gradients);
+// The same for many sequences of 129 to 320 queries without a causal mask: one block per sequence.
+// Returns false, and does nothing, if the call is not of that kind.
+bool hopper_whole_gradient(StreamView stream, const AttentionCall& call,
+                           const AttentionGradients& gradients);
 
 // f32 and f64 with multiply-adds, up to 128 features.
 void exact_attention(StreamView stream, const AttentionCall& call);

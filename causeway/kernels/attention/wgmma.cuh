@@ -60,17 +60,16 @@ __device__ __forceinline__ void wait_for_group_copies() {
 // over rows: columns(step) starts at row 16 * step.
 template <int kHead>
 struct GroupOperand {
-  std::uint64_t descriptor;
+  static constexpr std::uint32_t kEightRows = 8 * kHead * 2 / 16;           // in units of 16 bytes
+  static constexpr std::uint32_t kSwizzle = (kHead == 64 ? 1u : 2u) << 30;  // over 128 or 64 bytes
+  std::uint32_t low;  // of the descriptor; a sum of 32 bits never carries
 
-  __device__ __forceinline__ explicit GroupOperand(const void* tile) {
-    constexpr std::uint64_t kEightRows = 8 * kHead * 2 / 16;  // in units of 16 bytes
-    constexpr std::uint64_t kSwizzle = kHead == 64 ? 1 : 2;   // over 128 or 64 bytes
-    descriptor = (shared_address(tile) >> 4 & 0x3fff) | std::uint64_t{1} << 16 | kEightRows << 32 |
-                 kSwizzle << 62;
-  }
-  __device__ __forceinline__ std::uint64_t rows(int step) const { return descriptor + 2 * step; }
-  __device__ __forceinline__ std::uint64_t columns(int step) const {
-    return descriptor + 2 * kHead * step;
+  __device__ __forceinline__ explicit GroupOperand(const void* tile)
+      : low((shared_address(tile) >> 4 & 0x3fff) | 1u << 16) {}
+  __device__ __forceinline__ std::uint64_t rows(int step) const { return at(2 * step); }
+  __device__ __forceinline__ std::uint64_t columns(int step) const { return at(2 * kHead * step); }
+  __device__ __forceinline__ std::uint64_t at(int offset) const {
+    return std::uint64_t{kEightRows | kSwizzle} << 32 | (low + static_cast<std::uint32_t>(offset));
   }
 };
 
@@ -104,6 +103,7 @@ __device__ __forceinline__ void finish(float (&sums)[kWide][4]) {
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, " \
   "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
 #define CAUSEWAY_16_NAMES "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+#define CAUSEWAY_8_NAMES "{%0, %1, %2, %3, %4, %5, %6, %7}, "
 
 // sums = a b, or sums += a b if `adds`; 64 x 64 results, summed over 16 features of both tiles.
 template <class T>
@@ -160,14 +160,70 @@ __device__ __forceinline__ void add_group(float (&sums)[4][4], const std::uint32
   }
 }
 
+// The same for the first 16 rows of b: 64 x 16 results.
+template <class T>
+__device__ __forceinline__ void multiply_group(float (&sums)[2][4], std::uint64_t a,
+                                               std::uint64_t b, bool adds) {
+  const int predicate = adds ? 1 : 0;
+  if constexpr (std::is_same_v<T, bf16>) {
+    asm volatile(
+        "{.reg .pred p; setp.ne.b32 p, %10, 0; "
+        "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 " CAUSEWAY_8_NAMES
+        "%8, %9, p, 1, 1, 0, 0;}"
+        : CAUSEWAY_SUMS(0), CAUSEWAY_SUMS(1)
+        : "l"(a), "l"(b), "r"(predicate));
+  } else {
+    asm volatile(
+        "{.reg .pred p; setp.ne.b32 p, %10, 0; "
+        "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 " CAUSEWAY_8_NAMES
+        "%8, %9, p, 1, 1, 0, 0;}"
+        : CAUSEWAY_SUMS(0), CAUSEWAY_SUMS(1)
+        : "l"(a), "l"(b), "r"(predicate));
+  }
+}
+
+// sums += a b, summed over 16 rows of both tiles.
+template <class T>
+__device__ __forceinline__ void add_group_columns(float (&sums)[8][4], std::uint64_t a,
+                                                  std::uint64_t b) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " CAUSEWAY_32_NAMES
+                 "%32, %33, 1, 1, 1, 1, 1;"
+                 : CAUSEWAY_32_SUMS
+                 : "l"(a), "l"(b));
+  } else {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " CAUSEWAY_32_NAMES
+                 "%32, %33, 1, 1, 1, 1, 1;"
+                 : CAUSEWAY_32_SUMS
+                 : "l"(a), "l"(b));
+  }
+}
+
+template <class T>
+__device__ __forceinline__ void add_group_columns(float (&sums)[4][4], std::uint64_t a,
+                                                  std::uint64_t b) {
+  if constexpr (std::is_same_v<T, bf16>) {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 " CAUSEWAY_16_NAMES
+                 "%16, %17, 1, 1, 1, 1, 1;"
+                 : CAUSEWAY_SUMS(0), CAUSEWAY_SUMS(1), CAUSEWAY_SUMS(2), CAUSEWAY_SUMS(3)
+                 : "l"(a), "l"(b));
+  } else {
+    asm volatile("wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 " CAUSEWAY_16_NAMES
+                 "%16, %17, 1, 1, 1, 1, 1;"
+                 : CAUSEWAY_SUMS(0), CAUSEWAY_SUMS(1), CAUSEWAY_SUMS(2), CAUSEWAY_SUMS(3)
+                 : "l"(a), "l"(b));
+  }
+}
+
 #undef CAUSEWAY_SUMS
 #undef CAUSEWAY_32_SUMS
 #undef CAUSEWAY_32_NAMES
 #undef CAUSEWAY_16_NAMES
+#undef CAUSEWAY_8_NAMES
 
 // sums = the rows of tile a times those of tile b, summed over features.
-template <class T, int kHead>
-__device__ __forceinline__ void multiply_group_rows(float (&sums)[8][4],
+template <class T, int kHead, int kWide>
+__device__ __forceinline__ void multiply_group_rows(float (&sums)[kWide][4],
                                                     const GroupOperand<kHead>& a,
                                                     const GroupOperand<kHead>& b) {
 #pragma unroll
@@ -176,23 +232,24 @@ __device__ __forceinline__ void multiply_group_rows(float (&sums)[8][4],
   }
 }
 
-// 64 columns of sums, rounded, as the operand of a product over those columns.
-template <class T>
-__device__ __forceinline__ void round_group(std::uint32_t (&a)[4][4], const float (&sums)[8][4]) {
+// The columns of sums, rounded, as the operand of a product over those columns.
+template <class T, int kSteps>
+__device__ __forceinline__ void round_group(std::uint32_t (&a)[kSteps][4],
+                                            const float (&sums)[2 * kSteps][4]) {
 #pragma unroll
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 4 * kSteps; ++i) {
     const float* pair = &sums[2 * (i / 4) + i % 4 / 2][2 * (i % 2)];
     a[i / 4][i % 4] = pack<T>(pair[0], pair[1]);
   }
 }
 
-// sums += a times the 64 rows of tile b.
-template <class T, int kHead>
+// sums += a times the first 16 * kSteps rows of tile b.
+template <class T, int kHead, int kSteps>
 __device__ __forceinline__ void add_group_rows(float (&sums)[kHead / 8][4],
-                                               const std::uint32_t (&a)[4][4],
+                                               const std::uint32_t (&a)[kSteps][4],
                                                const GroupOperand<kHead>& b) {
 #pragma unroll
-  for (int step = 0; step < 4; ++step) add_group<T>(sums, a[step], b.columns(step));
+  for (int step = 0; step < kSteps; ++step) add_group<T>(sums, a[step], b.columns(step));
 }
 
 }  // namespace causeway::kernels::cuda

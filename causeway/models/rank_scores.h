@@ -1,4 +1,4 @@
-// Normal scores of ranks. Members read columns as such scores where f32 cannot tell the
+// Normal scores of ranks. Members read columns as such scores where f32 cannot keep the
 // standardised values apart: next to 1e10 all ordinary numbers are one.
 #pragma once
 

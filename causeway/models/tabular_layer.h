@@ -47,7 +47,7 @@ class QueryScale : public nn::Module {
 };
 
 // Multi-head attention: a projection to q, k and v per head, and an optional projection after it.
-// Tokens are (tables, rows, columns, width); a column may stand for several features.
+// Tokens are (tables, rows, columns, width); a column may be several features.
 class TabularAttention : public nn::Module {
  public:
   TabularAttention(const TabularConfig& config, bool scaled, const nn::Placement& placement);

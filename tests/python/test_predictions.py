@@ -184,7 +184,7 @@ def test_parameters_that_are_not_what_they_look_like():
     assert number.predict(x).shape == y.shape
 
 
-# Numbers that f32 cannot tell apart next to 1e10, or far from 0.
+# Numbers that are equal as f32 next to 1e10, or far from 0.
 @pytest.mark.parametrize("change", [
     lambda x: np.where(np.arange(len(x)) % 20 == 0, 1e10, x), lambda x: np.where(np.arange(len(x)) % 20 == 0, -1e300, x),
     lambda x: x + 1e13, lambda x: x * 1e-310], ids=["1e10", "-1e300", "far", "denormal"])

@@ -10,8 +10,8 @@
 //
 // Bytes: five inputs and three results once, keys and values only up to the limit. Operations: 10
 // per query, key and feature. 272 rows with limits of 172 on average on an H200: 296 us for 870 x 3
-// heads of 64, 265 TFLOP/s and half of the memory bandwidth; bound by the chain of products, which
-// two warpgroups do not hide. The two kernels of hopper_gradient.cu take 595 us.
+// heads of 64, 265 TFLOP/s and half of the memory bandwidth. The two kernels of hopper_gradient.cu
+// take 595 us.
 #pragma once
 
 #include "causeway/kernels/attention/hopper_whole_loader.cuh"
